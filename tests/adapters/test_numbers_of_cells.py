@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 from safeselect.adapters.tables import _quantiles, table_quantiles
-from safeselect.grid_quantiles._grid import Grid
-from safeselect.grid_quantiles._values import Later, reader
+from safeselect.mechanisms.quantiles import Grid, Later, reader
 from safeselect.testing import DeterministicSource
 
 duckdb = pytest.importorskip("duckdb")

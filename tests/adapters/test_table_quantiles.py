@@ -12,7 +12,7 @@ import pytest
 
 from safeselect import Budget, InputError, Ledger, ParameterError, SafeSelectError, ScoreError
 from safeselect.adapters.tables import TableAs, _duckdb, _frames, _quantiles, table_quantiles
-from safeselect.grid_quantiles._values import Later
+from safeselect.mechanisms.quantiles import Later
 
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")

@@ -38,7 +38,7 @@ from safeselect.adapters.tables._ready_scores import read_scores
 from safeselect.adapters.tables._select_keys import select_keys
 from safeselect.adapters.tables._top_items import top_items
 from safeselect.errors import InputError
-from safeselect.groups import GroupedTopK
+from safeselect.mechanisms.groups import GroupedTopK
 
 __all__ = [
     "GroupedTopK",

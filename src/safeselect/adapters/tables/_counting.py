@@ -16,10 +16,10 @@ from safeselect.adapters.tables._sql import (
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
-from safeselect.counts import Counts
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.scores.containers import Unread
+from safeselect.scores.counts import Counts
 
 
 def count_distinct_users(

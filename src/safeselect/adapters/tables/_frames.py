@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from safeselect.adapters.tables._files import identifier, position, shown
-from safeselect.columns import hushed
 from safeselect.errors import InputError, ParameterError
+from safeselect.scores.columns import hushed
 from safeselect.unknown_domain._items import item
 
 _PLACE = "the table"
