@@ -10,7 +10,7 @@ import reading
 import safeselect
 import safeselect.estimates
 import safeselect.testing
-from safeselect.adapters import tables
+from safeselect import tables
 
 INTERFACE = (ROOT / "docs" / "interface.md").read_text("utf-8")
 MODULE = re.compile(r"currentmodule:: (\S+)(.*?)(?=currentmodule|\Z)", re.DOTALL)
@@ -27,7 +27,7 @@ def named(module: str) -> set[str]:
 def test_every_public_name_is_on_the_page_of_the_interface() -> None:
     assert named("safeselect") == set(safeselect.__all__)
     assert named("safeselect.testing") == set(safeselect.testing.__all__)
-    assert named("safeselect.adapters.tables") == set(tables.__all__)
+    assert named("safeselect.tables") == set(tables.__all__)
     estimates = named("safeselect.estimates") | named("safeselect")
     assert estimates >= set(safeselect.estimates.__all__)
 

@@ -12,7 +12,7 @@ import pytest
 
 import safeselect.selection
 
-ROOMS = ("", ".estimates", ".samplers", ".sources", ".testing", ".adapters.tables")
+ROOMS = ("", ".estimates", ".samplers", ".sources", ".testing", ".tables")
 
 
 def public() -> dict[str, Any]:

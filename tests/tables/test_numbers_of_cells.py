@@ -17,8 +17,8 @@ import gmpy2
 import numpy as np
 import pytest
 
-from safeselect.adapters.tables import _quantiles, table_quantiles
 from safeselect.mechanisms.quantiles import Grid, Later, reader
+from safeselect.tables import _quantiles, table_quantiles
 from safeselect.testing import DeterministicSource
 
 duckdb = pytest.importorskip("duckdb")
