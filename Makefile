@@ -33,7 +33,7 @@ SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py t
 # input, whole processes, the audit and the evidence, and laws that are enumerated or counted.  All
 # else of the contract is in, new files too.
 QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
-  inside adapters audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
+  inside adapters tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
   release tools \
   test_cli.py test_examples.py test_import.py test_snippets.py sources/test_hostile.py \
   $(addprefix samplers/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
@@ -78,7 +78,7 @@ docs: $(DOCS)/.installed ## build the site into docs/_build; warnings are errors
 
 spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local one (needs Java)
 	@command -v java >/dev/null || { echo 'make: java not found; Spark needs Java 17' >&2; exit 1; }
-	$(SPARK)/bin/python -m pytest tests/adapters/test_spark.py $(ARGS)
+	$(SPARK)/bin/python -m pytest tests/tables/test_spark.py $(ARGS)
 
 pipeline-dp: $(PIPELINE)/.installed ## run the tests that need PipelineDP
 	$(PIPELINE)/bin/python -m pytest tests/adapters/test_pipeline_dp.py $(ARGS)

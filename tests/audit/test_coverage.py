@@ -84,7 +84,7 @@ def test_what_stands_elsewhere_in_the_table_of_rules_is_run_here_too():
 
 def test_what_adapters_of_tables_release_is_known_here():
     """Each of these calls one of the mechanisms of the package, or releases by group."""
-    tables = pytest.importorskip("safeselect.adapters.tables")
+    tables = pytest.importorskip("safeselect.tables")
     charging = {
         name
         for name in tables.__all__

@@ -21,7 +21,7 @@ from observer import WATCHED, observed
 from planted import modules, planted
 
 import safeselect
-from safeselect import adapters, permute_and_flip
+from safeselect import adapters, permute_and_flip, tables
 from safeselect.noise.laws import LAWS
 from safeselect.randomness.bits import Bits
 from safeselect.variates import gaussian
@@ -73,8 +73,9 @@ def test_what_one_user_moves_under_replacement_is_refused_or_paid():
 
 
 def _drawing() -> dict[str, Any]:
-    """Every public name that takes a source: of the package, and of its adapters."""
+    """Every public name that takes a source: of the package, its tables and its adapters."""
     found = {name: getattr(safeselect, name) for name in safeselect.__all__}
+    found |= {name: getattr(tables, name) for name in tables.__all__}
     for info in pkgutil.walk_packages(adapters.__path__, adapters.__name__ + "."):
         if info.name.rpartition(".")[2].startswith("_"):
             continue
@@ -82,8 +83,7 @@ def _drawing() -> dict[str, Any]:
         for name in getattr(module, "__all__", vars(module)):
             value = getattr(module, name)
             if getattr(value, "__module__", "").startswith(info.name) and callable(value):
-                short = info.name == "safeselect.adapters.tables"
-                found[name if short else f"{info.name}.{name}"] = value
+                found[f"{info.name}.{name}"] = value
     return {name: value for name, value in found.items() if "source" in _parameters(value)}
 
 
@@ -413,7 +413,7 @@ FAULTS |= {
     ),
     "a cap's users who take another's place": (
         "choose_cap",
-        "adapters.tables._cap:choose_cap",
+        "tables._cap:choose_cap",
         "sensitivity=change",
         "sensitivity=low",
     ),

@@ -172,7 +172,7 @@ def test_counts_say_whose_privacy_they_keep() -> None:
     found = safeselect.measure(capped, epsilon=1, sensitivity_l1=1)
     assert found.statement.unit == "one rider"
     pytest.importorskip("duckdb")
-    tables = pytest.importorskip("safeselect.adapters.tables")
+    tables = pytest.importorskip("safeselect.tables")
     table = pytest.importorskip("pyarrow").table({"city": ["Rome"] * 9, "rider": range(9)})
     for more in ({"delta": "1e-9"}, {"candidates": ["Rome"]}):
         found = tables.top_items(

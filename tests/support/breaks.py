@@ -912,7 +912,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "adapters/tables/_asking.py",
+        "tables/_asking.py",
         "ask",
         "        broken = BROKEN in str(error) and BROKEN not in failure\n",
         "        broken = BROKEN in str(error) and BROKEN not in failure\n"
@@ -948,7 +948,7 @@ BREAKS = (
     ),
     Break(
         ("C11",),
-        "adapters/tables/_files.py",
+        "tables/_files.py",
         "_header",
         "    if len(header) > _MOST_COLUMNS:\n",
         "    if False:\n",

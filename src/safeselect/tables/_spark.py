@@ -19,9 +19,9 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from safeselect.adapters.tables._files import position
-from safeselect.adapters.tables._keys import LABELS, spelled
 from safeselect.errors import InputError, ParameterError
+from safeselect.tables._files import position
+from safeselect.tables._keys import LABELS, spelled
 
 # Spark's names of the types that keys may have, and DuckDB's names of them.  A string with a
 # collation has another name and is refused: two different keys may be equal in it.

@@ -7,19 +7,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from safeselect.adapters.tables._keyed import open_keyed
-from safeselect.adapters.tables._keys import read_labels, warn_if_same
-from safeselect.adapters.tables._sql import (
+from safeselect.counts import Counts
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import integer
+from safeselect.scores.containers import Unread
+from safeselect.tables._keyed import open_keyed
+from safeselect.tables._keys import read_labels, warn_if_same
+from safeselect.tables._sql import (
     CAPPED_COUNTS,
     COUNT_CANDIDATES,
     COUNT_DISTINCT_USERS,
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
-from safeselect.counts import Counts
-from safeselect.errors import ParameterError
-from safeselect.exact.parameters import integer
-from safeselect.scores.containers import Unread
 
 
 def count_distinct_users(
@@ -67,7 +67,7 @@ def count_distinct_users(
 
     Example:
         >>> import pyarrow
-        >>> from safeselect.adapters.tables import count_distinct_users
+        >>> from safeselect.tables import count_distinct_users
         >>> trips = pyarrow.table({"city": ["Oslo", "Rome", "Rome"], "rider": [1, 1, 2]})
         >>> dict(count_distinct_users(trips, item="city", user="rider"))  # made-up data
         {'Oslo': 1, 'Rome': 2}
@@ -168,7 +168,7 @@ def largest_counts(
 
     Example:
         >>> import pyarrow
-        >>> from safeselect.adapters.tables import largest_counts
+        >>> from safeselect.tables import largest_counts
         >>> trips = pyarrow.table({"city": ["Oslo", "Rome", "Rome"], "rider": [1, 1, 2]})
         >>> dict(largest_counts(trips, item="city", user="rider", places=1))  # made-up data
         {'Rome': 2}

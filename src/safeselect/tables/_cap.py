@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from safeselect.adapters.tables._counting import until_read
-from safeselect.adapters.tables._keyed import open_keyed
-from safeselect.adapters.tables._keys import warn_if_same
-from safeselect.adapters.tables._sql import ITEMS_PER_USER
 from safeselect.charged import is_replaced, unit_of
 from safeselect.counts import check_unit
 from safeselect.exact.parameters import Number, integer, rational
@@ -16,6 +12,10 @@ from safeselect.randomness.source import Source
 from safeselect.scores.containers import Unread
 from safeselect.selection import Selection, permute_and_flip
 from safeselect.selection._arguments import read_ledger
+from safeselect.tables._counting import until_read
+from safeselect.tables._keyed import open_keyed
+from safeselect.tables._keys import warn_if_same
+from safeselect.tables._sql import ITEMS_PER_USER
 
 _DEAR = 16  # 8 nats between neighbouring caps that do as well
 
@@ -60,7 +60,7 @@ def choose_cap(
 
     Example:
         >>> import pyarrow
-        >>> from safeselect.adapters.tables import choose_cap
+        >>> from safeselect.tables import choose_cap
         >>> pairs = [(place, rider) for rider in range(900) for place in range(rider % 3 + 1)]
         >>> trips = pyarrow.table({"city": [a for a, _ in pairs], "rider": [b for _, b in pairs]})
         >>> cap = choose_cap(trips, item="city", user="rider", epsilon=2, most=20, share="0.9")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from safeselect import Budget, InputError, Ledger, ParameterError, SafeSelectError, ScoreError
-from safeselect.adapters.tables import TableAs, _duckdb, _frames, _quantiles, table_quantiles
 from safeselect.grid_quantiles._values import Later
+from safeselect.tables import TableAs, _duckdb, _frames, _quantiles, table_quantiles
 
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")

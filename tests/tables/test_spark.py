@@ -13,14 +13,9 @@ import pytest
 from tapes import TapeSource
 
 from safeselect import InputError, partition_strategy, unknown_domain_top_k
-from safeselect.adapters.tables import (
-    count_distinct_users,
-    largest_counts,
-    select_keys,
-    top_items_by_group,
-)
-from safeselect.adapters.tables._keyed import open_keyed
-from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
+from safeselect.tables import count_distinct_users, largest_counts, select_keys, top_items_by_group
+from safeselect.tables._keyed import open_keyed
+from safeselect.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
 from safeselect.unknown_domain._items import item
 
 pa = pytest.importorskip("pyarrow")

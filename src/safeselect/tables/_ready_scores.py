@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 
-from safeselect.adapters.tables._counting import until_read
-from safeselect.adapters.tables._duckdb import Table, open_table
-from safeselect.adapters.tables._files import shown
-from safeselect.adapters.tables._keys import INTEGERS, TEXT, require_key
 from safeselect.errors import InputError, ScoreError
 from safeselect.scores.containers import Unread
+from safeselect.tables._counting import until_read
+from safeselect.tables._duckdb import Table, open_table
+from safeselect.tables._files import shown
+from safeselect.tables._keys import INTEGERS, TEXT, require_key
 
 _LABELS = "SELECT CAST(label AS STRING) AS label FROM safeselect_rows ORDER BY label"
 _SCORES = "SELECT CAST(label AS STRING) AS label, score FROM safeselect_rows ORDER BY label"
@@ -46,7 +46,7 @@ def read_scores(
     Example:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
-        >>> from safeselect.adapters.tables import read_scores
+        >>> from safeselect.tables import read_scores
         >>> with TemporaryDirectory() as folder:
         ...     file = Path(folder, "scores.csv")
         ...     _ = file.write_bytes(b"name,score\ntea,7\nmilk,1.25\n")

@@ -24,15 +24,15 @@ import pytest
 from pyarrow import parquet
 
 from safeselect import InputError
-from safeselect.adapters.tables import (
+from safeselect.tables import (
     count_distinct_users,
     largest_counts,
     select_keys,
     top_items,
     top_items_by_group,
 )
-from safeselect.adapters.tables._keyed import open_keyed
-from safeselect.adapters.tables._sql import GROUPED_COUNTS
+from safeselect.tables._keyed import open_keyed
+from safeselect.tables._sql import GROUPED_COUNTS
 from safeselect.unknown_domain._items import item
 
 KEYS = {"item": "city", "user": "rider"}

@@ -19,9 +19,9 @@ from safeselect import (
     SelectedPartitions,
     select_partitions,
 )
-from safeselect.adapters.tables import _select_keys, count_distinct_users, select_keys
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.selection._call import UNREADABLE
+from safeselect.tables import _select_keys, count_distinct_users, select_keys
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

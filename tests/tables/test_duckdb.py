@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from safeselect import InputError, ParameterError
-from safeselect.adapters.tables import count_distinct_users
+from safeselect.tables import count_distinct_users
 
 duckdb = pytest.importorskip("duckdb")
 

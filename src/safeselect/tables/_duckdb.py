@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safeselect.adapters.tables._asking import BROKEN, ask, import_duckdb, run
-from safeselect.adapters.tables._described import TableAs, paths_of
-from safeselect.adapters.tables._files import (
+from safeselect.errors import InputError, ParameterError
+from safeselect.tables._asking import BROKEN, ask, import_duckdb, run
+from safeselect.tables._described import TableAs, paths_of
+from safeselect.tables._files import (
     delimiter_with,
     identifier,
     literal,
@@ -35,11 +36,10 @@ from safeselect.adapters.tables._files import (
     regular_file,
     shown,
 )
-from safeselect.adapters.tables._frames import as_arrow, without_rows
-from safeselect.adapters.tables._keys import KEYS, LABELS, spelled
-from safeselect.adapters.tables._private import private_directory
-from safeselect.adapters.tables._progress import reported
-from safeselect.errors import InputError, ParameterError
+from safeselect.tables._frames import as_arrow, without_rows
+from safeselect.tables._keys import KEYS, LABELS, spelled
+from safeselect.tables._private import private_directory
+from safeselect.tables._progress import reported
 
 _CONFIG = {
     "autoinstall_known_extensions": "false",

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import InputError, ParameterError, SafeSelectError, ScoreError
-from safeselect.adapters.tables import count_distinct_users, read_candidates, read_scores
+from safeselect.tables import count_distinct_users, read_candidates, read_scores
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

@@ -7,16 +7,6 @@ from contextlib import ExitStack
 from datetime import date
 from typing import Any, Literal, cast, get_args
 
-from safeselect.adapters.tables._duckdb import open_table
-from safeselect.adapters.tables._files import shown
-from safeselect.adapters.tables._keys import FLOATS, INTEGERS, TEXT, require_key, warn_if_same
-from safeselect.adapters.tables._sql import (
-    ADDED,
-    NEAR_DECIMAL,
-    SHORTEST,
-    VALUES_OF_USERS,
-    WHOLE_TEXT,
-)
 from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
@@ -28,6 +18,10 @@ from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import read_ledger
 from safeselect.selection._table import read_choice
+from safeselect.tables._duckdb import open_table
+from safeselect.tables._files import shown
+from safeselect.tables._keys import FLOATS, INTEGERS, TEXT, require_key, warn_if_same
+from safeselect.tables._sql import ADDED, NEAR_DECIMAL, SHORTEST, VALUES_OF_USERS, WHOLE_TEXT
 
 Of = Literal["smallest", "largest", "sum"]
 """Which value of a user counts."""
@@ -94,7 +88,7 @@ def table_quantiles(
 
     Example:
         >>> import pyarrow
-        >>> from safeselect.adapters.tables import table_quantiles
+        >>> from safeselect.tables import table_quantiles
         >>> trips = pyarrow.table({"fare": [7, 9, 8] * 300, "rider": range(900)})
         >>> given = {"lowest": 0, "highest": 99, "step": 1, "epsilon": 4, "of": "largest"}
         >>> table_quantiles(trips, value="fare", user="rider", quantiles=["1/2"], **given).value

@@ -19,8 +19,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from safeselect.adapters.tables import _private, count_distinct_users
-from safeselect.adapters.tables._private import private_directory
+from safeselect.tables import _private, count_distinct_users
+from safeselect.tables._private import private_directory
 
 pytestmark = pytest.mark.slow("starts and kills processes")
 
@@ -55,7 +55,7 @@ def swept() -> None:
 
 WAITING = """
 import sys, time
-from safeselect.adapters.tables._private import private_directory
+from safeselect.tables._private import private_directory
 with private_directory() as private:
     (private / "spill").mkdir()
     (private / "spill" / "rows").write_text("Zebedee-4711")
@@ -94,7 +94,7 @@ def test_what_a_killed_count_spilled_is_gone_after_the_next_count(
         file.write("city,rider\n")
         file.writelines(f"{i * 31 % 90001},{PRIVATE}-{i}-{'x' * 60}\n" for i in range(600_000))
     program = (
-        "from safeselect.adapters.tables import largest_counts\n"
+        "from safeselect.tables import largest_counts\n"
         f"largest_counts({str(table)!r}, item='city', user='rider', places=9, "
         "max_contributions=2, memory='60MB')"
     )
@@ -223,7 +223,7 @@ def test_another_user_is_told_by_its_id(folder: Path, monkeypatch: pytest.Monkey
 
 FORKING = """
 import os, sys, time
-from safeselect.adapters.tables._private import private_directory
+from safeselect.tables._private import private_directory
 manager = private_directory()
 private = manager.__enter__()
 (private / "rows").write_text("Zebedee-4711")
@@ -266,7 +266,7 @@ def test_nothing_is_swept_while_a_child_of_the_owner_lives(folder: Path, started
 def test_a_program_that_the_owner_started_holds_no_lock(folder: Path, started: Any) -> None:
     program = (
         "import subprocess, sys, os\n"
-        "from safeselect.adapters.tables._private import private_directory\n"
+        "from safeselect.tables._private import private_directory\n"
         "with private_directory() as private:\n"
         "    other = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'],\n"
         "        stdout=subprocess.DEVNULL)\n"
@@ -400,7 +400,7 @@ def test_many_processes_and_threads_at_once_lose_nothing_of_the_living(folder: P
     """Each writes, waits and reads again while all others sweep; half of them are killed."""
     program = (
         "import sys, os, random, time\n"
-        "from safeselect.adapters.tables._private import private_directory\n"
+        "from safeselect.tables._private import private_directory\n"
         "for turn in range(60):\n"
         "    with private_directory() as private:\n"
         "        (private / 'spill').mkdir()\n"

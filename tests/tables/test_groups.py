@@ -21,10 +21,10 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.adapters.tables import GroupedTopK, TableAs, _sql, top_items_by_group
-from safeselect.adapters.tables._counting import open_keyed
-from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
 from safeselect.planning import explain_groups
+from safeselect.tables import GroupedTopK, TableAs, _sql, top_items_by_group
+from safeselect.tables._counting import open_keyed
+from safeselect.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

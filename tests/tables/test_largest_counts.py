@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import InputError, ParameterError
-from safeselect.adapters.tables import _progress, largest_counts
-from safeselect.adapters.tables._duckdb import open_table
-from safeselect.adapters.tables._progress import reported
-from safeselect.adapters.tables._sql import LARGEST_CAPPED_COUNTS, LARGEST_COUNTS
+from safeselect.tables import _progress, largest_counts
+from safeselect.tables._duckdb import open_table
+from safeselect.tables._progress import reported
+from safeselect.tables._sql import LARGEST_CAPPED_COUNTS, LARGEST_COUNTS
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

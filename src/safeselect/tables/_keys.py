@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from typing import Literal
 
 from safeselect.accounting.cost import caution
-from safeselect.adapters.tables._files import shown
 from safeselect.errors import InputError, ParameterError
 from safeselect.scores.containers import table_reader
+from safeselect.tables._files import shown
 
 INTEGERS = frozenset(
     sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")

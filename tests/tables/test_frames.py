@@ -12,13 +12,7 @@ import polars as pl
 import pytest
 
 from safeselect import Budget, InputError, Ledger, ParameterError
-from safeselect.adapters.tables import (
-    TableAs,
-    count_distinct_users,
-    largest_counts,
-    read_scores,
-    top_items,
-)
+from safeselect.tables import TableAs, count_distinct_users, largest_counts, read_scores, top_items
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

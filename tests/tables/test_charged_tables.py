@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, TopK
-from safeselect.adapters.tables import _duckdb, top_items
 from safeselect.cli import main
 from safeselect.scores.containers import Unread, hand_over
 from safeselect.selection import _call
 from safeselect.selection._call import UNREADABLE
+from safeselect.tables import _duckdb, top_items
 from safeselect.unknown_domain._histogram import hold_counts
 
 pytest.importorskip("duckdb")

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from safeselect.adapters.tables._described import TableAs
-from safeselect.adapters.tables._duckdb import Table, open_table
-from safeselect.adapters.tables._keys import FLOATS, LABELS, require_key, require_plain
-from safeselect.adapters.tables._spark import SparkTable, is_spark, open_spark
-from safeselect.adapters.tables._sql import GROUPS, ITEMS
 from safeselect.errors import InputError, ParameterError
+from safeselect.tables._described import TableAs
+from safeselect.tables._duckdb import Table, open_table
+from safeselect.tables._keys import FLOATS, LABELS, require_key, require_plain
+from safeselect.tables._spark import SparkTable, is_spark, open_spark
+from safeselect.tables._sql import GROUPS, ITEMS
 
 _LISTED = {"item": "candidate", "grp": "group"}
 

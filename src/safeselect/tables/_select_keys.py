@@ -5,9 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Literal
 
-from safeselect.adapters.tables._counting import open_capped, until_read
-from safeselect.adapters.tables._keys import warn_if_same
-from safeselect.adapters.tables._top_items import opened_by, warn_delta
 from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.exact.parameters import Number, integer
@@ -16,6 +13,9 @@ from safeselect.partitions import SelectedPartitions, select_partitions
 from safeselect.partitions.terms import Terms
 from safeselect.randomness.source import Source
 from safeselect.selection._arguments import read_ledger
+from safeselect.tables._counting import open_capped, until_read
+from safeselect.tables._keys import warn_if_same
+from safeselect.tables._top_items import opened_by, warn_delta
 
 
 def select_keys(
@@ -63,7 +63,7 @@ def select_keys(
 
     Example:
         >>> import pyarrow
-        >>> from safeselect.adapters.tables import select_keys
+        >>> from safeselect.tables import select_keys
         >>> trips = pyarrow.table({"city": ["Rome"] * 1000 + ["Oslo"], "rider": range(1001)})
         >>> select_keys(trips, item="city", user="rider", epsilon=1, delta="1e-9").labels
         ('Rome',)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
-from safeselect.adapters.tables._files import identifier, position, shown
 from safeselect.columns import hushed
 from safeselect.errors import InputError, ParameterError
+from safeselect.tables._files import identifier, position, shown
 from safeselect.unknown_domain._items import item
 
 _PLACE = "the table"

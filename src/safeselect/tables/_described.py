@@ -48,7 +48,7 @@ class TableAs:
 
     Example:
         >>> import pyarrow
-        >>> from safeselect.adapters.tables import TableAs, count_distinct_users
+        >>> from safeselect.tables import TableAs, count_distinct_users
         >>> trips = pyarrow.table({"city": ["Rome ", " rome", "ROME"], "rider": [1, 2, 3]})
         >>> tidy = TableAs(trips, trim=True, casefold=True)
         >>> dict(count_distinct_users(tidy, item="city", user="rider"))  # made-up data

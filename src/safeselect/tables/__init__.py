@@ -27,18 +27,18 @@ from __future__ import annotations
 
 import os
 
-from safeselect.adapters.tables._by_group import top_items_by_group
-from safeselect.adapters.tables._cap import choose_cap
-from safeselect.adapters.tables._counting import count_distinct_users, largest_counts
-from safeselect.adapters.tables._described import TableAs
-from safeselect.adapters.tables._files import shown
-from safeselect.adapters.tables._keys import read_labels
-from safeselect.adapters.tables._quantiles import table_quantiles
-from safeselect.adapters.tables._ready_scores import read_scores
-from safeselect.adapters.tables._select_keys import select_keys
-from safeselect.adapters.tables._top_items import top_items
 from safeselect.errors import InputError
 from safeselect.groups import GroupedTopK
+from safeselect.tables._by_group import top_items_by_group
+from safeselect.tables._cap import choose_cap
+from safeselect.tables._counting import count_distinct_users, largest_counts
+from safeselect.tables._described import TableAs
+from safeselect.tables._files import shown
+from safeselect.tables._keys import read_labels
+from safeselect.tables._quantiles import table_quantiles
+from safeselect.tables._ready_scores import read_scores
+from safeselect.tables._select_keys import select_keys
+from safeselect.tables._top_items import top_items
 
 __all__ = [
     "GroupedTopK",
@@ -72,7 +72,7 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
     Example:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
-        >>> from safeselect.adapters.tables import read_candidates
+        >>> from safeselect.tables import read_candidates
         >>> with TemporaryDirectory() as folder:
         ...     file = Path(folder, "items.txt")
         ...     _ = file.write_bytes(b"tea\nmilk\n")

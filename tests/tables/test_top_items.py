@@ -27,7 +27,9 @@ from safeselect import (
     sessions,
     unknown_domain,
 )
-from safeselect.adapters.tables import (
+from safeselect.cli import main
+from safeselect.scores.containers import Unread
+from safeselect.tables import (
     _top_items,
     choose_cap,
     count_distinct_users,
@@ -37,8 +39,6 @@ from safeselect.adapters.tables import (
     top_items,
     top_items_by_group,
 )
-from safeselect.cli import main
-from safeselect.scores.containers import Unread
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

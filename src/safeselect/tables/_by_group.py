@@ -12,9 +12,6 @@ from contextlib import ExitStack
 from typing import Literal
 
 from safeselect.accounting.cost import PrivacyCost, caution
-from safeselect.adapters.tables._keyed import Keyed, open_keyed
-from safeselect.adapters.tables._keys import read_labels, warn_if_same
-from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
 from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
@@ -32,6 +29,9 @@ from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import Peeled
+from safeselect.tables._keyed import Keyed, open_keyed
+from safeselect.tables._keys import read_labels, warn_if_same
+from safeselect.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
 from safeselect.unknown_domain._bottom import read_contributions, read_total
 
 
@@ -97,7 +97,7 @@ def top_items_by_group(
 
     Example:
         >>> import pyarrow
-        >>> from safeselect.adapters.tables import top_items_by_group
+        >>> from safeselect.tables import top_items_by_group
         >>> trips = pyarrow.table(
         ...     {
         ...         "month": ["May"] * 1000 + ["June"] * 1000,

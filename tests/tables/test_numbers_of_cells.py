@@ -17,9 +17,9 @@ import gmpy2
 import numpy as np
 import pytest
 
-from safeselect.adapters.tables import _quantiles, table_quantiles
 from safeselect.grid_quantiles._grid import Grid
 from safeselect.grid_quantiles._values import Later, reader
+from safeselect.tables import _quantiles, table_quantiles
 from safeselect.testing import DeterministicSource
 
 duckdb = pytest.importorskip("duckdb")

@@ -17,9 +17,9 @@ from subprocess import DEVNULL
 from typing import Any
 from warnings import catch_warnings
 
-from safeselect.adapters.tables._files import memory_size, reader, regular_file, shown
-from safeselect.adapters.tables._private import private_directory
 from safeselect.errors import InputError
+from safeselect.tables._files import memory_size, reader, regular_file, shown
+from safeselect.tables._private import private_directory
 
 _SETTINGS = {
     "spark.app.name": "safeselect",

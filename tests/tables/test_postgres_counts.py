@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from postgres import Server, binaries
 
-from safeselect.adapters.tables import largest_counts
+from safeselect.tables import largest_counts
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

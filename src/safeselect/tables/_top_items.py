@@ -9,9 +9,6 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from safeselect.accounting.cost import caution, rounded_text
-from safeselect.adapters.tables._counting import open_counts, open_largest, until_read
-from safeselect.adapters.tables._keys import warn_if_same
-from safeselect.adapters.tables._spark_local import parquet_on_spark
 from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import ParameterError
@@ -23,6 +20,9 @@ from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k
 from safeselect.selection._arguments import read_ledger
 from safeselect.selection._table import Mechanism
+from safeselect.tables._counting import open_counts, open_largest, until_read
+from safeselect.tables._keys import warn_if_same
+from safeselect.tables._spark_local import parquet_on_spark
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 from safeselect.unknown_domain._bottom import read_places
 
@@ -93,7 +93,7 @@ def top_items(
 
     Example:
         >>> import pyarrow
-        >>> from safeselect.adapters.tables import top_items
+        >>> from safeselect.tables import top_items
         >>> trips = pyarrow.table({"city": ["Rome"] * 1000 + ["Oslo"], "rider": range(1001)})
         >>> cities = ["Oslo", "Rome"]
         >>> top_items(trips, item="city", user="rider", k=1, epsilon=1, candidates=cities).labels
