@@ -21,7 +21,7 @@ from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.theorems import _THEOREMS, is_known
 from safeselect.audit.verify import FULL, QUICK, Finding, checks
 from safeselect.errors import ParameterError
-from safeselect.groups import plan_known, release_by_group
+from safeselect.mechanisms.groups import plan_known, release_by_group
 from safeselect.randomness.source import resolve
 from safeselect.selection._table import Peeled
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 import os
 
 from safeselect.errors import InputError
-from safeselect.groups import GroupedTopK
+from safeselect.mechanisms.groups import GroupedTopK
 from safeselect.tables._by_group import top_items_by_group
 from safeselect.tables._cap import choose_cap
 from safeselect.tables._counting import count_distinct_users, largest_counts

@@ -13,10 +13,16 @@ from typing import Literal
 
 from safeselect.accounting.cost import PrivacyCost, caution
 from safeselect.charged import unit_of
-from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number, describe, integer
-from safeselect.groups import ALL, GroupedTopK, Tables, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.groups import (
+    ALL,
+    GroupedTopK,
+    Tables,
+    plan_known,
+    plan_unknown,
+    release_by_group,
+)
 from safeselect.planning.by_group import (
     Need,
     best_max_groups,
@@ -27,6 +33,7 @@ from safeselect.planning.by_group import (
 from safeselect.planning.items import read_k_bar
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
+from safeselect.scores.counts import check_unit
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import Peeled
 from safeselect.tables._keyed import Keyed, open_keyed

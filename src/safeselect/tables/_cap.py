@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from safeselect.charged import is_replaced, unit_of
-from safeselect.counts import check_unit
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
 from safeselect.scores.containers import Unread
+from safeselect.scores.counts import check_unit
 from safeselect.selection import Selection, permute_and_flip
 from safeselect.selection._arguments import read_ledger
 from safeselect.tables._counting import until_read

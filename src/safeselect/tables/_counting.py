@@ -7,10 +7,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from safeselect.counts import Counts
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.scores.containers import Unread
+from safeselect.scores.counts import Counts
 from safeselect.tables._keyed import open_keyed
 from safeselect.tables._keys import read_labels, warn_if_same
 from safeselect.tables._sql import (

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
-from safeselect.columns import hushed
 from safeselect.errors import InputError, ParameterError
+from safeselect.scores.columns import hushed
 from safeselect.tables._files import identifier, position, shown
 from safeselect.unknown_domain._items import item
 

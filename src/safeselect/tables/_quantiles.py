@@ -8,14 +8,12 @@ from datetime import date
 from typing import Any, Literal, cast, get_args
 
 from safeselect.charged import unit_of
-from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number
-from safeselect.grid_quantiles import Quantiles, quantiles
-from safeselect.grid_quantiles._values import Later
-from safeselect.grid_quantiles.release import Neighbours, Ties
 from safeselect.ledger import Scope
+from safeselect.mechanisms.quantiles import Later, Neighbours, Quantiles, Ties, quantiles
 from safeselect.randomness.source import Source
+from safeselect.scores.counts import check_unit
 from safeselect.selection._arguments import read_ledger
 from safeselect.selection._table import read_choice
 from safeselect.tables._duckdb import open_table

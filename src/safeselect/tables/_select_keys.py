@@ -6,12 +6,11 @@ from contextlib import ExitStack
 from typing import Literal
 
 from safeselect.charged import unit_of
-from safeselect.counts import check_unit
 from safeselect.exact.parameters import Number, integer
 from safeselect.ledger import Scope
-from safeselect.partitions import SelectedPartitions, select_partitions
-from safeselect.partitions.terms import Terms
+from safeselect.mechanisms.keys import SelectedPartitions, Terms, select_partitions
 from safeselect.randomness.source import Source
+from safeselect.scores.counts import check_unit
 from safeselect.selection._arguments import read_ledger
 from safeselect.tables._counting import open_capped, until_read
 from safeselect.tables._keys import warn_if_same

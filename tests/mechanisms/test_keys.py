@@ -31,8 +31,7 @@ from safeselect import (
 from safeselect.audit.finding import Refuted
 from safeselect.audit.releases import gate
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.partitions.table import keep_table
-from safeselect.partitions.thresholds import draw_thresholds, keyed_threshold
+from safeselect.mechanisms.keys import draw_thresholds, keep_table, keyed_threshold
 from safeselect.selection._call import UNREADABLE
 
 COST = {"epsilon": 1, "delta": "1e-6", "max_partitions": 1}

@@ -13,8 +13,7 @@ import mpmath
 import pytest
 
 from safeselect import ParameterError
-from safeselect.partitions.table import KeepTable, keep_table
-from safeselect.partitions.terms import Terms, for_each_key
+from safeselect.mechanisms.keys import KeepTable, Terms, for_each_key, keep_table
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "partitions.json").read_text("utf-8"))

@@ -29,7 +29,7 @@ from safeselect import (
     partition_strategy,
 )
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.partitions.table import keep_table
+from safeselect.mechanisms.keys import keep_table
 
 COST = {"epsilon": 1, "delta": "1e-6", "max_partitions": 2}
 
