@@ -22,8 +22,8 @@ from safeselect import ApproximateDP, BoundedRange, Budget, Ledger, permute_and_
 from safeselect.audit.theorems import theorem
 from safeselect.cli import main
 from safeselect.ledger import Record, log_lines
-from safeselect.ledger.records import fields
-from safeselect.ledger.records.record import canonical, record_hash
+from safeselect.ledger import record as fields
+from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.stores.file import FileStore
 
 Run = Callable[..., tuple[int, str, str]]
@@ -142,7 +142,7 @@ def test_a_signed_ledger_on_the_command_line(run: Run, tmp_path: Path) -> None:
 
 
 def test_who_has_the_public_key_verifies_and_cannot_sign(run: Run) -> None:
-    ed25519 = pytest.importorskip("safeselect.adapters.ed25519")
+    ed25519 = pytest.importorskip("safeselect.ledger.signing")
     pytest.importorskip("cryptography")
     signer = ed25519.Ed25519Signer(b"k" * 32, key_id="device 3")
     made = new("budget.ledger", signer=signer)

@@ -13,14 +13,12 @@ from ledgers import TERMS, pure, scope
 from safeselect import Budget, Ledger
 from safeselect.errors import LedgerDamaged
 from safeselect.ledger import Checker, Proposal, approve, kept_records
-from safeselect.ledger.records.keys import handover_message
-from safeselect.ledger.records.lines import log_line
-from safeselect.ledger.records.record import canonical, record_hash
-from safeselect.ledger.records.signatures import key_of, signed_message
+from safeselect.ledger.record import canonical, log_line, record_hash
+from safeselect.ledger.signing import handover_message, key_of, signed_message
 
 pytest.importorskip("cryptography")
 
-from safeselect.adapters.ed25519 import Ed25519Signer
+from safeselect.ledger.signing import Ed25519Signer
 
 pytestmark = pytest.mark.claim("C9")
 

@@ -9,7 +9,7 @@ from ledgers import ListStore, new, pure, scope
 
 from safeselect import Ledger
 from safeselect.errors import LedgerRolledBack
-from safeselect.ledger.records.record import record_hash
+from safeselect.ledger.record import record_hash
 
 pytestmark = pytest.mark.claim("C9")
 

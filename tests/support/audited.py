@@ -21,8 +21,7 @@ from safeselect.audit.report import certificate_json
 from safeselect.audit.verify import QUICK, Finding, checks
 from safeselect.cli import main
 from safeselect.ledger import HmacSigner, Signer
-from safeselect.ledger.records.provenance import library
-from safeselect.ledger.records.record import commitment
+from safeselect.ledger.record import commitment, library
 
 Json = dict[str, Any]
 Forgery = Callable[["Case"], object]

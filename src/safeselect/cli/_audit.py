@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.audit.line import Line, verdict
 from safeselect.audit.release import audit as compare
 from safeselect.cli._escape import in_html, shown
 from safeselect.cli._numbers import add_command
 from safeselect.errors import InputError
 from safeselect.ledger import HmacSigner, Verifier
-from safeselect.ledger.records.fields import read_head
+from safeselect.ledger.record import read_head
+from safeselect.ledger.signing import Ed25519Verifier
 
 _ABOUT = """\
 Compares, each in a line: the release with the record that its receipt names, and with the record of

@@ -9,7 +9,7 @@ from fractions import Fraction
 from safeselect.accounting.cost import rounded_text
 from safeselect.cli._escape import in_html
 from safeselect.errors import LedgerError
-from safeselect.ledger.records.record import read_time
+from safeselect.ledger.record import read_time
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 10, 890, 24, 180
 

@@ -12,7 +12,6 @@ from operator import and_
 from pathlib import Path
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.cli._escape import shown
 from safeselect.cli._releases import Release, raised, releases, replaced_keys
 from safeselect.cli._report import report
@@ -30,8 +29,8 @@ from safeselect.ledger import (
     log_lines,
     repair,
 )
-from safeselect.ledger.records.record import commitment
-from safeselect.ledger.records.signatures import is_key
+from safeselect.ledger.record import commitment
+from safeselect.ledger.signing import Ed25519Verifier, is_key
 
 _NEW_HEAD = "the new head is above"
 

@@ -12,7 +12,7 @@ from safeselect.cli._chart import chart
 from safeselect.cli._escape import in_html
 from safeselect.cli._releases import Release, raised, releases
 from safeselect.ledger import Balance, Checker, Record
-from safeselect.ledger.records.record import read_numbers
+from safeselect.ledger.record import read_numbers
 
 _ASSERTED = "asserted by the caller; another library made the release"
 

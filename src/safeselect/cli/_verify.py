@@ -15,7 +15,7 @@ from safeselect.audit.report import certificate_json, line, summary
 from safeselect.audit.verify import FULL, QUICK, run
 from safeselect.cli._numbers import add_command
 from safeselect.errors import InputError
-from safeselect.ledger.records.provenance import library
+from safeselect.ledger.record import library
 
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
