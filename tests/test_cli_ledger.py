@@ -55,12 +55,12 @@ def ledger(run: Run) -> Ledger:
         "a", unit="person", neighbours="add_remove", purpose="<script>alert(1)</script>"
     )
     permute_and_flip(SCORES, epsilon="1/2", sensitivity=1, ledger=there)
-    scope(made).begin(pure(guarantee=ApproximateDP("1/3", "1e-9"))).aborted("source")
-    scope(made).begin(pure("1/7"))
+    scope(made).pay(pure(guarantee=ApproximateDP("1/3", "1e-9"))).aborted("source")
+    scope(made).pay(pure("1/7"))
     other = made.scope("b & <c>", unit="visit", neighbours="replace_one", purpose="p")
     each = BoundedRange("1/5")
     charge = pure(guarantee=each, parts=((each, 1),), mechanism="exponential_mechanism/1")
-    other.begin(charge).released("x", b"s" * 32)
+    other.pay(charge).released("x", b"s" * 32)
     return made
 
 
@@ -146,7 +146,7 @@ def test_who_has_the_public_key_verifies_and_cannot_sign(run: Run) -> None:
     pytest.importorskip("cryptography")
     signer = ed25519.Ed25519Signer(b"k" * 32, key_id="device 3")
     made = new("budget.ledger", signer=signer)
-    scope(made).begin(pure()).released("blue", b"s" * 32)
+    scope(made).pay(pure()).released("blue", b"s" * 32)
     assert next(iter(made.records())).content["signer"]["public_key"] == signer.public_key.hex()
     other = ed25519.Ed25519Signer(b"x" * 32, key_id="device 3").public_key
     for key, code, words in (
@@ -195,14 +195,14 @@ def test_text_of_others_cannot_pretend_to_be_something_else(
 def test_a_closed_scope_is_opened_again_with_a_reason(run: Run) -> None:
     terms = {"a": Budget("person", "add_remove", epsilon=1)}
     there = scope(Ledger.create("budget.ledger", terms, max_refusals=1))
-    there.begin(pure()).aborted("input")
+    there.pay(pure()).aborted("input")
     assert "refusals of private input: 1 of 1: closed" in run("show", "budget.ledger")[1]
     assert "1 of 1: closed" in page(run("report", "budget.ledger")[1]).text
     with pytest.raises(SystemExit, match="2"):
         run("reopen", "budget.ledger", "--scope", "a")
     code, _, said = run("reopen", "budget.ledger", "--scope", "a", "--reason", "nulls are gone")
     assert (code, "scope a answers again" in said) == (0, True)
-    there.begin(pure()).released("blue", b"s" * 32)
+    there.pay(pure()).released("blue", b"s" * 32)
     assert '"reason":"nulls are gone"' in run("export", "budget.ledger")[1]
     assert run("reopen", "budget.ledger", "--scope", "a", "--reason", "again")[0] == 2
 
@@ -314,7 +314,7 @@ def test_the_page_tells_everything_and_needs_nothing(run: Run, ledger: Ledger) -
 def test_the_chart_climbs_to_what_was_spent(run: Run) -> None:
     made = new("budget.db", epsilon=1)
     for _ in range(3):
-        scope(made).begin(pure("1/4"))
+        scope(made).pay(pure("1/4"))
     _, html, _ = run("report", "budget.db")
     lines = re.findall(r'<path d="(M10 180[^"]*)" fill="none"', html)
     heights = [int(height) for height in re.findall(r"V(\d+)", lines[0])]

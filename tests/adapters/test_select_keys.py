@@ -21,7 +21,7 @@ from safeselect import (
 )
 from safeselect.adapters.tables import _select_keys, count_distinct_users, select_keys
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.selection._call import UNREADABLE
+from safeselect.release.call import UNREADABLE
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.charged import Charge, charged
+from safeselect.charged import charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.grid_quantiles._grid import Grid
@@ -20,8 +20,8 @@ from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import Scope, Values, read_ledger
-from safeselect.selection._call import UNREADABLE
+from safeselect.release.call import UNREADABLE, Charge, Scope, read_ledger
+from safeselect.selection._arguments import Values
 from safeselect.selection._results import source_name
 from safeselect.selection._table import read_choice
 
@@ -255,7 +255,7 @@ def _quantiles(
         part = Part.whole(call.values, grid.points, fine)
         points = [point // fine for point in _split(part, order, law_of, call.bits)]
         drawn = dict(zip(order, points, strict=True))
-        return call.released(
+        return call.commit(
             Quantiles(
                 tuple(grid.point(drawn[target]) for target in targets),
                 targets,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from safeselect.charged import Charge, charged
+from safeselect.charged import charged
 from safeselect.groups.plans import ALL, Plan, Tables
 from safeselect.groups.results import GroupedTopK
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source
-from safeselect.selection._arguments import Scope
+from safeselect.release.call import Charge, Scope
 from safeselect.selection._results import source_name
 
 
@@ -39,7 +39,7 @@ def release_by_group(
     charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
     with charged(scope, source, charge, read, unit=unit) as call:
         rows = plan.draw(call.values, source)
-        return call.released(
+        return call.commit(
             GroupedTopK(
                 groups=tuple(groups),
                 labels=tuple(labels for labels, _ in rows),

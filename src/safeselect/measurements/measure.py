@@ -9,7 +9,7 @@ from typing import cast
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.charged import Charge, charged, is_replaced, unit_of
+from safeselect.charged import charged
 from safeselect.counts import Counts, check_unit
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
@@ -20,10 +20,11 @@ from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.reference import discrete_gaussian
+from safeselect.release.call import Charge, Scope, is_replaced, read_ledger, unit_of
 from safeselect.scores.candidates import Candidates, Label, read_candidates
 from safeselect.scores.reading import INTEGERS, exactly_one
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
+from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import source_name
 from safeselect.variates import discrete_laplace
 from safeselect.variates.gaussian import MOST_TABLED, DiscreteGaussian, RoundedGaussian
@@ -153,7 +154,7 @@ def measure(
     unit = values.unit if isinstance(values, Counts) else None
     with charged(scope, chosen, charge, lambda: _whole(cells), unit=unit) as call:
         drawn = noise.draw(cells.size, call.bits)
-        return call.released(
+        return call.commit(
             Measurement(
                 values=tuple(value + more for value, more in zip(call.values, drawn, strict=True)),
                 labels=cast("tuple[Label, ...] | None", cells.labels),

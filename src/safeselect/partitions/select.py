@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from safeselect.charged import charged, unit_of
+from safeselect.charged import charged
 from safeselect.counts import check_partitions
 from safeselect.exact.parameters import Number
 from safeselect.partitions.results import SelectedPartitions
@@ -12,7 +12,8 @@ from safeselect.partitions.terms import Terms
 from safeselect.partitions.thresholds import draw_thresholds
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
+from safeselect.release.call import Scope, read_ledger, unit_of
+from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import Found, hold_counts
 
@@ -97,7 +98,7 @@ def select_partitions(
     charge = terms.charge("select_partitions")
     with charged(scope, chosen, charge, held.found, unit=held.unit) as call:
         kept = _kept(call.values, terms, call.bits)
-        return call.released(
+        return call.commit(
             SelectedPartitions(
                 labels=tuple(label for label, _ in kept),
                 counts=tuple(count for _, count in kept) if terms.with_counts else None,

@@ -22,10 +22,11 @@ from safeselect.promises.guarantees import ApproximateDP
 from safeselect.promises.records import NOT_STATED, Receipt, Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Scope, read_ledger
 from safeselect.scores.containers import hand_over
 from safeselect.scores.reading import INTEGERS
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Scope, Scores, read_ledger
+from safeselect.selection._arguments import Scores
 from safeselect.selection._results import source_name
 from safeselect.unknown_domain._histogram import NOT_WHOLE, whole_counts
 from safeselect.unknown_domain._items import item
@@ -265,7 +266,7 @@ def partition_strategy(
     with charged(scope, chosen, charge, lambda: None) as call:
         seed = bytearray(SEED_BYTES)
         call.bits.fill(seed)
-        return call.released(
+        return call.commit(
             PartitionStrategy(
                 terms=terms,
                 guarantee=terms.total,

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.theorems.simple import what_is_left
-from safeselect.charged import Charge
 from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import integer
 from safeselect.partitions.table import KeepTable, crossing, keep_table
 from safeselect.promises.guarantees import ApproximateDP, PureDP
+from safeselect.release.call import Charge
 from safeselect.scores.reading import flag
 from safeselect.unknown_domain._bottom import read_total
 

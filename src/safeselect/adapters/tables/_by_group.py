@@ -15,7 +15,6 @@ from safeselect.accounting.cost import PrivacyCost, caution
 from safeselect.adapters.tables._keyed import Keyed, open_keyed
 from safeselect.adapters.tables._keys import read_labels, warn_if_same
 from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
-from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number, describe, integer
@@ -30,7 +29,7 @@ from safeselect.planning.by_group import (
 from safeselect.planning.items import read_k_bar
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.release.call import Scope, read_ledger, unit_of
 from safeselect.selection._table import Peeled
 from safeselect.unknown_domain._bottom import read_contributions, read_total
 

@@ -8,14 +8,13 @@ from safeselect.adapters.tables._counting import until_read
 from safeselect.adapters.tables._keyed import open_keyed
 from safeselect.adapters.tables._keys import warn_if_same
 from safeselect.adapters.tables._sql import ITEMS_PER_USER
-from safeselect.charged import is_replaced, unit_of
 from safeselect.counts import check_unit
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
+from safeselect.release.call import is_replaced, read_ledger, unit_of
 from safeselect.scores.containers import Unread
 from safeselect.selection import Selection, permute_and_flip
-from safeselect.selection._arguments import read_ledger
 
 _DEAR = 16  # 8 nats between neighbouring caps that do as well
 

@@ -17,7 +17,6 @@ from safeselect.adapters.tables._sql import (
     VALUES_OF_USERS,
     WHOLE_TEXT,
 )
-from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number
@@ -26,7 +25,7 @@ from safeselect.grid_quantiles._values import Later
 from safeselect.grid_quantiles.release import Neighbours, Ties
 from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
-from safeselect.selection._arguments import read_ledger
+from safeselect.release.call import read_ledger, unit_of
 from safeselect.selection._table import read_choice
 
 Of = Literal["smallest", "largest", "sum"]

@@ -8,14 +8,13 @@ from typing import Literal
 from safeselect.adapters.tables._counting import open_capped, until_read
 from safeselect.adapters.tables._keys import warn_if_same
 from safeselect.adapters.tables._top_items import opened_by, warn_delta
-from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.exact.parameters import Number, integer
 from safeselect.ledger import Scope
 from safeselect.partitions import SelectedPartitions, select_partitions
 from safeselect.partitions.terms import Terms
 from safeselect.randomness.source import Source
-from safeselect.selection._arguments import read_ledger
+from safeselect.release.call import read_ledger, unit_of
 
 
 def select_keys(

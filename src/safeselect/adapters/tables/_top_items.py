@@ -12,16 +12,15 @@ from safeselect.accounting.cost import caution, rounded_text
 from safeselect.adapters.tables._counting import open_counts, open_largest, until_read
 from safeselect.adapters.tables._keys import warn_if_same
 from safeselect.adapters.tables._spark_local import parquet_on_spark
-from safeselect.charged import unit_of
 from safeselect.counts import check_unit
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.planning.items import COMPETING
 from safeselect.randomness.source import Source
+from safeselect.release.call import read_ledger, unit_of
 from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k
-from safeselect.selection._arguments import read_ledger
 from safeselect.selection._table import Mechanism
 from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
 from safeselect.unknown_domain._bottom import read_places
