@@ -267,12 +267,12 @@ BREAKS = (
     Break(_BOTH, "variates/gaussian.py", "threshold", "Fraction(1 - 2 * d, 2)", "Fraction(-d)"),
     Break(
         _BOTH,
-        "grid_quantiles/_point.py",
+        "mechanisms/quantiles.py",
         "powers",
         "factors.least(distance - before) >> precision",
         "factors.least(distance - least) >> precision",
     ),
-    Break(_LAW, "partitions/thresholds.py", "draw_thresholds", 'side="right"', 'side="left"'),
+    Break(_LAW, "mechanisms/keys.py", "draw_thresholds", 'side="right"', 'side="left"'),
     # -------------------------------------------------------------- C1, C2: sessions and lists
     Break(
         _BOTH,
@@ -318,7 +318,7 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "counts.py",
+        "scores/counts.py",
         "check_unknown",
         "contributions is not None and (cap is None or cap > contributions)",
         "None not in (contributions, cap) and cap > contributions",
@@ -444,14 +444,14 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "measurements/measure.py",
+        "mechanisms/measure.py",
         "_read_noise",
         "sensitivity / (2 * concentrated.rho)",
         "sensitivity / (4 * concentrated.rho)",
     ),
     Break(
         _PRIVATE,
-        "partitions/table.py",
+        "mechanisms/keys.py",
         "_floor",
         "return (delta.numerator << bits) // ",
         "return (2 * delta.numerator << bits) // ",
@@ -525,7 +525,7 @@ BREAKS = (
     ),
     Break(
         ("C3",),
-        "reals.py",
+        "scores/reals.py",
         "place_of",
         "else _finite(*ratio_of(number))\n",
         "else (2, Fraction(*ratio_of(number)))\n",
@@ -891,7 +891,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "columns.py",
+        "scores/columns.py",
         "_convert",
         "        raise ScoreError(NULL)\n",
         '        raise ScoreError(f"{NULL}: {column}")\n',
@@ -922,7 +922,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "adapters/tables/_asking.py",
+        "tables/_asking.py",
         "ask",
         "        broken = BROKEN in str(error) and BROKEN not in failure\n",
         "        broken = BROKEN in str(error) and BROKEN not in failure\n"
@@ -958,7 +958,7 @@ BREAKS = (
     ),
     Break(
         ("C11",),
-        "adapters/tables/_files.py",
+        "tables/_files.py",
         "_header",
         "    if len(header) > _MOST_COLUMNS:\n",
         "    if False:\n",

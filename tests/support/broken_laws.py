@@ -54,28 +54,28 @@ BROKEN: dict[str, Break] = {
         "min(k_bar, contributions)), NoiseRate(2 * each)\n",
     ),
     "the rows of keys": _broken(
-        "partitions/table.py",
+        "mechanisms/keys.py",
         "_risen",
         "    return (growth * row >> bits) + delta\n",
         "    return (growth * row >> bits) + delta // 4\n",
     ),
     "the width of Laplace noise": _broken(
-        "measurements/measure.py", "_read_noise", "rate=own / sensitivity\n", "rate=2 * own\n"
+        "mechanisms/measure.py", "_read_noise", "rate=own / sensitivity\n", "rate=2 * own\n"
     ),
     "the width of discrete Gaussian noise": _broken(
-        "measurements/measure.py",
+        "mechanisms/measure.py",
         "_read_noise",
         "        squared = sensitivity / (2 * concentrated.rho)\n",
         "        squared = sensitivity / (8 * concentrated.rho)\n",
     ),
     "the width of rounded Gaussian noise": _broken(
-        "measurements/measure.py",
+        "mechanisms/measure.py",
         "_read_noise",
         "    squared = sensitivity / gaussian.mu_squared\n",
         "    squared = sensitivity / (4 * gaussian.mu_squared)\n",
     ),
     "the rate of a quantile": _broken(
-        "grid_quantiles/release.py",
+        "mechanisms/quantiles.py",
         "law_of",
         "Law(target, spent / moved, ",
         "Law(target, 4 * spent / moved, ",
