@@ -228,9 +228,9 @@ def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
     made = new(":memory:", epsilon=1)
     there = {"outcomes": "5", "queries": "2"}
     session = scope(made).pay(pure(parameters=there))
-    session.settled("{}", b"s" * 32, {"outcomes": 5, "queries": 1})
+    session.settled("{}", {"outcomes": 5, "queries": 1})
     with pytest.raises(LedgerError, match="in the ledger already"):
-        session.settled("{}", b"s" * 32, {"outcomes": 5, "queries": 1})
+        session.settled("{}", {"outcomes": 5, "queries": 1})
     log = lines(made)
     assert check(log).pending == set()
     assert check(log).scopes["a"].spent == {"epsilon": Fraction(1, 10)}

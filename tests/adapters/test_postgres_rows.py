@@ -137,7 +137,7 @@ def test_no_row_that_a_charger_writes_ends_a_ledger(place: Place, signer: Any) -
             pytest.fail(str(change))
     again = Ledger.open(place.store(READER), verifier=signer)
     assert again.check().count == 5
-    session.settled("y", b"s" * 32, {"answers": 3})
+    session.settled("y", {"answers": 3})
     scope(ledger).pay(pure()).released("z", b"s" * 32)
     assert again.check().scopes["a"].spent == {"epsilon": Fraction(3, 10)}
 

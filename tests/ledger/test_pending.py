@@ -52,9 +52,9 @@ def test_what_a_session_says_it_used_is_judged_before_it_is_written(tmp_path: Pa
     pending = scope(ledger).pay(pure(parameters={"k": "3"}))
     for spent in ({"k": 4}, {"other": 1}, {}):
         with pytest.raises(LedgerError, match="a reader would refuse it"):
-            pending.settled("[]", SALT, spent)
+            pending.settled("[]", spent)
     assert kinds(ledger)[-1] == "charged"
-    pending.settled("[]", SALT, {"k": 3})
+    pending.settled("[]", {"k": 3})
     assert Ledger.open(path).check().pending == set()
 
 
@@ -67,5 +67,5 @@ def test_each_open_charge_keeps_the_parameters_with_which_it_was_made(tmp_path: 
         waits = [ledger.state(lambda checker, at=p.charge: checker.awaits(at)) for p in (few, many)]
         assert [each.parameters for each in waits] == [{"k": "3"}, {"k": "5"}]
     with pytest.raises(LedgerError, match="a reader would refuse it"):
-        few.settled("[]", SALT, {"k": 4})
-    many.settled("[]", SALT, {"k": 4})
+        few.settled("[]", {"k": 4})
+    many.settled("[]", {"k": 4})

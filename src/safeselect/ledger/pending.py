@@ -101,20 +101,18 @@ class Pending:
                 raise
         return finish(self.book, self.charge, output, salt, self._born, self._event)
 
-    def settled(self, output: str, spent: Mapping[str, int], salt: bytes | None = None) -> Receipt:
+    def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
         """Write how much of its reserved charge a session used; the charge stands.
 
         Args:
             spent: the numbers used, by the names that the charge's parameters have for the limits.
-            salt: in place of its own.
 
         Raises:
             ChargeStands: the record could not be written; it may be tried again.
         """
-        salt = self.salt if salt is None else salt
-        committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
+        committed, used = commitment(self.salt, output), {name: str(n) for name, n in spent.items()}
         record = self._settle("settled", {"commitment": committed, "spent": {**used}})
-        return Receipt(self.book.id, record, salt)
+        return Receipt(self.book.id, record, self.salt)
 
     def aborted(self, reason: Reason) -> BudgetError | None:
         """Write that there will be no output; the charge stands.

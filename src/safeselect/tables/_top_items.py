@@ -14,7 +14,7 @@ from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.planning.items import COMPETING
 from safeselect.randomness.source import Source
-from safeselect.release.call import unit_of
+from safeselect.release.call import read_ledger, unit_of
 from safeselect.scores.counts import check_unit
 from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k
