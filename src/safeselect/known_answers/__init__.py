@@ -40,7 +40,7 @@ from safeselect.audit.release import audit
 from safeselect.errors import SafeSelectError
 from safeselect.exact.interval import Interval
 from safeselect.exact.rate import NoiseRate
-from safeselect.groups.plans import plan_known, plan_unknown
+from safeselect.mechanisms.groups import plan_known, plan_unknown
 
 __all__ = ["SETS", "Row", "Tape", "Told", "differences", "read", "tell"]
 
