@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.tables import GroupedTopK
-from safeselect.cli._escape import escaped
+from safeselect.cli._output import escaped
 from safeselect.partitions import SelectedPartitions
 from safeselect.planning.keys import plan_keys
 from safeselect.unknown_domain import CountNoise, DiscoveredTopK
