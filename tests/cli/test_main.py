@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import safeselect
-from safeselect.adapters.tables import _top_items
 from safeselect.cli import main
 from safeselect.promises.records import code
+from safeselect.tables import _top_items
 
 pytest.importorskip("duckdb")
 

@@ -60,8 +60,12 @@ a heading: what it is about
         return given(build_parser((command,)).parse_args(["do", *arguments]), declared)
 
     assert parsed("x", "y", "--level", "1/3", "--key", "00", "--key", "ff") == {
-        **{"file": ["x", "y"], "n": 3, "level": Fraction(1, 3), "flat": False},
-        **{"key": [b"\0", b"\xff"], "kind": None},
+        "file": ["x", "y"],
+        "n": 3,
+        "level": Fraction(1, 3),
+        "flat": False,
+        "key": [b"\0", b"\xff"],
+        "kind": None,
     }
     for wrong in (
         ("--flat",),

@@ -22,7 +22,9 @@ def fill(template: str, **values: object) -> Html:
 
 
 def _escaped(value: object) -> str:
-    return value.text if isinstance(value, Html) else html.escape(shown(value))
+    if isinstance(value, Html):
+        return value.text
+    return html.escape(shown(value)).replace("\N{NO-BREAK SPACE}", "&nbsp;")
 
 
 def join(parts: Iterable[Html]) -> Html:

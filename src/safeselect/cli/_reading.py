@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.adapters.tables import GroupedTopK
 from safeselect.cli._output import escaped
-from safeselect.partitions import SelectedPartitions
+from safeselect.mechanisms.keys import SelectedPartitions
 from safeselect.planning.keys import plan_keys
+from safeselect.tables import GroupedTopK
 from safeselect.unknown_domain import CountNoise, DiscoveredTopK
 
 _NAMED = 10  # so many groups without items are named

@@ -10,15 +10,6 @@ from typing import Any
 
 from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, top_k
 from safeselect.adapters.plots import plot, plot_path, save_plot
-from safeselect.adapters.tables import (
-    GroupedTopK,
-    TableAs,
-    read_candidates,
-    select_keys,
-    top_items,
-    top_items_by_group,
-)
-from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import escaped, say, write
@@ -26,6 +17,15 @@ from safeselect.cli._reading import how_to_read
 from safeselect.errors import ParameterError
 from safeselect.promises.records import exact_text
 from safeselect.selection._table import MECHANISMS
+from safeselect.tables import (
+    GroupedTopK,
+    TableAs,
+    read_candidates,
+    select_keys,
+    top_items,
+    top_items_by_group,
+)
+from safeselect.tables._ready_scores import open_scores
 
 Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
 

@@ -8,7 +8,6 @@ from typing import Any
 from safeselect.accounting.changes import Base
 from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
 from safeselect.charged import Charge, charged
-from safeselect.columns import hushed
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.private_candidates._cover import CoveredScope, check_base
@@ -18,8 +17,9 @@ from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, S
 from safeselect.promises.guarantees import PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
-from safeselect.reals import Place, place_of
+from safeselect.scores.columns import hushed
 from safeselect.scores.reading import flag
+from safeselect.scores.reals import Place, place_of
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._results import source_name
 
