@@ -64,7 +64,7 @@ def test_a_ledger_writes_reads_and_prices_it(budget: dict, price: dict | None) -
     from safeselect.randomness.source import default_source
 
     with Bits(default_source()) as bits:
-        scope(ledger).pay(Charge("test/1", NOISE, ((NOISE, 1),), {}), bits)
+        scope(ledger).begin(Charge("test/1", NOISE, ((NOISE, 1),), {}), bits)
     (charge,) = (r.content for r in ledger.records() if r.content["kind"] == "charged")
     assert (
         charge["guarantee"]
@@ -104,5 +104,5 @@ def test_another_process_reads_what_was_written(tmp_path: Path) -> None:
     from safeselect.randomness.source import default_source
 
     with Bits(default_source()) as bits:
-        scope(ledger).pay(Charge("test/1", NOISE, (), {}), bits)
+        scope(ledger).begin(Charge("test/1", NOISE, (), {}), bits)
     assert Ledger.open(place).balance("a").spent == {"rho": Fraction(1, 18)}

@@ -61,7 +61,7 @@ class Watching:
 
     def begin(self, charge: Any, bits: Any) -> Any:
         self._charges.append((charge.mechanism, charge.guarantee, tuple(charge.parts)))
-        return self._scope.pay(charge, bits)
+        return self._scope.begin(charge, bits)
 
     def check_open(self) -> None:
         self._scope.check_open()
