@@ -33,8 +33,8 @@ from safeselect import (
 from safeselect.cli import escaped
 from safeselect.exact.parameters import MAX_BITS, rational
 from safeselect.ledger import Checker, Row, check_log, log_lines
-from safeselect.ledger.pending import Charge
 from safeselect.ledger.record import canonical, parse, record_hash
+from safeselect.ledger.scope import Charge
 from safeselect.scores.candidates import read_candidates as read_scores
 from safeselect.scores.reading import Reading
 from safeselect.tables import read_candidates
@@ -49,7 +49,7 @@ def _sample() -> list[Row]:
     there = ledger.scope("a", **TERMS, purpose="fuzz")
     part = PureDP("1/4")
     for nonce in (b"n" * 16, b"m" * 16):
-        there.begin(Charge("fuzz/1", part, ((part, 1),), {}, "none", "yes", "passed", nonce))
+        there.pay(Charge("fuzz/1", part, ((part, 1),), {}, "none", "yes", "passed", nonce))
     return store.kept
 
 

@@ -20,8 +20,9 @@ from safeselect.audit.code import extensions, running
 from safeselect.audit.report import certificate_json
 from safeselect.audit.verify import QUICK, Finding, checks
 from safeselect.cli import main
-from safeselect.ledger import HmacSigner, Signer
+from safeselect.ledger import Signer
 from safeselect.ledger.record import commitment, library
+from safeselect.ledger.signing import Ed25519Signer
 
 Json = dict[str, Any]
 Forgery = Callable[["Case"], object]
@@ -112,5 +113,5 @@ def split(row: str) -> tuple[str, str, str]:
     return word, what, sentence
 
 
-def hmac() -> HmacSigner:
-    return HmacSigner(bytes(range(40)), key_id="vault")
+def signer(byte: bytes = b"k") -> Ed25519Signer:
+    return Ed25519Signer(byte * 32, key_id="vault")

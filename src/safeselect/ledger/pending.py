@@ -5,13 +5,12 @@ The salt of the commitment is drawn right after the charge.  Only these bits go 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, Protocol, TypeVar, final
+from typing import Literal, TypeVar
 
-from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import (
     BudgetError,
     ChargeStands,
@@ -31,10 +30,7 @@ from safeselect.ledger.replay import Checker
 from safeselect.ledger.requests import Asking
 from safeselect.ledger.witness import reason_of
 from safeselect.promises.records import Content, Receipt
-from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import Generation, generation
-from safeselect.randomness.source import Source
-from safeselect.sources.observed import observed
 
 SALT_BYTES = 32
 """Length of the salt that opens the commitment to an output."""
@@ -47,35 +43,17 @@ T = TypeVar("T")
 Reason = Literal["source", "interrupt", "error", "input"]
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """A release about to be made, in public terms.
-
-    Attributes:
-        mechanism: name of the mechanism and version of its law.
-        guarantee: what the whole release costs.
-        parts: the guarantees of its draws, fixed in advance, each with its number of draws; their
-            joint cost is charged if it is less.
-        parameters: public parameters and shape, such as sensitivity and number of candidates.
-        source: name of the source of random bytes.
-        production: whether the source is for production: "yes", "asserted" or "no".
-        health: the result of the source's tests, such as "passed" or "not tested".
-        nonce: the 16 bytes that the source gave for this call; no sampler uses them.
-    """
-
-    mechanism: str
-    guarantee: AnyGuarantee
-    parts: tuple[tuple[AnyGuarantee, int], ...]
-    parameters: Mapping[str, str]
-    source: str
-    production: str
-    health: str
-    nonce: bytes
+def _new_salt() -> bytes:
+    return os.urandom(SALT_BYTES)
 
 
 @dataclass(slots=True)
 class Pending:
-    """A charged release, recorded at this place and time, whose outcome this process must write."""
+    """A charged release, recorded at this place and time, whose outcome this process must write.
+
+    Attributes:
+        salt: opens the commitment to the output.
+    """
 
     book: Book
     charge: int
@@ -84,6 +62,7 @@ class Pending:
     _asking: Asking | None = field(repr=False, compare=False)
     _event: Event = field(repr=False, compare=False)
     _is_kept: bool = field(default=False, repr=False, compare=False)
+    salt: bytes = field(default_factory=_new_salt, repr=False, compare=False)
 
     def check_open(self) -> None:
         """Refuse an answer of a session if a scope is closed, before a value is looked at.
@@ -99,16 +78,20 @@ class Pending:
 
         standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
-    def released(self, output: str, salt: bytes) -> Receipt:
+    def released(self, output: str, salt: bytes | None = None) -> Receipt:
         """Write a commitment to the output; show the output only after this returns.
 
         The outbox of the request, if there is one, gets the output first.
+
+        Args:
+            salt: in place of its own.
 
         Raises:
             BudgetError: a scope was closed in between; the charge stands.
             ChargeStands: the record could not be written, or the outbox failed.
         """
         check_process(self._born)
+        salt = self.salt if salt is None else salt
         if self._asking is not None and self._asking.outbox is not None:
             # From here on the outbox may have the answer, unless it says that it failed.
             self._is_kept = True
@@ -120,7 +103,7 @@ class Pending:
                 raise
         return finish(self.book, self.charge, output, salt, self._born, self._event)
 
-    def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
+    def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
         """Write how much of its reserved charge a session used; the charge stands.
 
         Args:
@@ -129,9 +112,9 @@ class Pending:
         Raises:
             ChargeStands: the record could not be written; it may be tried again.
         """
-        committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
+        committed, used = commitment(self.salt, output), {name: str(n) for name, n in spent.items()}
         record = self._settle("settled", {"commitment": committed, "spent": {**used}})
-        return Receipt(self.book.id, record, salt)
+        return Receipt(self.book.id, record, self.salt)
 
     def aborted(self, reason: Reason) -> BudgetError | None:
         """Write that there will be no output; the charge stands.
@@ -154,6 +137,41 @@ class Pending:
 
         self._settle("aborted", {"reason": reason}, look)
         return closed[0] if closed else None
+
+    def end(self, error: BaseException | None) -> None:
+        """Write that there is no output.
+
+        A refusal of private input is told only if it was counted, and while the scopes are open.
+        Otherwise the error is the one that an answer would have met.
+
+        Args:
+            error: why there is none; it is already being raised.
+
+        Raises:
+            BudgetError: private input was refused, and a scope was closed before.
+            LedgerError: no error explains why there is no output; or private input was refused,
+                and the record could not be written.
+        """
+        reason: Reason = "error"
+        if isinstance(error, SourceError):
+            reason = "source"
+        elif isinstance(error, ScoreError):
+            reason = "input"  # after the charge, only private values can still be refused
+        elif error is not None and not isinstance(error, Exception):
+            reason = "interrupt"
+        met: BudgetError | LedgerError | None
+        try:
+            met = self.aborted(reason)
+        except LedgerError as failed:
+            met = failed
+        if error is None:
+            raise LedgerError("the mechanism ended without an output; the charge stands")
+        if met is None or reason != "input":
+            return  # a charge without an outcome stands anyway
+        try:
+            raise met
+        finally:
+            met.__context__ = None  # the refusal that is being handled depends on private values
 
     def _settle(
         self,
@@ -325,141 +343,3 @@ def balance_of(checker: Checker, scope: str) -> Balance:
     if balance is None:
         raise ParameterError(f"there is no scope {scope!r} in this ledger")
     return balance
-
-
-class Output(Protocol):
-    """A released result: a frozen dataclass with a field for the receipt."""
-
-    @property
-    def guarantee(self) -> AnyGuarantee:
-        """The cost of the release."""
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-
-    def to_json(self) -> str:
-        """One line of JSON, to which the ledger commits."""
-
-
-Result = TypeVar("Result", bound=Output)
-
-
-@final
-class PendingRelease:
-    """One release on a scope of a ledger.
-
-    Args:
-        charge_scope: writes the charge, in the name of the scope whose budget pays.
-        mechanism, guarantee, parts, parameters: as in `Charge`.
-    """
-
-    __slots__ = ("_charge", "_charge_scope", "_pending", "_salt")
-
-    def __init__(
-        self,
-        charge_scope: Callable[[Charge], Pending],
-        mechanism: str,
-        guarantee: AnyGuarantee,
-        parts: tuple[tuple[AnyGuarantee, int], ...],
-        parameters: Mapping[str, str],
-    ) -> None:
-        self._charge_scope = charge_scope
-        self._charge = mechanism, guarantee, parts, parameters
-        self._pending: Pending | None = None
-        self._salt = b""
-
-    def charge(self, source: Source, bits: Bits) -> str:
-        """Charge the release, then draw the salt; return the time that the record says."""
-        nonce = bits.nonce  # drawn, if at all now, before the charge: the source is known to work
-        seen = observed(source)
-        self._pending = self._charge_scope(
-            Charge(*self._charge, seen.name, seen.production, seen.health, nonce)
-        )
-        salt = bytearray(SALT_BYTES)
-        bits.fill(salt)
-        self._salt = bytes(salt)
-        return self._pending.utc
-
-    def check_open(self) -> None:
-        """Refuse an answer of a session if a scope is closed, before a value is looked at.
-
-        Raises:
-            BudgetError: one is.
-            LedgerError: the ledger cannot be used.
-        """
-        if self._pending is not None:
-            self._pending.check_open()
-
-    def released(self, result: Result) -> Result:
-        """Write that this result is released; return it with its receipt.
-
-        Raises:
-            LedgerError: the result is not what was charged, or the record could not be written.
-        """
-        if self._pending is None or (result.mechanism, result.guarantee) != self._charge[:2]:
-            raise LedgerError("a mechanism released what it had not charged")
-        receipt = self._pending.released(result.to_json(), self._salt)
-        self._pending = None
-        # Every result is a frozen dataclass with this field; a protocol cannot express that.
-        return replace(result, receipt=receipt)  # type: ignore[type-var]
-
-    def settled(self, closed: Output, spent: Mapping[str, int]) -> Receipt:
-        """Write that a session ended, and how much of its reserved charge it used.
-
-        Raises:
-            LedgerError: it was written before, or could not be written now; then the caller may
-                try again.
-        """
-        if self._pending is None:
-            raise LedgerError("what the session used is in the ledger already")
-        receipt = self._pending.settled(closed.to_json(), self._salt, spent)
-        self._pending = None
-        return receipt
-
-    def end(self, error: BaseException | None) -> None:
-        """Write that there is no output, unless one was released.
-
-        A refusal of private input is told only if it was counted, and while the scopes are open.
-        Otherwise the error is the one that an answer would have met.
-
-        Raises:
-            BudgetError: private input was refused, and a scope was closed before.
-            LedgerError: there is no output, and no error explains it; or private input was refused,
-                and the record could not be written.
-        """
-        if self._pending is None:
-            return
-        pending, self._pending = self._pending, None
-        kind: Reason = "error"
-        if isinstance(error, SourceError):
-            kind = "source"
-        elif isinstance(error, ScoreError):
-            _count_refusal(pending)  # after the charge, only private values can still be refused
-            return
-        elif error is not None and not isinstance(error, Exception):
-            kind = "interrupt"
-        # The error is already being raised; a charge without an outcome stands anyway.
-        with suppress(LedgerError):
-            pending.aborted(kind)
-        if error is None:
-            raise LedgerError("the mechanism ended without an output; the charge stands")
-
-
-def _count_refusal(pending: Pending) -> None:
-    """Write that private input was refused; raise what an answer would have met, if it met a thing.
-
-    Raises:
-        BudgetError: a scope was closed before.
-        LedgerError: the record could not be written.
-    """
-    met: BudgetError | LedgerError | None
-    try:
-        met = pending.aborted("input")
-    except LedgerError as error:
-        met = error
-    if met is not None:
-        try:
-            raise met
-        finally:
-            met.__context__ = None  # the refusal that is being handled depends on private values

@@ -22,9 +22,7 @@ from safeselect.ledger.book import Book, Written
 from safeselect.ledger.events import Event, reported
 from safeselect.ledger.pending import (
     SALT_BYTES,
-    Charge,
     Pending,
-    PendingRelease,
     Reason,
     balance_of,
     check_open,
@@ -37,7 +35,36 @@ from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.requests import Asking, Outbox, Request, question_hash, request_hash
 from safeselect.ledger.witness import Untold
 from safeselect.promises.records import Content, Receipt, guarantee_record
+from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import generation
+from safeselect.release import call
+from safeselect.sources.observed import observed
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A release about to be made, in public terms.
+
+    Attributes:
+        mechanism: name of the mechanism and version of its law.
+        guarantee: what the whole release costs.
+        parts: the guarantees of its draws, fixed in advance, each with its number of draws; their
+            joint cost is charged if it is less.
+        parameters: public parameters and shape, such as sensitivity and number of candidates.
+        source: name of the source of random bytes.
+        production: whether the source is for production: "yes", "asserted" or "no".
+        health: the result of the source's tests, such as "passed" or "not tested".
+        nonce: the 16 bytes that the source gave for this call; no sampler uses them.
+    """
+
+    mechanism: str
+    guarantee: AnyGuarantee
+    parts: tuple[tuple[AnyGuarantee, int], ...]
+    parameters: Mapping[str, str]
+    source: str
+    production: str
+    health: str
+    nonce: bytes
 
 
 def charged(purpose: str, charge: Charge) -> dict[str, Content]:
@@ -86,12 +113,11 @@ class ExternalRelease:
     and too many close the scope.
     """
 
-    __slots__ = ("_pending", "_salt")
+    __slots__ = ("_pending",)
 
     def __init__(self, pending: Pending) -> None:
         """Only `Scope.charge` calls this."""
         self._pending: Pending | None = pending
-        self._salt = os.urandom(SALT_BYTES)
 
     def released(self, output: str) -> Receipt:
         """Write a commitment to the output; show the output only after this returns.
@@ -111,7 +137,7 @@ class ExternalRelease:
             raise ParameterError(f"output must be text, got {type(output).__name__}")
         if self._pending is None:
             raise LedgerError("the outcome of this charge is in the ledger already")
-        receipt = self._pending.released(output, self._salt)
+        receipt = self._pending.released(output)
         self._pending = None
         return receipt
 
@@ -276,23 +302,31 @@ class Scope:
             >>> ledger.balance("a").spent
             {'epsilon': Fraction(1, 10)}
         """
-        return ExternalRelease(self.begin(external_charge(guarantee, mechanism, parameters)))
+        return ExternalRelease(self.pay(external_charge(guarantee, mechanism, parameters)))
 
-    def prepare(
-        self,
-        mechanism: str,
-        guarantee: AnyGuarantee,
-        parts: tuple[tuple[AnyGuarantee, int], ...],
-        parameters: Mapping[str, str],
-    ) -> PendingRelease:
-        """Return a release of a mechanism that is not charged yet.
+    def begin(self, charge: call.Charge, bits: Bits) -> Pending:
+        """Charge a release durably, then draw the salt of its commitment.
 
-        Args:
-            mechanism, guarantee, parts, parameters: as in `Charge`.
+        Only the nonce, before the charge, and the salt, after it, are taken of these bits; no
+        sampler gets them.
+
+        Raises:
+            ParameterError, BudgetError, SourceError, LedgerError: as `pay`.
         """
-        return PendingRelease(self.begin, mechanism, guarantee, parts, parameters)
+        nonce = bits.nonce  # drawn, if at all now, before the charge: the source is known to work
+        seen = observed(bits.source)
+        asked = charge.mechanism, charge.guarantee, charge.parts, charge.parameters
+        pending = self.pay(Charge(*asked, seen.name, seen.production, seen.health, nonce))
+        salt = bytearray(SALT_BYTES)
+        try:
+            bits.fill(salt)
+        except BaseException as error:
+            pending.end(error)
+            raise
+        pending.salt = bytes(salt)
+        return pending
 
-    def begin(self, charge: Charge) -> Pending:
+    def pay(self, charge: Charge) -> Pending:
         """Charge a release durably, before its first random bit is drawn.
 
         Raises:
