@@ -39,8 +39,8 @@ from safeselect.promises.guarantees import BoundedRange, Guarantee
 from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
-from safeselect.scores.columns import hushed
-from safeselect.scores.containers import LISTS, hand_over, table_reader
+from safeselect.scores.columns import hushed, names_of
+from safeselect.scores.containers import LISTS, hand_over
 from safeselect.scores.reals import Place, place_of
 from safeselect.selection._arguments import Scope, Values, read_ledger
 from safeselect.selection._call import UNREADABLE
@@ -101,7 +101,7 @@ def _cells(held: Any) -> Sequence[Any]:
             return [None] * len(held)
         if getattr(kind, "is_temporal", bool)():
             return _of_array(held.dt.date().to_numpy())
-        return table_reader().names(held)
+        return names_of(held)
     raise ScoreError(f"values of type {type(held).__name__} cannot be read")
 
 

@@ -13,7 +13,6 @@ from typing import Any, Literal, final
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer
-from safeselect.scores.containers import own_counts
 from safeselect.scores.reading import Reading, Sensitivity
 
 Places = int | Literal["all"]
@@ -21,7 +20,6 @@ Order = Literal["count", "label"]
 
 
 @final
-@own_counts
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Counts(Mapping[Any, int]):
     """The number of users of each item, as `largest_counts` and `count_distinct_users` return it.

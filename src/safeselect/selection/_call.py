@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
-from safeselect.errors import ParameterError, ScoreError
+from safeselect.errors import ParameterError, ScoreError, from_outside
 from safeselect.exact.parameters import integer
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Indices
@@ -25,7 +25,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.scores.candidates import Candidates, read_candidates
-from safeselect.scores.containers import check_known, from_outside
+from safeselect.scores.containers import check_known
 from safeselect.scores.floats import GridScores
 from safeselect.selection._arguments import Arguments, PendingRelease, Result
 from safeselect.selection._results import Selection, TopK, source_name
