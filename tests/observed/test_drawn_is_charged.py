@@ -425,7 +425,7 @@ FAULTS |= {
     ),
     "the scalar tier at twice the rate": (
         "report_noisy_max",
-        "reference._rankings:noisy_top_k",
+        "spec.rankings:noisy_top_k",
         "draw(bits, noise_rate)",
         "draw(bits, NoiseRate(2 * noise_rate.rate))",
     ),

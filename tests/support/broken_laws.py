@@ -103,27 +103,27 @@ BROKEN: dict[str, Break] = {
     ),
     "what a session is settled with": _known("ledger/pending.py", "settled"),
     "what hardening refuses": _known("randomness/source.py", "require_production"),
-    "a uniform number": _known("reference/uniform.py", "uniform_attempt"),
+    "a uniform number": _known("spec/samplers.py", "uniform_attempt"),
     "a coin": _broken(
-        "reference/bernoulli.py",
+        "spec/samplers.py",
         "bernoulli",
         "    return uniform_below(bits, denominator) < numerator\n",
         "    return uniform_below(bits, denominator) <= numerator\n",
     ),
-    "an exponential coin": _known("reference/bernoulli.py", "_bernoulli_exp_unit"),
+    "an exponential coin": _known("spec/samplers.py", "_bernoulli_exp_unit"),
     "an enclosed coin": _broken(
-        "reference/bernoulli.py", "toss", "if word < low:\n", "if word <= low:\n"
+        "spec/samplers.py", "toss", "if word < low:\n", "if word <= low:\n"
     ),
-    "a geometric number of coins": _known("reference/geometric.py", "geometric_exp"),
+    "a geometric number of coins": _known("spec/samplers.py", "geometric_exp"),
     "a geometric number of digits": _broken(
-        "reference/geometric.py",
+        "spec/samplers.py",
         "digit_chance",
         "    return one / (one + noise_rate.power(-numerator, level, precision))\n",
         "    return one / (one + noise_rate.power(-2 * numerator, level, precision))\n",
     ),
-    "a signed number": _known("reference/discrete_laplace.py", "laplace_attempt"),
-    "a cell of Gumbel noise": _known("reference/lazy.py", "_gumbel_cell"),
-    "a discrete Gaussian number": _known("reference/discrete_gaussian.py", "discrete_gaussian"),
-    "an order": _known("reference/permutation.py", "permutation"),
+    "a signed number": _known("spec/samplers.py", "laplace_attempt"),
+    "a cell of Gumbel noise": _known("spec/samplers.py", "_gumbel_cell"),
+    "a discrete Gaussian number": _known("spec/samplers.py", "discrete_gaussian"),
+    "an order": _known("spec/samplers.py", "permutation"),
 }
 """By what is broken."""

@@ -337,7 +337,7 @@ FAULTS: dict[str, Changes] = {
         ),
     ),
     "the coin of discrete Laplace noise keeps minus zero": (
-        ("reference/discrete_laplace.py", "    if negative and value == 0:\n", "    if False:\n"),
+        ("spec/samplers.py", "    if negative and value == 0:\n", "    if False:\n"),
     ),
     # ------------------------------------------------------------------ weights, quantiles, runs
     "weights decide who is compared and not who wins": (

@@ -182,20 +182,14 @@ MUTANTS = {
     ),
     # -------------------------------------------------------------------------------- coins
     "at most for below: rejection": Mutant(
-        (
-            (
-                "reference/uniform.py",
-                "value if value < n else None",
-                "value if value <= n else None",
-            ),
-        ),
+        (("spec/samplers.py", "value if value < n else None", "value if value <= n else None"),),
         "C1",
         "verify samplers: uniform below 3",
     ),
     "at most for below: coin": Mutant(
         (
             (
-                "reference/bernoulli.py",
+                "spec/samplers.py",
                 "uniform_below(bits, denominator) < numerator",
                 "uniform_below(bits, denominator) <= numerator",
             ),
@@ -204,7 +198,7 @@ MUTANTS = {
         "verify samplers: coin 1/3",
     ),
     "uniform by remainder": Mutant(
-        (("reference/uniform.py", "value if value < n else None", "value % n"),),
+        (("spec/samplers.py", "value if value < n else None", "value % n"),),
         "C1",
         "verify samplers: uniform below 3",
     ),

@@ -52,7 +52,7 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.candidates import label_text
 from safeselect.scores.containers import hand_over
-from safeselect.scores.counts import Counts, check_partitions
+from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, flag
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
@@ -871,6 +871,31 @@ def partition_strategy(
                 _secret=_Secret(bytes(seed), chosen),
                 statement=call.statement,
             )
+        )
+
+
+def check_partitions(counts: object, max_partitions: int, unit: str | None) -> None:
+    """Refuse counts that a partition selection cannot use; other counts than `Counts` pass.
+
+    Raises:
+        ParameterError: not the whole table, a cap that is missing or larger than `max_partitions`,
+            or another unit.
+    """
+    if not isinstance(counts, Counts):
+        return
+    check_unit(counts.unit, unit)
+    cap = counts.max_contributions
+    if cap is None or cap > max_partitions:
+        got = "they were not capped" if cap is None else f"they were capped at {cap}"
+        raise ParameterError(
+            f"max_partitions={max_partitions} needs counts in which a user counts for so many keys "
+            f"at most, but {got}; write count_distinct_users(..., "
+            f"max_contributions={max_partitions})"
+        )
+    if counts.places != "all":
+        raise ParameterError(
+            f"these are the {counts.places} largest counts of a table, and which they are depends "
+            "on all users; write count_distinct_users(...), which counts the whole table"
         )
 
 

@@ -20,13 +20,13 @@ from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import Receipt, Statement, exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.reference import discrete_gaussian
 from safeselect.scores.candidates import Candidates, Label, label_text, read_candidates
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, exactly_one
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
 from safeselect.selection._results import presented, source_name, views
+from safeselect.spec.samplers import discrete_gaussian
 from safeselect.unknown_domain import CountNoise
 from safeselect.variates import discrete_laplace
 from safeselect.variates.gaussian import MOST_TABLED, DiscreteGaussian, RoundedGaussian

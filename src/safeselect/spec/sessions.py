@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import sealed
-from safeselect.reference.discrete_laplace import discrete_laplace as laplace_integer
-from safeselect.reference.geometric import geometric
-from safeselect.reference.lazy import LazyExponential, LazyLaplace, LazyNoise
+from safeselect.spec import samplers
+from safeselect.spec.samplers import LazyExponential, LazyLaplace, LazyNoise, geometric
 from safeselect.variates import EnclosedNoise, Kind, WholeNoise
 
 _DIGITS = 8  # by which undecided noise is refined
@@ -56,4 +55,4 @@ def enclosed_noise(kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits) -
 
 def discrete_laplace(n: int, noise_rate: NoiseRate, bits: Bits) -> NDArray[np.int64]:
     """Draw n discrete Laplace numbers, one after the other."""
-    return np.array([laplace_integer(bits, noise_rate) for _ in range(n)], np.int64)
+    return np.array([samplers.discrete_laplace(bits, noise_rate) for _ in range(n)], np.int64)

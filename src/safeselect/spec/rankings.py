@@ -29,9 +29,7 @@ from safeselect.noise import Ranking
 from safeselect.noise.arrays import GridScores
 from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.reference.geometric import geometric
-from safeselect.reference.lazy import LazyGumbel, LazyLaplace, LazyNoise
-from safeselect.reference.permutation import permutation
+from safeselect.spec.samplers import LazyGumbel, LazyLaplace, geometric, permutation
 
 _STEP = Fraction(1)
 _CONTINUOUS: dict[str, type[LazyLaplace] | type[LazyGumbel]] = {
@@ -125,37 +123,37 @@ def noisy_top_k(
     """
     if noise == "exponential":
         return _exponential_top(scores_on_grid, k, noise_rate, bits, gaps, gap_unit)
-    draw = _CONTINUOUS[noise]
-    drawn = [draw(bits, noise_rate) for _ in scores_on_grid]
-    if weights is not None:
-        return _weighted_top(scores_on_grid, k, drawn, bits, noise_rate, weights)
-    return _continuous_top(scores_on_grid, k, drawn, bits, gaps, gap_unit)
-
-
-def _weighted_top(
-    scores_on_grid: GridScores,
-    k: int,
-    noise: Sequence[LazyNoise],
-    bits: Bits,
-    noise_rate: NoiseRate,
-    weights: Weights,
-) -> Ranking:
-    """The k largest of score + noise + ln(weight) / nats, from the weights' ratios alone."""
-    scores, which = scores_on_grid.tolist(), weights.which.tolist()
+    drawn = [_CONTINUOUS[noise](bits, noise_rate) for _ in scores_on_grid]
+    scores = scores_on_grid.tolist()
     for _ in rounds(_DIGITS):
-        level = noise[0].level
-        precision, least = level + 128, []
-        for ratio in weights.ratios:
-            log = Interval.of(ratio, precision).log() / noise_rate.nats(precision)
-            least.append(log.scaled(level)[0])
-        floors = [each.floor + least[place] for each, place in zip(noise, which, strict=True)]
-        # The floor of a logarithm's enclosure lies less than two units below the logarithm.
-        ranking = combine_continuous(scores, floors, level, k, width=3)
+        level = drawn[0].level
+        floors, width = [each.floor for each in drawn], 1
+        if weights is not None:
+            floors, width = _weighted(floors, level, noise_rate, weights), 3
+        ranking = combine_continuous(
+            scores, floors, level, k, gaps=gaps, unit=gap_unit, width=width
+        )
         if ranking is not None:
             return ranking
-        for each in noise:
+        for each in drawn:
             each.refine(bits, _DIGITS)
     raise exhausted()
+
+
+def _weighted(
+    floors: Sequence[int], level: int, noise_rate: NoiseRate, weights: Weights
+) -> list[int]:
+    """Floors of noise + ln(weight) / nats, from the weights' ratios alone.
+
+    The floor of a logarithm's enclosure lies less than two units below the logarithm.
+    """
+    precision, least = level + 128, []
+    for ratio in weights.ratios:
+        log = Interval.of(ratio, precision).log() / noise_rate.nats(precision)
+        least.append(log.scaled(level)[0])
+    return [
+        floor + least[place] for floor, place in zip(floors, weights.which.tolist(), strict=True)
+    ]
 
 
 def _exponential_top(
@@ -173,25 +171,6 @@ def _exponential_top(
     )
     scores = [finer * score for score in scores_on_grid.tolist()]
     return combine_exponential(scores, noise, k, gaps=gaps, unit=gap_unit.numerator)
-
-
-def _continuous_top(
-    scores_on_grid: GridScores,
-    k: int,
-    noise: Sequence[LazyNoise],
-    bits: Bits,
-    gaps: bool,
-    unit: Fraction,
-) -> Ranking:
-    scores = scores_on_grid.tolist()
-    for _ in rounds(_DIGITS):
-        floors = [each.floor for each in noise]
-        ranking = combine_continuous(scores, floors, noise[0].level, k, gaps=gaps, unit=unit)
-        if ranking is not None:
-            return ranking
-        for each in noise:
-            each.refine(bits, _DIGITS)
-    raise exhausted()
 
 
 def peeled_top_k(
