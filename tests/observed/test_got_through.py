@@ -246,7 +246,7 @@ def test_a_sync_that_failed_is_tried_again_before_a_head_is_shown(tmp_path: Path
         path = tmp_path / os.urandom(4).hex()
         writer, reader = new(path), Ledger.open(path)
         shown = reader.head
-        scope(writer).begin(pure())
+        scope(writer).pay(pure())
         asked: list[int] = []
         failing = [True, True]
 
