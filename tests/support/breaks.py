@@ -890,7 +890,7 @@ BREAKS = (
     Break(
         ("C10",),
         "scores/columns.py",
-        "_convert",
+        "numbers_of",
         "        raise ScoreError(NULL)\n",
         '        raise ScoreError(f"{NULL}: {column}")\n',
     ),
@@ -898,7 +898,7 @@ BREAKS = (
         ("C10",),
         "scores/containers.py",
         "check_known",
-        "    if id(type(scores)) not in _OWN_COUNTS:\n",
+        "    if type(scores) is not Counts:\n",
         '    if not hasattr(scores, "check_known"):\n',
     ),
     Break(
