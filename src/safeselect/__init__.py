@@ -31,7 +31,7 @@ from safeselect.estimates import (
     gap_confidence_bound,
     gap_p_value,
 )
-from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
+from safeselect.ledger import Budget, Ledger
 from safeselect.mechanisms.keys import (
     PartitionStrategy,
     SelectedPartitions,
@@ -100,7 +100,6 @@ __all__ = [
     "ExponentialMechanism",
     "ExponentialMechanismBase2",
     "GaussianDP",
-    "HmacSigner",
     "InputError",
     "LaplaceDominated",
     "Ledger",
@@ -127,7 +126,6 @@ __all__ = [
     "SelectedPartitions",
     "Selection",
     "Selections",
-    "Signer",
     "Source",
     "SourceError",
     "SparseVector",
