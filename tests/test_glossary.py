@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8").lower()
 ROOMS = (
     *("", ".accounting", ".estimates", ".ledger", ".noise", ".planning", ".samplers", ".sources"),
-    *(".testing", ".variates"),
+    *(".testing"),
 )
 
 # What was called otherwise once, and is not to come back: each had two meanings, or was ours alone.
@@ -47,7 +47,6 @@ PLAIN = {
         "peeled",
         "resolve",
         "reference",
-        "variates",
         "enclosed",
         "exp",
         "budget",

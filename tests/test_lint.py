@@ -22,7 +22,7 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 OUTSIDE_CORE = ("audit/", "adapters/", "tables/", "cli/", "__main__.py")
 CORE = [name for name in FILES if not name.startswith(OUTSIDE_CORE)]
 FLOORS = (
-    *("errors.py", "exact/", "promises/", "randomness/", "noise/", "accounting/", "scores/"),
+    *("errors.py", "exact/", "promises/", "randomness/", "engine/", "accounting/", "scores/"),
     "selection/",
     *("spec/", "ledger/", "unknown_domain/", "sessions/", "planning/", "sources/"),
 )
@@ -43,7 +43,7 @@ ALLOWED = {
     ("accounting/optimum/bracket.py", "float type"): "turns those floats into integers",
     ("unknown_domain/_items.py", "float type"): "recognises floats, that equal integers or not",
     ("adapters/_drop_in.py", "array of a guessed type"): "one number without dimensions",
-    ("noise/rows.py", "array of a guessed type"): "an array of ours in another order",
+    ("engine/rows.py", "array of a guessed type"): "an array of ours in another order",
     ("exact/parameters.py", "float type"): "recognises NumPy floats, which are read as typed",
 }
 RANDOM_MODULES = {"random", "secrets"}

@@ -127,9 +127,9 @@ def watch(run: Callable[[], Any]) -> tuple[Any, list[Round]]:
 
 def path_of(n: int, plan: Plan, removed: int = 0) -> str:
     """Which of the three ways of drawing n candidates take."""
-    if n - removed <= max(plan.contenders, engine.plan.DIRECT_LIMIT):
+    if n - removed <= max(plan.contenders, engine.draws.DIRECT_LIMIT):
         return "slots"
-    return "noise" if n <= engine.plan.FINE_LIMIT else "keys"
+    return "noise" if n <= engine.draws.FINE_LIMIT else "keys"
 
 
 def tape_for(v: Words, plan: Plan, rng: np.random.Generator) -> bytes:

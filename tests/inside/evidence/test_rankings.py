@@ -146,7 +146,7 @@ def test_every_path_is_taken():
 @pytest.mark.parametrize("n", [40, 300, 4096, 4097, 9000])
 def test_too_few_contenders_are_noticed(law, n, monkeypatch):
     """With as few contenders as can be, and many that meet: further ones are called in."""
-    usual = engine.plan.plan
+    usual = engine.draws.plan
 
     def least(*args: Any) -> Any:
         found = usual(*args)

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
 
+from safeselect.engine import rows as rows_module
+from safeselect.engine.draws import plan, rate
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE
+from safeselect.engine.rankings import certified_order
+from safeselect.engine.rows import batch_plan, combine_rows
+from safeselect.engine.tables import ERROR
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import rows as rows_module
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
-from safeselect.noise.plan import plan, rate
-from safeselect.noise.rankings import certified_order
-from safeselect.noise.rows import batch_plan, combine_rows
-from safeselect.noise.tables import ERROR
 
 pytestmark = pytest.mark.claim("C1")
 

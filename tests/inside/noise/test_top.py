@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
 
+from safeselect.engine import Ranking
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")
 
