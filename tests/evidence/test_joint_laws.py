@@ -15,14 +15,14 @@ from fractions import Fraction
 from itertools import pairwise, permutations, product
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
 from chances import fits
-from engine import NoiseRate, laplace_attempt, permutation
 from tapes import Stream
 
+import engine
 import safeselect
+from engine import NoiseRate, laplace_attempt, permutation
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -12,11 +12,11 @@ from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
-import engine
 import pytest
 from chances import fits
 from gap_laws import real_law
 
+import engine
 import safeselect
 from safeselect.engine import Ranking
 from safeselect.exact.rate import NoiseRate

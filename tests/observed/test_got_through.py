@@ -9,13 +9,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
 from ledgers import new, pure, scope
 from planted import noticed
 from tapes import Stream
 
+import engine
 from safeselect import (
     Budget,
     Counts,
@@ -246,7 +246,7 @@ def test_a_sync_that_failed_is_tried_again_before_a_head_is_shown(tmp_path: Path
         path = tmp_path / os.urandom(4).hex()
         writer, reader = new(path), Ledger.open(path)
         shown = reader.head
-        scope(writer).begin(pure())
+        scope(writer).pay(pure())
         asked: list[int] = []
         failing = [True, True]
 

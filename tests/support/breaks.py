@@ -700,10 +700,10 @@ BREAKS = (
     # -------------------------------------------------------------------------- C8, C9: ledger
     Break(
         ("C8",),
-        "ledger/pending_release.py",
-        "charge",
-        "        self._pending = self._charge_scope(\n",
-        "        bits.take(8)\n        self._pending = self._charge_scope(\n",
+        "ledger/scope.py",
+        "begin",
+        "        pending = self.pay(",
+        "        bits.take(8)\n        pending = self.pay(",
     ),
     Break(
         ("C8",),
@@ -728,18 +728,28 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "ledger/pending_release.py",
-        "charge",
-        "            Charge(*self._charge, seen.name, seen.production, seen.health, nonce)\n",
-        '            Charge("release/1", *self._charge[1:], "", False, False, nonce)\n',
+        "ledger/scope.py",
+        "begin",
+        "        pending = self.pay(Charge(*asked, seen.name, seen.production, seen.health, nonce))\n",
+        '        pending = self.pay(Charge("release/1", *asked[1:], "", False, False, nonce))\n',
     ),
     Break(
         ("C8",),
-        "ledger/pending_release.py",
+        "selection/_call.py",
         "released",
-        "        receipt = self._pending.released(result.to_json(), self._salt)\n",
+        "        receipt = self._pending.released(result.to_json())\n",
         "        try:\n"
-        "            receipt = self._pending.released(result.to_json(), self._salt)\n"
+        "            receipt = self._pending.released(result.to_json())\n"
+        "        except LedgerError:\n"
+        "            return result\n",
+    ),
+    Break(
+        ("C8",),
+        "release/call.py",
+        "commit",
+        "        receipt = self._pending.released(result.to_json())\n",
+        "        try:\n"
+        "            receipt = self._pending.released(result.to_json())\n"
         "        except LedgerError:\n"
         "            return result\n",
     ),
@@ -764,7 +774,7 @@ BREAKS = (
     ),
     Break(
         ("C8", "C10"),
-        "selection/_call.py",
+        "release/call.py",
         "once_charged",
         "        failed = ScoreError(unreadable)\n",
         "        raise\n",
@@ -955,10 +965,10 @@ BREAKS = (
         ("C12",),
         "selection/_call.py",
         "released",
-        "        return result if self._pending is None else",
+        "        if self.arguments.scope is None:\n            return",
         "        import warnings\n\n"
         "        warnings.warn('released')\n"
-        "        return result if self._pending is None else",
+        "        if self.arguments.scope is None:\n            return",
     ),
     # ------------------------------------------------------------------------------ C13: release
     Break(

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
-from engine import Plan
 from float_oracle import noise, noise_of
 from numpy.typing import NDArray
+
+import engine
+from engine import Plan
 
 __all__ = ["Round", "tape_for", "watch"]
 

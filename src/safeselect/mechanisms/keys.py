@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.theorems.simple import what_is_left
-from safeselect.charged import Charge, charged, unit_of
+from safeselect.charged import charged
 from safeselect.engine.arrays import random_lanes
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
@@ -50,12 +50,13 @@ from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.promises.records import NOT_STATED, Content, Receipt, Statement, exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Charge, Scope, read_ledger, unit_of
 from safeselect.scores.candidates import label_text
 from safeselect.scores.containers import hand_over
 from safeselect.scores.counts import Counts, check_partitions
 from safeselect.scores.reading import INTEGERS, flag
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
+from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, source_name, views
 from safeselect.unknown_domain._bottom import read_total
 from safeselect.unknown_domain._histogram import NOT_WHOLE, Found, hold_counts, whole_counts
@@ -595,7 +596,7 @@ def select_partitions(
     charge = terms.charge("select_partitions")
     with charged(scope, chosen, charge, held.found, unit=held.unit) as call:
         kept = _kept(call.values, terms, call.bits)
-        return call.released(
+        return call.commit(
             SelectedPartitions(
                 labels=tuple(label for label, _ in kept),
                 counts=tuple(count for _, count in kept) if terms.with_counts else None,
@@ -862,7 +863,7 @@ def partition_strategy(
     with charged(scope, chosen, charge, lambda: None) as call:
         seed = bytearray(SEED_BYTES)
         call.bits.fill(seed)
-        return call.released(
+        return call.commit(
             PartitionStrategy(
                 terms=terms,
                 guarantee=terms.total,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Literal
 
-from safeselect.charged import unit_of
 from safeselect.exact.parameters import Number, integer
 from safeselect.ledger import Scope
 from safeselect.mechanisms.keys import SelectedPartitions, Terms, select_partitions
 from safeselect.randomness.source import Source
+from safeselect.release.call import read_ledger, unit_of
 from safeselect.scores.counts import check_unit
-from safeselect.selection._arguments import read_ledger
 from safeselect.tables._counting import open_capped, until_read
 from safeselect.tables._keys import warn_if_same
 from safeselect.tables._top_items import opened_by, warn_delta

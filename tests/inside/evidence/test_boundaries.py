@@ -9,11 +9,11 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
-import engine
 import numpy as np
 import pytest
 from tapes import TapeSource
 
+import engine
 import safeselect
 
 CONSTANTS = engine.constants()

@@ -11,12 +11,13 @@ from fractions import Fraction
 from math import exp, isqrt
 from typing import Any
 
-import engine
 import mpmath
 import numpy as np
 import pytest
-from engine import NoiseRate
 from tapes import Stream, lanes
+
+import engine
+from engine import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

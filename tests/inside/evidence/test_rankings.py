@@ -10,13 +10,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import engine
 import float_oracle as oracle
 import numpy as np
 import pytest
-from engine import LAWS, TOPS, NoiseRate
 from tapes import Stream
 from watched import Round, drawn_as_told, path_of, tape_for, watch
+
+import engine
+from engine import LAWS, TOPS, NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

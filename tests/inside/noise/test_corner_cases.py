@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from engine import TOPS
 from lattice_oracle import Tape
 
+from engine import TOPS
 from safeselect.engine import laws, rankings
 from safeselect.engine.draws import Draws, plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law

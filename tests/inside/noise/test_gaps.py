@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine import TOPS
 from gap_laws import brackets, real_law
 from lattice_oracle import Tape
 
+from engine import TOPS
 from safeselect.engine.draws import plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Known, Law, enclose
 from safeselect.engine.rankings import Ranking, certified_order

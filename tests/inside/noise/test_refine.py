@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from engine import PEELED
 from lattice_oracle import Tape
 
+from engine import PEELED
 from safeselect.engine import rankings
 from safeselect.engine.contenders import contenders
 from safeselect.engine.draws import Draws, Plan, plan, tail_capacity

@@ -10,11 +10,11 @@ from math import comb
 import numpy as np
 import pytest
 from chances import fits
-from engine import MANY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
 
+from engine import MANY
 from safeselect.engine import rows as rows_module
 from safeselect.engine.draws import plan, rate
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from engine import LAWS
 from lattice_oracle import Tape
 
+from engine import LAWS
 from safeselect.engine import rankings
 from safeselect.engine.draws import GUARD, Weights, plan, rate
 from safeselect.engine.laws import GUMBEL, lower_end, upper_ends

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine import MANY, PEELED, TOPS
 from lattice_oracle import Tape
 
+from engine import MANY, PEELED, TOPS
 from safeselect.engine import arrays, contenders, draws, rankings, rows, tables
 from safeselect.exact.rate import NoiseRate
 
