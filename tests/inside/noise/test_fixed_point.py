@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
+from safeselect.engine.allowances import LOSS, REACH, UNIT_BITS
 from safeselect.engine.draws import fixed_point
-from safeselect.engine.tables import LOSS, REACH, UNIT_BITS
 from safeselect.exact.rate import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")

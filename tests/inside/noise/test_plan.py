@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
+from safeselect.engine.allowances import ERROR, LOSS, REACH, UNIT_BITS, WINDOW
 from safeselect.engine.draws import (
     FINE_LIMIT,
     GUARD,
-    WINDOW,
     _contenders,
     _excess,
     fixed_point,
@@ -23,7 +23,6 @@ from safeselect.engine.draws import (
     tail_capacity,
 )
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.engine.tables import ERROR, LOSS, REACH, UNIT_BITS
 from safeselect.exact.rate import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")

@@ -16,11 +16,11 @@ from lattice_oracle import Tape
 
 from engine import MANY
 from safeselect.engine import rows as rows_module
+from safeselect.engine.allowances import ERROR
 from safeselect.engine.draws import plan, rate
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE
 from safeselect.engine.rankings import certified_order
 from safeselect.engine.rows import batch_plan, combine_rows
-from safeselect.engine.tables import ERROR
 from safeselect.exact.rate import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
