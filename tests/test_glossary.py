@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8").lower()
 ROOMS = (
     *("", ".accounting", ".estimates", ".ledger", ".planning", ".samplers", ".sources"),
-    *(".testing"),
+    ".testing",
 )
 
 # What was called otherwise once, and is not to come back: each had two meanings, or was ours alone.

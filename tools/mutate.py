@@ -51,9 +51,9 @@ PARTS = {
     "tables": (tuple(f"engine/{name}.py" for name in TABLES), "tests/inside/noise"),
     "ranking": (tuple(f"engine/{name}.py" for name in RANKING), "tests/inside/noise"),
     "variates": (tuple(f"engine/{name}.py" for name in ALONE), "tests/inside/variates"),
-    "scores": (("scores/*.py",), "tests/inside/scores"),
+    "scores": (("scores/*.py",), "tests/scores"),
     "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
-    "budget": (("ledger/records/budget.py",), "tests/accounting"),
+    "budget": (("ledger/balance.py",), "tests/accounting"),
     "calibration": (
         ("accounting/calibration.py", "accounting/largest.py", "accounting/theorems/search.py"),
         "tests/accounting",

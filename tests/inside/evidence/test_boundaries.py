@@ -23,6 +23,7 @@ HERE = "inside/evidence/test_boundaries.py"
 RANKINGS = "inside/evidence/test_rankings.py::test_every_size_around_a_limit"
 ARRAYS = "inside/evidence/test_noise_arrays.py::test_every_number_is_made_of_its_own_words"
 ROWS = "inside/evidence/test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others"
+REALS = "scores/test_reals.py::test_equal_numbers_have_one_place_and_others_are_in_order"
 
 SIZES = {
     "bits.FILL_REQUEST": "inside/evidence/test_requests.py::"
@@ -52,9 +53,16 @@ SIZES = {
     "draws.FINE_LIMIT": RANKINGS,
     "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
     "guard._CHUNK": "inside/evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
-    "floats._BLOCK": "inside/scores/test_float_columns.py::test_columns_about_as_long_as_a_block",
-    "floats.LIMIT": "inside/scores/test_float_columns.py::",
-    "floats.REACH": "inside/scores/test_float_columns.py::",
+    "reals._EXPONENT": REALS,
+    "reals._FAR": REALS,
+    "reals._FAR_BITS": REALS,
+    "reals._DIGITS": "scores/test_reals.py::"
+    "test_what_a_double_holds_is_its_decimal_and_anything_else_itself",
+    "reals._MOST_PLACES": "scores/test_reals.py::"
+    "test_what_a_double_holds_is_its_decimal_and_anything_else_itself",
+    "floats._BLOCK": "scores/test_floats.py::test_columns_about_as_long_as_a_block",
+    "floats.LIMIT": "scores/test_floats.py::",
+    "floats.REACH": "scores/test_floats.py::",
     "_items._MOST_BITS": "mechanisms/test_items.py::",
     "_items._MOST_PLACES": "mechanisms/test_items.py::",
     "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
@@ -82,8 +90,7 @@ NO_SIZES = {
         *("draws.GUARD", "single.SPARE", "single._MORE"),
         *("gaussian._WORD", "gaussian._SPARE", "gaussian._GUARD"),
         *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
-        *("tables._PRECISION", "tables._STEP_BITS", "reals._FAR_BITS", "reals._FAR"),
-        *("reals._EXPONENT", "reals._MOST_PLACES", "reals._DIGITS"),
+        *("tables._PRECISION", "tables._STEP_BITS"),
         *("samplers._COIN_GUARD", "samplers._LOG_GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
         *("rankings._DIGITS", "sessions._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
         *("_session._REFINED", "draws._DIGITS"),
