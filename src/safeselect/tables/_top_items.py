@@ -11,9 +11,9 @@ from typing import Any, Literal
 from safeselect.accounting.cost import caution, rounded_text
 from safeselect.charged import unit_of
 from safeselect.errors import ParameterError
+from safeselect.estimates.users import COMPETING
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
-from safeselect.planning.items import COMPETING
 from safeselect.randomness.source import Source
 from safeselect.scores.counts import check_unit
 from safeselect.scores.reading import exactly_one
