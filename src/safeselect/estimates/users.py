@@ -325,13 +325,7 @@ def explain_keys(
     """
     plans = []
     for epsilon in _each_of(epsilons):
-        terms = Terms.read(
-            epsilon=epsilon,
-            delta=delta,
-            max_partitions=max_partitions,
-            pre_threshold=pre_threshold,
-            with_counts=with_counts,
-        )
+        terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
         plans.append(plan_keys(terms))
     most, least = terms.max_partitions, terms.pre_threshold
     return Plans(

@@ -9,16 +9,16 @@ from itertools import groupby
 from typing import Any, get_args
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.charged import Charge, charged
+from safeselect.charged import charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
 from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
 from safeselect.randomness.source import Source
+from safeselect.release.call import Charge, Scope
 from safeselect.scores.counts import Counts
 from safeselect.selection import top_k_many
-from safeselect.selection._arguments import Scope
 from safeselect.selection._results import presented, source_name, views
 from safeselect.selection._table import TABLE, Peeled, read_choice
 from safeselect.unknown_domain import CountNoise, unknown_domain_top_k
@@ -247,7 +247,7 @@ def release_by_group(
     charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
     with charged(scope, source, charge, read, unit=unit) as call:
         rows = plan.draw(call.values, source)
-        return call.released(
+        return call.commit(
             GroupedTopK(
                 groups=tuple(groups),
                 labels=tuple(labels for labels, _ in rows),
