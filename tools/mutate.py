@@ -49,7 +49,7 @@ PARTS = {
     "variates": (("variates/*.py",), "tests/inside/variates"),
     "scores": (("scores/*.py",), "tests/scores"),
     "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
-    "budget": (("ledger/records/budget.py",), "tests/accounting"),
+    "budget": (("ledger/balance.py",), "tests/accounting"),
     "calibration": (
         ("accounting/calibration.py", "accounting/largest.py", "accounting/theorems/search.py"),
         "tests/accounting",
