@@ -8,10 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8").lower()
-ROOMS = (
-    *("", ".accounting", ".estimates", ".ledger", ".planning", ".samplers", ".sources"),
-    ".testing",
-)
+ROOMS = (*("", ".accounting", ".estimates", ".ledger", ".samplers", ".sources"), ".testing")
 
 # What was called otherwise once, and is not to come back: each had two meanings, or was ours alone.
 HOME_MADE = {

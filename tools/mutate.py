@@ -43,10 +43,7 @@ TABLES = ("allowances", "arrays", "laws", "tables")
 ALONE = ("gaussian", "geometric", "single")
 RANKING = ("draws", "contenders", "rankings", "rows")
 PARTS = {
-    "exact": (
-        ("exact/*.py", "accounting/theorems/binomial.py", "planning/_numbers.py"),
-        "tests/exact",
-    ),
+    "exact": (("exact/*.py", "accounting/theorems/binomial.py"), "tests/exact"),
     "guarantees": (("promises/*.py",), "tests/guarantees"),
     "tables": (tuple(f"engine/{name}.py" for name in TABLES), "tests/inside/noise"),
     "ranking": (tuple(f"engine/{name}.py" for name in RANKING), "tests/inside/noise"),
