@@ -736,8 +736,6 @@ ELSEWHERE: dict[str, str] = {
 """Names that draw by way of others: `tests/adapters/` has their own tests."""
 
 ONE_VALUE: dict[tuple[str, str], str] = {
-    **{(name, "weights"): "refused" for name in CASES if name.endswith(("_gap", "_gaps"))},
-    ("top_items", "engine"): "the other engine is Spark, which `make spark` has",
-    ("select_keys", "engine"): "the same",
+    **{(name, "weights"): "refused" for name in CASES if name.endswith(("_gap", "_gaps"))}
 }
 """Parameters of which not all values can be tried here."""

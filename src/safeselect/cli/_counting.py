@@ -39,9 +39,6 @@ def count_items(options: argparse.Namespace) -> TopK | TopSet | DiscoveredTopK |
         max_contributions=options.max_contributions,
         mechanism=options.mechanism,
         rows=options.rows,
-        engine=options.engine,
-        memory=options.memory,
-        progress=True,
         ledger=ledger,
     )
 
@@ -64,8 +61,6 @@ def _by_group(options: argparse.Namespace, candidates: Any, ledger: Any) -> Grou
         k_bar=options.k_bar,
         max_contributions=options.max_contributions,
         mechanism=options.mechanism,
-        memory=options.memory,
-        progress=True,
         ledger=ledger,
     )
 
@@ -85,10 +80,8 @@ def _check_options(options: argparse.Namespace) -> None:
                 "the data, or --groups-are-public if the set of groups in the file is public "
                 "knowledge"
             )
-        if options.candidates_are_public or options.engine != "duckdb" or options.rows is not None:
-            raise ParameterError(
-                "--candidates-are-public, --engine and --rows do not go with --group-by"
-            )
+        if options.candidates_are_public or options.rows is not None:
+            raise ParameterError("--candidates-are-public and --rows do not go with --group-by")
     if options.candidates is not None or options.candidates_are_public:
         if (options.k_bar, options.max_contributions) != (None, None):
             raise ParameterError("--k-bar and --max-contributions go with an unknown domain")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from safeselect.cli._numbers import count
 from safeselect.tables import TableAs
@@ -54,12 +53,13 @@ def add_form(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read text such as 7.0 as 7, as programs write ids where one is missing",
     )
+    form.add_argument("--memory", metavar="SIZE", help="the most that DuckDB may use, such as 2GB")
 
 
-def table_of(options: argparse.Namespace) -> Any:
-    """The files and how they are read; the one path alone where nothing is said of its form."""
+def table_of(options: argparse.Namespace) -> TableAs:
+    """The files and how they are read."""
     files = options.file if isinstance(options.file, list) else [options.file]
-    given = TableAs(
+    return TableAs(
         files if len(files) > 1 else files[0],
         delimiter="\t" if options.delimiter == "\\t" else options.delimiter,
         encoding=options.encoding,
@@ -67,8 +67,9 @@ def table_of(options: argparse.Namespace) -> Any:
         casefold=options.casefold,
         nfc=options.nfc,
         whole_numbers=options.whole_numbers,
+        memory=options.memory,
+        progress=True,
     )
-    return given.table if given == TableAs(given.table) else given
 
 
 def _count_or_all(text: str) -> int | str:

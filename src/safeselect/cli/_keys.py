@@ -79,17 +79,6 @@ def add_keys(commands: Any) -> None:
         metavar="N",
         help="how many rows FILE has, as far as that is public: warn if --delta is above 1/N",
     )
-    keys.add_argument(
-        "--engine",
-        choices=("duckdb", "spark"),
-        default="duckdb",
-        help="what counts: DuckDB (default), or Apache Spark on this machine, for .parquet files",
-    )
-    keys.add_argument(
-        "--memory",
-        metavar="SIZE",
-        help="the most that DuckDB may use, or the heap of Spark's Java, such as 2GB",
-    )
     add_form(keys)
     keys.add_argument("--json", action="store_true", help="print the release as JSON")
     add_charging(keys)
@@ -110,8 +99,5 @@ def run_keys(options: argparse.Namespace) -> SelectedPartitions:
         pre_threshold=options.pre_threshold,
         with_counts=options.with_counts,
         rows=options.rows,
-        engine=options.engine,
-        memory=options.memory,
-        progress=True,
         ledger=open_scope(options, neighbours="add_remove"),
     )

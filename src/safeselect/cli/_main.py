@@ -47,7 +47,7 @@ from safeselect.errors import (
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import label_text
 from safeselect.tables import GroupedTopK
-from safeselect.tables._ready_scores import open_scores
+from safeselect.tables.values import open_scores
 
 Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
 

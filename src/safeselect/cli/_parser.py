@@ -94,17 +94,6 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="N",
         help="how many rows FILE has, as far as that is public: warn if --delta is above 1/N",
     )
-    counting.add_argument(
-        "--engine",
-        choices=("duckdb", "spark"),
-        default="duckdb",
-        help="what counts: DuckDB (default), or Apache Spark on this machine, for .parquet files",
-    )
-    counting.add_argument(
-        "--memory",
-        metavar="SIZE",
-        help="the most that DuckDB may use, or the heap of Spark's Java, such as 2GB",
-    )
     counting.set_defaults(
         command="top-k", unit="neighbours: files that differ by all rows of one user; released: "
     )
