@@ -24,14 +24,14 @@ CORE = [name for name in FILES if not name.startswith(OUTSIDE_CORE)]
 FLOORS = (
     *("errors.py", "exact/", "promises/", "randomness/", "noise/", "accounting/", "scores/"),
     "selection/",
-    *("reference/", "ledger/", "unknown_domain/", "sessions/", "planning/", "sources/"),
+    *("spec/", "ledger/", "unknown_domain/", "sessions/", "planning/", "sources/"),
 )
 
 ALLOWED = {
     ("randomness/source.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
     ("ledger/stores/turn.py", "float literal"): "seconds to wait for a lock",
     ("exact/plain.py", "float type"): "names the float types that are read",
-    ("reals.py", "float("): "prints a number that a double holds exactly, to read its decimal",
+    ("scores/reals.py", "float("): "prints a double, to read its decimal",
     ("scores/containers.py", "float type"): "the same, for columns",
     ("scores/floats.py", "float type"): "reads columns of floats, by exact operations",
     ("scores/floats.py", "float("): "the same: constants, exact or near enough",

@@ -456,7 +456,7 @@ def test_every_mechanism_with_a_ledger_is_tested_here() -> None:
         if inspect.isfunction(getattr(safeselect, name))
     }
     found = {name for name, each in functions.items() if "ledger" in each}
-    # The first follows below; the others are in tests/partitions, tests/measurements,
+    # The first follows below; the others are in test_keys.py, test_measure.py,
     # test_private_candidates.py and test_quantiles.py.
     others = {"unknown_domain_top_k", "select_partitions", "partition_strategy", "measure"}
     others |= {"best_of", "first_above", "quantile", "quantiles"}
@@ -580,7 +580,7 @@ def test_a_session_without_a_ledger_has_no_receipt(name: str) -> None:
 
 def test_releases_and_a_foreign_charge_add_up() -> None:
     ledger = new(":memory:", epsilon=1)
-    scope(ledger).begin(pure("1/2")).released("made elsewhere", b"s" * 32)
+    scope(ledger).pay(pure("1/2")).released("made elsewhere", b"s" * 32)
     run("permute_and_flip", ledger)
     with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
         run("permute_and_flip", ledger)

@@ -30,9 +30,8 @@ from safeselect.noise.plan import plan as ranking_plan
 from safeselect.noise.rankings import Ranking
 from safeselect.noise.rows import batch_plan, combine_rows
 from safeselect.randomness.bits import Bits
-from safeselect.reference import permutation
-from safeselect.reference.discrete_laplace import laplace_attempt
 from safeselect.selection import _arguments, _call
+from safeselect.spec.samplers import laplace_attempt, permutation
 from safeselect.unknown_domain import _histogram
 from safeselect.variates import digits
 
@@ -85,7 +84,7 @@ PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
 MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _SIZES = (
-    *("noise", "variates", "reference", "randomness", "selection", "scores", "sources"),
+    *("noise", "variates", "spec", "randomness", "selection", "scores", "sources"),
     *("unknown_domain", "sessions", "planning"),
 )
 """The packages through which random words and scores go."""

@@ -219,9 +219,9 @@ FAULTS: dict[str, Changes] = {
     "a record names another mechanism": (
         (
             "selection/_call.py",
-            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)\n",
-            "            mechanism = mechanism.replace('exponential', 'laplace')\n"
-            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)\n",
+            "        self._charge = Charge(mechanism, guarantee, parts or ((guarantee, 1),), parameters)\n",
+            "        mechanism = mechanism.replace('exponential', 'laplace')\n"
+            "        self._charge = Charge(mechanism, guarantee, parts or ((guarantee, 1),), parameters)\n",
         ),
     ),
     "a release that failed is refunded": MUTANTS["refund on error"].changes,
@@ -266,22 +266,23 @@ FAULTS: dict[str, Changes] = {
     "the charge comes after the release": (
         (
             "selection/_call.py",
-            "                self._utc = self._pending.charge(self.bits.source, self.bits)\n",
+            "                self._pending = self.arguments.scope.begin(self._charge, self.bits)\n"
+            "                self._utc = self._pending.utc\n",
             "",
         ),
         (
             "selection/_call.py",
-            "        return result if self._pending is None else",
-            "        if self._pending is not None:\n"
-            "            self._pending.charge(self.bits.source, self.bits)\n"
-            "        return result if self._pending is None else",
+            "        if self.arguments.scope is None:\n            return",
+            "        if self.arguments.scope is not None:\n"
+            "            self._pending = self.arguments.scope.begin(self._charge, self.bits)\n"
+            "        if self.arguments.scope is None:\n            return",
         ),
     ),
     "a session charges after its first bits": (
         (
             "sessions/_opening.py",
-            "            utc = pending.charge(source, bits)\n            drawn = draw(bits)\n",
-            "            drawn = draw(bits)\n            utc = pending.charge(source, bits)\n",
+            "    with call.opened():\n        drawn = draw(call.bits)\n",
+            "    with Bits(source) as bits:\n        drawn = draw(bits)\n    with call.opened():\n",
         ),
     ),
     "a session is charged half": (
@@ -337,7 +338,7 @@ FAULTS: dict[str, Changes] = {
         ),
     ),
     "the coin of discrete Laplace noise keeps minus zero": (
-        ("reference/discrete_laplace.py", "    if negative and value == 0:\n", "    if False:\n"),
+        ("spec/samplers.py", "    if negative and value == 0:\n", "    if False:\n"),
     ),
     # ------------------------------------------------------------------ weights, quantiles, runs
     "weights decide who is compared and not who wins": (
@@ -363,20 +364,20 @@ FAULTS: dict[str, Changes] = {
     ),
     "quantiles have the noise of half their range": (
         (
-            "grid_quantiles/release.py",
+            "mechanisms/quantiles.py",
             "    return 2 * t if replaced else 2 * max(s, t - s)\n",
             "    return t if replaced else max(s, t - s)\n",
         ),
     ),
     "ties count from below alone": (
-        ("grid_quantiles/_point.py", '        if self.ties == "below":\n', "        if True:\n"),
+        ("mechanisms/quantiles.py", '        if self.ties == "below":\n', "        if True:\n"),
     ),
     "a quantile deep in a run counts as one at its end": (
-        ("grid_quantiles/_point.py", "        return max(above, ", "        return max(0, above, "),
+        ("mechanisms/quantiles.py", "        return max(above, ", "        return max(0, above, "),
     ),
     "what lies above a cut is counted on both sides": (
         (
-            "grid_quantiles/_part.py",
+            "mechanisms/quantiles.py",
             "Part(self.cells, self.fine, self.first, point, point)",
             "Part(self.cells, self.fine, self.first, point, self.end)",
         ),

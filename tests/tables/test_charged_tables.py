@@ -13,9 +13,9 @@ import pytest
 
 from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, TopK
 from safeselect.cli import main
+from safeselect.release.call import UNREADABLE
 from safeselect.scores.containers import Unread, hand_over
 from safeselect.selection import _call
-from safeselect.selection._call import UNREADABLE
 from safeselect.tables import duckdb as engine
 from safeselect.tables import top_items
 from safeselect.unknown_domain._histogram import hold_counts

@@ -17,8 +17,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from safeselect.grid_quantiles._grid import Grid
-from safeselect.grid_quantiles._values import Later, reader
+from safeselect.mechanisms.quantiles import Grid, Later, reader
 from safeselect.tables import table_quantiles, values
 from safeselect.testing import DeterministicSource
 

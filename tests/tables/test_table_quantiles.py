@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from safeselect import Budget, InputError, Ledger, ParameterError, SafeSelectError, ScoreError
-from safeselect.grid_quantiles._values import Later
+from safeselect.mechanisms.quantiles import Later
 from safeselect.tables import TableAs, frames, table_quantiles, values
 from safeselect.tables.duckdb import Table
 

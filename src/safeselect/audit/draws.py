@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from safeselect.grid_quantiles import Quantiles
-from safeselect.groups import GroupedTopK
-from safeselect.measurements import Measurement
-from safeselect.partitions import SelectedPartitions, StatedStrategy
+from safeselect.mechanisms.groups import GroupedTopK
+from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
+from safeselect.mechanisms.measure import Measurement
+from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.private_candidates import ChosenRun
 from safeselect.releases._fields import count
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.groups import GroupedTopK, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.groups import GroupedTopK, plan_known, plan_unknown, release_by_group
 from safeselect.randomness.source import resolve
-from safeselect.selection._arguments import read_ledger
+from safeselect.release.call import read_ledger
 from safeselect.unknown_domain._bottom import read_total
 
 

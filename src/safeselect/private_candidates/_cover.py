@@ -7,7 +7,7 @@ releases together keeps the guarantee that was stated as `base`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar, final
+from typing import NoReturn, final
 
 from safeselect.accounting.changes import Base
 from safeselect.accounting.kinds import AnyGuarantee
@@ -19,11 +19,9 @@ from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureD
 from safeselect.promises.records import guarantee_record
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import generation, sealed
-from safeselect.randomness.source import Source
-from safeselect.selection._arguments import Scope
+from safeselect.release.call import Charge, Scope
 
 _Parts = tuple[tuple[AnyGuarantee, int], ...]
-_Result = TypeVar("_Result")
 
 
 @final
@@ -54,11 +52,10 @@ class CoveredScope:
         """A name for messages."""
         return "of a run"
 
-    def prepare(
-        self, mechanism: str, guarantee: AnyGuarantee, parts: _Parts, parameters: Mapping[str, str]
-    ) -> _CoveredRelease:
-        """Return a release that this run's charge is to cover."""
-        return _CoveredRelease(self, guarantee, parts)
+    def begin(self, charge: Charge, bits: Bits) -> _Covered:
+        """Check that the run keeps its base; nothing is charged, and no bit is taken."""
+        self.cover(charge.guarantee, charge.parts)
+        return _Covered(self)
 
     def check_open(self) -> None:
         """Refuse a release, or an answer of a session, after the run or in another process.
@@ -115,29 +112,24 @@ class CoveredScope:
 
 @final
 @sealed
-class _CoveredRelease:
-    """A release in a run: nothing is charged or written."""
+class _Covered:
+    """A release in a run: nothing is written, and the time is that of the call that paid."""
 
-    __slots__ = ("_cover", "_guarantee", "_parts")
+    __slots__ = ("_cover",)
+    utc = None
 
-    def __init__(self, cover: CoveredScope, guarantee: AnyGuarantee, parts: _Parts) -> None:
-        self._cover, self._guarantee, self._parts = cover, guarantee, parts
-
-    def charge(self, source: Source, bits: Bits) -> None:
-        """Check that the run keeps its base; the time is that of the call that paid."""
-        self._cover.cover(self._guarantee, self._parts)
+    def __init__(self, cover: CoveredScope) -> None:
+        self._cover = cover
 
     def check_open(self) -> None:
         """Refuse an answer of a session after the run, or in another process."""
         self._cover.check_open()
 
-    def released(self, result: _Result) -> _Result:
-        """Return the result as it is: it has no receipt."""
-        return result
+    def released(self, output: str) -> None:
+        """Do nothing: there is no receipt."""
 
-    def settled(self, closed: object, spent: Mapping[str, int]) -> Any:
-        """Return None: a session in a run has no receipt."""
-        return None
+    def settled(self, output: str, spent: Mapping[str, int]) -> None:
+        """Do nothing: a session in a run has no receipt."""
 
     def end(self, error: BaseException | None) -> None:
         """Do nothing: the call that paid says what became of it."""

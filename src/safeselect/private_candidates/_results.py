@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.columns import hushed
 from safeselect.presentation import kind_of, to_json_line
 from safeselect.promises.records import Receipt, Statement
 from safeselect.scores.candidates import label_text
+from safeselect.scores.columns import hushed
 
 Out = TypeVar("Out")
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from safeselect.accounting.changes import Base
 from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
-from safeselect.charged import Charge, charged
-from safeselect.columns import hushed
+from safeselect.charged import charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.private_candidates._cover import CoveredScope, check_base
@@ -18,9 +17,10 @@ from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, S
 from safeselect.promises.guarantees import PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
-from safeselect.reals import Place, place_of
+from safeselect.release.call import Charge, Scope, read_ledger
+from safeselect.scores.columns import hushed
 from safeselect.scores.reading import flag
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.scores.reals import Place, place_of
 from safeselect.selection._results import source_name
 
 Run = Callable[[CoveredScope], tuple[Any, Out]]
@@ -233,7 +233,7 @@ class _Call:
         with charged(self._scope, self._source, charge, lambda: None) as call:
             runs = self._runs if self._scope is None else self._runs_charged
             found, score, output = runs(Stopping(self._law, call.bits), enough)
-            return call.released(
+            return call.commit(
                 ChosenRun(
                     output,
                     score,

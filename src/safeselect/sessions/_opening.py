@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, final
 
 from safeselect.errors import LedgerError, ScoreError
@@ -12,8 +12,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
-from safeselect.selection._arguments import PendingRelease, Scope
-from safeselect.selection._results import source_name
+from safeselect.release.call import Call, Charge, Scope
 
 _Drawn = TypeVar("_Drawn")
 
@@ -47,11 +46,10 @@ class Reserved:
         receipt: of the record that settled it; None before, and for a session that was refused.
     """
 
-    __slots__ = ("_opened", "_pending", "receipt")
+    __slots__ = ("_call", "_opened", "receipt")
 
-    def __init__(self, pending: PendingRelease, opened: Opened) -> None:
-        self._opened = opened
-        self._pending: PendingRelease | None = pending
+    def __init__(self, call: Call[None], opened: Opened) -> None:
+        self._call, self._opened = call, opened
         self.receipt: Receipt | None = None
 
     def check_open(self) -> None:
@@ -61,20 +59,11 @@ class Reserved:
             BudgetError: a scope is closed.
             LedgerError: the ledger cannot be read.
         """
-        if self._pending is not None:
-            self._pending.check_open()
+        self._call.check_open()
 
     def refused(self, sentence: str) -> ScoreError:
-        """Record that the session ended at a private value; return the one error to raise.
-
-        Raises:
-            BudgetError: a scope was closed in between.
-            LedgerError: the record could not be written, so the refusal is not told.
-        """
-        failed, pending, self._pending = ScoreError(sentence), self._pending, None
-        if pending is not None:
-            pending.end(failed)
-        return failed
+        """Record that the session ended at a private value; return the one error to raise."""
+        return self._call.refuse(sentence)
 
     def settle(self, spent: Mapping[str, int]) -> None:
         """Record what was used, unless the end is recorded.
@@ -82,13 +71,8 @@ class Reserved:
         Raises:
             LedgerError: the record could not be written; the caller may try again.
         """
-        if self._pending is not None:
-            opened = self._opened
-            closed = Opened(
-                opened.guarantee, opened.mechanism, opened.source, opened.statement, {**spent}
-            )
-            self.receipt = self._pending.settled(closed, spent)
-            self._pending = None
+        closed = replace(self._opened, spent={**spent})
+        self.receipt = self._call.settle(closed, spent) or self.receipt
 
 
 def leave(close: Callable[[], None], error: BaseException | None) -> None:
@@ -114,16 +98,9 @@ def reserve_session(
     If the process dies before the session's end is recorded, the charge has no outcome, and it
     stands.
     """
-    if scope is None:
-        with Bits(source) as bits:
-            return draw(bits), None
-    pending = scope.prepare(mechanism, guarantee, parts, parameters)
-    with Bits(source) as bits:
-        try:
-            utc = pending.charge(source, bits)
-            drawn = draw(bits)
-        except BaseException as error:
-            pending.end(error)
-            raise
-    said = Statement.of(parameters, unit=scope.unit, neighbours=scope.neighbours, utc=utc)
-    return drawn, Reserved(pending, Opened(guarantee, mechanism, source_name(source), said))
+    charge = Charge(mechanism, guarantee, parts, parameters)
+    call = Call(charge, lambda: None, source=source, scope=scope)
+    with call.opened():
+        drawn = draw(call.bits)
+        opened = Opened(guarantee, mechanism, call.source_name, call.statement)
+    return drawn, None if scope is None else Reserved(call, opened)

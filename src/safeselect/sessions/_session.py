@@ -37,10 +37,10 @@ from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
+from safeselect.release.call import Scope, once_charged
 from safeselect.scores.containers import Column, hand_over
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Scope, Values
-from safeselect.selection._call import once_charged
+from safeselect.selection._arguments import Values
 from safeselect.selection._results import source_name
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import reserve_session

@@ -12,7 +12,8 @@ from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.selection._arguments import Scope, Values, read_ledger
+from safeselect.release.call import Scope, read_ledger
+from safeselect.selection._arguments import Values
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import leave

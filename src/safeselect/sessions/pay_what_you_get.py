@@ -8,16 +8,16 @@ from fractions import Fraction
 from threading import RLock
 from typing import Any, Literal, final
 
-from safeselect.charged import unit_of
-from safeselect.counts import check_unknown
 from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
 from safeselect.exact.parameters import Number, integer
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Scope, read_ledger, unit_of
 from safeselect.scores.containers import from_outside
-from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
+from safeselect.scores.counts import check_unknown
+from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._call import Call
 from safeselect.selection._table import choose_engine
 from safeselect.sessions._opening import Reserved, leave, reserve_session

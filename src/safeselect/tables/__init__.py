@@ -23,7 +23,7 @@ mechanism; do not print them.
   the charge stands.  Labels of ready scores, and items declared public, are read before the charge.
 """
 
-from safeselect.groups import GroupedTopK
+from safeselect.mechanisms.groups import GroupedTopK
 from safeselect.tables.files import TableAs
 from safeselect.tables.items import (
     choose_cap,

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from safeselect.columns import hushed
 from safeselect.errors import InputError, ParameterError
+from safeselect.scores.columns import hushed
 from safeselect.tables.files import identifier, position, shown
 from safeselect.unknown_domain._items import item
 

@@ -13,14 +13,18 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from safeselect.accounting.cost import PrivacyCost, caution, rounded_text
-from safeselect.charged import is_replaced
-from safeselect.counts import Counts
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.groups import ALL, GroupedTopK, Tables, plan_known, plan_unknown, release_by_group
 from safeselect.ledger import Scope
-from safeselect.partitions import SelectedPartitions, select_partitions
-from safeselect.partitions.terms import Terms
+from safeselect.mechanisms.groups import (
+    ALL,
+    GroupedTopK,
+    Tables,
+    plan_known,
+    plan_unknown,
+    release_by_group,
+)
+from safeselect.mechanisms.keys import SelectedPartitions, Terms, select_partitions
 from safeselect.planning.by_group import (
     Need,
     best_max_groups,
@@ -31,6 +35,8 @@ from safeselect.planning.by_group import (
 from safeselect.planning.items import COMPETING, read_k_bar
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import is_replaced
+from safeselect.scores.counts import Counts
 from safeselect.scores.reading import exactly_one, flag
 from safeselect.selection import Selection, TopK, TopSet, permute_and_flip, top_k
 from safeselect.selection._table import Mechanism, Peeled

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from safeselect.accounting.cost import caution
-from safeselect.charged import unit_of
-from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
+from safeselect.release.call import Scope, read_ledger, unit_of
 from safeselect.scores.containers import Unread, table_reader
-from safeselect.selection._arguments import Scope, read_ledger
+from safeselect.scores.counts import check_unit
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import TableAs, shown
 from safeselect.tables.spark import SparkTable, is_spark, open_spark

@@ -12,10 +12,8 @@ from typing import Any, Literal, cast, get_args
 
 from safeselect.errors import InputError, ParameterError, ScoreError
 from safeselect.exact.parameters import Number
-from safeselect.grid_quantiles import Quantiles, quantiles
-from safeselect.grid_quantiles._values import Later
-from safeselect.grid_quantiles.release import Neighbours, Ties
 from safeselect.ledger import Scope
+from safeselect.mechanisms.quantiles import Later, Neighbours, Quantiles, Ties, quantiles
 from safeselect.randomness.source import Source
 from safeselect.scores.containers import Unread
 from safeselect.selection._table import read_choice

@@ -19,8 +19,9 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.noise.arrays import GridScores
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.randomness.source import Source
+from safeselect.release.call import Scope
 from safeselect.scores.candidates import Candidates
-from safeselect.selection._arguments import Arguments, Options, Scope
+from safeselect.selection._arguments import Arguments, Options
 from safeselect.selection._call import Call
 from safeselect.unknown_domain._histogram import HeldCounts
 from safeselect.unknown_domain._threshold import gumbel_offset

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.columns import index_of
-from safeselect.counts import Counts
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.scores.candidates import Candidates
+from safeselect.scores.columns import index_of
 from safeselect.scores.containers import Column, Unread, hand_over, pairs
+from safeselect.scores.counts import Counts
 from safeselect.scores.reading import INTEGERS
 from safeselect.scores.values import read_values
 from safeselect.unknown_domain._items import read_items

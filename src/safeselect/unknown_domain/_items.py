@@ -22,10 +22,10 @@ from typing import Any
 import gmpy2
 import numpy as np
 
-from safeselect.columns import hushed
 from safeselect.errors import ParameterError
 from safeselect.exact.plain import is_integer, to_int
-from safeselect.reals import place_of
+from safeselect.scores.columns import hushed
+from safeselect.scores.reals import place_of
 
 _MOST_BITS = 2**16
 _MOST_PLACES = 20_000  # before the decimal point, or behind it: 2**65536 has fewer

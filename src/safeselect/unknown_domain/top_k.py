@@ -6,15 +6,15 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from safeselect import variates
-from safeselect.charged import unit_of
-from safeselect.counts import check_unknown
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
 from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source
-from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
+from safeselect.release.call import Scope, read_ledger, unit_of
+from safeselect.scores.counts import check_unknown
+from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._call import Call
 from safeselect.selection._table import named_engine
 from safeselect.unknown_domain._bottom import (

@@ -1,0 +1,1 @@
+"""The mechanisms: the laws as data, and the functions that people call."""

@@ -1,0 +1,342 @@
+"""The command as a stranger meets it: scripts of whole commands, streams, signals, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import safeselect
+from safeselect.cli import main
+from safeselect.promises.records import code
+from safeselect.tables import items
+
+pytest.importorskip("duckdb")
+
+SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
+TRIPS = "city,rider\nOslo,ann\nOslo,bob\nRome,ann\n"
+LARGE = "safeselect: warning: epsilon="  # an epsilon above 10
+COMMAND = [sys.executable, "-W", "error", "-m", "safeselect"]
+TOP = [
+    *("top-k", "trips.csv", "--item", "city", "--user", "rider"),
+    *("-k", "1", "--epsilon", "10000", "--candidates-are-public"),
+]
+
+
+@dataclass
+class Step:
+    """One command of a script and what it must do."""
+
+    line: int
+    command: str
+    stdout: list[str] = field(default_factory=list)
+    stderr: list[str] = field(default_factory=list)
+    code: int = 0
+
+
+def parse(text: str) -> Iterator[Step | tuple[str, str]]:
+    """The steps of a script; a file to write is a pair of its name and content."""
+    step: Step | None = None
+    lines = text.splitlines()
+    place = 0
+    while place < len(lines):
+        line = lines[place]
+        place += 1
+        if line.startswith("file "):
+            content = []
+            while place < len(lines) and lines[place].startswith("    "):
+                content.append(lines[place][4:])
+                place += 1
+            yield line[5:], "".join(f"{row}\n" for row in content)
+        elif line.startswith("$ safeselect"):
+            step = Step(place, line[2:])
+        elif step is not None and line.startswith("? "):
+            step.code = int(line[2:])
+        elif step is not None and line.startswith("! "):
+            step.stderr.append(line[2:])
+        elif step is not None and line and not line.startswith("#"):
+            step.stdout.append(line)
+        if step is not None and (place == len(lines) or not lines[place]):
+            yield step
+            step = None
+
+
+def run(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=folder, capture_output=True, check=False, timeout=60, **options
+    )
+
+
+def matches(out: str, wanted: list[str]) -> bool:
+    """Whether these lines came out; "..." as the last stands for one line or more."""
+    version, source_tree = code()
+    out = out.replace(source_tree, "HASH").replace(
+        f'"version": "{version}"', '"version": "VERSION"'
+    )
+    if wanted[-1:] == ["..."]:
+        start = "".join(f"{line}\n" for line in wanted[:-1])
+        return out.startswith(start) and out.endswith("\n") and len(out) > len(start)
+    return out == "".join(f"{line}\n" for line in wanted)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_script(
+    script: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "1000")
+    steps = 0
+    for step in parse(script.read_text("utf-8")):
+        if isinstance(step, tuple):
+            Path(step[0]).write_text(step[1], "utf-8", newline="")
+            continue
+        steps += 1
+        try:
+            code = main(shlex.split(step.command)[1:])
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        out, error = (stream.decode("utf-8") for stream in capfdbinary.readouterr())
+        where = f"{script.name}:{step.line}: {step.command}\n{error}"
+        assert code == step.code, where
+        assert matches(out, step.stdout), where
+        for wanted in step.stderr:
+            assert wanted in error, where
+        told = error.splitlines()
+        if not any("warning" in wanted for wanted in step.stderr):
+            told = [line for line in told if not line.startswith(LARGE)]
+        assert len(told) == len(step.stderr), where
+    assert steps > 0
+
+
+def test_the_runner_of_scripts_can_fail() -> None:
+    steps = list(
+        parse("file a.csv\n    x\n    y\n\n# a comment\n$ safeselect top-k\nOslo\n! no\n? 2\n")
+    )
+    assert steps == [("a.csv", "x\ny\n"), Step(6, "safeselect top-k", ["Oslo"], ["no"], 2)]
+    assert matches("a\n", ["a"])
+    assert matches("a\nb\n", ["a", "..."])
+    for out, wanted in (("a\n", ["b"]), ("a", ["a"]), ("a\n", ["a", "..."]), ("b\n", ["a", "..."])):
+        assert not matches(out, wanted)
+
+
+def test_as_a_process_stdout_is_the_release_and_stderr_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "trips.csv").write_text(TRIPS)
+    done = run(tmp_path, *TOP)
+    assert (done.returncode, done.stdout) == (0, b"Oslo\n")
+    warning, _, rest = done.stderr.partition(b"\n")
+    assert warning.startswith(LARGE.encode())
+    assert rest.startswith(b"guarantee epsilon = 10000")
+    release = json.loads(run(tmp_path, *TOP, "--json").stdout)
+    assert release["labels"] == ["Oslo"]
+    assert release["schema"] == "safeselect.top-k/3"
+    failed = run(tmp_path, *TOP[:-1])  # an unknown domain, without --delta
+    assert (failed.returncode, failed.stdout) == (2, b"")
+    assert failed.stderr.count(b"\n") == 1
+
+
+def test_the_release_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
+    (tmp_path / "trips.csv").write_text(TRIPS.replace("Oslo", "Tromsø"), "utf-8")
+    settings = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = run(tmp_path, *TOP, env=settings)
+    assert (done.returncode, done.stdout) == (0, "Tromsø\n".encode())
+
+
+def test_help_explains_known_candidates_and_exit_codes(tmp_path: Path) -> None:
+    text = run(tmp_path, "top-k", "--help").stdout.decode()
+    for phrase in (
+        "the domain is unknown",
+        "--k-bar N",
+        "--candidates FILE",
+        "--candidates-are-public",
+        "asserts that",
+        "exit codes:",
+    ):
+        assert phrase in text
+    for meaning in ("0 done", "3 budget", "5 the ledger", "6 it is busy", "1 unforeseen"):
+        for command in ("top-k", "select", "keys"):
+            assert meaning in " ".join(run(tmp_path, command, "--help").stdout.decode().split())
+    assert b"must be public" in run(tmp_path, "select", "--help").stdout
+    assert run(tmp_path, "--version").stdout.startswith(b"safeselect ")
+
+
+ERRORS = [
+    (safeselect.ParameterError, 2),
+    (safeselect.ScoreError, 2),
+    (safeselect.InputError, 2),
+    (safeselect.BudgetError, 3),
+    (safeselect.SourceError, 4),
+    (KeyboardInterrupt, 130),
+    (ValueError, 1),
+    (MemoryError, 1),
+    (RecursionError, 1),
+]
+
+
+@pytest.mark.parametrize(("error", "code"), ERRORS)
+def test_every_error_has_its_exit_code_and_no_traceback(
+    error: type[BaseException],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error("Zebedee-4711")
+
+    monkeypatch.chdir(tmp_path)
+    Path("trips.csv").write_text(TRIPS)
+    monkeypatch.setattr(items, "top_k", fail)
+    assert main(TOP) == code
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in said
+    # Our own errors speak for themselves; anything else may quote data and is not repeated.
+    assert ("Zebedee-4711" in said) == issubclass(error, safeselect.SafeSelectError)
+    assert said.count("\n") == (0 if error is KeyboardInterrupt else 1)
+
+
+def test_a_source_that_fails_gives_code_4_and_no_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: int) -> bytes:
+        raise OSError("no device")
+
+    def choose(scores: Any, **options: Any) -> Any:
+        source = safeselect.CallbackSource(broken, exclusive=True, name="broken")
+        return safeselect.top_k(scores, **{**options, "source": source})
+
+    monkeypatch.chdir(tmp_path)
+    Path("trips.csv").write_text(TRIPS)
+    monkeypatch.setattr(items, "top_k", choose)
+    assert main(TOP) == 4
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert said.splitlines()[1].startswith("safeselect: ")
+
+
+def test_the_counts_reach_the_mechanism_with_the_right_sensitivity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def spy(scores: Any, **options: Any) -> Any:
+        counts = scores.read()
+        seen.update(options, counts=dict(zip(scores.labels, counts, strict=True)))
+        return safeselect.top_k(replace(scores, read=lambda: counts), **options)
+
+    monkeypatch.chdir(tmp_path)
+    Path("trips.csv").write_text(TRIPS)
+    monkeypatch.setattr(items, "top_k", spy)
+    assert main([*TOP, "--delta", "1e-9"]) == 0
+    assert seen["counts"] == {"Oslo": 2, "Rome": 1}
+    assert (seen["sensitivity"], seen["monotonic"], seen["k"]) == (1, True, 1)
+    assert seen["epsilon"] == 10000
+    assert seen["delta"] * 10**9 == 1
+
+
+@pytest.mark.slow("starts the command many times")
+@pytest.mark.parametrize("contributions", [[], ["--max-contributions", "2"]])
+def test_no_user_and_one_user_look_alike(tmp_path: Path, contributions: list[str]) -> None:
+    """Nothing but a release may tell them apart, and here that happens with probability 1e-12."""
+    unknown = [*TOP[:-3], "--epsilon", "1", "--delta", "1e-12", *contributions]
+    said = []
+    for rows in ("", ",ann\n", "Oslo,ann\n", "Oslo,ann\nRome,ann\nBern,ann\n"):
+        (tmp_path / "trips.csv").write_text(f"city,rider\n{rows}")
+        done = run(tmp_path, *unknown)
+        said.append((done.returncode, done.stdout, done.stderr))
+    assert said[0][:2] == (0, b"")
+    assert b"guarantee epsilon = 1, delta = 1/1000000000000 in total" in said[0][2]
+    assert said == said[:1] * 4
+
+
+@pytest.mark.parametrize("arguments", [TOP, ["--help"], ["top-k", "--help"], ["--version"]])
+def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "trips.csv").write_text(TRIPS)
+    # Buffered, as for a stranger: otherwise nothing would be left to flush at the end.
+    settings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as closed:
+        done = subprocess.run(
+            [*COMMAND, *arguments],
+            cwd=tmp_path,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            env=settings,
+            check=False,
+        )
+    assert all(line.startswith(LARGE.encode()) for line in done.stderr.splitlines())
+    # argparse itself forgives a reader of its help that leaves.
+    assert done.returncode == 141 or (done.returncode == 0 and "--help" in arguments)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell that closes streams")
+def test_closed_streams(tmp_path: Path) -> None:
+    (tmp_path / "trips.csv").write_text(TRIPS)
+    line = shlex.join([*COMMAND, *TOP])
+    # Without standard output nothing is drawn; without standard error the release still arrives,
+    # and nothing else slips into its place.
+    closed = subprocess.run(f"{line} >&-", cwd=tmp_path, shell=True, capture_output=True)  # noqa: S602
+    assert closed.returncode == 2
+    assert b"standard output is closed" in closed.stderr
+    silent = subprocess.run(f"{line} 2>&-", cwd=tmp_path, shell=True, capture_output=True)  # noqa: S602
+    assert (silent.returncode, silent.stdout) == (0, b"Oslo\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [TOP, ["top-k", "--help"], ["--version"]])
+def test_a_release_that_cannot_be_written_is_a_failure(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    (tmp_path / "trips.csv").write_text(TRIPS)
+    # Buffered, as for a stranger: otherwise nothing would be left to flush at the end.
+    settings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *arguments],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=settings,
+            check=False,
+        )
+    assert done.returncode == 1
+    said = [line for line in done.stderr.splitlines() if not line.startswith(LARGE.encode())]
+    assert b"".join(said) == (
+        b"safeselect: standard output cannot be written: No space left on device; what was to be "
+        b"printed is lost, and a charge to a ledger stands"
+    )
+
+
+def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
+    # Many different users, so that the count is still running when the signal comes.
+    (tmp_path / "scratch").mkdir()
+    with open(tmp_path / "trips.csv", "w") as file:
+        file.write("city,rider\n")
+        file.writelines(f"{i % 7},{i * 7919}-{i}\n" for i in range(1_500_000))
+    process = subprocess.Popen(
+        [*COMMAND, *TOP],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path / "scratch")},
+    )
+    while process.poll() is None and not list((tmp_path / "scratch").glob("safeselect-*/input")):
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=60)
+    assert (process.returncode, out, said) == (130, b"", b"")
+    assert list((tmp_path / "scratch").iterdir()) == []
