@@ -50,9 +50,9 @@ PARTS = {
     "tables": (tuple(f"noise/{name}.py" for name in TABLES), "tests/inside/noise"),
     "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/inside/noise"),
     "variates": (("variates/*.py",), "tests/inside/variates"),
-    "scores": (("scores/*.py",), "tests/inside/scores"),
+    "scores": (("scores/*.py",), "tests/scores"),
     "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
-    "budget": (("ledger/records/budget.py",), "tests/accounting"),
+    "budget": (("ledger/balance.py",), "tests/accounting"),
     "calibration": (
         ("accounting/calibration.py", "accounting/largest.py", "accounting/theorems/search.py"),
         "tests/accounting",

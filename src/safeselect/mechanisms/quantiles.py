@@ -40,8 +40,8 @@ from safeselect.promises.records import Receipt, Statement, exact_text, guarante
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Charge, Scope, read_ledger
-from safeselect.scores.columns import hushed
-from safeselect.scores.containers import LISTS, hand_over, table_reader
+from safeselect.scores.columns import hushed, names_of
+from safeselect.scores.containers import LISTS, hand_over
 from safeselect.scores.reals import Place, place_of
 from safeselect.selection._arguments import Values
 from safeselect.selection._results import presented, source_name, views
@@ -101,7 +101,7 @@ def _cells(held: Any) -> Sequence[Any]:
             return [None] * len(held)
         if getattr(kind, "is_temporal", bool)():
             return _of_array(held.dt.date().to_numpy())
-        return table_reader().names(held)
+        return names_of(held)
     raise ScoreError(f"values of type {type(held).__name__} cannot be read")
 
 

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar, final, runti
 
 import numpy as np
 
-from safeselect.errors import LedgerError, ParameterError, ScoreError
+from safeselect.errors import LedgerError, ParameterError, ScoreError, from_outside
 from safeselect.exact.parameters import describe
 from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
-from safeselect.scores.containers import from_outside
 
 if TYPE_CHECKING:
     from safeselect.accounting.kinds import AnyGuarantee

@@ -8,14 +8,20 @@ from fractions import Fraction
 from threading import RLock
 from typing import Any, Literal, final
 
-from safeselect.errors import BudgetError, LedgerError, ParameterError, ScoreError, SourceError
+from safeselect.errors import (
+    BudgetError,
+    LedgerError,
+    ParameterError,
+    ScoreError,
+    SourceError,
+    from_outside,
+)
 from safeselect.exact.parameters import Number, integer
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee
 from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Scope, read_ledger, unit_of
-from safeselect.scores.containers import from_outside
 from safeselect.scores.counts import check_unknown
 from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._call import Call

@@ -552,13 +552,7 @@ def select_keys(
         ('Rome',)
     """
     # What `select_partitions` would refuse is refused before the table is looked at.
-    terms = Terms.read(
-        epsilon=epsilon,
-        delta=delta,
-        max_partitions=max_partitions,
-        pre_threshold=pre_threshold,
-        with_counts=with_counts,
-    )
+    terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
     if rows is not None:
         _warn_delta(terms.total.delta, integer(rows, "rows", minimum=1, maximum=2**63 - 1))
     scope = check_scope(unit, ledger, monotonic=True)

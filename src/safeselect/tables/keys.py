@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 from safeselect.accounting.cost import caution
 from safeselect.errors import InputError, ParameterError
 from safeselect.release.call import Scope, read_ledger, unit_of
-from safeselect.scores.containers import Unread, table_reader
+from safeselect.scores.columns import names_of
+from safeselect.scores.containers import Unread
 from safeselect.scores.counts import check_unit
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import TableAs, shown
@@ -88,7 +89,7 @@ def read_labels(candidates: Iterable[str | int], what: str = "candidate") -> lis
         )
     labels: list[str] = []
     seen: dict[str, int] = {}
-    for place, candidate in enumerate(table_reader().names(candidates, f"{what}s"), 1):
+    for place, candidate in enumerate(names_of(candidates, f"{what}s"), 1):
         if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
             kind = type(candidate).__name__
             raise ParameterError(f"{what} {place} must be a string or an integer, got {kind}")

@@ -3,7 +3,7 @@
     ledger = Ledger.create(PostgresStore("host=db dbname=privacy", schema="ledger"), {...})
 
 - Every process replays and checks the rows, as with a file, and does not trust the server.  The
-  server builds each record from arguments that it checks (`_postgres_schema.py`): only the owner
+  server builds each record from arguments that it checks (`postgres_functions.py`): only the owner
   may write to a table, and roles execute functions, by their duty: reader, charger, approver.
 - Each thread keeps one connection, or each transaction borrows one from a pool.  A forked child
   loses its parent's.
@@ -19,22 +19,190 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from select import select
 from typing import Any, Literal, TypeVar, final
+from weakref import finalize
 
-from safeselect.adapters._postgres_connections import OwnPool, borrowed
-from safeselect.adapters._postgres_rows import Lost, Rows, send
-from safeselect.adapters._postgres_schema import FORMAT, GRANTS, schema_of
-from safeselect.errors import LedgerBusy, LedgerError, ParameterError
+from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger import Journal, Row
-from safeselect.ledger.stores.turn import pause
+from safeselect.ledger.store import Journal, Row, Torn
+from safeselect.ledger.stores.postgres_functions import FORMAT, GRANTS, schema_of
+from safeselect.ledger.stores.turn import guard, pause
 from safeselect.randomness.memory import Generation, generation
 
-__all__ = ["PostgresStore"]
+_SETTINGS = ("autocommit", "row_factory", "prepare_threshold")
+_LOST: list[Any] = []
+
+
+@final
+class OwnPool:
+    """The connections of a store that are not in use; a child leaves its parent's alone."""
+
+    __slots__ = ("__weakref__", "_born", "_conninfo", "_idle", "_psycopg")
+
+    def __init__(self, psycopg: Any, conninfo: str) -> None:
+        self._psycopg, self._conninfo = psycopg, conninfo
+        self._renew()
+
+    def _renew(self) -> None:
+        self._idle, self._born = list[Any](), generation()
+        finalize(self, _close, self._idle, self._born)
+
+    def getconn(self) -> Any:
+        """Return the connection that was used last, or a new one."""
+        if generation() != self._born:
+            self._renew()
+        with suppress(IndexError):
+            while True:
+                found = self._idle.pop()
+                if not select([found], [], [], 0)[0]:
+                    return found
+                found.close()  # it has something to say: that the server ended it
+        return self._psycopg.connect(self._conninfo, autocommit=True, client_encoding="utf8")
+
+    def putconn(self, connection: Any) -> None:
+        """Keep it for the next transaction, if it is open."""
+        if not connection.closed and generation() == self._born:
+            self._idle.append(connection)
+
+    def close(self) -> None:
+        """Close those that are not in use; the next use makes new ones."""
+        _close(self._idle, self._born)
+
+
+def _close(idle: list[Any], born: Generation) -> None:
+    if generation() != born:
+        _LOST.append(idle)  # a child does not end its parent's, and is not warned that it did not
+        return
+    while idle:
+        with suppress(Exception):
+            idle.pop().close()
+
+
+@contextmanager
+def borrowed(pool: Any, psycopg: Any, begin: str) -> Iterator[tuple[Any, list[str]]]:
+    """Yield a connection after this statement, and a list of the server's warnings.
+
+    It goes back with the settings that it had, and closed if its transaction did not end.
+
+    Raises:
+        LedgerBusy: the pool had none in time.
+    """
+    born, warnings = generation(), list[str]()
+
+    def notice(said: Any) -> None:
+        warnings.append(said.severity)
+
+    try:
+        connection = pool.getconn()
+    except psycopg.OperationalError as error:
+        if type(error).__name__ not in ("PoolTimeout", "TooManyRequests"):
+            raise
+        said = "the pool had no connection in time; nothing was charged, try again"
+        raise LedgerBusy(said) from None
+    guard(connection)
+    connection.add_notice_handler(notice)
+    before = [getattr(connection, name) for name in _SETTINGS]
+    try:
+        if connection.info.encoding != "utf-8":
+            raise LedgerError("the connections of the pool must have client_encoding=utf8")
+        # Nothing is prepared: another pool may be behind this one.
+        for name, value in zip(_SETTINGS, (True, psycopg.rows.tuple_row, None), strict=True):
+            setattr(connection, name, value)
+        connection.execute(begin)
+        yield connection, warnings
+    finally:
+        if generation() == born:
+            connection.remove_notice_handler(notice)
+            if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+                for name, value in zip(_SETTINGS, before, strict=True):
+                    setattr(connection, name, value)
+            else:
+                connection.close()
+            pool.putconn(connection)
+
+
+class Lost(Exception):
+    """The connection ended during a commit: what was sent may stand."""
+
+
+@final
+class Rows:
+    """The rows of a transaction, as a `Journal`; `append` keeps rows in `new`, to be sent."""
+
+    __slots__ = ("_connection", "_schema", "new")
+
+    def __init__(self, connection: Any, schema: str) -> None:
+        self._connection, self._schema = connection, schema
+        self.new: list[Row] = []
+
+    @property
+    def torn(self) -> Torn | None:
+        """None: a transaction exists as a whole or not at all."""
+        return None
+
+    def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
+        """Return the rows from a place on."""
+        query = f"""SELECT seq, body, hash, signature FROM {self._schema}.records
+            WHERE seq >= %s ORDER BY seq LIMIT %s"""  # noqa: S608
+        found = [Row(*values) for values in self._connection.execute(query, (first, count))]
+        where = f"in schema {self._schema} of PostgreSQL"
+        if [row.seq for row in found] != list(range(first, first + len(found))):
+            raise LedgerDamaged(f"a record from {first} on is missing {where}")
+        for row in found:
+            if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
+                raise LedgerDamaged(f"record {row.seq} {where} is not text")
+        return found
+
+    def append(self, row: Row) -> Row:
+        """Keep a row until the work is done."""
+        self.new.append(row)
+        return row
+
+
+def send(connection: Any, schema: str, row: Row, wait: int) -> None:
+    """Have the server build the record of a row from its fields, and write it.
+
+    Raises:
+        LedgerError: a server keeps no records of this kind.
+    """
+    record = json.loads(row.body)
+    kind, ledger = record["kind"], record["ledger"]
+    if kind in _OWNERS:  # who may write to tables
+        insert = f"INSERT INTO {schema}.records VALUES (%s, %s, %s, %s)"  # noqa: S608
+        connection.execute(insert, (row.seq, row.body, row.hash, row.signature))
+        update = f"""UPDATE {schema}.state SET count = %s, last = %s, ledger = %s, signed = %s,
+            clock = coalesce(clock, %s)"""  # noqa: S608
+        values = (row.seq + 1, row.hash, ledger, row.signature != "", record.get("clock"))
+        connection.execute(update, values)
+        return
+    if kind not in _FUNCTIONS:
+        raise LedgerError(f"a server keeps no records of kind {kind!r}")
+    jsonb = import_module("psycopg.types.json").Jsonb
+    known = _KNOWN if _FUNCTIONS[kind] == "settle" else _KNOWN | {"kind"}
+    fields = {name: value for name, value in record.items() if name not in known}
+    fields |= {"wait": wait, "hash": row.hash, "signature": row.signature}
+    named = ", ".join(f'"{name}" => %({name})s' for name in fields)
+    connection.execute(
+        f"SELECT {schema}.{_FUNCTIONS[kind]}({named})",
+        {name: jsonb(v) if isinstance(v, (dict, list)) else v for name, v in fields.items()},
+    )
+
+
+_OWNERS = ("created", "repaired")
+_KNOWN = {"schema", "ledger", "seq"}  # to the server
+_FUNCTIONS = {
+    "charged": "charge",
+    **dict.fromkeys(("released", "settled", "aborted"), "settle"),
+    "scope": "open_scope",
+    "raised": "raise_limit",
+    "key": "replace_key",
+}
 
 T = TypeVar("T")
 

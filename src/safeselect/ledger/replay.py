@@ -10,20 +10,109 @@ its own record judged before it writes it.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from safeselect.errors import LedgerDamaged
-from safeselect.ledger.records.approvals import Approvers, check_approved
-from safeselect.ledger.records.balance import Balance, charged, raised, refused
-from safeselect.ledger.records.fields import OUTCOMES, Fields, head_of, read_record
-from safeselect.ledger.records.heads import Heads
-from safeselect.ledger.records.keys import Keys
-from safeselect.ledger.records.reading import Open, Reading, check_spent
-from safeselect.ledger.records.record import START, Clock, read_time, record_hash
-from safeselect.ledger.records.requests import Requests
-from safeselect.ledger.records.signatures import Verifier
+from safeselect.errors import LedgerDamaged, LedgerRolledBack
+from safeselect.ledger.balance import Balance, charged, raised, refused
+from safeselect.ledger.record import (
+    OUTCOMES,
+    START,
+    Clock,
+    Fields,
+    head_of,
+    read_head,
+    read_numbers,
+    read_record,
+    read_time,
+    record_hash,
+)
+from safeselect.ledger.requests import Requests
+from safeselect.ledger.signing import Approvers, Keys, Verifier, check_approved
 from safeselect.ledger.store import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A charge that has no outcome yet: its scopes and its public parameters."""
+
+    scopes: tuple[str, ...]
+    parameters: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Reading:
+    """A correct record, and what follows from it.
+
+    Attributes:
+        row: the record as it is stored.
+        record: its content.
+        scopes: the new balances of the scopes that it changes.
+        nonce: the nonce of a charge.
+        request: the two hashes of the request that was charged, if it had one.
+        opens: a charge that awaits its outcome.
+        closes: the place of the charge whose outcome this record states.
+        is_signed: whether its signature is right, as far as it was checked.
+    """
+
+    row: Row
+    record: Fields
+    scopes: Mapping[str, Balance] = field(default_factory=dict)
+    nonce: int | None = None
+    request: tuple[str, str] | None = None
+    opens: Open | None = None
+    closes: str | None = None
+    is_signed: bool = True
+
+
+def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
+    """Check that a session used counted amounts, and no more than its charge reserved."""
+    used = read_numbers(spent, where)
+    there = read_numbers({name: reserved.get(name) for name in spent}, where)
+    if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
+        raise LedgerDamaged(f"{where} does not tell what was used of what was reserved")
+
+
+@dataclass(slots=True)
+class Heads:
+    """Heads that are still to be found.
+
+    Attributes:
+        wanted: their hashes, by place.
+    """
+
+    wanted: dict[int, str] = field(default_factory=dict)
+
+    def want(self, head: str | None) -> None:
+        """Take in a head that was published, of a record to come.
+
+        Raises:
+            LedgerRolledBack: another head with its place is awaited already.
+        """
+        found = read_head(head)
+        if found is not None and self.wanted.setdefault(*found) != found[1]:
+            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
+
+    def check(self, seq: int, hash_: str) -> None:
+        """Compare a record with the published heads that name its place.
+
+        Raises:
+            LedgerRolledBack: one names another record.
+        """
+        if self.wanted.get(seq, hash_) != hash_:
+            raise LedgerRolledBack(f"record {seq} is another one than the published head says")
+
+    def finish(self, count: int) -> None:
+        """Check after so many records that no head names a later one.
+
+        Raises:
+            LedgerRolledBack: one does.
+        """
+        if any(place >= count for place in self.wanted):
+            raise LedgerRolledBack(
+                f"the records end at {count - 1}, before the published head: the end was cut"
+            )
+
 
 _NOTHING = Open((), {})
 
