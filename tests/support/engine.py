@@ -85,7 +85,7 @@ MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _SIZES = (
     *("noise", "variates", "spec", "randomness", "selection", "scores", "sources"),
-    *("unknown_domain", "sessions", "planning"),
+    *("unknown_domain", "sessions", "estimates"),
 )
 """The packages through which random words and scores go."""
 

@@ -14,6 +14,15 @@ from typing import Any, Literal
 
 from safeselect.accounting.cost import PrivacyCost, caution, rounded_text
 from safeselect.errors import InputError, ParameterError
+from safeselect.estimates.users import (
+    COMPETING,
+    Need,
+    best_max_groups,
+    need_known,
+    need_unknown,
+    read_groups_per_user,
+    read_k_bar,
+)
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.mechanisms.groups import (
@@ -25,14 +34,6 @@ from safeselect.mechanisms.groups import (
     release_by_group,
 )
 from safeselect.mechanisms.keys import SelectedPartitions, Terms, select_partitions
-from safeselect.planning.by_group import (
-    Need,
-    best_max_groups,
-    need_known,
-    need_unknown,
-    read_groups_per_user,
-)
-from safeselect.planning.items import COMPETING, read_k_bar
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import is_replaced

@@ -11,7 +11,7 @@ import pytest
 
 from safeselect import ParameterError, partition_strategy
 from safeselect.cli import main
-from safeselect.planning import explain_keys
+from safeselect.estimates import explain_keys
 
 CASES = [
     ("0.2", "1e-9", 1, 1, False),

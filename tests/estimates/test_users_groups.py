@@ -11,7 +11,7 @@ import pytest
 
 from safeselect import ParameterError, top_k_many
 from safeselect.cli import main
-from safeselect.planning import explain_groups, explain_items
+from safeselect.estimates import explain_groups, explain_items
 
 CASES = [(1, 16), (11, 12), ({1: 70, 3: 20, 12: 10}, 12), ({5: 1}, 300)]
 

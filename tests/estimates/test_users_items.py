@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from safeselect import ParameterError, unknown_domain_top_k
-from safeselect.planning import explain_groups, explain_items, explain_keys
+from safeselect.estimates import explain_groups, explain_items, explain_keys
 
 CASES = [(5, "0.5", "1e-7"), (5, 1, "1e-7"), (1, 4, "1e-9"), (20, "0.05", "1e-6")]
 

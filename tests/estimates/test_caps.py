@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from safeselect import Budget, Ledger, ParameterError
-from safeselect.planning import cap_errors
+from safeselect.estimates import cap_errors
 from safeselect.tables import choose_cap, largest_counts
 
 pytest.importorskip("duckdb")

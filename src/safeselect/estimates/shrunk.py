@@ -1,4 +1,4 @@
-"""Measurements shrunk towards heights, in three parts that are orthogonal; see `shrinking`."""
+"""Measurements shrunk towards heights, in three parts that are orthogonal; see `gaps`."""
 
 from __future__ import annotations
 
