@@ -51,7 +51,7 @@ PARTS = {
     "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/inside/noise"),
     "variates": (("variates/*.py",), "tests/inside/variates"),
     "scores": (("scores/*.py", "counts.py"), "tests/inside/scores"),
-    "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
+    "mechanisms": (("selection/*.py", "mechanisms/*.py"), "tests/mechanisms"),
     "budget": (("ledger/records/budget.py",), "tests/accounting"),
     "calibration": (
         ("accounting/calibration.py", "accounting/largest.py", "accounting/theorems/search.py"),

@@ -33,7 +33,7 @@ from safeselect.adapters.tables import (
 )
 from safeselect.adapters.tables._keyed import open_keyed
 from safeselect.adapters.tables._sql import GROUPED_COUNTS
-from safeselect.unknown_domain._items import item
+from safeselect.mechanisms.items import item
 
 KEYS = {"item": "city", "user": "rider"}
 ALIKE = (935124, 2399654)

@@ -21,7 +21,7 @@ from safeselect.adapters.tables import (
 )
 from safeselect.adapters.tables._keyed import open_keyed
 from safeselect.adapters.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
-from safeselect.unknown_domain._items import item
+from safeselect.mechanisms.items import item
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -29,10 +29,9 @@ from safeselect import (
     SourceError,
 )
 from safeselect.accounting import composed_epsilon
+from safeselect.mechanisms.unknown import _bottom, pay_what_you_get
 from safeselect.noise import Ranking
 from safeselect.selection import _call
-from safeselect.sessions import pay_what_you_get
-from safeselect.unknown_domain import _bottom
 
 pytestmark = pytest.mark.claim("C2")
 

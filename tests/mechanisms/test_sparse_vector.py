@@ -26,8 +26,7 @@ from safeselect import (
     SourceError,
     SparseVector,
 )
-from safeselect.sessions import _session
-from safeselect.sessions._terms import BELOW, SQRT2, compare, optimal_share
+from safeselect.mechanisms.sessions import BELOW, SQRT2, _session, compare, optimal_share
 from safeselect.testing import DeterministicSource, RecordingSource
 from safeselect.variates.enclosed import WholeNoise
 

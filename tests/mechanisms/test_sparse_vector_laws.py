@@ -18,10 +18,9 @@ from sparse_vector_laws import LAST, VALUES, Rules, joint, nodes, table
 
 from safeselect import AdaptiveSparseVector, SparseVector, variates
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.sessions import BELOW, _session, compare
 from safeselect.noise.laws import EXPONENTIAL, LAPLACE
 from safeselect.selection._table import named_engine
-from safeselect.sessions import _session
-from safeselect.sessions._terms import BELOW, compare
 from safeselect.testing import DeterministicSource
 from safeselect.variates.enclosed import InvertedNoise
 

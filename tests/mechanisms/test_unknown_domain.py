@@ -22,12 +22,20 @@ import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.interval import Interval
+from safeselect.mechanisms.items import hold_counts
+from safeselect.mechanisms.unknown import (
+    ListQuery,
+    _bottom,
+    draw_list,
+    gumbel_offset,
+    laplace_failure,
+    laplace_offset,
+    open_call,
+    read_contributions,
+    top_k,
+)
 from safeselect.selection import _arguments, _call
 from safeselect.testing import DeterministicSource
-from safeselect.unknown_domain import _bottom, top_k
-from safeselect.unknown_domain._bottom import ListQuery, draw_list, open_call, read_contributions
-from safeselect.unknown_domain._histogram import hold_counts
-from safeselect.unknown_domain._threshold import gumbel_offset, laplace_failure, laplace_offset
 
 pytestmark = pytest.mark.claim("C1")
 

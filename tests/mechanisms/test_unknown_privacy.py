@@ -27,10 +27,10 @@ from unknown_laws import (
 )
 
 import safeselect
+from safeselect.mechanisms.unknown import gumbel_offset, laplace_offset
+from safeselect.mechanisms.unknown import top_k as unknown_domain
 from safeselect.noise import Ranking
 from safeselect.selection import _arguments, _call
-from safeselect.unknown_domain import top_k as unknown_domain
-from safeselect.unknown_domain._threshold import gumbel_offset, laplace_offset
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -13,9 +13,13 @@ from ledgers import new, scope
 
 import safeselect
 from safeselect import Budget, Ledger, ParameterError
-from safeselect.unknown_domain._bottom import ListQuery
-from safeselect.unknown_domain._items import item
-from safeselect.unknown_domain._threshold import gumbel_offset, laplace_offset, published_guarantee
+from safeselect.mechanisms.items import item
+from safeselect.mechanisms.unknown import (
+    ListQuery,
+    gumbel_offset,
+    laplace_offset,
+    published_guarantee,
+)
 
 pytestmark = pytest.mark.claim("C2")
 

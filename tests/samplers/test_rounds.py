@@ -38,7 +38,7 @@ FILES = sorted(
     path
     for layer in (
         *("reference", "noise", "variates", "randomness", "scores"),
-        *("selection", "sessions", "unknown_domain"),
+        *("selection", "mechanisms"),
     )
     for path in (SOURCE / layer).glob("*.py")
 )

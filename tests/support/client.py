@@ -135,6 +135,7 @@ from safeselect.ledger import (
     approve,
     repair,
 )
+from safeselect.mechanisms.runs import CoveredScope
 from safeselect.planning import (
     CapError,
     GroupPlan,
@@ -148,7 +149,6 @@ from safeselect.planning import (
     explain_items,
     explain_keys,
 )
-from safeselect.private_candidates import CoveredScope
 from safeselect.sources import Observed, observed
 from safeselect.testing import (
     DeterministicSource,

@@ -21,6 +21,7 @@ import safeselect
 from safeselect import noise as lattice
 from safeselect import variates
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.unknown import _histogram
 from safeselect.noise import arrays, contenders, draws, plan, rankings, rows, tables
 from safeselect.noise.contenders import contenders as find_contenders
 from safeselect.noise.draws import Draws, draw_slots, tail_capacity
@@ -33,7 +34,6 @@ from safeselect.randomness.bits import Bits
 from safeselect.reference import permutation
 from safeselect.reference.discrete_laplace import laplace_attempt
 from safeselect.selection import _arguments, _call
-from safeselect.unknown_domain import _histogram
 from safeselect.variates import digits
 
 __all__ = [
@@ -86,7 +86,7 @@ MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _SIZES = (
     *("noise", "variates", "reference", "randomness", "selection", "scores", "sources"),
-    *("unknown_domain", "sessions", "planning"),
+    *("mechanisms", "planning"),
 )
 """The packages through which random words and scores go."""
 

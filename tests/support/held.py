@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from safeselect.unknown_domain._histogram import Histogram, hold_counts
+from safeselect.mechanisms.items import hold_counts
+from safeselect.mechanisms.unknown import Histogram
 
 __all__ = ["read_histogram"]
 

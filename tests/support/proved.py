@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from safeselect.accounting.cost import PrivacyCost
+from safeselect.mechanisms.sessions import SparseVector, _session, _terms
 from safeselect.noise import Ranking, contenders, rankings, tables
 from safeselect.noise.laws import EXPONENTIAL
 from safeselect.noise.plan import GUARD
@@ -24,7 +25,6 @@ from safeselect.scores import floats, numbers
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.selection._table import TABLE, Row, one_draw
-from safeselect.sessions import SparseVector, _session, _terms
 from safeselect.sources import resolve
 from safeselect.variates import digits
 from safeselect.variates.enclosed import WholeNoise

@@ -14,7 +14,7 @@ from math import floor, inf
 
 import numpy as np
 
-from safeselect.sessions._terms import SessionParameters
+from safeselect.mechanisms.sessions import SessionParameters
 
 VALUES = range(4)
 LAST = 3  # gaps of so many cells and more are one outcome

@@ -12,12 +12,12 @@ from typing import Any
 from safeselect.grid_quantiles import Quantiles
 from safeselect.groups import GroupedTopK
 from safeselect.measurements import Measurement
+from safeselect.mechanisms.runs import ChosenRun
+from safeselect.mechanisms.sessions import Opened
+from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.partitions import SelectedPartitions, StatedStrategy
-from safeselect.private_candidates import ChosenRun
 from safeselect.releases._fields import count
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
-from safeselect.sessions._opening import Opened
-from safeselect.unknown_domain import DiscoveredTopK
 
 _Drawn = Callable[[Mapping[str, int]], tuple[int, ...]]
 

@@ -11,7 +11,7 @@ from safeselect.errors import InputError, LedgerError
 from safeselect.ledger import Checker, Record, Verifier, kept_records
 from safeselect.ledger.records.fields import read_head
 from safeselect.ledger.records.record import commitment
-from safeselect.sessions._opening import Opened
+from safeselect.mechanisms.sessions import Opened
 
 VerifierOf = Callable[[Mapping[str, str]], Verifier]
 """From algorithm and name of a ledger's key to what verifies its signatures."""

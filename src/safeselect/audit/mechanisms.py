@@ -21,6 +21,8 @@ from safeselect.audit.others import OtherCase
 from safeselect.audit.runs import runs
 from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.weighted import weighted
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
+from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
 from safeselect.selection import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -37,8 +39,6 @@ from safeselect.selection import (
 )
 from safeselect.selection._table import MECHANISMS, TABLE, Noise, Peeled
 from safeselect.selection.gaps import GapNoise
-from safeselect.sessions import AdaptiveSparseVector, PayWhatYouGet, SparseVector
-from safeselect.unknown_domain import unknown_domain_top_k
 from safeselect.variates import Kind
 
 Places = tuple[int, ...]

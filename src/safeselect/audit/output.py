@@ -16,13 +16,13 @@ from safeselect.grid_quantiles import Quantiles
 from safeselect.grid_quantiles._grid import Grid
 from safeselect.groups import GroupedTopK
 from safeselect.measurements import Measurement
+from safeselect.mechanisms.runs import ChosenRun
+from safeselect.mechanisms.sessions import Opened
+from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.partitions import SelectedPartitions
-from safeselect.private_candidates import ChosenRun
 from safeselect.releases import Release
 from safeselect.releases._parts import OtherLabel
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
-from safeselect.sessions._opening import Opened
-from safeselect.unknown_domain import DiscoveredTopK
 
 _Stated = Mapping[str, str]
 _ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)

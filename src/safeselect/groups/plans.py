@@ -11,21 +11,19 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.counts import Counts
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
+from safeselect.mechanisms.items import hold_counts
+from safeselect.mechanisms.unknown import (
+    draw_list,
+    open_call,
+    plan_counts,
+    plan_list,
+    read_places,
+    unknown_domain_top_k,
+)
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
 from safeselect.randomness.source import Source
 from safeselect.selection import top_k_many
 from safeselect.selection._table import TABLE, Peeled, read_choice
-from safeselect.unknown_domain import unknown_domain_top_k
-from safeselect.unknown_domain._bottom import (
-    ListQuery,
-    draw_list,
-    odds,
-    open_call,
-    read_places,
-    split_delta,
-)
-from safeselect.unknown_domain._histogram import hold_counts
-from safeselect.unknown_domain.top_k import plan_counts
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -59,9 +57,11 @@ def plan_unknown(
         return _plan_counts(total, k, k_bar, changed, contributions)
     # A user changes `changed` lists: so many times k draws, and so many bottoms that may fail.
     draws = changed * k
-    each, part = split_delta(total, None, draws, changed, k_bar)
-    query = ListQuery(k, k_bar, k_bar, each, odds(part / changed), None)
-    parts = ((BoundedRange(each), draws), (ApproximateDP(Fraction(0), part / changed), changed))
+    query, part = plan_list(total, (k, k_bar, k_bar), None, draws=draws, lists=changed)
+    parts = (
+        (BoundedRange(query.epsilon), draws),
+        (ApproximateDP(Fraction(0), part / changed), changed),
+    )
     name = "top_k_by_group_gumbel/1"
 
     def draw(tables: Tables, source: Source) -> list[Row]:
@@ -74,7 +74,7 @@ def plan_unknown(
         return rows
 
     offset = query.offset_in_counts(k_bar)
-    return Plan(total, parts, name, each, k_bar, offset, k_bar + 1, draw)
+    return Plan(total, parts, name, query.epsilon, k_bar, offset, k_bar + 1, draw)
 
 
 def _plan_counts(

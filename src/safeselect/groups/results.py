@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import groupby
 
+from safeselect.mechanisms.unknown import CountNoise
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
 from safeselect.selection._results import presented, views
-from safeselect.unknown_domain import CountNoise
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -11,11 +11,11 @@ from typing import Any, Generic
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import ParameterError
+from safeselect.mechanisms.unknown import CountNoise
 from safeselect.presentation import to_json_line, written_labels
 from safeselect.promises.records import Receipt, Statement, exact_text
 from safeselect.scores.candidates import Label, label_text
 from safeselect.selection._results import presented, views
-from safeselect.unknown_domain import CountNoise
 
 _NORMAL_95 = Fraction(1_959_964, 10**6)  # P(|Z| > 1.959964) is below 0.05, Z normal
 

@@ -7,6 +7,7 @@ from typing import Any
 from safeselect.charged import charged, unit_of
 from safeselect.counts import check_partitions
 from safeselect.exact.parameters import Number
+from safeselect.mechanisms.items import Found, hold_counts
 from safeselect.partitions.results import SelectedPartitions
 from safeselect.partitions.terms import Terms
 from safeselect.partitions.thresholds import draw_thresholds
@@ -14,7 +15,6 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
 from safeselect.selection._results import source_name
-from safeselect.unknown_domain._histogram import Found, hold_counts
 
 
 def select_partitions(

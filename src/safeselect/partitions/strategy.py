@@ -14,6 +14,7 @@ from safeselect.charged import charged
 from safeselect.counts import Counts, check_partitions
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number
+from safeselect.mechanisms.items import NOT_WHOLE, item, whole_counts
 from safeselect.partitions.results import StatedStrategy
 from safeselect.partitions.table import KeepTable
 from safeselect.partitions.terms import Terms
@@ -27,8 +28,6 @@ from safeselect.scores.reading import INTEGERS
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Scope, Scores, read_ledger
 from safeselect.selection._results import source_name
-from safeselect.unknown_domain._histogram import NOT_WHOLE, whole_counts
-from safeselect.unknown_domain._items import item
 
 _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 

@@ -11,10 +11,10 @@ from safeselect.accounting.theorems.simple import what_is_left
 from safeselect.charged import Charge
 from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import integer
+from safeselect.mechanisms.unknown import read_total
 from safeselect.partitions.table import KeepTable, crossing, keep_table
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.scores.reading import flag
-from safeselect.unknown_domain._bottom import read_total
 
 _MOST_PARTITIONS = 2**20
 _SMALLEST_GAIN = 8  # below so many keys half of delta is never worth more than it costs

@@ -12,13 +12,13 @@ from safeselect.accounting.cost import PrivacyCost, rounded_text
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.mechanisms.unknown import read_contributions, read_total
 from safeselect.planning._numbers import aligned, decimal, each_of
 from safeselect.planning.items import plan_items, read_k_bar
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.scores.reading import flag
 from safeselect.selection._results import presented
 from safeselect.selection._table import TABLE, read_choice
-from safeselect.unknown_domain._bottom import read_contributions, read_total
 
 Need = Callable[[int], tuple[Fraction, Fraction | None]]
 """max_groups -> users that an item needs, as they are counted; standard deviation of a count."""

@@ -9,7 +9,7 @@ from math import isqrt
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, integer, rational
-from safeselect.unknown_domain import CountNoise
+from safeselect.mechanisms.unknown import CountNoise
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,18 @@ from math import ceil
 from safeselect.accounting.cost import rounded_text
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, integer
-from safeselect.planning._numbers import aligned, decimal, each_of
-from safeselect.promises.guarantees import ApproximateDP
-from safeselect.selection._results import presented
-from safeselect.unknown_domain import CountNoise
-from safeselect.unknown_domain._bottom import (
-    ListQuery,
-    odds,
+from safeselect.mechanisms.unknown import (
+    CountNoise,
+    laplace_failure,
+    laplace_offset,
+    plan_list,
     read_contributions,
     read_places,
     read_total,
-    split_delta,
 )
-from safeselect.unknown_domain._threshold import laplace_failure, laplace_offset
+from safeselect.planning._numbers import aligned, decimal, each_of
+from safeselect.promises.guarantees import ApproximateDP
+from safeselect.selection._results import presented
 
 _CHANCE = Fraction(19, 20)  # to show
 COMPETING = 10  # times k: the default of k_bar, also of `top_items`
@@ -149,8 +148,8 @@ def read_k_bar(k: int, k_bar: object) -> int:
 def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups: int) -> ItemPlan:
     """What one total buys; the arguments are those of `explain_items`, read and checked."""
     if cap is None:
-        each, part = split_delta(total, None, groups * k, groups, k_bar)
-        query = ListQuery(k, k_bar, k_bar, each, odds(part / groups), None)
+        query, _ = plan_list(total, (k, k_bar, k_bar), None, draws=groups * k, lists=groups)
+        each = query.epsilon
         offset = query.offset_in_counts(k_bar)
         # Item and bottom have Gumbel noise: the difference is logistic.
         users = ceil(offset + rounded_up(_log_odds) / each)

@@ -20,6 +20,7 @@ from safeselect.counts import check_unit
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number, describe, integer
 from safeselect.groups import ALL, GroupedTopK, Tables, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.unknown import read_contributions, read_total
 from safeselect.planning.by_group import (
     Need,
     best_max_groups,
@@ -32,7 +33,6 @@ from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import Peeled
-from safeselect.unknown_domain._bottom import read_contributions, read_total
 
 
 def top_items_by_group(

@@ -16,7 +16,7 @@ from typing import Any
 from safeselect.adapters.tables._files import identifier, position, shown
 from safeselect.columns import hushed
 from safeselect.errors import InputError, ParameterError
-from safeselect.unknown_domain._items import item
+from safeselect.mechanisms.items import item
 
 _PLACE = "the table"
 

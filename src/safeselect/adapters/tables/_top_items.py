@@ -17,14 +17,13 @@ from safeselect.counts import check_unit
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
+from safeselect.mechanisms.unknown import DiscoveredTopK, read_places, unknown_domain_top_k
 from safeselect.planning.items import COMPETING
 from safeselect.randomness.source import Source
 from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k
 from safeselect.selection._arguments import read_ledger
 from safeselect.selection._table import Mechanism
-from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
-from safeselect.unknown_domain._bottom import read_places
 
 _NEEDS_DELTA = (
     "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "

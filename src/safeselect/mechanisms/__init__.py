@@ -1,0 +1,1 @@
+"""The mechanisms: each a function or a class, with what it costs and what it releases."""
