@@ -33,7 +33,7 @@ SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py t
 # input, whole processes, the audit and the evidence, and laws that are enumerated or counted.  All
 # else of the contract is in, new files too.
 QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
-  inside adapters audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
+  inside adapters tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
   release tools \
   test_cli.py test_examples.py test_import.py test_snippets.py sources/test_hostile.py \
   $(addprefix samplers/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
@@ -42,8 +42,7 @@ QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
     known_laws.py ledger_file.py ledger_forks.py masses.py optimal.py other_bounds.py) \
   $(addprefix mechanisms/test_, equal_inputs.py explain_groups.py gap_laws.py gap_privacy.py \
     quantile_laws.py reference_laws.py sparse_vector_laws.py sparse_vector_privacy.py \
-    threads_and_forks.py top_k_above.py unknown_privacy.py weights.py) \
-  measurements/test_laws.py)
+    threads_and_forks.py top_k_above.py unknown_privacy.py weights.py))
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
 # pyproject.toml allows instead, as a user's install does.
@@ -78,7 +77,7 @@ docs: $(DOCS)/.installed ## build the site into docs/_build; warnings are errors
 
 spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local one (needs Java)
 	@command -v java >/dev/null || { echo 'make: java not found; Spark needs Java 17' >&2; exit 1; }
-	$(SPARK)/bin/python -m pytest tests/adapters/test_spark.py $(ARGS)
+	$(SPARK)/bin/python -m pytest tests/tables/test_spark.py $(ARGS)
 
 pipeline-dp: $(PIPELINE)/.installed ## run the tests that need PipelineDP
 	$(PIPELINE)/bin/python -m pytest tests/adapters/test_pipeline_dp.py $(ARGS)

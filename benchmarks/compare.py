@@ -76,7 +76,7 @@ def table(folder: str) -> Call:
     try:
         from safeselect.tables import top_items
     except ImportError:
-        from safeselect.adapters.tables import top_items
+        from safeselect.tables import top_items
 
     path = str(Path(folder) / "rows.parquet")
     arguments = {"item": "item", "user": "person", "k": 10, "epsilon": 1, "delta": "1e-9"}

@@ -32,9 +32,7 @@ from statistics import fmean, stdev
 import numpy as np
 
 from safeselect import quantiles
-from safeselect.grid_quantiles._part import Part
-from safeselect.grid_quantiles._point import Law
-from safeselect.grid_quantiles.release import _range
+from safeselect.mechanisms.quantiles import Law, Part, _range
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from flights import by_plane

@@ -50,8 +50,8 @@ def write(path: Path) -> None:
 def run(path: Path, engine: str, contributions: int | None) -> None:
     """One release, with what it took; prints a hash of the counts at the end."""
     from safeselect import unknown_domain_top_k
-    from safeselect.adapters.tables import largest_counts
-    from safeselect.adapters.tables._spark_local import parquet_on_spark
+    from safeselect.tables import largest_counts
+    from safeselect.tables._spark_local import parquet_on_spark
 
     total = {"k": K, "k_bar": PLACES, "epsilon": 1, "delta": "1e-9"}
     unknown_domain_top_k(
@@ -87,7 +87,7 @@ def run(path: Path, engine: str, contributions: int | None) -> None:
 def run_keys(path: Path, contributions: int) -> None:
     """All keys that may be shown, with noisy counts, and what that took."""
     from safeselect import select_partitions
-    from safeselect.adapters.tables import select_keys
+    from safeselect.tables import select_keys
 
     total = {"epsilon": 1, "delta": "1e-9", "max_partitions": contributions, "with_counts": True}
     select_partitions({}, **total)  # tables are built once

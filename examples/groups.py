@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from safeselect.adapters.tables import count_distinct_users, top_items, top_items_by_group
+from safeselect.tables import count_distinct_users, top_items, top_items_by_group
 from safeselect.testing import DeterministicSource
 
 K = 5

@@ -20,7 +20,7 @@ from pathlib import Path
 from flights import flights
 
 from safeselect import ParameterError
-from safeselect.adapters.tables import GroupedTopK, TableAs, top_items_by_group
+from safeselect.tables import GroupedTopK, TableAs, top_items_by_group
 
 AIRLINES = {"AA": "Amérique", "DL": "Deltair", "UA": "United", "WN": "Southwest"}  # made-up names
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from safeselect import unknown_domain_top_k
-from safeselect.adapters.tables import largest_counts
+from safeselect.tables import largest_counts
 
 K, K_BAR = 10, 100
 ROWS = """

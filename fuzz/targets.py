@@ -30,7 +30,6 @@ from safeselect import (
     compose,
     permute_and_flip,
 )
-from safeselect.adapters.tables import read_candidates
 from safeselect.cli import escaped
 from safeselect.exact.parameters import MAX_BITS, rational
 from safeselect.ledger import Checker, Row, check_log, log_lines
@@ -39,6 +38,7 @@ from safeselect.ledger.records.record import canonical, parse, record_hash
 from safeselect.mechanisms.items import hold_counts
 from safeselect.scores.candidates import read_candidates as read_scores
 from safeselect.scores.reading import Reading
+from safeselect.tables import read_candidates
 
 __all__ = ["SEEDS", "TARGETS"]
 

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import safeselect
-from safeselect.adapters.tables import _top_items
 from safeselect.cli import escaped, main
 from safeselect.promises.records import code
+from safeselect.tables import _top_items
 
 pytest.importorskip("duckdb")
 

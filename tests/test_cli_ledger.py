@@ -168,13 +168,19 @@ def test_text_of_others_cannot_pretend_to_be_something_else(
     run: Run, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A log of texts that a reader refuses: what is shown is escaped all the same."""
+    for _ in range(10):
+        scope(ledger).begin(pure("1/1000")).aborted("input")
+    ledger.reopen("a", reason="a reason")
     previous, lines = "0" * 64, []
     evil = "x\x1b[2J\x9b31m\nhead 99:" + "0" * 64 + "\u202e\u2028\u200b\\r\x07<b>"
     for line in Path("budget.db").read_text("utf-8").splitlines():
         record = json.loads(line)["record"] | {"previous": previous}
-        for name in ("purpose", "mechanism"):
-            if name in record:
+        for name in ("purpose", "mechanism", "reason"):
+            if name in record and record["kind"] != "aborted":
                 record[name] = evil
+        for each in (record, *record.get("charges", [])):
+            if each.get("scope") == "a":
+                each["scope"] = evil
         if record["kind"] == "charged":
             record["parameters"] |= {evil: evil}
         previous = record_hash(canonical(record))

@@ -38,7 +38,8 @@ os.urandom = real
 new = set(sys.modules) - before
 for name in ("ssl", "sqlite3", "duckdb", "pandas", "polars", "pyarrow", "argparse", "random",
              "opendp", "dp_accounting", "scipy", "cryptography", "psycopg",
-             "safeselect.cli", "safeselect.adapters", "safeselect.audit", "safeselect.testing"):
+             "safeselect.cli", "safeselect.adapters", "safeselect.tables", "safeselect.audit",
+             "safeselect.testing"):
     if name in new:
         seen.append("imported " + name)
 print("; ".join(seen) or "nothing")

@@ -49,8 +49,8 @@ def test_evidence_that_cannot_be_had_is_an_error(tmp_path):
 def test_the_copy_is_what_is_looked_at(tmp_path):
     broken = copy(tmp_path)
     assert evidence(broken, "verify samplers: coin 1/2")
-    (broken / "safeselect" / "reference" / "uniform.py").write_text(
-        Path(broken / "safeselect" / "reference" / "uniform.py")
+    (broken / "safeselect" / "spec" / "samplers.py").write_text(
+        Path(broken / "safeselect" / "spec" / "samplers.py")
         .read_text()
         .replace("return value if value < n else None", "return 0")
     )

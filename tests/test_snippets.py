@@ -36,7 +36,7 @@ OTHER_KINDS = {
     "{include}": "a page of this list",
     "{eval-rst}": "Sphinx",
     "{toctree}": "Sphinx",
-    "sql": "a recipe, which tests/adapters/test_postgres_counts.py runs on a real server",
+    "sql": "a recipe, which tests/tables/test_postgres_counts.py runs on a real server",
 }
 
 # Commands that are not run here, by how they begin, and why.
@@ -65,7 +65,7 @@ BLOCKS_NOT_RUN = {
     "import diffprivlib.models.forest": "tests/adapters/test_diffprivlib.py, with `make dropins`",
     "import diffprivlib.tools": "tests/adapters/test_diffprivlib_tools.py, with `make dropins`",
     "import pipeline_dp\n": "tests/adapters/test_pipeline_dp.py, with `make pipeline-dp`",
-    "import psycopg\n": "tests/adapters/test_postgres_counts.py, with a server",
+    "import psycopg\n": "tests/tables/test_postgres_counts.py, with a server",
     "from safeselect.adapters.postgres import": "tests/adapters/test_postgres.py, with a server",
 }
 NEEDS = {"docs/adapters.md": ("opendp", "dp_accounting")}  # a page runs where these are installed

@@ -1,16 +1,15 @@
 """Differentially private selection on exact arithmetic.
 
 The names below are the public interface; everything else may change without notice, except the
-building blocks documented in `safeselect.reference`, `safeselect.noise` and
+building blocks documented in `safeselect.spec`, `safeselect.noise` and
 `safeselect.estimates`.
 """
 
-import safeselect.columns  # so that columns of other libraries are read
-import safeselect.presentation  # noqa: F401 - so that results are written and shown
+import safeselect.presentation  # so that results are written and shown
+import safeselect.scores.columns  # noqa: F401 - so that columns of other libraries are read
 from safeselect.accounting import Composition, calibrate, compose
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.repetition import PoissonRepeated, Repeated
-from safeselect.counts import Counts
 from safeselect.errors import (
     BudgetError,
     ChargeStands,
@@ -33,22 +32,28 @@ from safeselect.estimates import (
     gap_confidence_bound,
     gap_p_value,
 )
-from safeselect.grid_quantiles import Quantiles, quantile, quantiles
 from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
-from safeselect.measurements import Measurement, measure
+from safeselect.mechanisms.keys import (
+    PartitionStrategy,
+    SelectedPartitions,
+    partition_strategy,
+    select_partitions,
+)
+from safeselect.mechanisms.measure import Measurement, measure
+from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
 from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
-from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
+from safeselect.mechanisms.sessions import (
+    AdaptiveSparseVector,
+    Answer,
+    Answers,
+    PayWhatYouGet,
+    SparseVector,
+)
 from safeselect.mechanisms.unknown import (
     CountNoise,
     DiscoveredTopK,
     PayWhatYouGet,
     unknown_domain_top_k,
-)
-from safeselect.partitions import (
-    PartitionStrategy,
-    SelectedPartitions,
-    partition_strategy,
-    select_partitions,
 )
 from safeselect.planning import expected_error, explain
 from safeselect.promises.guarantees import (
@@ -61,6 +66,7 @@ from safeselect.promises.guarantees import (
 from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.source import OpenSSLSource, Source
 from safeselect.releases import from_json, json_schema
+from safeselect.scores.counts import Counts
 from safeselect.selection import (
     ExponentialMechanism,
     ExponentialMechanismBase2,

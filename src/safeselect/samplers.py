@@ -1,13 +1,13 @@
-"""Exact samplers for one value: the public names of `safeselect.reference`, its specification."""
+"""Exact samplers for one value: the public names of `safeselect.spec`, its specification."""
 
-from safeselect.reference import (
-    Bits,
+from safeselect.exact.rate import NoiseRate
+from safeselect.randomness.bits import Bits
+from safeselect.spec.samplers import (
     Coin,
     LazyExponential,
     LazyGumbel,
     LazyLaplace,
     LazyNoise,
-    NoiseRate,
     bernoulli,
     bernoulli_enclosed,
     bernoulli_exp,

@@ -16,7 +16,7 @@ from chances import fits
 
 import safeselect.adapters.diffprivlib_tools as ours
 from safeselect import ParameterError, ScoreError
-from safeselect.reals import place_of
+from safeselect.scores.reals import place_of
 from safeselect.testing import DeterministicSource
 
 pytestmark = [

@@ -83,7 +83,7 @@ def test_the_code_that_is_loaded_here_is_the_sources():
     assert found.differing == ()
     assert found.functions > 1000
     assert "safeselect.noise.rankings" in found.modules
-    assert "safeselect.reference._rankings" in found.modules
+    assert "safeselect.spec.rankings" in found.modules
 
 
 def test_a_function_that_was_replaced_is_seen(monkeypatch):

@@ -21,7 +21,7 @@ from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.theorems import _THEOREMS, is_known
 from safeselect.audit.verify import FULL, QUICK, Finding, checks
 from safeselect.errors import ParameterError
-from safeselect.groups import plan_known, release_by_group
+from safeselect.mechanisms.groups import plan_known, release_by_group
 from safeselect.randomness.source import resolve
 from safeselect.selection._table import Peeled
 
@@ -84,7 +84,7 @@ def test_what_stands_elsewhere_in_the_table_of_rules_is_run_here_too():
 
 def test_what_adapters_of_tables_release_is_known_here():
     """Each of these calls one of the mechanisms of the package, or releases by group."""
-    tables = pytest.importorskip("safeselect.adapters.tables")
+    tables = pytest.importorskip("safeselect.tables")
     charging = {
         name
         for name in tables.__all__

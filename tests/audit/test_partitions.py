@@ -11,7 +11,7 @@ from safeselect.audit import partitions
 from safeselect.audit.finding import Refuted
 from safeselect.audit.partitions import check_table, partition_tables
 from safeselect.audit.verify import FULL, QUICK, checks
-from safeselect.partitions.table import KeepTable, keep_table
+from safeselect.mechanisms.keys import KeepTable, keep_table
 
 EPSILON, DELTA = Fraction(1, 2), Fraction(1, 1000)
 

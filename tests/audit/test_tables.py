@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from safeselect import partitions
 from safeselect.audit import measures
 from safeselect.audit.finding import Refuted
 from safeselect.audit.lists import check_bottom, check_list
@@ -17,6 +16,7 @@ from safeselect.audit.mechanisms import LISTS, ONE_SHOT
 from safeselect.audit.paths import check_few
 from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.verify import FULL, QUICK, Check, checks, found
+from safeselect.mechanisms import keys
 
 KINDS = (*KEYS, *MEASURES, *(name for name in (*ONE_SHOT, *LISTS) if "_by_group_" in name))
 
@@ -47,13 +47,9 @@ def test_keys_that_share_a_threshold_are_seen(name, monkeypatch):
     def same(table: Any, count: int, bits: Any) -> Any:
         return np.full(count, int(real(table, 1, bits)[0]), dtype=np.int64)
 
-    real = partitions.select.draw_thresholds
-    for module in (partitions.select, partitions.strategy):
-        monkeypatch.setattr(module, "draw_thresholds", same)
-    one = partitions.strategy.keyed_threshold
-    monkeypatch.setattr(
-        partitions.strategy, "keyed_threshold", lambda table, seed, _: one(table, seed, 0)
-    )
+    real, one = keys.draw_thresholds, keys.keyed_threshold
+    monkeypatch.setattr(keys, "draw_thresholds", same)
+    monkeypatch.setattr(keys, "keyed_threshold", lambda table, seed, _: one(table, seed, 0))
     assert refuted(name, "joint")
     assert refuted(name, "thousands")
 
@@ -61,8 +57,8 @@ def test_keys_that_share_a_threshold_are_seen(name, monkeypatch):
 @pytest.mark.parametrize("name", KEYS)
 def test_keys_that_are_kept_too_often_are_seen(name, monkeypatch):
     """Mutant: a key counts one user more."""
-    real = partitions.terms.Terms.counted
-    monkeypatch.setattr(partitions.terms.Terms, "counted", lambda terms, n: real(terms, n) + 1)
+    real = keys.Terms.counted
+    monkeypatch.setattr(keys.Terms, "counted", lambda terms, n: real(terms, n) + 1)
     assert refuted(name, "few candidates") or refuted(name, "thousands")
 
 

@@ -14,9 +14,9 @@ from gmpy2 import mpz
 from safeselect import ParameterError, quantile, top_k
 from safeselect.exact.parameters import describe, integer, rational
 from safeselect.exact.plain import plain
-from safeselect.reals import place_of
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
+from safeselect.scores.reals import place_of
 
 pytestmark = pytest.mark.claim("C3")
 

@@ -45,10 +45,10 @@ from safeselect import (
     top_k,
     unknown_domain_top_k,
 )
-from safeselect.adapters.tables import read_candidates
 from safeselect.exact.parameters import MAX_BITS
 from safeselect.ledger import Checker, check_log, log_lines
 from safeselect.ledger.records.record import parse
+from safeselect.tables import read_candidates
 
 try:
     import duckdb  # here, so that what it maps belongs to no case

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import InputError, SafeSelectError
-from safeselect.adapters.tables import read_candidates, read_scores
+from safeselect.tables import read_candidates, read_scores
 
 pytest.importorskip("duckdb")
 

@@ -11,8 +11,8 @@ import pytest
 from sentinels import LABEL, NUMBER, everything_of, found_in
 
 from safeselect import SafeSelectError
-from safeselect.adapters.tables import count_distinct_users, largest_counts, read_scores
 from safeselect.cli import main
+from safeselect.tables import count_distinct_users, largest_counts, read_scores
 
 pytest.importorskip("duckdb")
 pytestmark = pytest.mark.usefixtures("nothing_is_said")

@@ -24,10 +24,10 @@ from safeselect import (
 )
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
-from safeselect.reference import LazyGumbel
-from safeselect.reference._rankings import ExponentialNoise, combine_continuous, combine_exponential
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
+from safeselect.spec.rankings import ExponentialNoise, combine_continuous, combine_exponential
+from safeselect.spec.samplers import LazyGumbel
 from safeselect.testing import DeterministicSource
 
 ENGINES = ("reference", "array")

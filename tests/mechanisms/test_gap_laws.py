@@ -19,8 +19,8 @@ from gap_laws import decided_law, lattice_law, real_law
 
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
-from safeselect.reference import _rankings as _reference
-from safeselect.reference._rankings import combine_continuous, combine_exponential
+from safeselect.spec import rankings as _reference
+from safeselect.spec.rankings import combine_continuous, combine_exponential
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -26,10 +26,10 @@ from safeselect import (
     top_k_with_gaps,
 )
 from safeselect.noise import Ranking
-from safeselect.reference._rankings import ExponentialNoise, combine_exponential
 from safeselect.scores import candidates, numbers
 from safeselect.scores.reading import INTEGERS
 from safeselect.selection import _call
+from safeselect.spec.rankings import ExponentialNoise, combine_exponential
 
 pytestmark = pytest.mark.claim("C2")
 

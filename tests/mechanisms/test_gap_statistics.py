@@ -20,8 +20,8 @@ from gap_laws import real_law
 import safeselect
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
-from safeselect.reference import _rankings as _reference
 from safeselect.selection import gaps
+from safeselect.spec import rankings as _reference
 from safeselect.testing import DeterministicSource
 
 pytestmark = [pytest.mark.claim("C1"), pytest.mark.slow("statistics with power")]

@@ -12,9 +12,7 @@ import pytest
 from quantile_laws import QUANTILES, TIES, distance, grid_law, joint, point_law, run_law, whole
 
 from safeselect import quantiles
-from safeselect.grid_quantiles._part import Part
-from safeselect.grid_quantiles._point import Law, _point, draw_point
-from safeselect.grid_quantiles.release import _FINE, _range
+from safeselect.mechanisms.quantiles import _FINE, Law, Part, _point, _range, draw_point
 
 CASES = [
     case

@@ -9,8 +9,7 @@ from fractions import Fraction
 import pytest
 from quantile_laws import QUANTILES, TIES, distance, joint, point_law, whole
 
-from safeselect.grid_quantiles._point import Law
-from safeselect.grid_quantiles.release import _range
+from safeselect.mechanisms.quantiles import Law, _range
 
 
 def distances_by_point(data, share, ties, top=3):

@@ -15,8 +15,7 @@ import pytest
 from quantile_laws import ledger
 
 from safeselect import ScoreError, quantile
-from safeselect.grid_quantiles._grid import Grid
-from safeselect.grid_quantiles._values import reader
+from safeselect.mechanisms.quantiles import Grid, reader
 
 DAY = datetime.date(2024, 2, 29)
 

@@ -22,8 +22,7 @@ from safeselect import (
     quantile,
     quantiles,
 )
-from safeselect.grid_quantiles._point import Law
-from safeselect.grid_quantiles.release import _split
+from safeselect.mechanisms.quantiles import Law, _split
 
 # ---------------------------------------------------------------------------- all inputs
 
@@ -184,9 +183,9 @@ def test_depth_is_that_of_the_levels(monkeypatch):
         depth.pop()
         return found
 
-    monkeypatch.setattr("safeselect.grid_quantiles.release._split", counted)
+    monkeypatch.setattr("safeselect.mechanisms.quantiles._split", counted)
     monkeypatch.setattr(
-        "safeselect.grid_quantiles.release.draw_point", lambda part, law, bits: part.first
+        "safeselect.mechanisms.quantiles.draw_point", lambda part, law, bits: part.first
     )
     for count in range(1, 40):
         deepest: list[int] = []
@@ -204,7 +203,7 @@ def test_rates_are_those_of_the_proof(monkeypatch, ties):
         seen.append(law.rate * law.quantile.denominator * part.fine)
         return part.first
 
-    monkeypatch.setattr("safeselect.grid_quantiles.release.draw_point", draw)
+    monkeypatch.setattr("safeselect.mechanisms.quantiles.draw_point", draw)
     given = {"lowest": 0, "highest": 9, "step": 1, "epsilon": 1, "ties": ties}
     for share, more, rate in [
         ("1/2", {}, 1),

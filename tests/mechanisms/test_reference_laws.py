@@ -20,14 +20,14 @@ from convolution import gumbel_tie, laplace_tie_share, ordered_law
 
 from safeselect.audit.exact_pmf import bit_tree
 from safeselect.exact.rate import NoiseRate
-from safeselect.reference import LazyGumbel, LazyLaplace
-from safeselect.reference._rankings import (
+from safeselect.spec.rankings import (
     ExponentialNoise,
     combine_continuous,
     combine_exponential,
     draw_exponential,
     peeled_top_k,
 )
+from safeselect.spec.samplers import LazyGumbel, LazyLaplace
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -284,7 +284,7 @@ def test_peeled_permute_and_flip_top2_law(name, case):
 
 
 def test_peeling_draws_anew_for_those_who_remain(monkeypatch):
-    from safeselect.reference import _rankings as _reference
+    from safeselect.spec import rankings as _reference
 
     drawn = []
     scripted = iter([(0, 5, 0, 0), (9, 0, 0), (0, 1)])

@@ -34,11 +34,11 @@ from safeselect import (
 )
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.rate import NoiseRate
-from safeselect.reference import _rankings as _reference
-from safeselect.reference._rankings import ExponentialNoise, combine_exponential
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
 from safeselect.selection import _call
+from safeselect.spec import rankings as _reference
+from safeselect.spec.rankings import ExponentialNoise, combine_exponential
 from safeselect.testing import DeterministicSource
 
 ENGINES = ("reference", "array")

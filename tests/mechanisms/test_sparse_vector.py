@@ -194,7 +194,7 @@ def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
 def test_bounds_of_the_scalar_noise_narrow_and_never_move():
     from safeselect.exact.rate import NoiseRate
     from safeselect.randomness.bits import Bits
-    from safeselect.reference._variates import enclosed_noise
+    from safeselect.spec.sessions import enclosed_noise
 
     with Bits(deterministic()) as bits:
         for kind in ("exponential", "laplace"):

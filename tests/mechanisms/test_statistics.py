@@ -20,8 +20,8 @@ from chances import fits
 
 import safeselect
 from safeselect.exact.rate import NoiseRate
-from safeselect.reference import _rankings as _reference
-from safeselect.reference._rankings import ExponentialNoise
+from safeselect.spec import rankings as _reference
+from safeselect.spec.rankings import ExponentialNoise
 from safeselect.testing import DeterministicSource
 
 pytestmark = [pytest.mark.claim("C1"), pytest.mark.slow("statistics with power")]

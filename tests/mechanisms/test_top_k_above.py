@@ -16,9 +16,9 @@ from chances import fits
 
 from safeselect import LaplaceDominated, ParameterError, ScoreError, top_k_above
 from safeselect.noise import Ranking
-from safeselect.reference import _rankings as _reference
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
+from safeselect.spec import rankings as _reference
 from safeselect.testing import DeterministicSource
 
 pytestmark = [

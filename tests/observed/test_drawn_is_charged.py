@@ -21,7 +21,7 @@ from observer import WATCHED, observed
 from planted import modules, planted
 
 import safeselect
-from safeselect import adapters, permute_and_flip
+from safeselect import adapters, permute_and_flip, tables
 from safeselect.noise.laws import LAWS
 from safeselect.randomness.bits import Bits
 from safeselect.variates import gaussian
@@ -73,8 +73,9 @@ def test_what_one_user_moves_under_replacement_is_refused_or_paid():
 
 
 def _drawing() -> dict[str, Any]:
-    """Every public name that takes a source: of the package, and of its adapters."""
+    """Every public name that takes a source: of the package, its tables and its adapters."""
     found = {name: getattr(safeselect, name) for name in safeselect.__all__}
+    found |= {name: getattr(tables, name) for name in tables.__all__}
     for info in pkgutil.walk_packages(adapters.__path__, adapters.__name__ + "."):
         if info.name.rpartition(".")[2].startswith("_"):
             continue
@@ -82,8 +83,7 @@ def _drawing() -> dict[str, Any]:
         for name in getattr(module, "__all__", vars(module)):
             value = getattr(module, name)
             if getattr(value, "__module__", "").startswith(info.name) and callable(value):
-                short = info.name == "safeselect.adapters.tables"
-                found[name if short else f"{info.name}.{name}"] = value
+                found[f"{info.name}.{name}"] = value
     return {name: value for name, value in found.items() if "source" in _parameters(value)}
 
 
@@ -205,7 +205,7 @@ def test_the_observer_leaves_nothing_behind():
 FAULTS: dict[str, tuple[str, str, str, str]] = {
     "the noise of one group at the price of all": (
         "top_items_by_group",
-        "groups.plans:plan_known",
+        "mechanisms.groups:plan_known",
         "max_rows=changed",
         "max_rows=1",
     ),
@@ -229,37 +229,37 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "the second split of keys one too late": (
         "select_partitions",
-        "partitions.terms:for_each_key",
+        "mechanisms.keys:for_each_key",
         "most >= _SMALLEST_GAIN",
         "most > _SMALLEST_GAIN",
     ),
     "the second split of keys for one key less": (
         "select_partitions",
-        "partitions.terms:for_each_key",
+        "mechanisms.keys:for_each_key",
         "per_draw_epsilon(PureDP, most,",
         "per_draw_epsilon(PureDP, most - 1,",
     ),
     "the whole delta for the list of each group": (
         "top_items_by_group",
-        "groups.plans:plan_unknown",
+        "mechanisms.groups:plan_unknown",
         "odds(part / changed)",
         "odds(part)",
     ),
     "the whole delta for the counts of each group": (
         "top_items_by_group",
-        "groups.plans:_plan_counts",
+        "mechanisms.groups:_plan_counts",
         "total.delta / changed",
         "total.delta",
     ),
     "counts of replaced users at the price of added ones": (
         "measure",
-        "measurements.measure:_check_counts",
+        "mechanisms.measure:_check_counts",
         "cap * (1 + replaced)",
         "cap",
     ),
     "scores of replaced users at the price of added ones": (
         "top_k",
-        "counts:Counts.check_known",
+        "scores.counts:Counts.check_known",
         "replaced and change.range_ is not None",
         "False",
     ),
@@ -269,7 +269,7 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
 FAULTS |= {
     "keys for replaced users": (
         "partition_strategy",
-        "partitions.strategy:partition_strategy",
+        "mechanisms.keys:partition_strategy",
         "read_ledger(ledger, monotonic=True)",
         "read_ledger(ledger, monotonic=False)",
     ),
@@ -335,25 +335,25 @@ FAULTS |= {
     ),
     "quantiles of replaced values at the whole rate": (
         "quantiles",
-        "grid_quantiles.release:_quantiles",
+        "mechanisms.quantiles:_quantiles",
         "each / 2 if several and replaced else each",
         "each",
     ),
     "a quantile near an end for the median's price": (
         "quantile",
-        "grid_quantiles.release:_range",
+        "mechanisms.quantiles:_range",
         "2 * max(s, t - s)",
         "t",
     ),
     "several values of one unit for one": (
         "quantile",
-        "grid_quantiles.release:_quantiles",
+        "mechanisms.quantiles:_quantiles",
         "moved = count *",
         "moved =",
     ),
     "Gaussian noise for half of rho": (
         "measure",
-        "measurements.measure:_read_noise",
+        "mechanisms.measure:_read_noise",
         "2 * concentrated.rho",
         "4 * concentrated.rho",
     ),
@@ -395,13 +395,13 @@ FAULTS |= {
     ),
     "delta shared by sums": (
         "select_partitions",
-        "partitions.terms:_share",
+        "mechanisms.keys:_share",
         "Interval.of(most, precision)",
         "Interval.of(most - 1, precision)",
     ),
     "counts from a table for decisions": (
         "select_partitions",
-        "partitions.terms:Terms.table",
+        "mechanisms.keys:Terms.table",
         "with_counts=self.with_counts",
         "with_counts=False",
     ),
@@ -413,7 +413,7 @@ FAULTS |= {
     ),
     "a cap's users who take another's place": (
         "choose_cap",
-        "adapters.tables._cap:choose_cap",
+        "tables._cap:choose_cap",
         "sensitivity=change",
         "sensitivity=low",
     ),
@@ -425,7 +425,7 @@ FAULTS |= {
     ),
     "the scalar tier at twice the rate": (
         "report_noisy_max",
-        "reference._rankings:noisy_top_k",
+        "spec.rankings:noisy_top_k",
         "draw(bits, noise_rate)",
         "draw(bits, NoiseRate(2 * noise_rate.rate))",
     ),

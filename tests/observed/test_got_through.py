@@ -32,7 +32,7 @@ from safeselect import (
 from safeselect.audit import privacy
 from safeselect.audit.certificate import certify
 from safeselect.audit.finding import Refuted
-from safeselect.partitions import thresholds
+from safeselect.mechanisms import keys
 
 # ------------------------------------------------------------------------ each row of a batch
 
@@ -297,7 +297,7 @@ def test_a_count_is_released_from_the_draw_that_decided(monkeypatch):
             return np.full(count, word if len(asked) == 1 else 2**64 - 1 - word, dtype=np.uint64)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(thresholds, "random_lanes", lanes)
+            patch.setattr(keys, "random_lanes", lanes)
             for j in range(1, table.certain + 1):
                 low, high = table.rows[j - 1], table.rows[j]
                 word = (low + high) // 2 >> (table.bits - 64)
@@ -320,12 +320,9 @@ def test_a_count_is_released_from_the_draw_that_decided(monkeypatch):
             "self.terms.counted(number) < int(self._draw(1)[0])",
         ),
     ):
-        noticed("partitions.strategy:PartitionStrategy.noisy_count_if_kept", text, other, look)
+        noticed("mechanisms.keys:PartitionStrategy.noisy_count_if_kept", text, other, look)
     noticed(
-        "partitions.terms:Terms.released_count",
-        "centre - threshold",
-        "centre + 1 - threshold",
-        look,
+        "mechanisms.keys:Terms.released_count", "centre - threshold", "centre + 1 - threshold", look
     )
 
 
@@ -348,7 +345,7 @@ def test_a_keyed_count_is_released_from_the_draw_that_decided():
             assert tell == {kept.index(True)}
 
     noticed(
-        "partitions.strategy:PartitionStrategy.noisy_count_keyed",
+        "mechanisms.keys:PartitionStrategy.noisy_count_keyed",
         "self.terms.released_count(number, threshold)",
         "self.terms.released_count(number, int(self._draw(1)[0]))",
         look,
@@ -371,5 +368,4 @@ def test_keys_are_refused_where_a_unit_is_replaced(make, with_counts):
             make(*([WHOLE] if make is select_partitions else []), **given)
         assert not any(record.content["kind"] == "charged" for record in ledger.records())
 
-    module = "strategy" if make is partition_strategy else "select"
-    noticed(f"partitions.{module}:{make.__name__}", "monotonic=True)", "monotonic=False)", look)
+    noticed(f"mechanisms.keys:{make.__name__}", "monotonic=True)", "monotonic=False)", look)

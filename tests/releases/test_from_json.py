@@ -24,7 +24,7 @@ from written import CALLS, COUNTS, EVERY, POINTS, RHO, TABLES, UNKNOWN, opened
 import safeselect
 from safeselect import Budget, Counts, InputError, Ledger, ParameterError, from_json, json_schema
 from safeselect.ledger.records.provenance import library
-from safeselect.partitions import StatedStrategy
+from safeselect.mechanisms.keys import StatedStrategy
 from safeselect.releases import SCHEMAS, OtherLabel, Release
 
 Json = dict[str, Any]
@@ -172,7 +172,7 @@ def test_counts_say_whose_privacy_they_keep() -> None:
     found = safeselect.measure(capped, epsilon=1, sensitivity_l1=1)
     assert found.statement.unit == "one rider"
     pytest.importorskip("duckdb")
-    tables = pytest.importorskip("safeselect.adapters.tables")
+    tables = pytest.importorskip("safeselect.tables")
     table = pytest.importorskip("pyarrow").table({"city": ["Rome"] * 9, "rider": range(9)})
     for more in ({"delta": "1e-9"}, {"candidates": ["Rome"]}):
         found = tables.top_items(

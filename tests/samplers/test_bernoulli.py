@@ -12,9 +12,14 @@ from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
 from safeselect.exact.interval import Interval
 from safeselect.exact.rate import NoiseRate
-from safeselect.reference import bernoulli, bernoulli_enclosed, bernoulli_exp, bernoulli_power
-from safeselect.reference.bernoulli import Coin
-from safeselect.reference.uniform import uniform_below
+from safeselect.spec.samplers import (
+    Coin,
+    bernoulli,
+    bernoulli_enclosed,
+    bernoulli_exp,
+    bernoulli_power,
+    uniform_below,
+)
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -44,7 +49,7 @@ def flip(choices, numerator, denominator):
 
 @pytest.fixture
 def exact_coins(monkeypatch):
-    monkeypatch.setattr(sys.modules["safeselect.reference.bernoulli"], "bernoulli", flip)
+    monkeypatch.setattr(sys.modules["safeselect.spec.samplers"], "bernoulli", flip)
 
 
 def exp_law(coin, x, leaves=1500):
@@ -68,7 +73,7 @@ def rounded(bits, numerator, denominator):
 
 @pytest.mark.parametrize("q", range(1, 17))
 def test_every_small_rational(monkeypatch, q):
-    module = sys.modules["safeselect.reference.bernoulli"]
+    module = sys.modules["safeselect.spec.samplers"]
     monkeypatch.setattr(module, "uniform_below", lambda choices, n: choices.below(n))
     for a in range(q + 1):
         law = choice_tree(lambda c, a=a: bernoulli(c, a, q), max_leaves=64)

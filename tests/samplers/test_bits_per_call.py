@@ -6,7 +6,7 @@ import pytest
 from sampler_laws import endless
 
 from safeselect.exact.rate import NoiseRate
-from safeselect.reference import (
+from safeselect.spec.samplers import (
     LazyExponential,
     LazyGumbel,
     LazyLaplace,

@@ -19,8 +19,7 @@ from sampler_laws import (
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.reference import discrete_gaussian
-from safeselect.reference.discrete_gaussian import gaussian_attempt
+from safeselect.spec.samplers import discrete_gaussian, gaussian_attempt
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -56,7 +55,7 @@ def laplace_choice(choices, numerator, denominator):
 
 @pytest.fixture
 def exact_parts(monkeypatch):
-    module = sys.modules["safeselect.reference.discrete_gaussian"]
+    module = sys.modules["safeselect.spec.samplers"]
     monkeypatch.setattr(module, "discrete_laplace_exp", laplace_choice)
     monkeypatch.setattr(module, "bernoulli_exp", exp_choice)
 

@@ -20,9 +20,13 @@ from sampler_laws import (
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.reference import discrete_laplace, discrete_laplace_exp, laplace_floor
-from safeselect.reference.discrete_laplace import laplace_attempt
-from safeselect.reference.geometric import geometric_exp
+from safeselect.spec.samplers import (
+    discrete_laplace,
+    discrete_laplace_exp,
+    geometric_exp,
+    laplace_attempt,
+    laplace_floor,
+)
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -32,7 +36,7 @@ RATES = [(1, 1), (2, 1), (1, 2), (3, 1)]
 
 @pytest.fixture
 def exact_parts(monkeypatch):
-    module = sys.modules["safeselect.reference.geometric"]
+    module = sys.modules["safeselect.spec.samplers"]
     monkeypatch.setattr(module, "uniform_below", lambda choices, n: choices.below(n))
     monkeypatch.setattr(
         module, "bernoulli_exp", lambda c, a, b: c.enclosed(*shortened(exp_minus(Fraction(a, b))))

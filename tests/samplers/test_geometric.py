@@ -26,8 +26,8 @@ from sampler_laws import (
 from safeselect.audit.exact_pmf import bit_tree, choice_tree, combined, restarted
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.reference.bernoulli import Coin
-from safeselect.reference.geometric import (
+from safeselect.spec.samplers import (
+    Coin,
     digit_chance,
     geometric,
     geometric_digits,
@@ -38,7 +38,7 @@ from safeselect.reference.geometric import (
 pytestmark = pytest.mark.claim("C1")
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "samplers.json").read_text())
-MODULE = sys.modules["safeselect.reference.geometric"]
+MODULE = sys.modules["safeselect.spec.samplers"]
 
 E_DECAYS = [NoiseRate(Fraction(*r)) for r in ((1, 1), (2, 1), (1, 2), (2, 3), (5, 7), (1, 10))]
 BASE_DECAYS = [

@@ -23,11 +23,11 @@ from sampler_laws import (
 from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
 from safeselect.exact.rate import NoiseRate
-from safeselect.reference import LazyExponential, LazyGumbel, LazyLaplace
+from safeselect.spec.samplers import LazyExponential, LazyGumbel, LazyLaplace
 
 pytestmark = pytest.mark.claim("C1")
 
-MODULE = sys.modules["safeselect.reference.lazy"]
+MODULE = sys.modules["safeselect.spec.samplers"]
 KINDS = [LazyExponential, LazyLaplace, LazyGumbel]
 DECAYS = [
     NoiseRate(Fraction(1)),
@@ -74,14 +74,8 @@ def exact_parts(monkeypatch):
         return value
 
     monkeypatch.setattr(MODULE, "geometric", integer_part)
-    monkeypatch.setattr(MODULE, "_KEPT_LEVELS", 2)
     monkeypatch.setattr(
         MODULE, "_fraction_coin", lambda d, level, step: ChoiceCoin(digit_mass(d, 1, level))
-    )
-    monkeypatch.setattr(
-        MODULE,
-        "_fraction_coins",
-        lambda d, step: tuple(ChoiceCoin(digit_mass(d, 1, j)) for j in (1, 2)),
     )
 
 
@@ -122,12 +116,11 @@ def test_the_checker_sees_digit_and_mirror_mutants(exact_parts, monkeypatch):
     law = choice_tree(mirrored, max_leaves=200)
     assert not agrees(law, partial(laplace_floor_mass, noise_rate), range(-8, 8))
 
-    def inverted(d, step):
-        return tuple(
-            ChoiceCoin((1 - digit_mass(d, 1, j)[1], 1 - digit_mass(d, 1, j)[0])) for j in (1, 2)
-        )
+    def inverted(d, level, step):
+        low, high = digit_mass(d, 1, level)
+        return ChoiceCoin((1 - high, 1 - low))
 
-    monkeypatch.setattr(MODULE, "_fraction_coins", inverted)
+    monkeypatch.setattr(MODULE, "_fraction_coin", inverted)
     law = choice_tree(floor_of(LazyExponential, noise_rate, 2, 64), max_leaves=200)
     assert not agrees(law, partial(geometric_mass, noise_rate, level=2), range(16))
 

@@ -16,7 +16,7 @@ import safeselect
 from safeselect import SourceError
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted, rounds
-from safeselect.reference import (
+from safeselect.spec.samplers import (
     LazyExponential,
     LazyGumbel,
     LazyLaplace,
@@ -37,7 +37,7 @@ SOURCE = ROOT / "src" / "safeselect"
 FILES = sorted(
     path
     for layer in (
-        *("reference", "noise", "variates", "randomness", "scores"),
+        *("spec", "noise", "variates", "randomness", "scores"),
         *("selection", "mechanisms"),
     )
     for path in (SOURCE / layer).glob("*.py")

@@ -15,7 +15,7 @@ from gmpy2 import mpq
 from sampler_laws import FALSE_ALARM, endless, plausible
 
 from safeselect.exact.interval import Interval
-from safeselect.reference import (
+from safeselect.spec.samplers import (
     bernoulli,
     bernoulli_exp,
     discrete_laplace_exp,

@@ -7,7 +7,7 @@ from sampler_laws import agrees, endless, scripted
 
 from safeselect.audit.exact_pmf import bit_tree, restarted
 from safeselect.errors import ParameterError
-from safeselect.reference.uniform import uniform_attempt, uniform_below
+from safeselect.spec.samplers import uniform_attempt, uniform_below
 
 pytestmark = pytest.mark.claim("C1")
 

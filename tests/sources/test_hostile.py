@@ -25,10 +25,10 @@ import safeselect
 from safeselect import CallbackSource, CombinedSource, OpenSSLSource, ParameterError, SourceError
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
-from safeselect.reference import uniform_below
 from safeselect.sources import SystemSource
 from safeselect.sources.foreign import ForeignSource
 from safeselect.sources.observed import observed
+from safeselect.spec.samplers import uniform_below
 from safeselect.testing import RecordingSource, ReplaySource
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"

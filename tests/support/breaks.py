@@ -143,70 +143,68 @@ BREAKS = (
     # ------------------------------------------------------------------------- C1: scalar tier
     Break(
         _LAW,
-        "reference/_rankings.py",
+        "spec/rankings.py",
         "combine_exponential",
         "key=lambda i: (noisy[i], noise.ranks[i]), reverse=True)",
         "key=lambda i: (noisy[i], noise.ranks[i]))",
     ),
     Break(
         _LAW,
-        "reference/lazy.py",
+        "spec/samplers.py",
         "_gumbel_cell",
         "    return -(-uniform.log()).log() / _nats(noise_rate, precision)\n",
         "    return -(-uniform.log()).log() * _nats(noise_rate, precision)\n",
     ),
     Break(
         _LAW,
-        "reference/uniform.py",
+        "spec/samplers.py",
         "uniform_attempt",
         "    return value if value < n else None\n",
         "    return value % n\n",
     ),
     Break(
         _LAW,
-        "reference/bernoulli.py",
+        "spec/samplers.py",
         "_bernoulli_exp_unit",
         "            return k % 2 == 0\n",
         "            return k % 2 == 1\n",
     ),
     Break(
         _LAW,
-        "reference/geometric.py",
+        "spec/samplers.py",
         "geometric_exp",
         "            return (remainder + denominator * quotient) // numerator\n",
         "            return 1 + (remainder + denominator * quotient) // numerator\n",
     ),
     Break(
         _LAW,
-        "reference/discrete_laplace.py",
+        "spec/samplers.py",
         "laplace_attempt",
         "    if negative and value == 0:\n",
         "    if False:\n",
     ),
     Break(
         _LAW,
-        "reference/discrete_gaussian.py",
+        "spec/samplers.py",
         "discrete_gaussian",
-        "            return value\n",
-        "            return value + 1\n",
+        "        value = gaussian_attempt(bits, sigma_squared)\n"
+        "        if value is not None:\n            return value\n",
+        "        value = gaussian_attempt(bits, sigma_squared)\n"
+        "        if value is not None:\n            return value + 1\n",
+    ),
+    Break(
+        _LAW, "spec/samplers.py", "permutation", "    return order\n", "    return sorted(order)\n"
     ),
     Break(
         _LAW,
-        "reference/permutation.py",
-        "permutation",
-        "    return order\n",
-        "    return sorted(order)\n",
-    ),
-    Break(
-        _LAW,
-        "reference/_rankings.py",
+        "spec/rankings.py",
         "combine_continuous",
         "        if difference < width or (gaps and least != most):\n",
         "        if gaps and least != most:\n",
     ),
     Break(
         _LAW,
-        "reference/_rankings.py",
+        "spec/rankings.py",
         "combine_continuous",
         "        least = (difference - width) * parts // whole\n",
         "        least = difference * parts // whole\n",
@@ -267,12 +265,12 @@ BREAKS = (
     Break(_BOTH, "variates/gaussian.py", "threshold", "Fraction(1 - 2 * d, 2)", "Fraction(-d)"),
     Break(
         _BOTH,
-        "grid_quantiles/_point.py",
+        "mechanisms/quantiles.py",
         "powers",
         "factors.least(distance - before) >> precision",
         "factors.least(distance - least) >> precision",
     ),
-    Break(_LAW, "partitions/thresholds.py", "draw_thresholds", 'side="right"', 'side="left"'),
+    Break(_LAW, "mechanisms/keys.py", "draw_thresholds", 'side="right"', 'side="left"'),
     # -------------------------------------------------------------- C1, C2: sessions and lists
     Break(
         _BOTH,
@@ -318,7 +316,7 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "counts.py",
+        "scores/counts.py",
         "check_unknown",
         "contributions is not None and (cap is None or cap > contributions)",
         "None not in (contributions, cap) and cap > contributions",
@@ -444,14 +442,14 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "measurements/measure.py",
+        "mechanisms/measure.py",
         "_read_noise",
         "sensitivity / (2 * concentrated.rho)",
         "sensitivity / (4 * concentrated.rho)",
     ),
     Break(
         _PRIVATE,
-        "partitions/table.py",
+        "mechanisms/keys.py",
         "_floor",
         "return (delta.numerator << bits) // ",
         "return (2 * delta.numerator << bits) // ",
@@ -525,7 +523,7 @@ BREAKS = (
     ),
     Break(
         ("C3",),
-        "reals.py",
+        "scores/reals.py",
         "place_of",
         "else _finite(*ratio_of(number))\n",
         "else (2, Fraction(*ratio_of(number)))\n",
@@ -881,7 +879,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "columns.py",
+        "scores/columns.py",
         "_convert",
         "        raise ScoreError(NULL)\n",
         '        raise ScoreError(f"{NULL}: {column}")\n',
@@ -912,7 +910,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "adapters/tables/_asking.py",
+        "tables/_asking.py",
         "ask",
         "        broken = BROKEN in str(error) and BROKEN not in failure\n",
         "        broken = BROKEN in str(error) and BROKEN not in failure\n"
@@ -948,7 +946,7 @@ BREAKS = (
     ),
     Break(
         ("C11",),
-        "adapters/tables/_files.py",
+        "tables/_files.py",
         "_header",
         "    if len(header) > _MOST_COLUMNS:\n",
         "    if False:\n",

@@ -54,28 +54,28 @@ BROKEN: dict[str, Break] = {
         "min(k_bar, contributions)), NoiseRate(2 * each)\n",
     ),
     "the rows of keys": _broken(
-        "partitions/table.py",
+        "mechanisms/keys.py",
         "_risen",
         "    return (growth * row >> bits) + delta\n",
         "    return (growth * row >> bits) + delta // 4\n",
     ),
     "the width of Laplace noise": _broken(
-        "measurements/measure.py", "_read_noise", "rate=own / sensitivity\n", "rate=2 * own\n"
+        "mechanisms/measure.py", "_read_noise", "rate=own / sensitivity\n", "rate=2 * own\n"
     ),
     "the width of discrete Gaussian noise": _broken(
-        "measurements/measure.py",
+        "mechanisms/measure.py",
         "_read_noise",
         "        squared = sensitivity / (2 * concentrated.rho)\n",
         "        squared = sensitivity / (8 * concentrated.rho)\n",
     ),
     "the width of rounded Gaussian noise": _broken(
-        "measurements/measure.py",
+        "mechanisms/measure.py",
         "_read_noise",
         "    squared = sensitivity / gaussian.mu_squared\n",
         "    squared = sensitivity / (4 * gaussian.mu_squared)\n",
     ),
     "the rate of a quantile": _broken(
-        "grid_quantiles/release.py",
+        "mechanisms/quantiles.py",
         "law_of",
         "Law(target, spent / moved, ",
         "Law(target, 4 * spent / moved, ",
@@ -103,27 +103,27 @@ BROKEN: dict[str, Break] = {
     ),
     "what a session is settled with": _known("ledger/pending.py", "settled"),
     "what hardening refuses": _known("randomness/source.py", "require_production"),
-    "a uniform number": _known("reference/uniform.py", "uniform_attempt"),
+    "a uniform number": _known("spec/samplers.py", "uniform_attempt"),
     "a coin": _broken(
-        "reference/bernoulli.py",
+        "spec/samplers.py",
         "bernoulli",
         "    return uniform_below(bits, denominator) < numerator\n",
         "    return uniform_below(bits, denominator) <= numerator\n",
     ),
-    "an exponential coin": _known("reference/bernoulli.py", "_bernoulli_exp_unit"),
+    "an exponential coin": _known("spec/samplers.py", "_bernoulli_exp_unit"),
     "an enclosed coin": _broken(
-        "reference/bernoulli.py", "toss", "if word < low:\n", "if word <= low:\n"
+        "spec/samplers.py", "toss", "if word < low:\n", "if word <= low:\n"
     ),
-    "a geometric number of coins": _known("reference/geometric.py", "geometric_exp"),
+    "a geometric number of coins": _known("spec/samplers.py", "geometric_exp"),
     "a geometric number of digits": _broken(
-        "reference/geometric.py",
+        "spec/samplers.py",
         "digit_chance",
         "    return one / (one + noise_rate.power(-numerator, level, precision))\n",
         "    return one / (one + noise_rate.power(-2 * numerator, level, precision))\n",
     ),
-    "a signed number": _known("reference/discrete_laplace.py", "laplace_attempt"),
-    "a cell of Gumbel noise": _known("reference/lazy.py", "_gumbel_cell"),
-    "a discrete Gaussian number": _known("reference/discrete_gaussian.py", "discrete_gaussian"),
-    "an order": _known("reference/permutation.py", "permutation"),
+    "a signed number": _known("spec/samplers.py", "laplace_attempt"),
+    "a cell of Gumbel noise": _known("spec/samplers.py", "_gumbel_cell"),
+    "a discrete Gaussian number": _known("spec/samplers.py", "discrete_gaussian"),
+    "an order": _known("spec/samplers.py", "permutation"),
 }
 """By what is broken."""

@@ -99,19 +99,6 @@ from safeselect.accounting import (
 )
 from safeselect.adapters import diffprivlib, diffprivlib_tools, synthetic_data
 from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
-from safeselect.adapters.tables import (
-    GroupedTopK,
-    TableAs,
-    choose_cap,
-    count_distinct_users,
-    largest_counts,
-    read_candidates,
-    read_scores,
-    select_keys,
-    table_quantiles,
-    top_items,
-    top_items_by_group,
-)
 from safeselect.estimates import (
     error_from_gaps,
     error_ratio,
@@ -150,6 +137,19 @@ from safeselect.planning import (
     explain_keys,
 )
 from safeselect.sources import Observed, observed
+from safeselect.tables import (
+    GroupedTopK,
+    TableAs,
+    choose_cap,
+    count_distinct_users,
+    largest_counts,
+    read_candidates,
+    read_scores,
+    select_keys,
+    table_quantiles,
+    top_items,
+    top_items_by_group,
+)
 from safeselect.testing import (
     DeterministicSource,
     RecordingSource,

@@ -21,7 +21,7 @@ import safeselect
 from safeselect import noise as lattice
 from safeselect import variates
 from safeselect.exact.rate import NoiseRate
-from safeselect.mechanisms.unknown import _histogram
+from safeselect.mechanisms.items import HeldCounts
 from safeselect.noise import arrays, contenders, draws, plan, rankings, rows, tables
 from safeselect.noise.contenders import contenders as find_contenders
 from safeselect.noise.draws import Draws, draw_slots, tail_capacity
@@ -31,9 +31,8 @@ from safeselect.noise.plan import plan as ranking_plan
 from safeselect.noise.rankings import Ranking
 from safeselect.noise.rows import batch_plan, combine_rows
 from safeselect.randomness.bits import Bits
-from safeselect.reference import permutation
-from safeselect.reference.discrete_laplace import laplace_attempt
 from safeselect.selection import _arguments, _call
+from safeselect.spec.samplers import laplace_attempt, permutation
 from safeselect.variates import digits
 
 __all__ = [
@@ -85,7 +84,7 @@ PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
 MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _SIZES = (
-    *("noise", "variates", "reference", "randomness", "selection", "scores", "sources"),
+    *("noise", "variates", "spec", "randomness", "selection", "scores", "sources"),
     *("mechanisms", "planning"),
 )
 """The packages through which random words and scores go."""
@@ -148,8 +147,7 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
 
     patch.setattr(_call.Call, "_read", spied(_call.Call._read, lambda found: found))
     patch.setattr(_call, "Bits", spied(Bits, lambda found: found))
-    held = _histogram.HeldCounts
-    patch.setattr(held, "read", spied(held.read, lambda found: found.counts))
+    patch.setattr(HeldCounts, "read", spied(HeldCounts.read, lambda found: found))
     # What is made on the way to the engine counts too.
     for room in (lattice, variates):
         for name in room.__all__:

@@ -336,7 +336,7 @@ FAULTS: dict[str, Changes] = {
         ),
     ),
     "the coin of discrete Laplace noise keeps minus zero": (
-        ("reference/discrete_laplace.py", "    if negative and value == 0:\n", "    if False:\n"),
+        ("spec/samplers.py", "    if negative and value == 0:\n", "    if False:\n"),
     ),
     # ------------------------------------------------------------------ weights, quantiles, runs
     "weights decide who is compared and not who wins": (
@@ -362,20 +362,20 @@ FAULTS: dict[str, Changes] = {
     ),
     "quantiles have the noise of half their range": (
         (
-            "grid_quantiles/release.py",
+            "mechanisms/quantiles.py",
             "    return 2 * t if replaced else 2 * max(s, t - s)\n",
             "    return t if replaced else max(s, t - s)\n",
         ),
     ),
     "ties count from below alone": (
-        ("grid_quantiles/_point.py", '        if self.ties == "below":\n', "        if True:\n"),
+        ("mechanisms/quantiles.py", '        if self.ties == "below":\n', "        if True:\n"),
     ),
     "a quantile deep in a run counts as one at its end": (
-        ("grid_quantiles/_point.py", "        return max(above, ", "        return max(0, above, "),
+        ("mechanisms/quantiles.py", "        return max(above, ", "        return max(0, above, "),
     ),
     "what lies above a cut is counted on both sides": (
         (
-            "grid_quantiles/_part.py",
+            "mechanisms/quantiles.py",
             "Part(self.cells, self.fine, self.first, point, point)",
             "Part(self.cells, self.fine, self.first, point, self.end)",
         ),

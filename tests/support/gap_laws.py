@@ -24,7 +24,7 @@ from convolution import subsets
 from numpy.polynomial import legendre
 
 from safeselect.noise import Ranking
-from safeselect.reference._rankings import ExponentialNoise, combine_continuous, combine_exponential
+from safeselect.spec.rankings import ExponentialNoise, combine_continuous, combine_exponential
 
 Array = Any
 Outcomes = Callable[[tuple[int, ...], int], "Iterable[tuple[Ranking, float]] | None"]

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from safeselect import SafeSelectError
-from safeselect.adapters.tables import count_distinct_users, largest_counts, read_scores
 from safeselect.cli import main
+from safeselect.tables import count_distinct_users, largest_counts, read_scores
 
 __all__ = ["read_table", "run_command", "written"]
 

@@ -182,20 +182,14 @@ MUTANTS = {
     ),
     # -------------------------------------------------------------------------------- coins
     "at most for below: rejection": Mutant(
-        (
-            (
-                "reference/uniform.py",
-                "value if value < n else None",
-                "value if value <= n else None",
-            ),
-        ),
+        (("spec/samplers.py", "value if value < n else None", "value if value <= n else None"),),
         "C1",
         "verify samplers: uniform below 3",
     ),
     "at most for below: coin": Mutant(
         (
             (
-                "reference/bernoulli.py",
+                "spec/samplers.py",
                 "uniform_below(bits, denominator) < numerator",
                 "uniform_below(bits, denominator) <= numerator",
             ),
@@ -204,7 +198,7 @@ MUTANTS = {
         "verify samplers: coin 1/3",
     ),
     "uniform by remainder": Mutant(
-        (("reference/uniform.py", "value if value < n else None", "value % n"),),
+        (("spec/samplers.py", "value if value < n else None", "value % n"),),
         "C1",
         "verify samplers: uniform below 3",
     ),
@@ -349,7 +343,7 @@ MUTANTS = {
     "a threshold one lower": Mutant(
         (
             (
-                "partitions/thresholds.py",
+                "mechanisms/keys.py",
                 "return found.astype(np.int64)",
                 "return found.astype(np.int64) - 1",
             ),
@@ -358,25 +352,25 @@ MUTANTS = {
         "verify noise: keys, (1, 1/1000000), 1 a user",
     ),
     "growth of a table rounded up": Mutant(
-        (("partitions/table.py", ".exp().scaled(bits)[0]", ".exp().scaled(bits)[1]"),),
+        (("mechanisms/keys.py", ".exp().scaled(bits)[0]", ".exp().scaled(bits)[1]"),),
         "C2",
         "verify privacy: keys, (1, 1/1000000), 1 a user",
     ),
     "no slack for the roundings of a count": Mutant(
-        (("partitions/table.py", "lowered = rows * (above + 2)", "lowered = 0"),),
+        (("mechanisms/keys.py", "lowered = rows * (above + 2)", "lowered = 0"),),
         "C2",
         "verify privacy: keys with counts, (1, 1/1000000), 1 a user",
     ),
     "mu for mu squared": Mutant(
         (
             (
-                "measurements/measure.py",
+                "mechanisms/measure.py",
                 "squared = sensitivity / gaussian.mu_squared",
                 'squared = sensitivity / rational(mu, "mu")',
             ),
         ),
         "C2",
-        "tests/measurements/test_measure.py::test_what_it_costs[mu]",
+        "tests/mechanisms/test_measure.py::test_what_it_costs[mu]",
     ),
     # ------------------------------------------------------------------------------- ledger
     "charge after release": Mutant(

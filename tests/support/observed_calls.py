@@ -21,8 +21,7 @@ from observer import observed
 from tapes import TapeSource
 
 import safeselect
-from safeselect import Budget, CallbackSource, Counts, Ledger, PureDP, permute_and_flip
-from safeselect.adapters import tables
+from safeselect import Budget, CallbackSource, Counts, Ledger, PureDP, permute_and_flip, tables
 from safeselect.errors import SafeSelectError
 
 __all__ = ["CASES", "ELSEWHERE", "ONE_VALUE", "Case", "called"]

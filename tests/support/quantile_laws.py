@@ -9,9 +9,7 @@ import mpmath
 import pytest
 
 from safeselect import Budget, Ledger
-from safeselect.grid_quantiles._part import Part
-from safeselect.grid_quantiles._point import Law
-from safeselect.grid_quantiles.release import _range, _split
+from safeselect.mechanisms.quantiles import Law, Part, _range, _split
 
 QUANTILES = [Fraction(x) for x in ("0", "1/4", "1/2", "2/3", "1")]
 TIES = ("interval", "below")
@@ -82,7 +80,7 @@ def joint(part, shares, epsilon, ties):
                 weight *= chances(part, law)[choice - part.first]
                 return choice
 
-            patch.setattr("safeselect.grid_quantiles.release.draw_point", draw)
+            patch.setattr("safeselect.mechanisms.quantiles.draw_point", draw)
             outcome = _split(
                 part, shares, lambda q: Law(q, epsilon / (_range(q, False) * part.fine), ties), None
             )

@@ -152,8 +152,8 @@ KEYS: dict[str, Case] = {
 EVERY = CALLS | SESSIONS | KEYS
 
 ELSEWHERE = {
-    "partition_strategy": "tests/partitions/test_strategy.py: it has no counts when it is charged",
-    "measure": "tests/measurements/test_measure.py: neighbours may replace",
+    "partition_strategy": "tests/mechanisms/test_keys_strategy.py: no counts when it is charged",
+    "measure": "tests/mechanisms/test_measure.py: neighbours may replace",
     "best_of": "tests/mechanisms/test_private_candidates.py: it takes a function, and no scores",
     "first_above": "tests/mechanisms/test_private_candidates.py: the same",
     "quantile": "tests/mechanisms/test_quantiles.py: it takes values, and no scores",

@@ -19,12 +19,17 @@ from safeselect.audit.exact_pmf import Choices, Law, choice_tree, combined, rest
 from safeselect.errors import SourceError
 from safeselect.exact.rate import NoiseRate
 from safeselect.noise import Ranking
-from safeselect.reference import LazyGumbel, LazyLaplace, geometric_digits, geometric_exp
-from safeselect.reference import _rankings as _reference
-from safeselect.reference.geometric import remainder_attempt
+from safeselect.spec import rankings as _reference
+from safeselect.spec.samplers import (
+    LazyGumbel,
+    LazyLaplace,
+    geometric_digits,
+    geometric_exp,
+    remainder_attempt,
+)
 
-GEOMETRIC = sys.modules["safeselect.reference.geometric"]
-LAZY = sys.modules["safeselect.reference.lazy"]
+GEOMETRIC = sys.modules["safeselect.spec.samplers"]
+LAZY = sys.modules["safeselect.spec.samplers"]
 
 
 def as_choice(bounds: tuple[Fraction, Fraction]) -> Any:
@@ -81,7 +86,7 @@ def laplace_law(noise_rate: NoiseRate, level: int) -> Law:
     with pytest.MonkeyPatch.context() as patch:
         coins = [ChoiceCoin(digit_mass(noise_rate, 1, j + 1)) for j in range(level)]
         patch.setattr(LAZY, "geometric", integer_part)
-        patch.setattr(LAZY, "_fraction_coins", lambda *_: coins)
+        patch.setattr(LAZY, "_fraction_coin", lambda _, level, step: coins[level - 1])
         return choice_tree(run, max_leaves=4 * Noise("laplace", noise_rate, level).cells.stop)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import safeselect as s
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.groups import plan_known, plan_unknown, release_by_group
 from safeselect.ledger import pending
+from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.randomness.source import resolve
 

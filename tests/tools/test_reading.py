@@ -33,7 +33,7 @@ def test_one_selection_imports_what_the_tool_says() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
     assert {file.module for file in reading.core()} <= loaded
-    assert "safeselect.reference._rankings" not in loaded
+    assert "safeselect.spec.rankings" not in loaded
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import describe, rational
-from safeselect.grid_quantiles._values import reader
+from safeselect.mechanisms.quantiles import reader
 
 _STEPS = 1000
 """Grid steps in the sensitivity: reading widens the noise by 1 or 2 thousandths."""

@@ -17,8 +17,8 @@ from safeselect.adapters._drop_in import array_of, number
 from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
-from safeselect.grid_quantiles import quantile as choose
-from safeselect.grid_quantiles.release import Neighbours
+from safeselect.mechanisms.quantiles import Neighbours
+from safeselect.mechanisms.quantiles import quantile as choose
 from safeselect.randomness.source import Source
 
 __all__ = ["median", "percentile", "quantile"]

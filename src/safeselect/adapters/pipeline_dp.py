@@ -18,7 +18,7 @@ from typing import Any
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
 from safeselect.mechanisms.items import item
-from safeselect.partitions import PartitionStrategy, partition_strategy
+from safeselect.mechanisms.keys import PartitionStrategy, partition_strategy
 
 __all__ = ["create_partition_selection_strategy", "kept_partitions"]
 

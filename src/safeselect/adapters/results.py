@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import Any
 
 from safeselect.errors import ParameterError
-from safeselect.grid_quantiles import Quantiles
-from safeselect.measurements import Measurement
-from safeselect.partitions import SelectedPartitions
+from safeselect.mechanisms.keys import SelectedPartitions
+from safeselect.mechanisms.measure import Measurement
+from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.scores.candidates import label_text
 from safeselect.selection import Selection, Selections, TopSet
 

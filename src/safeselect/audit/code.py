@@ -29,7 +29,7 @@ from typing import Any
 from safeselect.audit.finding import Refuted
 
 _PACKAGE = "safeselect"
-_BY_NAME = ("safeselect.reference._rankings", "safeselect.reference._variates")
+_BY_NAME = ("safeselect.spec.rankings", "safeselect.spec.sessions")
 _CACHED = type(lru_cache(len))
 _HOLDERS = (FunctionType, MethodType, staticmethod, classmethod, property, partial, _CACHED)
 _LIBRARY = os.path.dirname(os.__file__) + os.sep

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from safeselect.grid_quantiles import Quantiles
-from safeselect.groups import GroupedTopK
-from safeselect.measurements import Measurement
+from safeselect.mechanisms.groups import GroupedTopK
+from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
+from safeselect.mechanisms.measure import Measurement
+from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.mechanisms.sessions import Opened
 from safeselect.mechanisms.unknown import DiscoveredTopK
-from safeselect.partitions import SelectedPartitions, StatedStrategy
 from safeselect.releases._fields import count
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
 

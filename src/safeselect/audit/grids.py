@@ -12,10 +12,7 @@ from typing import Any
 
 from safeselect.audit.finding import Refuted
 from safeselect.audit.others import Chances, Look, OtherCase, follow, independent, loss
-from safeselect.grid_quantiles import quantile, quantiles
-from safeselect.grid_quantiles._part import Part
-from safeselect.grid_quantiles._point import Law, _point
-from safeselect.grid_quantiles.release import _range
+from safeselect.mechanisms.quantiles import Law, Part, _point, _range, quantile, quantiles
 
 _VALUES = (1, 1, 1, 4, 4, 7)
 _LAST = 8

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.groups import GroupedTopK, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.groups import GroupedTopK, plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.unknown import read_total
 from safeselect.randomness.source import resolve
 from safeselect.selection._arguments import read_ledger

@@ -12,14 +12,13 @@ from typing import Any
 
 from safeselect.audit.stated import Plan
 from safeselect.errors import SafeSelectError
-from safeselect.grid_quantiles import Quantiles
-from safeselect.grid_quantiles._grid import Grid
-from safeselect.groups import GroupedTopK
-from safeselect.measurements import Measurement
+from safeselect.mechanisms.groups import GroupedTopK
+from safeselect.mechanisms.keys import SelectedPartitions
+from safeselect.mechanisms.measure import Measurement
+from safeselect.mechanisms.quantiles import Grid, Quantiles
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.mechanisms.sessions import Opened
 from safeselect.mechanisms.unknown import DiscoveredTopK
-from safeselect.partitions import SelectedPartitions
 from safeselect.releases import Release
 from safeselect.releases._parts import OtherLabel
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet

@@ -16,9 +16,7 @@ import numpy as np
 
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import exp_minus
-from safeselect.partitions.table import KeepTable, keep_table
-from safeselect.partitions.terms import for_each_key
-from safeselect.partitions.thresholds import draw_thresholds
+from safeselect.mechanisms.keys import KeepTable, draw_thresholds, for_each_key, keep_table
 from safeselect.promises.guarantees import ApproximateDP
 
 _MOST_PAIRS = 200

@@ -21,7 +21,7 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import integer, rational
 from safeselect.exact.rate import NoiseRate
-from safeselect.grid_quantiles.release import Neighbours
+from safeselect.mechanisms.quantiles import Neighbours
 from safeselect.mechanisms.sessions import read_terms
 from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text

@@ -8,10 +8,9 @@ from typing import Any, cast
 from safeselect.audit.stated import Plan, Stated
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
-from safeselect.groups import plan_known, plan_unknown
+from safeselect.mechanisms.groups import plan_known, plan_unknown
+from safeselect.mechanisms.keys import SelectedPartitions, Terms
 from safeselect.mechanisms.unknown import plan_counts, plan_list, read_contributions, read_places
-from safeselect.partitions import SelectedPartitions
-from safeselect.partitions.terms import Terms
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.records import exact_text
 

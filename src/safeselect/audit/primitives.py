@@ -14,8 +14,14 @@ from safeselect.audit.finding import Refuted
 from safeselect.audit.series import Bounds, exp_minus
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
-from safeselect.reference import bernoulli, bernoulli_exp, discrete_laplace, geometric, permutation
-from safeselect.reference.uniform import uniform_attempt
+from safeselect.spec.samplers import (
+    bernoulli,
+    bernoulli_exp,
+    discrete_laplace,
+    geometric,
+    permutation,
+    uniform_attempt,
+)
 
 Exact = Mapping[Any, Bounds]
 

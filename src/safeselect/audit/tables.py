@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from safeselect.measurements import measure
-from safeselect.partitions import partition_strategy, select_partitions
+from safeselect.mechanisms.keys import partition_strategy, select_partitions
+from safeselect.mechanisms.measure import measure
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from safeselect import DiscoveredTopK, TopK, TopSet
-from safeselect.adapters.tables import GroupedTopK, read_candidates, top_items, top_items_by_group
 from safeselect.cli._counting_parser import table_of
 from safeselect.cli._ledger import open_scope
 from safeselect.errors import ParameterError
+from safeselect.tables import GroupedTopK, read_candidates, top_items, top_items_by_group
 
 _NEEDS_DELTA = (
     "the domain is unknown, which needs --epsilon and --delta; or pass --candidates FILE with a "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from safeselect.adapters.tables import TableAs
 from safeselect.cli._numbers import count
+from safeselect.tables import TableAs
 
 
 def add_groups(counting: argparse.ArgumentParser) -> None:

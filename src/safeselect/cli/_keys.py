@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from safeselect.adapters.tables import select_keys
 from safeselect.cli._counting_parser import add_form, table_of
 from safeselect.cli._help import RELEASE_EXIT_CODES
 from safeselect.cli._ledger import open_scope
 from safeselect.cli._ledger_parser import add_charging
 from safeselect.cli._numbers import add_command, count, number
-from safeselect.partitions import SelectedPartitions
+from safeselect.mechanisms.keys import SelectedPartitions
+from safeselect.tables import select_keys
 
 FILES = "a .csv, .csv.gz or .parquet file; or several, taken together"
 

@@ -23,8 +23,6 @@ from typing import Any
 
 from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, top_k
 from safeselect.adapters.plots import plot, plot_path, save_plot
-from safeselect.adapters.tables import GroupedTopK
-from safeselect.adapters.tables._ready_scores import open_scores
 from safeselect.cli._audit import run_audit
 from safeselect.cli._counting import count_items
 from safeselect.cli._counting_parser import table_of
@@ -48,6 +46,8 @@ from safeselect.errors import (
 )
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import label_text
+from safeselect.tables import GroupedTopK
+from safeselect.tables._ready_scores import open_scores
 
 Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
 

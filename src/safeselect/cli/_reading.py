@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.adapters.tables import GroupedTopK
 from safeselect.cli._escape import escaped
+from safeselect.mechanisms.keys import SelectedPartitions
 from safeselect.mechanisms.unknown import CountNoise, DiscoveredTopK
-from safeselect.partitions import SelectedPartitions
 from safeselect.planning.keys import plan_keys
+from safeselect.tables import GroupedTopK
 
 _NAMED = 10  # so many groups without items are named
 _STATED_GROUPS = "; groups must be named as in the table: --trim and --casefold read both alike"

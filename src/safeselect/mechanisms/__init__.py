@@ -1,1 +1,1 @@
-"""The mechanisms: each a function or a class, with what it costs and what it releases."""
+"""The mechanisms: the laws as data, and the functions that people call."""

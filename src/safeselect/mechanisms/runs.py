@@ -24,7 +24,6 @@ from safeselect.accounting.changes import Base
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
 from safeselect.charged import Charge, charged
-from safeselect.columns import hushed
 from safeselect.errors import ParameterError, SafeSelectError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, rational
@@ -35,9 +34,10 @@ from safeselect.promises.records import Receipt, Statement, exact_text, guarante
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.reals import Place, place_of
 from safeselect.scores.candidates import label_text
+from safeselect.scores.columns import hushed
 from safeselect.scores.reading import flag
+from safeselect.scores.reals import Place, place_of
 from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._results import source_name
 

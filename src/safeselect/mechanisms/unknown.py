@@ -21,7 +21,6 @@ from safeselect import variates
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.cost import UNPRICED, read_epsilon
 from safeselect.charged import unit_of
-from safeselect.counts import check_unknown
 from safeselect.errors import BudgetError, ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
@@ -36,6 +35,7 @@ from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.candidates import Candidates
 from safeselect.scores.containers import from_outside
+from safeselect.scores.counts import check_unknown
 from safeselect.selection._arguments import Arguments, Labels, Options, Scope, Scores, read_ledger
 from safeselect.selection._call import Call
 from safeselect.selection._results import presented, views

@@ -42,7 +42,7 @@ def cap_errors(
     """Return what each cap does, from a *public* distribution of items per user: a sweep.
 
     Take last year's published figures, another market's, or a guess; not the table itself, whose
-    distribution is private (`adapters.tables.choose_cap` looks at it for a small budget).
+    distribution is private (`tables.choose_cap` looks at it for a small budget).
 
     Method: with the cap D, a user of m > D items counts for D of them, chosen by a hash that knows
         no popularity, so each of the user's items loses the share (m - D) / m of such users.  An

@@ -112,9 +112,9 @@ def explain_items(
     """Return how many users an item needs to show, for several epsilons; no data is touched.
 
     Args:
-        k, k_bar, delta, max_contributions: as for `adapters.tables.top_items`.
+        k, k_bar, delta, max_contributions: as for `tables.top_items`.
         epsilons: total costs to compare, one or several.
-        max_groups: as for `adapters.tables.top_items_by_group`; 1 also where there are no groups.
+        max_groups: as for `tables.top_items_by_group`; 1 also where there are no groups.
 
     Raises:
         ParameterError: a parameter is wrong, or there is no epsilon.

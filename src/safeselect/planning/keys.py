@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.exact.parameters import Number
-from safeselect.partitions.terms import Terms
+from safeselect.mechanisms.keys import Terms
 from safeselect.planning._numbers import aligned, decimal, each_of
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.selection._results import presented

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from safeselect.grid_quantiles import Quantiles
+from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.releases._fields import Fields, every_guarantee, exact, refuse, text
 from safeselect.releases._parts import draws, labelled, listed, read_common, read_exacts

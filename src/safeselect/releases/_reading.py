@@ -8,13 +8,13 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.grid_quantiles import Quantiles
-from safeselect.groups import GroupedTopK
-from safeselect.measurements import Measurement
+from safeselect.mechanisms.groups import GroupedTopK
+from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
+from safeselect.mechanisms.measure import Measurement
+from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.mechanisms.sessions import Opened
 from safeselect.mechanisms.unknown import DiscoveredTopK
-from safeselect.partitions import SelectedPartitions, StatedStrategy
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
 from safeselect.releases._parts import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from safeselect.groups import GroupedTopK
-from safeselect.measurements import Measurement
-from safeselect.partitions import SelectedPartitions, StatedStrategy
+from safeselect.mechanisms.groups import GroupedTopK
+from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
+from safeselect.mechanisms.measure import Measurement
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.releases._fields import Fields, any_guarantee, count, exact, refuse, text
 from safeselect.releases._parts import (

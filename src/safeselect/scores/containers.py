@@ -38,7 +38,7 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True, slots=True)
 class TableReader:
-    """The reader of other libraries' columns, `safeselect.columns`; lists run none of its code.
+    """The reader of other libraries' columns, `scores.columns`; lists run none of its code.
 
     Attributes:
         column: the column that was handed over; raises `ScoreError` for an unknown class.

@@ -55,7 +55,7 @@ Mechanism = Literal[
 ]
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
 
-_REFERENCE = "safeselect.reference._rankings"  # imported by name, and only when asked for
+_REFERENCE = "safeselect.spec.rankings"  # imported by name, and only when asked for
 
 
 class Engine(Protocol):

@@ -31,7 +31,7 @@ __all__ = [
     "geometric",
 ]
 
-REFERENCE = "safeselect.reference._variates"
+REFERENCE = "safeselect.spec.sessions"
 """The module with the same functions in the scalar tier; imported by name, on request only."""
 
 

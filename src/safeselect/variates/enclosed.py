@@ -105,7 +105,7 @@ class WholeNoise:
 def enclosed_noise(kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits) -> EnclosedNoise:
     """Draw one noise with this rate per grid step: exponential, Laplace or geometric.
 
-    Scalar twin: `reference._variates.enclosed_noise`.
+    Scalar twin: `spec.sessions.enclosed_noise`.
     Method: a geometric number is the whole part of an exponential one.
     Bits: `digits`; more with probability 2**(SPARE - digits) times the grid steps per nat.
     """

@@ -22,7 +22,7 @@ _GUARD = 96  # places beyond those asked for: roundings grow with the square of 
 class DiscreteGaussian:
     """P(X = x) proportional to exp(-x**2 / (2 sigma_squared)).
 
-    Scalar twin: `reference.discrete_gaussian`.
+    Scalar twin: `spec.samplers.discrete_gaussian`.
 
     Args:
         sigma_squared: rational, positive and at most `MOST_TABLED`.

@@ -4,7 +4,7 @@ Law: P(G = g) = (1 - rho) * rho**g for g >= 0.  Written in base 256, the digits 
 independent: the digit of weight m = 256**j is d with probability proportional to rho**(d * m), and
 the first has no upper limit.  Each digit has one table; see `digits`.
 
-Scalar twins: `reference.geometric` and `reference.discrete_laplace`.
+Scalar twins: `spec.samplers.geometric` and `spec.samplers.discrete_laplace`.
 """
 
 from __future__ import annotations

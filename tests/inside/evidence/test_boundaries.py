@@ -41,7 +41,6 @@ SIZES = {
     "geometric._CHUNK": ARRAYS,
     "inversion._LAST": "measurements/test_laws.py::"
     "test_a_magnitude_is_the_number_of_thresholds_above",
-    "lazy._KEPT_LEVELS": f"{HERE}::test_digits_around_those_whose_coins_are_kept",
     "contenders.GROUP": RANKINGS,
     "contenders._BLOCK": RANKINGS,
     "contenders._DIRECT": RANKINGS,
@@ -84,8 +83,8 @@ NO_SIZES = {
         *("inversion._WORD", "inversion._SPARE", "gaussian._GUARD"),
         *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
         *("tables._PRECISION", "tables._STEP_BITS", "tables._KEY_BITS"),
-        *("bernoulli._GUARD", "lazy._GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
-        *("_rankings._DIGITS", "_variates._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
+        *("samplers._COIN_GUARD", "samplers._LOG_GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
+        *("rankings._DIGITS", "sessions._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
         *("_session._REFINED", "plan._DIGITS"),
     },
     "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
@@ -300,13 +299,12 @@ class Nonces:
         return self._nonces.pop(0)
 
 
-def test_digits_around_those_whose_coins_are_kept():
-    """Digits drawn one by one or at once, up to a level and beyond it, are the same digits."""
-    from safeselect.reference import LazyExponential
+def test_digits_one_by_one_or_at_once():
+    """Digits drawn one by one or at once are the same digits."""
+    from safeselect.spec.samplers import LazyExponential
 
-    kept = CONSTANTS["lazy._KEPT_LEVELS"]
     noise_rate = engine.NoiseRate(Fraction(1, 3))
-    for level in (kept - 1, kept, kept + 1, 2 * kept):
+    for level in (32, 33, 64):
         one, two = (LazyExponential(engine.Bits(TapeSource(seed=5)), noise_rate) for _ in range(2))
         first, second = (engine.Bits(TapeSource(seed=6)) for _ in range(2))
         one.refine(first, level)

@@ -1,0 +1,882 @@
+"""Partition selection: which keys of a table may be shown, and how many users each has.
+
+The law of partition selection as a table of integers, which certifies itself.
+
+A key with n users is kept with probability p_n / 2**bits.  Neighbours differ by one user of the
+key, so (epsilon, delta)-differential privacy of the decision *is* these inequalities, whatever made
+the table (E' <= e**epsilon and D <= delta, in units of 2**-bits):
+
+    p_0 = 0,   p_n <= p_(n+1) <= E' p_n + D,   1 - p_n <= E' (1 - p_(n+1)) + D.
+
+The table is the largest that fulfils them: each row is the least of its upper bounds, rounded down.
+
+The decision and the noisy count come from one random threshold J, with P(J <= n) = p_n: the key is
+kept if n >= J, and then n + (centre - J) may be released too.  With g_j = P(J = j) and neighbours n
+and n + 1, the value v comes from j = n + centre - v or from j + 1.  So the two directions cost
+
+    g_1 + sum_j (g_(j+1) - E' g_j)+     and     sum_j (g_j - E' g_(j+1))+,
+
+the event "not kept" included: its excess upwards is negative, and downwards it is a sum of terms of
+the second kind.  Both must be at most D.
+
+Source: Desfontaines, Voss and Gipson (2022), Theorem 1, for the law; `docs/keys.md` for the rest.
+"""
+
+from __future__ import annotations
+
+import hmac
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import isqrt
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.accounting import per_draw_epsilon
+from safeselect.accounting.theorems.simple import what_is_left
+from safeselect.charged import Charge, charged, unit_of
+from safeselect.errors import ParameterError, ScoreError
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.parameters import Number, integer
+from safeselect.mechanisms.items import NOT_WHOLE, Found, hold_counts, item, whole_counts
+from safeselect.mechanisms.unknown import read_total
+from safeselect.noise.arrays import random_lanes
+from safeselect.presentation import equal_parts, to_json_line, written_labels
+from safeselect.promises.guarantees import ApproximateDP, PureDP
+from safeselect.promises.records import NOT_STATED, Content, Receipt, Statement, exact_text
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source, resolve
+from safeselect.scores.candidates import label_text
+from safeselect.scores.containers import hand_over
+from safeselect.scores.counts import Counts, check_partitions
+from safeselect.scores.reading import INTEGERS, flag
+from safeselect.scores.values import read_values
+from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
+from safeselect.selection._results import presented, source_name, views
+
+MOST_ROWS = 2**20
+_PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself
+_MOST_EPSILON = 2**14
+_TAIL = Fraction(1, 40)  # on each side of an interval of 95 %
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class KeepTable:
+    """The chances to be kept, by the number of users.
+
+    Attributes:
+        bits: chances are in units of 2**-bits.
+        growth: E', at most e**epsilon, in units of 2**-bits.
+        delta: D, at most delta, in units of 2**-bits.
+        rows: p_0 = 0, p_1, ..., p_N = 2**bits; a key of N users or more is always kept.
+        centre: the last row that the first bound limits; a threshold there adds no noise.
+    """
+
+    bits: int
+    growth: int
+    delta: int
+    rows: tuple[int, ...]
+    centre: int
+
+    @property
+    def certain(self) -> int:
+        """N: so many users are always enough."""
+        return len(self.rows) - 1
+
+    @property
+    def mean_noise(self) -> Fraction:
+        """E(centre - J), the mean of the noise of a count, rounded down to 2**-32."""
+        return _noise_of(self)[0]
+
+    @property
+    def standard_deviation(self) -> Fraction:
+        """The standard deviation of that noise, rounded up to a thousandth."""
+        return _noise_of(self)[1]
+
+    @property
+    def noise_95(self) -> tuple[int, int]:
+        """Two numbers between which that noise lies with a probability of 0.95 or more."""
+        # P(J <= n) is row n, and the noise is centre - J.
+        return self.centre - self.first_row(1 - _TAIL), self.centre - self.first_row(_TAIL)
+
+    def first_row(self, chance: Fraction) -> int:
+        """The fewest users with which a key is kept with this probability or more."""
+        return bisect_left(self.rows, -(-(chance.numerator << self.bits) // chance.denominator))
+
+    def chance(self, users: int) -> Fraction:
+        """The probability that a key with so many users is kept."""
+        row = self.rows[min(max(users, 0), self.certain)]
+        return Fraction(row, 1 << self.bits)
+
+    def keeps_its_promise(self, *, with_counts: bool) -> bool:
+        """Whether all inequalities of the module hold: for the decision, or for the count too."""
+        one, rows = 1 << self.bits, self.rows
+        if rows[0] != 0 or rows[-1] != one or not all(map(int.__le__, rows, rows[1:])):
+            return False
+        if not with_counts:
+            slack = self.delta << self.bits
+            return all(
+                after << self.bits <= self.growth * row + slack
+                and (one - row) << self.bits <= self.growth * (one - after) + slack
+                for row, after in pairwise(rows)
+            )
+        chances = [after - row for row, after in pairwise(rows)]
+        up, down = chances[0] << self.bits, 0
+        for each, following in zip(chances, [*chances[1:], 0], strict=True):
+            up += max(0, (following << self.bits) - self.growth * each)
+            down += max(0, (each << self.bits) - self.growth * following)
+        return max(up, down) <= self.delta << self.bits
+
+
+@lru_cache(maxsize=16)  # a release asks for it, and there may be a million rows
+def _noise_of(table: KeepTable) -> tuple[Fraction, Fraction]:
+    """The mean of centre - J, rounded down to 2**-32, and its deviation, up to a thousandth.
+
+    E J is the sum of P(J > n) over all n, and E J**2 that of (2 n + 1) P(J > n).
+    """
+    one = 1 << table.bits
+    missing = [one - row for row in table.rows]
+    first, second = sum(missing), sum((2 * n + 1) * rest for n, rest in enumerate(missing))
+    mean = table.centre - Fraction(first, one)
+    variance = second * one - first**2  # in units of one**2
+    deviation = Fraction(isqrt(variance * 10**6 // one**2) + 1, 1000)
+    return Fraction(mean * 2**32 // 1, 2**32), deviation
+
+
+@lru_cache(maxsize=16)
+def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> KeepTable:
+    """Return the largest table that is (epsilon, delta)-differentially private.
+
+    With counts it has more places and a delta that is lowered by what rounding may add up to, so
+    that both sums hold.
+
+    Raises:
+        ParameterError: epsilon is so small that a table of 2**20 rows is too short, or above 2**14.
+    """
+    if epsilon > _MOST_EPSILON:
+        raise ParameterError(f"epsilon for each key must be at most {_MOST_EPSILON}")
+    if 2 * crossing(epsilon, delta) > MOST_ROWS - 4:
+        raise ParameterError(
+            "epsilon is so small for each key that only keys of half a million users would be "
+            "kept; choose a larger epsilon, or a smaller max_partitions"
+        )
+    bits = _PLACES + (-(-delta.denominator // delta.numerator)).bit_length()
+    lowered = 0
+    if with_counts:
+        rows = len(_rows(bits, _growth(epsilon, bits), _floor(delta, bits))) + 1
+        above = (_growth(epsilon, bits) >> bits) + 1  # E', rounded up
+        bits += above.bit_length()
+        lowered = rows * (above + 2)
+    growth, most = _growth(epsilon, bits), _floor(delta, bits)
+    chances = _rows(bits, growth, most - lowered)
+    centre = _centre(chances, bits, growth, most - lowered)
+    table = KeepTable(bits, growth, most, tuple(chances), centre)
+    if not table.keeps_its_promise(with_counts=with_counts):
+        raise ParameterError("no table is certified for this epsilon and delta; choose others")
+    return table
+
+
+def crossing(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return ln((E + 2 d - 1) / (d (E + 1))) / epsilon, where the closed form of the law changes.
+
+    It is the centre of the table, up to 1, and half of its length.  Rounded up.
+    """
+
+    def enclose(precision: int) -> Interval:
+        e, d = Interval.of(epsilon, precision), Interval.of(delta, precision)
+        above, below = e.expm1() + d + d, d * (e.exp() + Interval.of(1, precision))
+        return (above / below).log() / e
+
+    return rounded_up(enclose)
+
+
+def _floor(delta: Fraction, bits: int) -> int:
+    return (delta.numerator << bits) // delta.denominator
+
+
+def _growth(epsilon: Fraction, bits: int) -> int:
+    """e**epsilon, rounded down: the lower end of an enclosure."""
+    # e**epsilon has fewer than 3/2 epsilon + 1 bits before the point.
+    precision = bits + int(3 * epsilon // 2) + 64
+    return Interval.of(epsilon, precision).exp().scaled(bits)[0]
+
+
+def _rows(bits: int, growth: int, delta: int) -> list[int]:
+    """Take each row as large as the one before it allows.
+
+    It ends: the rest 1 - p falls by D or more with each row.
+    """
+    one, row = 1 << bits, 0
+    rows = [row]
+    while row < one:
+        row = min(_risen(row, bits, growth, delta), _fallen(row, bits, growth, delta), one)
+        rows.append(row)
+    return rows
+
+
+def _risen(row: int, bits: int, growth: int, delta: int) -> int:
+    """E' p + D, rounded down."""
+    return (growth * row >> bits) + delta
+
+
+def _fallen(row: int, bits: int, growth: int, delta: int) -> int:
+    """1 - (1 - p - D) / E', rounded down."""
+    one = 1 << bits
+    left = one - row - delta
+    return one if left <= 0 else one + (-left << bits) // growth
+
+
+def _centre(rows: list[int], bits: int, growth: int, delta: int) -> int:
+    """The last row that the first bound limits."""
+    limits = (bits, growth, delta)
+    limited = (n for n in range(1, len(rows)) if rows[n] == _risen(rows[n - 1], *limits))
+    return max(limited)
+
+
+SEED_BYTES = 32
+_LEADING = 64
+_BLOCK = 512  # bits of one SHA-512
+_DOMAIN = b"safeselect/partition/1\x00"  # so that no other use of the seed has the same input
+
+
+def draw_thresholds(table: KeepTable, count: int, bits: Bits) -> NDArray[np.int64]:
+    """Draw independent thresholds: int64, from 1 to `table.certain`.
+
+    Bits: 64 each.
+    """
+    leads = _leading(table)
+    words = random_lanes(count, bits)
+    found = np.searchsorted(leads, words, side="right")  # at least 1: the first row is 0
+    for place in np.flatnonzero(np.equal(np.take(leads, found - 1), words)).tolist():
+        low = table.bits - _LEADING
+        found[place] = _threshold(table, int(words[place]) << low | bits.take(low))
+    return found.astype(np.int64)
+
+
+def keyed_threshold(table: KeepTable, seed: bytes, item: str) -> int:
+    """Return the threshold of this key under a secret seed: always the same one.
+
+    U is the leading bits of HMAC-SHA-512 over the key's text, in blocks that are counted.
+    It does not depend on the number of users.
+    """
+    message = b"s" + item.encode("utf-8", "surrogatepass")
+    blocks = -(-table.bits // _BLOCK)
+    drawn = b"".join(
+        hmac.digest(seed, _DOMAIN + block.to_bytes(4, "big") + message, "sha512")
+        for block in range(blocks)
+    )
+    return _threshold(table, int.from_bytes(drawn, "big") >> (blocks * _BLOCK - table.bits))
+
+
+def _threshold(table: KeepTable, uniform: int) -> int:
+    """The least n with uniform < p_n; the last row is above every uniform number."""
+    return bisect_right(table.rows, uniform)
+
+
+@lru_cache(maxsize=16)
+def _leading(table: KeepTable) -> NDArray[np.uint64]:
+    """The leading 64 bits of all rows but the last, ascending."""
+    leads = np.array([row >> (table.bits - _LEADING) for row in table.rows[:-1]], dtype=np.uint64)
+    leads.flags.writeable = False
+    return leads
+
+
+_MOST_PARTITIONS = 2**20
+_SMALLEST_GAIN = 8  # below so many keys half of delta is never worth more than it costs
+_BITS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The public parameters of a partition selection.
+
+    Attributes:
+        total: what the release costs.
+        each: what the decision about one key costs.
+        max_partitions: in how many keys one user counts at most.
+        pre_threshold: a key with fewer users is never kept.
+        with_counts: whether noisy counts are released too.
+    """
+
+    total: ApproximateDP
+    each: ApproximateDP
+    max_partitions: int
+    pre_threshold: int
+    with_counts: bool
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        epsilon: object,
+        delta: object,
+        max_partitions: object,
+        pre_threshold: object,
+        with_counts: object,
+    ) -> Terms:
+        """Read and check the parameters, and that there is a table for them.
+
+        Raises:
+            ParameterError: one of them is missing or wrong.
+        """
+        most = integer(max_partitions, "max_partitions", minimum=1, maximum=_MOST_PARTITIONS)
+        least = integer(pre_threshold, "pre_threshold", minimum=1, maximum=2**42)
+        counts = flag(with_counts, "with_counts")
+        total = read_total(epsilon, delta)
+        terms = cls(total, for_each_key(total, most), most, least, counts)
+        _ = terms.table
+        return terms
+
+    @property
+    def table(self) -> KeepTable:
+        """The chances to be kept."""
+        return keep_table(self.each.epsilon, self.each.delta, with_counts=self.with_counts)
+
+    @property
+    def parts(self) -> tuple[ApproximateDP, ...]:
+        """The decisions about the keys of one user."""
+        return (self.each,) * self.max_partitions
+
+    def counted(self, users: int) -> int:
+        """The row of the table for so many users."""
+        return max(0, users - self.pre_threshold + 1)
+
+    def released_count(self, users: int, threshold: int) -> int:
+        """The noisy count of a key that is kept."""
+        return users + self.table.centre - threshold
+
+    def charge(self, name: str) -> Charge:
+        """What a ledger is told about a selection of this name."""
+        parameters = {
+            "max_partitions": str(self.max_partitions),
+            "pre_threshold": str(self.pre_threshold),
+            "with_counts": "yes" if self.with_counts else "no",
+            # A user counts once for a key, so this is no choice of the caller's.
+            "sensitivity": "1",
+            "monotonic": "yes",
+            "effective_range": "1",
+        }
+        mechanism = f"{name}_with_counts/1" if self.with_counts else f"{name}/1"
+        return Charge(mechanism, self.total, ((self.each, self.max_partitions),), parameters)
+
+
+@lru_cache(maxsize=64)
+def for_each_key(total: ApproximateDP, most: int) -> ApproximateDP:
+    """Return what each of `most` decisions may cost: the better of two splits.
+
+    - epsilon / most, with the largest d such that 1 - (1 - d)**most is at most delta.
+    - Half of delta for the optimal composition of `most` pure guarantees (Kairouz, Oh and Viswanath
+      2015), whose epsilon is larger; the rest for the decisions.
+
+    The better one has the smaller centre of its table.
+    """
+    if most == 1:
+        return total
+    splits = [ApproximateDP(total.epsilon / most, _share(total.delta, most))]
+    if most >= _SMALLEST_GAIN:
+        half = total.delta / 2
+        larger = per_draw_epsilon(PureDP, most, epsilon=total.epsilon, delta=half)
+        splits.append(ApproximateDP(larger, _share(what_is_left(total.delta, [(half, 1)]), most)))
+    return min(splits, key=lambda each: crossing(each.epsilon, each.delta))
+
+
+def _share(delta: Fraction, most: int) -> Fraction:
+    """The largest d of 128 significant bits with (1 - d)**most >= 1 - delta."""
+
+    def root(precision: int) -> Interval:
+        kept = Interval.of(1 - delta, precision).log() / Interval.of(most, precision)
+        return -kept.expm1()
+
+    return rounded_down(root, _BITS)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SelectedPartitions:
+    """The keys that may be shown, in the order of their labels.
+
+    Attributes:
+        labels: the keys, each a text, by code point.
+        counts: their noisy numbers of users, or None.
+        mean_noise: the mean of the noise of a count before any key is left out, rounded down to
+            2**-32: subtract it from a count; None without counts.
+        standard_deviation: of that noise, rounded up to a thousandth; None without counts.
+        noise_95: (low, high), between which that noise lies with a probability of 0.95 or more: the
+            users of a key are its count less so much; None without counts.
+        max_partitions: in how many keys a user counted at most.
+        pre_threshold: keys with fewer users were never kept.
+        guarantee: what the whole release costs.
+        parts: the guarantees of the decisions about the keys of one user.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, the place of the release's record and the salt of its commitment.
+    """
+
+    labels: tuple[str, ...]
+    counts: tuple[int, ...] | None
+    mean_noise: Fraction | None
+    standard_deviation: Fraction | None
+    noise_95: tuple[int, int] | None
+    max_partitions: int
+    pre_threshold: int
+    guarantee: ApproximateDP
+    parts: tuple[ApproximateDP, ...]
+    mechanism: str
+    source: str
+    statement: Statement = field(repr=False)
+    receipt: Receipt | None = None
+
+    to_dict, to_pandas, to_polars, plot = views("key")
+
+    __repr__ = presented("short_text", "One line.")
+
+    @property
+    def terms(self) -> Terms:
+        """The public parameters, from which the law of the decisions and of the noise follows."""
+        counted = self.counts is not None
+        kept = self.guarantee, self.parts[0], self.max_partitions, self.pre_threshold
+        return Terms(*kept, with_counts=counted)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels)
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.selected-partitions/1"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        counts = None if self.counts is None else [label_text(count) for count in self.counts]
+        return to_json_line(
+            "safeselect.selected-partitions/1",
+            self,
+            **written_labels(self.labels),
+            counts=counts,
+            count_noise=self._count_noise(),
+            standard_deviation=None,
+            noise_95=None,
+            parts=equal_parts(self.parts),
+        )
+
+    def _count_noise(self) -> Content | None:
+        """What kind of numbers the counts are, as content for JSON."""
+        if self.standard_deviation is None or self.noise_95 is None:
+            return None
+        keys = "one key" if self.max_partitions == 1 else f"{self.max_partitions} keys"
+        low, high = self.noise_95
+        return {
+            "of": f"users, each counted for at most {keys}",
+            "noise": "of the table that keeps keys",
+            "standard_deviation": exact_text(self.standard_deviation),
+            "low_95": str(low),
+            "high_95": str(high),
+            "bias": (
+                "below the number of users where a user has more keys than are counted; above it "
+                "on the average of those shown, because noise helps a key to be shown"
+            ),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StatedStrategy:
+    """A strategy in public terms: a ledger commits to this, because the decisions come later.
+
+    Attributes:
+        guarantee: what all decisions cost together.
+        parts: the guarantees of the decisions about the keys of one user.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes come from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, the place of the strategy's record and the salt of its commitment.
+    """
+
+    guarantee: ApproximateDP
+    parts: tuple[ApproximateDP, ...]
+    mechanism: str
+    source: str
+    statement: Statement = field(repr=False)
+    receipt: Receipt | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.partition-strategy/1"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        schema = "safeselect.partition-strategy/1"
+        return to_json_line(schema, self, parts=equal_parts(self.parts))
+
+
+def select_partitions(
+    counts: Scores[Any],
+    *,
+    epsilon: Number,
+    delta: Number,
+    max_partitions: int,
+    pre_threshold: int = 1,
+    with_counts: bool = False,
+    labels: Labels[Any] = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> SelectedPartitions:
+    """Keep each key of a table with the largest probability that privacy allows.
+
+    A key (a partition) with n users is kept with probability p_n, independently of the others.  No
+    private rule keeps a key of any size more often at the same cost for each key.  With counts, the
+    noisy number of users of each kept key is released too, for the same cost.
+
+    Pass the whole table, in which each user counts for at most `max_partitions` keys, once for
+    each: `count_distinct_users(..., max_contributions=...)` bounds users by a hash.  `Counts` state
+    what they are, and are refused if they do not fit; for other counts the caller asserts it.
+
+    Keys are texts, and private, so no key is an error.  A number is its shortest plain decimal: 1,
+    1.0, True and '1' are one key.  Several counts of one key keep the larger.  A key that can be no
+    item (None, NaN, a date, a tuple, bytes) is dropped, and so are keys without users.  What a
+    reader made of `007`, `1.50` or `1e3` cannot be seen here: read keys as text (`dtype=str`).
+
+    Guarantee: ApproximateDP(epsilon, delta).  The decision about one key costs epsilon' and delta',
+        and so do the decisions with their counts; `max_partitions` of them compose to the total.
+    Neighbours: tables that differ by all rows of one user, so that at most `max_partitions` counts
+        change, by 1 each.  Not replace-one.
+    Source: Desfontaines, Voss and Gipson (2022), Theorem 1; `docs/keys.md` for integers and counts.
+    Exactness: a table of integers, rounded down, certified when it is made; it lies below the
+        optimum by less than 2**-130 of it.
+    Bits: 64 for each count that is passed.
+    Reveals: the number of counts, in the size of the request; the time depends on the table.
+
+    Args:
+        counts: `Counts`, a mapping key -> number of users, a pandas column with its index, or
+            numbers with `labels`; integers of any type.  An empty table is not an error.
+        epsilon, delta: total cost of this call; positive rationals.
+        max_partitions: for how many keys one user counts at most; not chosen by looking at data.
+        pre_threshold: keys with fewer users are never kept, and others as if they had
+            pre_threshold - 1 users fewer; a rule beside privacy, such as "ten people at least".
+        with_counts: whether noisy counts are released too.  Their law is the same table, up to
+            2**-130.
+        labels: the keys, if counts is not a mapping.
+        source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is
+            drawn, and the result has a receipt.
+
+    Returns:
+        SelectedPartitions: the kept keys in the order of their labels, perhaps none.
+
+    Raises:
+        ParameterError: a parameter is wrong, or does not fit the `Counts`.
+        ScoreError: the counts cannot be read.
+        SourceError: the source failed.
+
+    Example:
+        >>> from safeselect import select_partitions
+        >>> users = {"Oslo": 4000, "Rome": 5000, "a rare place": 1}
+        >>> kept = select_partitions(users, epsilon=1, delta="1e-9", max_partitions=1)
+        >>> kept.labels
+        ('Oslo', 'Rome')
+    """
+    terms = Terms.read(
+        epsilon=epsilon,
+        delta=delta,
+        max_partitions=max_partitions,
+        pre_threshold=pre_threshold,
+        with_counts=with_counts,
+    )
+    scope = read_ledger(ledger, monotonic=True)
+    check_partitions(counts, terms.max_partitions, unit_of(scope))
+    chosen = resolve(source)
+    held = hold_counts(counts, labels, 0)
+    charge = terms.charge("select_partitions")
+    with charged(scope, chosen, charge, held.found, unit=held.unit) as call:
+        kept = _kept(call.values, terms, call.bits)
+        return call.released(
+            SelectedPartitions(
+                labels=tuple(label for label, _ in kept),
+                counts=tuple(count for _, count in kept) if terms.with_counts else None,
+                mean_noise=terms.table.mean_noise if terms.with_counts else None,
+                standard_deviation=terms.table.standard_deviation if terms.with_counts else None,
+                noise_95=terms.table.noise_95 if terms.with_counts else None,
+                max_partitions=terms.max_partitions,
+                pre_threshold=terms.pre_threshold,
+                guarantee=terms.total,
+                parts=terms.parts,
+                mechanism=charge.mechanism,
+                source=source_name(chosen),
+                statement=call.statement,
+            )
+        )
+
+
+def _kept(found: Found, terms: Terms, bits: Bits) -> list[tuple[str, int]]:
+    """The keys that are kept, with their noisy counts, in the order of the labels.
+
+    As many thresholds are drawn as counts were passed, whether or not they are keys.
+    """
+    thresholds = draw_thresholds(terms.table, found.rows, bits).tolist()
+    kept = [
+        (label, terms.released_count(users, threshold))
+        for (label, users), threshold in zip(found.largest.items(), thresholds, strict=False)
+        if terms.counted(users) >= threshold
+    ]
+    return sorted(kept)
+
+
+_WORD = 64  # bits: an integer of more is compared with the limit of all numbers
+
+
+@final
+class _Secret:
+    """What a strategy draws with; it shows nothing, whatever copies or writes the fields around it.
+
+    Attributes:
+        seed: of `keep_keyed`.
+        source: of fresh draws; None for the default one.
+    """
+
+    __slots__ = ("seed", "source")
+
+    def __init__(self, seed: bytes, source: Source | None = None) -> None:
+        self.seed, self.source = seed, source
+
+    def __deepcopy__(self, memo: object) -> _Secret:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a seed is not copied alone: pickle the whole strategy")
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class PartitionStrategy:
+    """Decides about each key of one table whether it may be shown; made by `partition_strategy`.
+
+    Ask about each key once, by one of its methods.  A second draw for a key is a second release,
+    which nobody paid for.  Where an engine repeats work (Spark, Beam), use `keep_keyed`: it gives
+    the same answer to the same question.
+
+    A strategy can be pickled.  The pickle holds the secret seed: keep it where the data may be.
+    After that its draws come from the default source.
+
+    Attributes:
+        terms: the public parameters.
+        guarantee: what all decisions cost together.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes come from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, the place of the record and the salt of its commitment, which is to
+            these public parameters: the decisions are made later, elsewhere.
+    """
+
+    terms: Terms
+    guarantee: ApproximateDP
+    mechanism: str
+    source: str
+    statement: Statement
+    _secret: _Secret
+    receipt: Receipt | None = None
+
+    def __repr__(self) -> str:
+        return f"<PartitionStrategy {self.mechanism}, {self.guarantee}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        said = (self.terms, self.guarantee, self.mechanism, self.source, self.statement)
+        return _restored, (*said, self._secret.seed, self.receipt)
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.partition-strategy/1"; it does not hold the seed.
+
+        `safeselect.from_json` reads it as a `StatedStrategy`: whoever has no seed decides nothing.
+        """
+        parts = self.terms.parts
+        said = (self.guarantee, parts, self.mechanism, self.source, self.statement, self.receipt)
+        return StatedStrategy(*said).to_json()
+
+    @property
+    def unit(self) -> str | None:
+        """Who is protected, by the ledger's scope; None without one."""
+        return None if self.statement.unit == NOT_STATED else self.statement.unit
+
+    @property
+    def _table(self) -> KeepTable:
+        return self.terms.table
+
+    def probability_of_keep(self, users: int) -> Fraction:
+        """Return the exact probability that a key with so many users is kept.
+
+        It costs nothing; but the answer about a private number is as private as the number.
+
+        Raises:
+            ScoreError: it is not an integer.
+        """
+        return self._table.chance(self.terms.counted(_read(users)))
+
+    def should_keep(self, users: int) -> bool:
+        """Return whether to keep a key with so many users, by a fresh draw.
+
+        Raises:
+            ScoreError: it is not an integer; the message does not quote it.
+            SourceError: the source failed.
+        """
+        counted = self.terms.counted(_read(users))
+        return counted >= int(self._draw(1)[0])
+
+    def noisy_count_if_kept(self, users: int) -> int | None:
+        """Return the noisy number of users of a key that is kept, by a fresh draw; else None.
+
+        Raises:
+            ParameterError: the strategy was made without `with_counts=True`.
+            ScoreError, SourceError: as for `should_keep`.
+        """
+        if not self.terms.with_counts:
+            raise ParameterError("noisy counts need partition_strategy(..., with_counts=True)")
+        number = _read(users)
+        threshold = int(self._draw(1)[0])
+        if self.terms.counted(number) < threshold:
+            return None
+        return self.terms.released_count(number, threshold)
+
+    def keep_column(self, counts: Scores[Any]) -> NDArray[np.bool_]:
+        """Return which keys of a column of counts to keep, by one fresh draw each.
+
+        Args:
+            counts: numbers of users, a list, an array or a column; or `Counts`, in their order.
+
+        Returns:
+            Array of booleans, shape (n,), in the order of the counts.
+
+        Raises:
+            ParameterError: the `Counts` do not fit the strategy.
+            ScoreError: the counts cannot be read; the message quotes none.
+            SourceError: the source failed.
+        """
+        check_partitions(counts, self.terms.max_partitions, self.unit)
+        column = list(counts.values()) if type(counts) is Counts else counts
+        users = whole_counts(hand_over(column))
+        np.subtract(users, self.terms.pre_threshold - 1, out=users)
+        # A threshold is at least 1, so a number below 1 is never kept.
+        kept: NDArray[np.bool_] = np.greater_equal(users, self._draw(users.size))
+        users.fill(0)
+        return kept
+
+    def keep_keyed(self, key: object, users: int) -> bool:
+        """Return whether to keep this key; the same key gets the same draw wherever it is asked.
+
+        Safe where an engine computes a key twice: U is HMAC-SHA-512 of the key under the secret
+        seed, and does not depend on the number of users.  The privacy is computational: it holds
+        against those who cannot tell HMAC-SHA-512 from random bits and do not have the seed.  For
+        data of another table make another strategy: with the same seed a key's two answers
+        together reveal its count.
+
+        Args:
+            key: a text, or a number, which is the text of its shortest plain decimal, so that 1,
+                1.0 and '1' are one key: make keys texts before users are counted.  One that can be
+                no item (None, NaN, a date) is not kept.
+            users: its number of users; the same whenever the key is asked about.
+
+        Raises:
+            ScoreError: the number is not an integer.
+        """
+        number, label = _read(users), item(key)
+        if label is None:
+            return False
+        return self.terms.counted(number) >= keyed_threshold(self._table, self._secret.seed, label)
+
+    def noisy_count_keyed(self, key: object, users: int) -> int | None:
+        """Return the noisy number of users of this key if `keep_keyed` keeps it; else None.
+
+        Raises:
+            ParameterError: the strategy was made without `with_counts=True`.
+            ScoreError: the number is not an integer.
+        """
+        if not self.terms.with_counts:
+            raise ParameterError("noisy counts need partition_strategy(..., with_counts=True)")
+        number, label = _read(users), item(key)
+        if label is None:
+            return None
+        threshold = keyed_threshold(self._table, self._secret.seed, label)
+        if self.terms.counted(number) < threshold:
+            return None
+        return self.terms.released_count(number, threshold)
+
+    def _draw(self, count: int) -> NDArray[np.int64]:
+        with Bits(resolve(self._secret.source)) as bits:
+            return draw_thresholds(self._table, count, bits)
+
+
+def _restored(
+    terms: Terms, paid: ApproximateDP, mechanism: str, source: str, said: Statement, *kept: Any
+) -> PartitionStrategy:
+    """A strategy that was pickled; a source belongs to its process."""
+    seed, receipt = kept
+    return PartitionStrategy(terms, paid, mechanism, source, said, _Secret(seed), receipt)
+
+
+def partition_strategy(
+    *,
+    epsilon: Number,
+    delta: Number,
+    max_partitions: int,
+    pre_threshold: int = 1,
+    with_counts: bool = False,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> PartitionStrategy:
+    """Make a strategy that decides about each key of one table; it is charged once, now.
+
+    The law, the guarantee, the neighbours and the arguments are those of `select_partitions`.  The
+    engine that counts must bound the users: each of them counts for `max_partitions` keys at most,
+    and the same bounded rows must give keys and values.
+
+    Bits: 256 for the seed of `keep_keyed`.
+
+    Returns:
+        PartitionStrategy: with `should_keep(n)`, `keep_column(counts)`, `keep_keyed(key, n)`.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+        BudgetError: the ledger's budget does not allow it.
+        SourceError: the source failed.
+
+    Example:
+        >>> from safeselect import partition_strategy
+        >>> strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
+        >>> strategy.should_keep(1000), strategy.keep_keyed("Oslo", 0)
+        (True, False)
+    """
+    terms = Terms.read(
+        epsilon=epsilon,
+        delta=delta,
+        max_partitions=max_partitions,
+        pre_threshold=pre_threshold,
+        with_counts=with_counts,
+    )
+    scope = read_ledger(ledger, monotonic=True)
+    chosen = resolve(source)
+    charge = terms.charge("partition_strategy")
+    with charged(scope, chosen, charge, lambda: None) as call:
+        seed = bytearray(SEED_BYTES)
+        call.bits.fill(seed)
+        return call.released(
+            PartitionStrategy(
+                terms=terms,
+                guarantee=terms.total,
+                mechanism=charge.mechanism,
+                source=source_name(chosen),
+                _secret=_Secret(bytes(seed), chosen),
+                statement=call.statement,
+            )
+        )
+
+
+def _read(users: object) -> int:
+    """Read one count as a column of it is read: numbers that are equal are the same number."""
+    if type(users) is int and users.bit_length() <= _WORD:
+        return users
+    with suppress(Exception):  # whatever the number raises may quote it
+        return read_values(hand_over([users]), INTEGERS, Fraction(1))[0]
+    raise ScoreError(NOT_WHOLE)

@@ -1,0 +1,814 @@
+"""One fine point of a part, drawn by inversion of one uniform number over all its points.
+
+Law: P(p) is proportional to exp(-rate distance(p)): the exponential mechanism over the points.
+
+Runs: points between two values have one distance, and lie side by side.  So a product of a size and
+a power for each run gives the sums of all probabilities.  Privacy comes from the law over points;
+the runs are data.
+
+Exactness: powers are integers in units of 2**-precision, rounded down, and each error is bounded.
+Runs are made from the middle outwards until a power is 0: what lies beyond is smaller than the
+error.  A point stands only if it holds for every value within the bounds and for all digits not yet
+drawn.  Otherwise both get more digits.
+
+Reveals: the requests to the source follow from the number of points, but with probability below
+2**-100.  Time follows from the values; nothing is claimed about it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from itertools import accumulate, chain, islice
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.charged import Charge, charged
+from safeselect.errors import ParameterError, ScoreError
+from safeselect.exact.interval import Interval
+from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.plain import FLOATS
+from safeselect.presentation import kinds_of, to_json_line
+from safeselect.promises.guarantees import BoundedRange, Guarantee
+from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
+from safeselect.randomness.bits import Bits, exhausted, rounds
+from safeselect.randomness.source import Source, resolve
+from safeselect.scores.columns import hushed
+from safeselect.scores.containers import LISTS, hand_over, table_reader
+from safeselect.scores.reals import Place, place_of
+from safeselect.selection._arguments import Scope, Values, read_ledger
+from safeselect.selection._call import UNREADABLE
+from safeselect.selection._results import presented, source_name, views
+from safeselect.selection._table import read_choice
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Later:
+    """Values that are read once they are paid for, and whose they are, where that is said."""
+
+    read: Callable[[], Sequence[Any]]
+    unit: str | None
+
+
+def reader(values: object) -> Later:
+    """How to read values once they are paid for; only their class and their shape are looked at.
+
+    Raises:
+        ScoreError: another class, or not one dimension.
+    """
+    if type(values) is Later:
+        return values
+    if type(values) is range:
+        return Later(lambda: values, None)
+    column: Any = None
+    with hushed():  # only the class, or the shape, is wrong; the sentence below says it of values
+        column = hand_over(values)
+    if column is None:
+        kind = type(values)
+        instead = "write one value for each unit of privacy"
+        if issubclass(kind, Mapping):
+            instead = "write list(values.values()) for one value of each unit of privacy"
+        elif issubclass(kind, Iterable) and not issubclass(kind, (str, bytes)):
+            instead = "write list(values) for one value of each unit of privacy"
+        raise ScoreError(
+            "values must be a list, a tuple, a range, a NumPy array or a column of pandas, polars "
+            f"or Arrow, of one dimension, got {kind.__name__}; {instead}"
+        )
+    held = column.held
+    return Later(lambda: _cells(held), None)
+
+
+def _cells(held: Any) -> Sequence[Any]:
+    """The values as Python objects, which a grid reads one by one.
+
+    Raises:
+        ScoreError: another library cannot read its column; its own error may quote a cell.
+    """
+    if id(type(held)) in LISTS:
+        return tuple(held)
+    if isinstance(held, np.ndarray):
+        return _of_array(held)
+    with hushed():
+        kind = getattr(held, "dtype", None)
+        # polars panics at dates that Python lacks, and tells standard error of it.
+        if getattr(kind, "is_nested", bool)():
+            return [None] * len(held)
+        if getattr(kind, "is_temporal", bool)():
+            return _of_array(held.dt.date().to_numpy())
+        return table_reader().names(held)
+    raise ScoreError(f"values of type {type(held).__name__} cannot be read")
+
+
+def _of_array(array: np.ndarray[Any, Any]) -> list[Any]:
+    # NumPy turns spans and fine times into integers; each is read as what it is.
+    return array.tolist() if array.dtype.kind in "biufO" else list(array)
+
+
+_MOST_BITS = 256
+_WRONG = (
+    "values must be numbers where the ends of the grid are numbers, or dates where they are dates; "
+    "none may be missing or NaN"
+)
+_KEPT = frozenset((int, Decimal, date, *FLOATS))  # classes of values that are looked at once
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The points lowest, lowest + step, ..., all public.
+
+    Attributes:
+        lowest: the first point; of dates, its ordinal.
+        step: the distance of neighbours; of dates, in days.
+        points: how many points there are.
+        kind: what a point is: int, Fraction, Decimal or date.
+    """
+
+    lowest: Fraction
+    step: Fraction
+    points: int
+    kind: type
+
+    @classmethod
+    def read(cls, lowest: Any, highest: Any, step: Any) -> Grid:
+        """Read the two ends and the step.
+
+        Raises:
+            ParameterError: they are no numbers, or no dates; the grid is empty or too long; or
+                there is no step.
+        """
+        if isinstance(lowest, date) or isinstance(highest, date):
+            ends = [_ordinal(lowest, "lowest"), _ordinal(highest, "highest")]
+            kind: type = date
+        else:
+            both = (lowest, "lowest"), (highest, "highest")
+            ends = [rational(end, name, signed=True) for end, name in both]
+            kind = Decimal if isinstance(lowest, Decimal) else Fraction
+            if all(isinstance(end, (int, np.integer)) for end, _ in both):
+                kind = int
+        if step is None:
+            raise ParameterError(
+                f"step must be given, the distance of the points of the grid: write for example "
+                f"{_proposed(ends[1] - ends[0], kind)}"
+            )
+        width = rational(step, "step")
+        if kind in (int, date) and width.denominator != 1:
+            if kind is date:
+                raise ParameterError("step must be a whole number of days")
+            kind = Fraction
+        points = (ends[1] - ends[0]) // width + 1
+        if not 1 <= points <= 1 << _MOST_BITS:
+            raise ParameterError(
+                f"highest must not be below lowest, and a grid has at most 2**{_MOST_BITS} points"
+            )
+        return cls(ends[0], width, points, kind)
+
+    def cells(self, values: Iterable[Any]) -> list[int]:
+        """The point of each value: the last one that is not above it, or the first; sorted.
+
+        Raises:
+            ScoreError: a value is missing, or of another kind; it is not quoted.
+        """
+        known: dict[Any, int] = {}
+        found: list[int] = []
+        is_read = False
+        with hushed():  # a value's class may raise anything, and quote the value
+            for value in values:
+                kind = type(value)
+                if kind not in _KEPT:  # only these are compared: a class may compare as it likes
+                    found.append(self._cell(value))
+                    continue
+                place = known.get((kind, value))
+                if place is None:
+                    place = known[kind, value] = self._cell(value)
+                found.append(place)
+            is_read = True
+        if not is_read:
+            raise ScoreError(_WRONG)
+        return sorted(found)
+
+    def _cell(self, value: Any) -> int:
+        side, exact = _day_of(value) if self.kind is date else place_of(value)
+        if side == 0:
+            raise ScoreError(_WRONG)
+        if side != 2:
+            return 0 if side == 1 else self.points - 1
+        (above, below), (p, q) = exact.as_integer_ratio(), self.lowest.as_integer_ratio()
+        step, part = self.step.as_integer_ratio()
+        place = (above * q - p * below) * part // (below * q * step)
+        return min(max(place, 0), self.points - 1)
+
+    def point(self, place: int) -> Any:
+        """The point at a place, as the ends were given."""
+        exact = self.lowest + place * self.step
+        if self.kind is date:
+            return date.fromordinal(int(exact))
+        if self.kind is Decimal:
+            return _decimal(exact)
+        return int(exact) if self.kind is int else exact
+
+    def as_record(self) -> dict[str, str]:
+        """As text, for a ledger."""
+        ends = [str(self.point(place)) for place in (0, self.points - 1)]
+        return {"lowest": ends[0], "highest": ends[1], "step": str(self.step)}
+
+
+def _proposed(width: Fraction, kind: type) -> str:
+    """A thousandth of the distance of the ends as a step, in words; of dates, whole days."""
+    if kind is date:
+        return f"step={max(width // 1000, 1)}, in days"
+    return f"step='{exact_text(width / 1000 if width > 0 else Fraction(1))}', a thousandth of it"
+
+
+def _ordinal(value: object, name: str) -> Fraction:
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise ParameterError(
+            f"{name} must be a date like the other end, got {describe(value)}; for times write "
+            "numbers, such as seconds"
+        )
+    return Fraction(value.toordinal())
+
+
+def _day_of(value: Any) -> Place:
+    """The ordinal of a date, of its own time zone if it has a time, as `place_of` says it.
+
+    Raises:
+        ScoreError: it is none, or lies outside the years 1 to 9999.
+    """
+    day = value
+    if isinstance(value, np.datetime64):
+        day = value.astype("datetime64[D]").item()
+    homes = {str(each.__module__).partition(".")[0] for each in type(day).__mro__}
+    # pandas' missing time, and its times beyond the year 9999, are datetimes of other years.
+    if not issubclass(type(day), date) or ("pandas" in homes and not 1 <= day.year <= 9999):
+        raise ScoreError(_WRONG)
+    return 2, Fraction(date.toordinal(day))
+
+
+def _decimal(exact: Fraction) -> Any:
+    """The decimal that is equal; a Fraction where there is none."""
+    twos, rest = 0, exact.denominator
+    while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:
+        rest = rest // 10 if rest % 10 == 0 else rest // 2 if rest % 2 == 0 else rest // 5
+        twos += 1
+    if rest != 1:
+        return exact
+    digits = exact * 10**twos
+    return Decimal(f"{digits.numerator}E-{twos}") if twos else Decimal(digits.numerator)
+
+
+Run = tuple[int, int, int, int]
+"""The first fine point of a run, the one after its last, and the shares below and up to each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The fine points first .. last, and the shares at fine points first <= p < end.
+
+    Args:
+        cells: all values, sorted, each a point of the grid; a part is cut out by its ends alone.
+        fine: how many fine points a point is.
+        first, last: fine points.
+        end: last + 1, or last, where what lies at `last` belongs to the next part.
+    """
+
+    cells: list[int]
+    fine: int
+    first: int
+    last: int
+    end: int
+
+    @classmethod
+    def whole(cls, cells: list[int], points: int, fine: int) -> Part:
+        """All values, on all points of the grid."""
+        return cls(cells, fine, 0, points * fine - 1, points * fine)
+
+    def split(self, point: int) -> tuple[Part, Part]:
+        """What lies below a fine point, and the rest: each share is in one of them."""
+        below = Part(self.cells, self.fine, self.first, point, point)
+        return below, Part(self.cells, self.fine, point, self.last, self.end)
+
+    @property
+    def points(self) -> int:
+        """How many fine points there are."""
+        return self.last - self.first + 1
+
+    @property
+    def size(self) -> int:
+        """How many shares there are."""
+        return self._shares(self.end) - self._shares(self.first)
+
+    def _shares(self, point: int) -> int:
+        """How many shares lie below a fine point, in this part or not."""
+        g, j = divmod(point, self.fine)
+        place = bisect_left(self.cells, g)
+        shares = place * self.fine
+        return shares + j * (bisect_right(self.cells, g, place) - place) if j else shares
+
+    def middle(self, wanted: int) -> int:
+        """The last fine point with at most so many shares below it."""
+        wanted += self._shares(self.first)
+        place = wanted // self.fine
+        if place == len(self.cells):
+            return self.last
+        g = self.cells[place]
+        start = bisect_left(self.cells, g, 0, place + 1)
+        equal = bisect_right(self.cells, g, place) - start
+        return min(g * self.fine + (wanted - start * self.fine) // equal, self.last)
+
+    def downwards(self, point: int) -> Iterator[Run]:
+        """The runs from a fine point down to the first, the highest first."""
+        cells, fine, first = self.cells, self.fine, self.first
+        before, size = self._shares(first), self.size
+        g = point // fine
+        place = bisect_right(cells, g)
+        while point >= first:
+            start = bisect_left(cells, g, 0, place)
+            equal, shares = place - start, start * fine - before
+            if equal:
+                for p in range(point, max(g * fine, first) - 1, -1):
+                    low = shares + (p - g * fine) * equal
+                    yield p, p + 1, min(low, size), min(low + equal, size)
+                point = g * fine - 1
+            g = cells[start - 1] if start else -1
+            after, point = point + 1, max((g + 1) * fine, first)
+            if point < after:
+                yield point, after, min(shares, size), min(shares, size)
+            point, place = point - 1, start
+
+    def upwards(self, point: int) -> Iterator[Run]:
+        """The runs from a fine point up to the last, the lowest first."""
+        cells, fine, after = self.cells, self.fine, self.last + 1
+        before, size = self._shares(self.first), self.size
+        g = point // fine
+        place = bisect_left(cells, g)
+        while point < after:
+            above = bisect_right(cells, g, place)
+            equal, shares = above - place, place * fine - before
+            if equal:
+                for p in range(point, min((g + 1) * fine, after)):
+                    low = shares + (p - g * fine) * equal
+                    yield p, p + 1, min(low, size), min(low + equal, size)
+                point, shares = (g + 1) * fine, above * fine - before
+            g = cells[above] if above < len(cells) else after // fine + 1
+            start, point = point, min(g * fine, after)
+            if start < point:
+                yield start, point, min(shares, size), min(shares, size)
+            place = above
+
+
+_MORE = 64
+
+Powered = tuple[int, int, int]
+"""The first point of a run, the one after its last, and the power of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """What one draw is to find, in public terms.
+
+    Args:
+        quantile: s / t, from 0 to 1.
+        rate: of the distance, in nats; above 0.
+        ties: "interval": the distance of a point is how far s n lies outside of the interval
+            t #{x < p} .. t #{x <= p}, n and both numbers in shares; inside it is minus the way to
+            the nearer end.  "below": how far s n is from the lower end.
+    """
+
+    quantile: Fraction
+    rate: Fraction
+    ties: str
+
+    def powers(self, part: Part, precision: int) -> tuple[list[Powered], int]:
+        """Runs with their powers, in order, and a bound on all errors.
+
+        A power is exp(-rate (distance - least)) in units of 2**-precision.  It is too small by less
+        than the error; that of a point in no run is less than the error.
+        """
+        wanted = self.quantile.numerator * part.size
+        middle = part.middle(wanted // self.quantile.denominator)
+        sides = [part.downwards(middle), part.upwards(middle + 1)]
+        firsts = [list(islice(side, 1)) for side in sides]
+        least = min(self._distance(run, wanted) for first in firsts for run in first)
+        found, most = [], 0
+        factors = _Factors(self.rate, precision)
+        for first, side in zip(firsts, sides, strict=True):
+            runs: list[Powered] = []
+            power, before = 1 << precision, least
+            for run in chain(first, side):
+                # Away from the middle distances do not fall, so no factor is above 1.
+                distance = self._distance(run, wanted)
+                power = power * factors.least(distance - before) >> precision
+                if not power:
+                    break
+                runs.append((run[0], run[1], power))
+                before = distance
+            found.append(runs)
+            most = max(most, len(runs))
+        # A step adds the error of its factor and less than one unit; one more step gave the 0.
+        return found[0][::-1] + found[1], (factors.widest + 2) * (most + 2)
+
+    def _distance(self, run: Run, wanted: int) -> int:
+        _, _, low, high = run
+        above = self.quantile.denominator * low - wanted
+        if self.ties == "below":
+            return abs(above)
+        return max(above, wanted - self.quantile.denominator * high)
+
+
+class _Factors:
+    """exp(-rate more) for whole numbers, each worked out once."""
+
+    __slots__ = ("_known", "_precision", "_rate", "widest")
+
+    def __init__(self, rate: Fraction, precision: int) -> None:
+        self._rate, self._precision = rate, precision
+        self._known = {0: 1 << precision}
+        self.widest = 0
+
+    def least(self, more: int) -> int:
+        """A bound from below in units of 2**-precision; none is farther off than `widest`."""
+        found = self._known.get(more)
+        if found is None:
+            exponent = self._rate * more
+            extra = max(0, exponent.numerator.bit_length() - exponent.denominator.bit_length())
+            digits = self._precision + min(extra, 4096) + 32
+            found, above = (-Interval.of(exponent, digits)).exp().scaled(self._precision)
+            self._known[more] = found
+            self.widest = max(self.widest, above - found)
+        return found
+
+
+def draw_point(part: Part, law: Law, bits: Bits) -> int:
+    """Draw a fine point of a part."""
+    size = -(-(128 + part.points.bit_length()) // _MORE) * _MORE
+    u = bits.take(size)
+    for _ in rounds(_MORE):
+        found = _point(part, law, u, size)
+        if found is not None:
+            return found
+        u, size = u << _MORE | bits.take(_MORE), size + _MORE
+    raise exhausted()
+
+
+def _point(part: Part, law: Law, u: int, size: int) -> int | None:
+    """The point for U in [u, u + 1] / 2**size, or None where that leaves it open."""
+    most = part.fine * (len(part.cells) + 1)
+    precision = size + part.points.bit_length() + most.bit_length() + 16
+    runs, error = law.powers(part, precision)
+    sums = [0, *accumulate(power * (after - start) for start, after, power in runs)]
+    # The true sum up to any point of a run is at least the one here, and exceeds it by less than
+    # the slack.
+    total, slack = sums[-1], part.points * error
+    low, high = u * total >> size, ((u + 1) * (total + slack) >> size) + 1
+    # low < total, so this run is there, and has a power.
+    place = bisect_right(sums, low) - 1
+    start, _, power = runs[place]
+    steps = (low - sums[place]) // power
+    point, begins = start + steps, sums[place] + steps * power
+    sure = point == part.first or begins + slack <= low
+    ends = point == part.last or high < begins + power
+    return point if sure and ends else None
+
+
+_KINDS = ((int, "integer"), (Fraction, "fraction"), (Decimal, "decimal"), (date, "date"))
+"""What a point is, and how JSON says it."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Quantiles:
+    """Quantiles of values, as points of a public grid.
+
+    Attributes:
+        values: a point for each quantile, in the order in which these were asked for: integers,
+            dates, decimals or fractions, as the ends of the grid are.
+        quantiles: what was asked for.
+        guarantee: what the whole release costs.
+        parts: the guarantees of the draws whose composition `guarantee` is.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+    """
+
+    values: tuple[Any, ...]
+    quantiles: tuple[Fraction, ...]
+    guarantee: Guarantee
+    parts: tuple[Guarantee, ...]
+    mechanism: str
+    source: str
+    statement: Statement = field(repr=False)
+    receipt: Receipt | None = None
+
+    __repr__ = presented("short_text", "One line.")
+    to_dict, to_pandas, to_polars, plot = views("quantile")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.values[place]
+
+    @property
+    def value(self) -> Any:
+        """The first of the values; the only one of `quantile`."""
+        return self.values[0]
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.quantiles/1"; numbers and dates are strings.
+
+        `value_kinds` says what each value was: "integer", "fraction", "decimal" or "date".
+        """
+        parts = {"count": str(len(self.parts)), "each": guarantee_record(self.parts[0])}
+        texts = [
+            exact_text(Fraction(v)) if isinstance(v, (int, Fraction)) else str(v)
+            for v in self.values
+        ]
+        kinds = kinds_of(
+            [next(name for kind, name in _KINDS if isinstance(v, kind)) for v in self.values]
+        )
+        return to_json_line(
+            "safeselect.quantiles/1", self, values=texts, value_kinds=kinds, parts=parts
+        )
+
+
+Neighbours = Literal["add_remove", "replace_one"]
+Ties = Literal["interval", "below"]
+_FINE = 16
+"""Of several quantiles, a cut divides equal values to a sixteenth."""
+
+
+def quantile(
+    values: Values,
+    *,
+    quantile: Number,
+    lowest: Number | date,
+    highest: Number | date,
+    step: Number | None = None,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    neighbours: Neighbours = "add_remove",
+    max_contributions: int = 1,
+    ties: Ties = "interval",
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Quantiles:
+    """Choose a point g of a public grid with about a share `quantile` of the values below it.
+
+    P(g) is proportional to exp(-rate d(g)) for each point g of the grid, d(g) being how far
+    quantile n lies outside of the interval #{x < g} .. #{x <= g}, for n values x, each clamped to
+    the grid and rounded down to it; inside, d(g) is minus the way to the nearer end.  What of d is
+    above 0 is the error in ranks: at most (R / epsilon) ln(M / beta) with probability 1 - beta, M
+    being the number of points: a wide grid costs little.
+    Where no bounds are known, write those of the type, such as lowest=-2**63, highest=2**63 - 1,
+    which costs 44 R / epsilon ranks.
+
+    Guarantee: BoundedRange(epsilon), with rate = epsilon / R: R = 2 max(quantile, 1 - quantile) for
+        add/remove neighbours, 2 for replace-one, 1 for the quantiles 0 and 1; each
+        `max_contributions` times (`docs/mathematics.md`, section 18).
+    Neighbours: those that `neighbours` names, which must be the ledger's: values of one unit are
+        added or removed, or replaced by others.
+    Method: classes of points with equally many values below are drawn by inversion of one uniform
+        number with certified sums: the law over the points is exact, for any number of points and
+        any values: none, equal ones, duplicates.
+    Ties: at a run of equal values every quantile that falls into the run has error 0, and the run
+        is the likelier the deeper the quantile lies in it.  With ties="below", d(g) =
+        |#{x < g} - quantile n| instead, which counts what lies below alone.
+    Reveals: the requests to the source follow from the grid.  The time depends on how many values
+        there are, on their order and on their types; it is not protected.
+
+    Args:
+        values: one for each unit of privacy: a list, a tuple, a range, an array or a column of
+            numbers or dates.  Infinities are clamped.  A float stands for its shortest decimal, and
+            so does a number of any other type that equals a float and no integer: equal numbers lie
+            at one point.  True is 1.  Dates are those of the years 1 to 9999; of a time, its day
+            where its zone is.
+        quantile: rational from 0 to 1, such as "1/2".
+        lowest, highest: the ends of the grid, public: integers, dates, decimals or other rationals.
+        step: the distance of its points, a positive rational; of dates, a whole number of days.  A
+            small one costs little: a thousandth of the distance of the ends, say.
+        epsilon: total cost of this call; positive rational.  Or:
+        rho: total cost of this call in zCDP.
+        neighbours: "add_remove" or "replace_one".
+        max_contributions: how many values one unit may have.
+        ties: "interval" or "below".
+        source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: charged before the values are looked at.
+
+    Returns:
+        Quantiles: with one `value`.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+        ScoreError: the values have a class that is not read, which is found before the charge; or
+            one is missing, NaN, or no number or date: after a charge there is one sentence for all.
+        SourceError: the source failed.
+        BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
+
+    Example:
+        >>> from safeselect import quantile
+        >>> found = quantile(range(1000), quantile="1/2", lowest=0, highest=999, step=1, epsilon=1)
+        >>> 400 <= found.value <= 600, found.guarantee
+        (True, BoundedRange(epsilon=Fraction(1, 1)))
+    """
+    return _quantiles(
+        values,
+        [quantile],
+        (lowest, highest, step),
+        (epsilon, None, rho),
+        neighbours,
+        (max_contributions, ties),
+        source,
+        ledger,
+    )
+
+
+def quantiles(
+    values: Values,
+    *,
+    quantiles: Iterable[Number],
+    lowest: Number | date,
+    highest: Number | date,
+    step: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    neighbours: Neighbours = "add_remove",
+    max_contributions: int = 1,
+    ties: Ties = "interval",
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Quantiles:
+    """Choose points for several quantiles; larger quantiles never get smaller points.
+
+    The middle quantile is drawn first; the values below it and the others are then cut apart, each
+    with its half of the grid and of the quantiles, down to single ones.  A unit is in one part a
+    level, so m quantiles cost floor(log2 m) + 1 draws, not m (after Kaplan, Schnapp and Stemmer
+    2022; `docs/mathematics.md`, section 18).  Equal values are cut apart too: each counts as 16
+    sixteenths at 16 places of its point.
+
+    Guarantee: with `epsilon` alone LaplaceDominated(epsilon) (BoundedRange where m = 1); with
+        `delta` ApproximateDP(epsilon, delta); with `rho` ZeroConcentratedDP(rho).  `parts` holds
+        the guarantees of the levels.  For replace-one neighbours a level costs twice as much as a
+        draw, because the value may leave one part and enter another.
+    Neighbours, Method, Reveals: as for `quantile`.
+    Ties: as for `quantile`; with ties="below" values are not cut, and a point just above a run of
+        equal values is the first with the run below it.
+
+    Args:
+        quantiles: rationals from 0 to 1, all different, in any order.
+        delta: with epsilon: an (epsilon, delta) total, which allows less noise.
+        values, lowest, highest, step, epsilon, rho, neighbours, max_contributions, ties, source,
+            ledger: as for `quantile`; max_contributions is 1 where there are several quantiles.
+
+    Returns:
+        Quantiles: `values` in the order of `quantiles`.
+
+    Raises:
+        ParameterError, ScoreError, SourceError, BudgetError: as for `quantile`.
+
+    Example:
+        >>> from safeselect import quantiles
+        >>> found = quantiles(
+        ...     range(1000),
+        ...     quantiles=["1/4", "1/2", "3/4"],
+        ...     lowest=0,
+        ...     highest=999,
+        ...     step=1,
+        ...     epsilon=2,
+        ... )
+        >>> [abs(value - near) < 100 for value, near in zip(found.values, (250, 500, 750))]
+        [True, True, True]
+    """
+    if isinstance(quantiles, (str, bytes)) or not isinstance(quantiles, Iterable):
+        raise ParameterError(
+            f"quantiles must be a list of numbers, got {describe(quantiles)}; write for example "
+            "quantiles=['1/4', '1/2', '3/4']"
+        )
+    return _quantiles(
+        values,
+        list(quantiles),
+        (lowest, highest, step),
+        (epsilon, delta, rho),
+        neighbours,
+        (max_contributions, ties),
+        source,
+        ledger,
+    )
+
+
+def _quantiles(
+    values: object,
+    asked: list[Any],
+    ends: tuple[Any, Any, Any],
+    cost: tuple[Any, Any, Any],
+    neighbours: object,
+    treated: tuple[object, object],
+    source: Source | None,
+    ledger: object,
+) -> Quantiles:
+    """The steps of both: read what is public, charge, read the values, draw, report."""
+    targets = tuple(_share(each) for each in asked)
+    if not targets or len(set(targets)) != len(targets):
+        raise ParameterError("quantiles must be different from one another, and at least one")
+    grid = Grid.read(*ends)
+    most, ties = treated
+    read_choice(neighbours, "neighbours", get_args(Neighbours))
+    read_choice(ties, "ties", get_args(Ties))
+    scope, several = read_ledger(ledger, monotonic=False), len(targets) > 1
+    others = set(get_args(Neighbours)) - {neighbours}
+    if scope is not None and scope.neighbours in others:
+        raise ParameterError(
+            f"neighbours={neighbours!r} are not those of scope {scope.name!r}; write "
+            f"neighbours={scope.neighbours!r}"
+        )
+    count = integer(most, "max_contributions", minimum=1, maximum=2**32)
+    if several and count > 1:
+        raise ParameterError("several quantiles are proved for max_contributions=1; ask for one")
+    paid = PrivacyCost.read(epsilon=cost[0], delta=cost[1], rho=cost[2])
+    levels = len(targets).bit_length()
+    each = paid.per_draw(BoundedRange, levels)
+    guarantee = paid.guarantee(BoundedRange, each, levels)
+    replaced = neighbours == "replace_one"
+    # Of several, a replaced value may change two parts of a level: each is drawn at half the cost.
+    spent = each / 2 if several and replaced else each
+    source = resolve(source)
+    later = reader(values)
+    version = 1 if ties == "below" else 3
+    mechanism = f"quantiles/{version}" if several else f"quantile/{version}"
+    fine = _FINE if several and ties == "interval" else 1
+    parameters = {
+        **grid.as_record(),
+        "neighbours": str(neighbours),
+        "max_contributions": str(count),
+    }
+    parameters |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
+    charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), parameters)
+
+    def law_of(target: Fraction) -> Law:
+        moved = count * _range(target, replaced and not several) * fine
+        return Law(target, spent / moved, str(ties))
+
+    with charged(
+        scope,
+        source,
+        charge,
+        lambda: grid.cells(later.read()),
+        unit=later.unit,
+        neighbours=str(neighbours),
+        unreadable=UNREADABLE.replace("scores", "values"),
+    ) as call:
+        order = sorted(targets)
+        part = Part.whole(call.values, grid.points, fine)
+        points = [point // fine for point in _split(part, order, law_of, call.bits)]
+        drawn = dict(zip(order, points, strict=True))
+        return call.released(
+            Quantiles(
+                tuple(grid.point(drawn[target]) for target in targets),
+                targets,
+                guarantee,
+                (BoundedRange(each),) * levels,
+                mechanism,
+                source_name(source),
+                call.statement,
+            )
+        )
+
+
+def _share(value: Any) -> Fraction:
+    share = rational(value, "quantile", zero=True)
+    if share > 1:
+        raise ParameterError(f"quantile must be at most 1, got {describe(value)}")
+    return share
+
+
+def _range(target: Fraction, replaced: bool) -> int:
+    """The range of the change of t d(g) for one value, whatever counts for ties."""
+    s, t = target.numerator, target.denominator
+    if s in (0, t):
+        return t  # d(g) is a number of values on one side of g: all move the same way, by t at most
+    return 2 * t if replaced else 2 * max(s, t - s)
+
+
+def _split(
+    part: Part, order: list[Fraction], law_of: Callable[[Fraction], Law], bits: Bits
+) -> list[int]:
+    """Fine points for some quantiles of a part of the values, in order."""
+    if not order:
+        return []
+    middle = (len(order) - 1) // 2
+    target = order[middle]
+    point = draw_point(part, law_of(target), bits)
+    lower, upper = part.split(point)
+    # Quantiles of a part are relative to its own values.
+    below = [each / target for each in order[:middle]]
+    above = [(each - target) / (1 - target) for each in order[middle + 1 :]]
+    return [*_split(lower, below, law_of, bits), point, *_split(upper, above, law_of, bits)]

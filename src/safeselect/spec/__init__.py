@@ -1,0 +1,5 @@
+"""The specification: every law as published, one value at a time, in Python integers.
+
+Read beside the papers and `proofs/`: `samplers`, `rankings`, `sessions`.  For audit and tests:
+running time and the number of random bits depend on the noise and on the scores.
+"""

@@ -1,0 +1,307 @@
+"""Tables and a ledger: columns are looked at before the charge, rows after it."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, TopK
+from safeselect.cli import main
+from safeselect.mechanisms.items import hold_counts
+from safeselect.scores.containers import Unread, hand_over
+from safeselect.selection import _call
+from safeselect.selection._call import UNREADABLE
+from safeselect.tables import _duckdb, top_items
+
+pytest.importorskip("duckdb")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+GOOD = "city,rider\n" + "".join(f"{city},{rider}\n" for city in "abc" for rider in range(9))
+MODES: dict[str, dict[str, Any]] = {
+    "unknown": {"delta": "1e-9"},
+    "counts": {"delta": "1e-9", "max_contributions": 2},
+    "list": {"candidates": ["a", "b"]},
+    "public": {"candidates_are_public": True},
+}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    budget = Budget(unit="rider", neighbours="add_remove", epsilon=99, delta="1e-6")
+    return Ledger.create(tmp_path / "ledger", {"trips": budget})
+
+
+def ask(ledger: Ledger, table: Any, **mode: Any) -> tuple[Fraction, BaseException | None]:
+    """What one question costs, and how it ends."""
+    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="cities")
+    before = ledger.balance("trips").spent["epsilon"]
+    failed: BaseException | None = None
+    try:
+        top_items(table, item="city", user="rider", k=1, epsilon=1, ledger=scope, **mode)
+    except SafeSelectError as error:
+        failed = error
+    return ledger.balance("trips").spent["epsilon"] - before, failed
+
+
+def outcome(ledger: Ledger) -> tuple[str, object]:
+    content = [*ledger.records()][-1].content
+    return content["kind"], content.get("reason")
+
+
+def csv(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def parquet(path: Path, **columns: Any) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+# What is wrong with a row, in files and frames.  Each would be told for nothing without the order.
+ROWS: dict[str, Callable[[Path], Any]] = {
+    "a cell missing": lambda home: csv(home / "t.csv", GOOD + "a\n"),
+    "a cell too many": lambda home: csv(home / "t.csv", GOOD + "a,1,2\n"),
+    "an open quote": lambda home: csv(home / "t.csv", GOOD + '"a,1\n'),
+    "not UTF-8": lambda home: csv(home / "t.csv", GOOD.encode() + b"a,\xff\n"),
+    "not UTF-8 at once": lambda home: csv(home / "t.csv", b"city,rider\na,\xff\n"),
+    "no integers": lambda home: pd.DataFrame({"city": ["a", "b"], "rider": [1.5, None]}),
+    "floats that pandas wrote": lambda home: parquet(
+        home / "t.parquet", city=["a", "b"], rider=[1.5, None]
+    ),
+    "floats of polars": lambda home: pl.DataFrame({"city": ["a", "b"], "rider": [1.5, None]}),
+    "truth values that pandas wrote": lambda home: pd.DataFrame(
+        {"city": ["a", "b"], "rider": [True, False]}
+    ),
+}
+# What its columns are, or are called.
+COLUMNS: dict[str, Callable[[Path], Any]] = {
+    "no file": lambda home: home / "none.csv",
+    "no header": lambda home: csv(home / "t.csv", ""),
+    "no column": lambda home: csv(home / "t.csv", "town,rider\na,1\n"),
+    "no column in a frame": lambda home: pd.DataFrame({"town": ["a"], "rider": [1]}),
+    "two columns": lambda home: csv(home / "t.csv", "city,rider,city\na,1,b\n"),
+    "a header that is no text": lambda home: csv(home / "t.csv", b"city,rider,\xff\na,1,2\n"),
+    "truth values": lambda home: parquet(home / "t.parquet", city=["a"], rider=[True]),
+    "lists": lambda home: pl.DataFrame({"city": ["a"], "rider": [[1]]}),
+    "bytes": lambda home: pa.table({"city": ["a"], "rider": [b"1"]}),
+    "no Parquet": lambda home: csv(home / "t.parquet", GOOD),
+    "another ending": lambda home: csv(home / "t.txt", GOOD),
+}
+
+
+@pytest.mark.claim("C8")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ROWS)
+def test_what_is_wrong_with_rows_is_one_sentence_and_paid_for(
+    name: str, mode: str, tmp_path: Path, ledger: Ledger
+) -> None:
+    table = ROWS[name](tmp_path)
+    cost, error = ask(ledger, table, **MODES[mode])
+    if mode == "public" and isinstance(error, InputError):
+        # The set of items is public, and it cannot be read.
+        assert (name, cost) in [
+            (each, 0) for each in ("a cell missing", "a cell too many", "an open quote")
+        ]
+        return
+    assert isinstance(error, ScoreError)
+    assert str(error) == UNREADABLE
+    assert (error.__cause__, error.__context__) == (None, None)
+    assert cost == 1
+    assert outcome(ledger) == ("aborted", "input")
+    # Without a ledger the message helps.
+    with pytest.raises(InputError, match=r"^(?!.*cannot be read as the arguments say)"):
+        top_items(table, item="city", user="rider", k=1, epsilon=1, **MODES[mode])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_what_is_wrong_with_columns_costs_nothing(
+    name: str, mode: str, tmp_path: Path, ledger: Ledger
+) -> None:
+    head = ledger.head
+    cost, error = ask(ledger, COLUMNS[name](tmp_path), **MODES[mode])
+    assert isinstance(error, InputError)
+    assert cost == 0
+    assert ledger.head == head
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_wrong_parameters_cost_nothing(mode: str, tmp_path: Path, ledger: Ledger) -> None:
+    head, table = ledger.head, csv(tmp_path / "t.csv", GOOD)
+    wrong = [{"k": 2**20}] if mode in ("list", "public") else [{"k_bar": 0}]
+    numbers = parquet(tmp_path / "n.parquet", city=[1, 2], rider=[1, 2])
+    for more in wrong:
+        scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="cities")
+        call: dict[str, Any] = {"k": 1, "epsilon": 1, "ledger": scope, **MODES[mode], **more}
+        with pytest.raises(SafeSelectError, match="must be between"):
+            top_items(table, item="city", user="rider", **call)
+    if mode == "list":
+        cost, error = ask(ledger, numbers, **MODES[mode])
+        assert (cost, "is not an integer in plain decimal form" in str(error)) == (0, True)
+        # As floats of a neighbour, which a missing value makes of them, they are told the same.
+        floats = parquet(tmp_path / "f.parquet", city=[1.0, None], rider=[1, 2])
+        assert ask(ledger, floats, **MODES[mode])[0] == 0
+    assert ledger.head == head
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", ["csv", "gzip", "parquet", "pandas", "polars", "arrow"])
+def test_no_user_is_looked_at_before_the_charge(
+    form: str, mode: str, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What DuckDB is asked, and which columns are brought in, and how much was charged then."""
+    cells = [line.split(",") for line in GOOD.splitlines()[1:]]
+    columns = {"city": [city for city, _ in cells], "rider": [rider for _, rider in cells]}
+    tables: dict[str, Callable[[], Any]] = {
+        "csv": lambda: csv(tmp_path / "t.csv", GOOD),
+        "gzip": lambda: csv(tmp_path / "t.csv.gz", gzip.compress(GOOD.encode())),
+        "parquet": lambda: parquet(tmp_path / "t.parquet", **columns),
+        "pandas": lambda: pd.DataFrame(columns),
+        "polars": lambda: pl.DataFrame(columns),
+        "arrow": lambda: pa.table(columns),
+    }
+    table, told = tables[form](), []
+    real_run, real_arrow = _duckdb.run, _duckdb.as_arrow
+
+    def run(connection: Any, sql: str, *rest: Any) -> Any:
+        told.append((ledger.balance("trips").spent["epsilon"], sql))
+        return real_run(connection, sql, *rest)
+
+    def as_arrow(given: Any, names: list[str]) -> Any:
+        told.append((ledger.balance("trips").spent["epsilon"], f"brought {names}"))
+        return real_arrow(given, names)
+
+    monkeypatch.setattr(_duckdb, "run", run)
+    monkeypatch.setattr(_duckdb, "as_arrow", as_arrow)
+    cost, error = ask(ledger, table, **MODES[mode])
+    assert (cost, error) == (1, None)
+    before = [sql for spent, sql in told if spent == 0]
+    after = [sql for spent, sql in told if spent == 1]
+    assert not any("COUNT" in sql or "'rider'" in sql for sql in before)
+    assert any("COUNT" in sql for sql in after)
+    read = [
+        sql
+        for sql in before
+        if not sql.startswith(("DESCRIBE", "CREATE OR REPLACE TEMP VIEW", "DROP VIEW"))
+    ]
+    assert all("DISTINCT" in sql or sql == "brought ['city']" for sql in read)
+    assert bool(read) == (mode == "public")
+
+
+def test_the_table_is_closed_before_noise_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What DuckDB had on disk is gone when the first random bit is asked for."""
+    open_then: list[bool] = []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    real = _call.Bits
+
+    def bits(source: Any) -> Any:
+        open_then.append(any(tmp_path.glob("safeselect-*")))
+        return real(source)
+
+    monkeypatch.setattr(_call, "Bits", bits)
+    table = csv(tmp_path / "t.csv", GOOD)
+    for mode in MODES.values():
+        top_items(table, item="city", user="rider", k=1, epsilon=1, **mode)
+    assert open_then == [False] * len(MODES)
+
+
+def test_the_public_set_of_items_is_read_without_its_users(tmp_path: Path) -> None:
+    """An item whose rows have no user is an item all the same, and counts 0."""
+    table = csv(tmp_path / "t.csv", "city,rider\n" + "Oslo,1\n" + "Lima,\n")
+    found = top_items(table, item="city", user="rider", k=2, epsilon=10, candidates_are_public=True)
+    assert isinstance(found, TopK)
+    assert set(found.labels) == {"Oslo", "Lima"}
+
+
+SCORES: dict[str, str | bytes] = {
+    "no number": "item,n\na,1\nb,x\n",
+    "a null": "item,n\na,1\nb,\n",
+    "a decimal": "item,n\na,1\nb,1.5\n",
+    "no UTF-8": b"item,n\na,1\nb,\xff\n",
+}
+
+
+@pytest.mark.claim("C8")
+@pytest.mark.parametrize("name", SCORES)
+def test_ready_scores_are_read_after_the_charge(
+    name: str, tmp_path: Path, ledger: Ledger, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = csv(tmp_path / "s.csv", SCORES[name])
+    words = ["select", str(path), "--label", "item", "--score", "n", "--epsilon", "1"]
+    words += ["--sensitivity", "1"]
+    charged = ["--ledger", str(tmp_path / "ledger"), "--scope", "trips"]
+    assert main([*words, *charged]) == 2
+    out, error = capfd.readouterr()
+    assert (out, UNREADABLE in error) == ("", True)
+    assert ledger.balance("trips").spent["epsilon"] == 1
+    assert outcome(ledger) == ("aborted", "input")
+    assert main(words) == 2
+    assert UNREADABLE not in capfd.readouterr().err
+
+
+def test_scores_of_no_numeric_type_are_told_after_the_charge(
+    tmp_path: Path, ledger: Ledger, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = parquet(tmp_path / "s.parquet", item=["a", "b"], n=[b"1", b"2"])
+    words = ["select", str(path), "--label", "item", "--epsilon", "1", "--sensitivity", "1"]
+    words += ["--ledger", str(tmp_path / "ledger"), "--scope", "trips"]
+    for wrong in (["--score", "m"], ["--score", "n", "-k", "3"]):
+        assert main([*words, *wrong]) == 2
+    assert ledger.balance("trips").spent["epsilon"] == 0
+    assert main([*words, "--score", "n"]) == 2
+    assert ledger.balance("trips").spent["epsilon"] == 1
+    assert UNREADABLE in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([3, 9, 4], pa.int8()),
+        pa.array([3, 9, 4], pa.float32()),
+        pa.array([3, 9, 4], pa.float64()),
+        pa.array(["3", "9.0", " +4 "]),
+        pa.array([3, 9, 4], pa.int64()).cast(pa.decimal128(38, 2)),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_equal_scores_of_any_type_release_the_same(
+    column: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = parquet(tmp_path / "s.parquet", item=["a", "b", "c"], n=column)
+    words = ["select", str(path), "--label", "item", "--score", "n", "--epsilon", "10000"]
+    for more in ([], ["--grid", "1", "--on-grid"], ["--grid", "0.5", "--score-error", "0"]):
+        assert main([*words, "--sensitivity", "1", *more]) == 0
+        out, error = capfd.readouterr()
+        assert out == "b\n"
+        assert "effective range 2, " in error
+
+
+def test_what_is_not_read_is_silent_and_read_once() -> None:
+    times: list[int] = []
+
+    def read() -> list[int]:
+        times.append(1)
+        return [4711, 4712]
+
+    unread = Unread(2, read, ("a", "b"))
+    assert "4711" not in repr(unread)
+    column = hand_over(unread)
+    assert (column.size, times) == (2, [])
+    assert [*column.numbers()] == [4711, 4712]
+    held = hold_counts(Unread(3, lambda: {"a": 2, "b": 5}), None, 3)
+    assert (held.size, held.read().labels) == (3, ("b", "a", None))
+    with pytest.raises(ScoreError, match="changed their number"):
+        hand_over(Unread(3, read)).numbers()
+    assert len(times) == 2

@@ -1,0 +1,345 @@
+"""Tables in memory count as files do, and no word of another library's messages comes out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from safeselect import Budget, InputError, Ledger, ParameterError
+from safeselect.tables import TableAs, count_distinct_users, largest_counts, read_scores, top_items
+
+duckdb = pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+
+ROWS = [("Oslo", 1), ("Oslo", 2), ("Oslo", 1), ("Rome", 2), (None, 1), ("Rome", None), ("Bern", 3)]
+EXPECTED = {"Bern": 1, "Oslo": 2, "Rome": 1}
+PRIVATE = "Zebedee-4711"
+
+
+def relation(rows: list[Any]) -> Any:
+    connection = duckdb.connect()
+    connection.execute('CREATE TABLE trips (day INTEGER, "a ""city""" VARCHAR, rider BIGINT)')
+    connection.executemany("INSERT INTO trips VALUES (1, ?, ?)", rows)
+    return connection.table("trips").project('"a ""city""" AS city, rider')
+
+
+def frame(rows: list[Any], **types: Any) -> Any:
+    found = pd.DataFrame(rows, columns=["city", "rider"])
+    return found.astype({"rider": "Int64", **types})
+
+
+FRAMES = {
+    "pandas": frame,
+    "pandas object": lambda rows: frame(rows, city=object),
+    "pandas string": lambda rows: frame(rows, city="string"),
+    "pandas category": lambda rows: frame(rows, city="category"),
+    "polars": lambda rows: pl.DataFrame(rows, schema=["city", "rider"], orient="row"),
+    "polars categorical": lambda rows: pl.DataFrame(
+        rows, schema={"city": pl.Categorical, "rider": pl.UInt8}, orient="row"
+    ),
+    "arrow": lambda rows: pa.table({"city": [r[0] for r in rows], "rider": [r[1] for r in rows]}),
+    "arrow dictionary": lambda rows: pa.table(
+        {"city": pa.array([r[0] for r in rows]).dictionary_encode(), "rider": [r[1] for r in rows]}
+    ),
+    "duckdb": relation,
+}
+
+
+@pytest.mark.parametrize("form", FRAMES)
+def test_frames_count_as_files_do(form: str) -> None:
+    table = FRAMES[form](ROWS)
+    assert count_distinct_users(table, item="city", user="rider") == EXPECTED
+    largest = largest_counts(table, item="city", user="rider", places=2)
+    assert list(largest.items()) == [("Oslo", 2), ("Bern", 1)]
+    one = largest_counts(table, item="city", user="rider", places=9, max_contributions=1)
+    assert sum(one.values()) == 3
+
+
+@pytest.mark.parametrize("form", FRAMES)
+def test_a_frame_without_values_is_empty_and_not_wrong(form: str) -> None:
+    if form != "duckdb":
+        for rows in ([], [(None, None)], [(None, 1)]):
+            if rows or not form.startswith("arrow d"):
+                assert count_distinct_users(FRAMES[form](rows), item="city", user="rider") == {}
+    untyped = pd.DataFrame({"city": [], "rider": []})
+    assert count_distinct_users(untyped, item="city", user="rider") == {}
+
+
+def test_another_connection_s_settings_mean_nothing() -> None:
+    connection = duckdb.connect()
+    connection.execute("SET default_collation = 'NOCASE'")
+    connection.execute("CREATE TABLE t AS SELECT unnest(['a', 'A']) AS city, 1 AS rider")
+    connection.execute("CREATE TYPE mood AS ENUM ('a', 'A')")
+    both = {"A": 1, "a": 1}
+    assert count_distinct_users(connection.table("t"), item="city", user="rider") == both
+    mood = connection.sql("SELECT city::mood AS city, rider FROM t")
+    assert count_distinct_users(mood, item="city", user="rider") == both
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pd.DataFrame({"city": ["a"], "rider": [0.5]}), "that are not whole: .*Int64"),
+        (pd.DataFrame({"city": ["a"], "rider": [True]}), "'rider' must hold .* but holds BOOLEAN"),
+        (pl.DataFrame({"city": [[PRIVATE]], "rider": [1]}), "'city' must hold"),
+        (pa.table({"city": [{PRIVATE: 1}], "rider": [1]}), "'city' must hold .* but holds STRUCT;"),
+        (pd.DataFrame({"town": [PRIVATE], "rider": [1]}), "the table has no column named 'city'"),
+        (pd.DataFrame([[PRIVATE, PRIVATE, 1]], columns=["city", "city", "rider"]), "more than one"),
+    ],
+)
+def test_other_columns_are_refused_without_a_cell(table: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        count_distinct_users(table, item="city", user="rider")
+    assert PRIVATE not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("table", [7, None, {"city": ["a"]}, [("a", 1)]])
+def test_what_is_no_table_is_refused(table: Any) -> None:
+    with pytest.raises(ParameterError, match=r"a table must be the path of a file, .* got"):
+        count_distinct_users(table, item="city", user="rider")
+
+
+def test_a_relation_that_cannot_be_computed_says_nothing() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT 'Zebedee-4711' AS city, 1 AS rider")
+    broken = connection.sql("SELECT city::INTEGER AS city, rider FROM t")
+    with pytest.raises(InputError, match=r"the table cannot be read|keys are integers") as caught:
+        count_distinct_users(broken, item="city", user="rider")
+    assert PRIVATE not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_without_pyarrow_one_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pl.DataFrame({"city": ["a"], "rider": [1]})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match="pip install pyarrow"):
+        count_distinct_users(table, item="city", user="rider")
+
+
+def test_scores_may_come_from_a_frame() -> None:
+    table = pd.DataFrame({"name": ["b", "a"], "n": [1, 2]})
+    assert read_scores(table, label="name", score="n") == (["a", "b"], [2, 1])
+
+
+# ----------------------------------------------------------------------- tables as they are
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda floats: pa.table({"city": ["a"] * len(floats), "rider": floats}),
+        lambda floats: pl.DataFrame({"city": ["a"] * len(floats), "rider": floats}),
+        lambda floats: pd.DataFrame({"city": ["a"] * len(floats), "rider": floats}),
+    ],
+)
+def test_floats_are_read_as_the_integers_they_are(make: Any) -> None:
+    table = make([1.0, 2.0, 2.0, None, -0.0, 0.0, 2.0**53])
+    assert dict(count_distinct_users(table, item="city", user="rider")) == {"a": 4}
+    items = make([7.0, 8.0, 8.0, -3.0])
+    swapped = count_distinct_users(items, item="rider", user="city", candidates=[7, 8, 9])
+    assert dict(swapped) == {"7": 1, "8": 1, "9": 0}
+    for odd in (1.5, float("inf"), -float("inf"), 2.0**53 + 2, 1e300):
+        with pytest.raises(InputError, match=r"that are not whole.*astype\(.Int64.\)") as caught:
+            count_distinct_users(make([1.0, odd]), item="city", user="rider")
+        assert caught.value.__context__ is None
+
+
+def test_floats_that_stand_for_several_integers_are_refused() -> None:
+    """2**24 + 1 is no float32, so 2**24 and more may stand for several ids."""
+    whole = pa.table({"city": ["a"], "rider": np.array([2**24], np.float32)})
+    assert dict(count_distinct_users(whole, item="city", user="rider")) == {"a": 1}
+    large = pa.table({"city": ["a"], "rider": np.array([2**24 + 2], np.float32)})
+    with pytest.raises(InputError, match="that are not whole"):
+        count_distinct_users(large, item="city", user="rider")
+
+
+def test_a_lazy_frame_is_collected_when_its_rows_are_read(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"town": [1, 2], "city": ["a", "b"], "rider": [1, 1]})
+    lazy = frame.lazy().filter(pl.col("town") == 1)
+    assert dict(count_distinct_users(lazy, item="city", user="rider")) == {"a": 1}
+    frame.write_parquet(tmp_path / "t.parquet")
+    scanned = pl.scan_parquet(tmp_path / "t.parquet")
+    assert dict(count_distinct_users(scanned, item="city", user="rider")) == {"a": 1, "b": 1}
+    with pytest.raises(InputError, match="no column named 'state'"):
+        count_distinct_users(scanned, item="state", user="rider")
+    broken = frame.lazy().select(pl.col(PRIVATE))
+    with pytest.raises(InputError, match="columns of the LazyFrame cannot be found") as caught:
+        count_distinct_users(broken, item="city", user="rider")
+    assert PRIVATE not in str(caught.value)
+
+
+def test_a_connection_is_no_table_and_the_message_says_what_to_write() -> None:
+    with pytest.raises(ParameterError, match=r"connection\.table\('trips'\)"):
+        count_distinct_users(duckdb.connect(), item="city", user="rider")
+
+
+MESSY = ["Rome ", "\trome", "ROME", "Zu\u0308rich", "zürich", "\u00a0", "", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, 7),
+        ({"trim": True}, 5),
+        ({"trim": True, "casefold": True}, 3),
+        ({"trim": True, "casefold": True, "nfc": True}, 2),
+        ({"nfc": True}, 7),
+    ],
+)
+@pytest.mark.parametrize("column", ["item", "user"])
+def test_cells_that_mean_the_same(options: Any, expected: int, column: str) -> None:
+    rows = range(len(MESSY))
+    if column == "item":
+        table = TableAs(pa.table({"city": MESSY, "rider": list(rows)}), **options)
+        counts = count_distinct_users(table, item="city", user="rider")
+        assert len(counts) == expected
+        if expected == 2:
+            assert dict(counts) == {"rome": 3, "zürich": 2}
+    else:
+        table = TableAs(pa.table({"city": ["a"] * len(MESSY), "rider": MESSY}), **options)
+        assert count_distinct_users(table, item="city", user="rider")["a"] == expected
+
+
+@pytest.mark.parametrize("column", ["item", "user"])
+def test_numbers_that_a_program_wrote_as_floats(column: str) -> None:
+    """Half of a user's rows come from a file in which an id was missing."""
+    cells = ["7.0", "7", "7.00", "7.", "-3.0", "-3", "7.5", "x7.0", "7.0 ", "07", None]
+    other = "user" if column == "item" else "item"
+    rows = pa.table({column: cells, other: [str(place) for place in range(len(cells))]})
+    keys = {"item": "item", "user": "user"}
+    tidy = TableAs(rows, whole_numbers=True)
+    if column == "item":
+        expected = {"7": 4, "-3": 2, "7.5": 1, "x7.0": 1, "7.0 ": 1, "07": 1}
+        assert dict(count_distinct_users(tidy, **keys)) == expected
+        trimmed = TableAs(rows, whole_numbers=True, trim=True)
+        assert count_distinct_users(trimmed, **keys)["7"] == 5
+    else:
+        one = pa.table({"user": cells, "item": ["a"] * len(cells)})
+        tidy = TableAs(one, whole_numbers=True)
+        assert dict(count_distinct_users(tidy, **keys)) == {"a": 6}
+        assert dict(count_distinct_users(one, **keys)) == {"a": 10}
+
+
+FORM = {"trim": True, "casefold": True, "nfc": True, "whole_numbers": True}
+
+
+def test_a_public_list_is_read_like_the_cells_and_released_as_stated() -> None:
+    rows = pa.table({"city": MESSY, "rider": list(range(len(MESSY)))})
+    stated = ["Z\u00fcrich", "Rome", "Bern"]
+    tidy = TableAs(rows, **FORM)
+    keys = {"item": "city", "user": "rider"}
+    counts = count_distinct_users(tidy, **keys, candidates=stated)
+    assert dict(counts) == {"Z\u00fcrich": 2, "Rome": 3, "Bern": 0}
+    assert dict(count_distinct_users(rows, **keys, candidates=stated))["Rome"] == 0
+    found = top_items(tidy, **keys, candidates=stated, k=1, epsilon=10_000)
+    assert found.labels == ("Rome",)
+    ids = TableAs(pa.table({"city": ["7.0"], "rider": [1]}), **FORM)
+    assert dict(count_distinct_users(ids, **keys, candidates=["7.0"])) == {"7.0": 1}
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        (["Rome", "ROME "], "candidate 2 is read as candidate 1 is"),
+        (["a", "b", " "], "candidate 3 has nothing but blanks"),
+    ],
+)
+def test_a_public_list_must_still_differ_and_nothing_is_charged(
+    stated: list[str], message: str
+) -> None:
+    ledger = Ledger.create(":memory:", {"trips": Budget("rider", "add_remove", epsilon=9)})
+    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="a list")
+    tidy = TableAs(pa.table({"city": MESSY, "rider": MESSY}), **FORM)
+    with pytest.raises(InputError, match=message):
+        top_items(tidy, item="city", user="rider", k=1, epsilon=1, candidates=stated, ledger=scope)
+    assert ledger.balance("trips").left == {"epsilon": 9}
+
+
+def test_a_column_that_is_not_there_is_looked_for_near(tmp_path: Path) -> None:
+    (tmp_path / "may.csv").write_text("City ;rider\nRome;1\n")
+    (tmp_path / "tab.csv").write_text("city\trider\nRome\t1\n")
+    keys = {"item": "city", "user": "rider"}
+    with pytest.raises(InputError, match=r"'rider' .*but with ';': state delimiter=';'"):
+        count_distinct_users(tmp_path / "may.csv", item="rider", user="City ")
+    with pytest.raises(InputError, match=r"with '\\t': state delimiter='\\t'"):
+        count_distinct_users(tmp_path / "tab.csv", **keys)
+    with pytest.raises(InputError, match=r"named 'city'; there is one whose name differs in cap"):
+        count_distinct_users(TableAs(tmp_path / "may.csv", delimiter=";"), **keys)
+    with pytest.raises(InputError, match=r"named 'city'; there is one whose name differs in cap"):
+        count_distinct_users(pa.table({"CITY": ["x"], "rider": [1]}), **keys)
+    nested = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("city", 1), ("rider", 2)]))
+    with pytest.raises(InputError, match=r"the table has no column named 'city'$"):
+        count_distinct_users(nested, **keys)
+    with pytest.raises(InputError, match=r"no column named 'town'$"):
+        count_distinct_users(tmp_path / "may.csv", item="town", user="rider")
+
+
+def test_a_spark_frame_is_tidied_where_it_is() -> None:
+    made = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
+    with pytest.raises(ParameterError, match="tidy its columns there"):
+        count_distinct_users(TableAs(made, trim=True), item="city", user="rider")
+
+
+def test_another_encoding_is_suspected(tmp_path: Path) -> None:
+    (tmp_path / "may.csv").write_bytes("city,rider\nMünchen,1\n".encode("latin-1"))
+    (tmp_path / "head.csv").write_bytes("städte,rider\nx,1\n".encode("latin-1"))
+    with pytest.raises(InputError, match="is in another encoding, which must be stated") as rows:
+        count_distinct_users(tmp_path / "may.csv", item="city", user="rider")
+    assert "nchen" not in str(rows.value)
+    with pytest.raises(InputError, match="in another encoding, state it, such as 'latin-1'"):
+        count_distinct_users(tmp_path / "head.csv", item="city", user="rider")
+
+
+def test_several_files_of_one_form(tmp_path: Path) -> None:
+    (tmp_path / "may.csv").write_bytes("city;rider\nMünchen;1\nRom;2\n".encode("latin-1"))
+    (tmp_path / "june.csv").write_bytes("rider;x;city\n1;;München\n3;;Rom\n".encode("latin-1"))
+    expected = {"München": 1, "Rom": 2}
+    form = {"delimiter": ";", "encoding": "latin-1"}
+    files = [tmp_path / "may.csv", str(tmp_path / "june.csv")]
+    for table in (files, str(tmp_path / "*.csv"), [str(tmp_path / "m*.csv"), files[1]]):
+        counts = count_distinct_users(TableAs(table, **form), item="city", user="rider")
+        assert dict(counts) == expected
+    (tmp_path / "may.csv").write_text("city;rider;day\n")
+    with pytest.raises(InputError, match=r"'.*june\.csv' has no column named 'day'"):
+        count_distinct_users(TableAs(files, **form), item="day", user="rider")
+    pl.DataFrame({"city": ["a"], "rider": [1]}).write_parquet(tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text("city,rider\na,1\n")
+    both = [tmp_path / "t.parquet", tmp_path / "t.csv"]
+    with pytest.raises(InputError, match="'rider' holds different types in different files"):
+        count_distinct_users(both, item="city", user="rider")
+
+
+def test_a_star_in_the_name_of_a_file_is_a_name(tmp_path: Path) -> None:
+    (tmp_path / "a*.csv").write_text("city,rider\nx,1\n")
+    (tmp_path / "ab.csv").write_text("city,rider\ny,1\n")
+    counts = count_distinct_users(tmp_path / "a*.csv", item="city", user="rider")
+    assert dict(counts) == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda home: TableAs(home, delimiter=";;"), ParameterError, "delimiter must be one"),
+        (lambda home: TableAs(home, delimiter='"'), ParameterError, "delimiter must be one"),
+        (lambda home: TableAs(home, encoding="cp1252"), ParameterError, "encoding must be one of"),
+        (lambda home: TableAs(home, trim="yes"), ParameterError, "trim must be"),
+        (lambda home: TableAs(TableAs(home)), ParameterError, "around another"),
+        (lambda home: [], InputError, "the list of files is empty"),
+        (lambda home: home / "none*.csv", InputError, "no file matches"),
+        (lambda home: [home / "t.csv", home / "t.csv"], InputError, "named twice"),
+    ],
+)
+def test_mistakes_in_how_a_table_is_read(
+    tmp_path: Path, make: Any, error: type[Exception], message: str
+) -> None:
+    (tmp_path / "t.csv").write_text("city,rider\nx,1\n")
+    with pytest.raises(error, match=message):
+        count_distinct_users(make(tmp_path), item="city", user="rider")

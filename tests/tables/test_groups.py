@@ -1,0 +1,371 @@
+"""Lists by group: who counts where, what it costs, and one record for one release."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import safeselect
+from safeselect import (
+    ApproximateDP,
+    Budget,
+    InputError,
+    LaplaceDominated,
+    Ledger,
+    ParameterError,
+    ScoreError,
+    ZeroConcentratedDP,
+    compose,
+)
+from safeselect.planning import explain_groups
+from safeselect.tables import GroupedTopK, TableAs, _sql, top_items_by_group
+from safeselect.tables._counting import open_keyed
+from safeselect.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
+
+pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.filterwarnings("ignore:epsilon=")
+
+MONTHS = ["May", "June", "July", "August"]
+# Rider r travels in 1 to 4 months, to r % 5 + 1 of the cities in each.
+ROWS = [
+    (month, f"city{(rider + step) % 7}", rider)
+    for rider in range(60)
+    for month in MONTHS[: rider % 4 + 1]
+    for step in range(rider % 5 + 1)
+]
+COLUMNS = {"group": "month", "item": "city", "user": "rider"}
+SURE = {**COLUMNS, "groups": MONTHS, "epsilon": 10_000, "delta": "1e-9"}
+
+
+def table(rows=ROWS):
+    names = ("month", "city", "rider")
+    return pa.table(
+        {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    )
+
+
+def counted(rows, groups: int, contributions: int = 10**6, listed=MONTHS):
+    """The counts that the SQL gives: group -> item -> users."""
+    sql = GROUPED_COUNTS.format(groups=groups, places=10**6, contributions=contributions, known="")
+    found = defaultdict(dict)
+    with open_keyed(table(rows), "city", "rider", None, False, "month") as keyed:
+        for group, label, users in keyed.fetch_grouped(sql, list(listed), None):
+            found[group][label] = users
+    return found
+
+
+def moved(before, after) -> dict[str, int]:
+    """For each group that differs, how many of its counts do."""
+    changes = {
+        group: sum(
+            before[group].get(item, 0) != after[group].get(item, 0)
+            for item in before[group].keys() | after[group].keys()
+        )
+        for group in before.keys() | after.keys()
+    }
+    return {group: change for group, change in changes.items() if change}
+
+
+def test_groups_and_candidates_are_read_like_the_cells_and_released_as_stated():
+    """A list of groups as people write them, of a table whose cells are tidied."""
+    rows = [(f" {month.upper()} ", city.upper(), rider) for month, city, rider in ROWS]
+    tidy = TableAs(table(rows), trim=True, casefold=True)
+    found = top_items_by_group(tidy, **SURE, k=7, max_groups="all")
+    assert found.groups == tuple(MONTHS)
+    assert [set(found[month]) for month in MONTHS] == [{f"city{n}" for n in range(7)}] * 4
+    some = {**SURE, "delta": None, "candidates": ["City3", "City4"]}
+    known = top_items_by_group(tidy, **some, k=2, max_groups="all")
+    assert {each for row in known.labels for each in row} == {"City3", "City4"}
+    with pytest.raises(InputError, match="group 2 is read as group 1 is"):
+        top_items_by_group(tidy, **{**SURE, "groups": ["May", "may "]}, k=1)
+
+
+def test_a_list_that_no_column_holds_is_refused_before_the_charge():
+    ledger = Ledger.create(
+        ":memory:", {"trips": Budget("rider", "add_remove", epsilon=99, delta="0.1")}
+    )
+    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="lists")
+    years = pa.table({"month": [2024, 2025], "city": [1, 2], "rider": [1, 2]})
+    asked = {**COLUMNS, "k": 1, "epsilon": 1, "ledger": scope}
+    with pytest.raises(InputError, match="group 1 is not an integer in plain decimal form"):
+        top_items_by_group(years, **asked, groups=["May"], delta="1e-9")
+    with pytest.raises(InputError, match="candidate 2 is not an integer in plain decimal form"):
+        top_items_by_group(years, **asked, groups=[2024], candidates=[1, "x"])
+    assert ledger.balance("trips").left["epsilon"] == 99
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("contributions", [1, 2, 10])
+def test_a_user_moves_counts_of_so_many_groups_and_by_one(groups, contributions):
+    whole = counted(ROWS, groups, contributions)
+    seen = Counter()
+    for rider in range(60):
+        without = counted([row for row in ROWS if row[2] != rider], groups, contributions)
+        changes = moved(whole, without)
+        assert 1 <= len(changes) <= groups
+        assert max(changes.values()) <= contributions
+        seen.update(changes.keys())
+        for group, counts in whole.items():
+            for item, users in counts.items():
+                assert users - without[group].get(item, 0) in (0, 1)
+        if rider > 6:
+            break  # all kinds of riders were there
+    assert len(seen) > 1
+
+
+def test_nobody_is_lost_without_need():
+    assert moved(counted(ROWS, 4), counted(ROWS, 99)) == {}
+    truth = defaultdict(lambda: defaultdict(set))
+    for month, city, rider in ROWS:
+        truth[month][city].add(rider)
+    exact = {month: {city: len(who) for city, who in of.items()} for month, of in truth.items()}
+    assert moved(counted(ROWS, 4), exact) == {}
+
+
+def test_groups_outside_the_list_take_no_place():
+    listed = counted(ROWS, 1, listed=["August"])
+    rows = [row for row in ROWS if row[0] == "August"]
+    assert moved(listed, counted(rows, 1)) == {}
+
+
+def test_an_unknown_domain_in_groups():
+    found = top_items_by_group(table(), **SURE, k=2, max_groups="all")
+    exact = counted(ROWS, 4)
+    assert isinstance(found, GroupedTopK)
+    assert list(found) == MONTHS
+    for month in MONTHS:
+        best = sorted(exact[month], key=lambda city: (-exact[month][city], city))[:2]
+        assert sorted(exact[month][city] for city in found[month]) == sorted(
+            exact[month][city] for city in best
+        )
+    assert found["May"] == found.labels[0]
+    assert top_items_by_group(table(), **{**SURE, "groups": ["Yule", "May"]}, k=2)["Yule"] == ()
+
+
+@pytest.mark.parametrize("max_groups", [1, 2, "all"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_parts_compose_to_the_guarantee(max_groups, k):
+    """By the accountant of the library, which knows nothing of groups."""
+    cost = {"epsilon": 1, "delta": Fraction(1, 10**6)}
+    public = {**COLUMNS, "groups": MONTHS, "max_groups": max_groups}
+    found = top_items_by_group(table(), **public, k=k, **cost)
+    changed = 4 if max_groups == "all" else max_groups
+    assert found.guarantee == ApproximateDP(1, Fraction(1, 10**6))
+    kinds = Counter(type(part).__name__ for part in found.parts)
+    assert kinds == {"BoundedRange": changed * k, "ApproximateDP": changed}
+    assert compose(
+        found.parts, delta=cost["delta"], precision="1e-3"
+    ).guarantee.epsilon <= Fraction("1.001")
+    assert found.parts[0].epsilon == found.noise_rate
+    # The same as one list where a user is in one group.
+    if changed == 1:
+        one = safeselect.unknown_domain_top_k({"a": 9}, k=k, k_bar=10 * k, places="all", **cost)
+        assert (found.offset, found.noise_rate) == (one.offset, one.noise_rate)
+
+
+def test_counts_in_groups_share_the_budget():
+    found = top_items_by_group(table(), **SURE, k=2, max_groups=2, max_contributions=5)
+    assert sum(part.epsilon for part in found.parts) == 10_000
+    bottoms = [part for part in found.parts if isinstance(part, ApproximateDP)]
+    assert sum(part.delta for part in bottoms) == Fraction(1, 10**9)
+    assert found.noise_rate == Fraction(10_000, 2 * 5)
+    exact = counted(ROWS, 2, 5)
+    assert [list(row) for row in found.counts] == [
+        [exact[month][city] for city in found[month]] for month in MONTHS
+    ]
+    assert found.count_noise.capped_at == 5
+    assert found.count_noise.scale == Fraction(1, 1000)
+    columns = found.to_dict()
+    assert list(columns) == ["group", "rank", "label", "count", "low", "high"]
+    assert columns["group"][:2] == ["May", "May"]
+    written = json.loads(found.to_json())
+    assert written["schema"] == "safeselect.grouped-top-k/1"
+    assert written["count_noise"]["standard_deviation"]
+    assert repr(found).startswith("<GroupedTopK ['May', 'June', 'July', 'August'], ApproximateDP(")
+
+
+@pytest.mark.parametrize(
+    ("cost", "promise"),
+    [
+        ({"epsilon": 1}, LaplaceDominated(1)),
+        ({"epsilon": 1, "delta": "1e-6"}, ApproximateDP(1, Fraction(1, 10**6))),
+        ({"rho": "0.1"}, ZeroConcentratedDP(Fraction(1, 10))),
+    ],
+)
+def test_known_candidates_cost_what_a_batch_of_so_many_rows_costs(cost, promise):
+    cities = [f"city{place}" for place in range(7)]
+    public = {**COLUMNS, "groups": MONTHS, "candidates": cities, "k": 2, "max_groups": 3}
+    found = top_items_by_group(table(), **public, **cost)
+    batch = safeselect.top_k_many(
+        [[0] * 7] * 4, k=2, max_rows=3, sensitivity=1, monotonic=True, **cost
+    )
+    assert found.guarantee == batch.guarantee == promise
+    assert (found.parts, found.noise_rate) == (batch.parts, batch.noise_rate)
+    assert [len(row) for row in found.labels] == [2] * 4
+    assert (found.k_bar, found.offset, found.counts) == (None, None, None)
+    sure = top_items_by_group(table(), **{**public, "max_groups": 4}, epsilon=10**5)
+    exact = counted(ROWS, 4)
+    for month in MONTHS:
+        most = sorted(exact[month].values(), reverse=True)[:2]
+        assert [exact[month].get(city, 0) for city in sure[month]] == most
+
+
+def test_one_release_is_one_charge(tmp_path: Path):
+    budget = Budget(unit="one rider", neighbours="add_remove", epsilon=1, delta="1e-6")
+    ledger = Ledger.create(tmp_path / "ledger", {"trips": budget})
+    scope = ledger.scope("trips", unit="one rider", neighbours="add_remove", purpose="months")
+    cost = {"epsilon": "0.5", "delta": "1e-7", "ledger": scope}
+    found = top_items_by_group(table(), **COLUMNS, groups=MONTHS, k=1, max_groups=2, **cost)
+    assert found.receipt is not None
+    assert found.statement.unit == "one rider"
+    # A fault in the rows: the charge stands, and the message says nothing of them.
+    mixed = pytest.importorskip("pandas").DataFrame(
+        {"month": ["May", "June"], "city": ["a", "b"], "rider": [1.5, 2]}
+    )
+    with pytest.raises(ScoreError, match="cannot be read as the arguments say"):
+        top_items_by_group(mixed, **COLUMNS, groups=MONTHS, k=1, **cost)
+    with pytest.raises(safeselect.BudgetError, match="is left"):
+        top_items_by_group(table(), **COLUMNS, groups=MONTHS, k=1, **cost)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"groups": None}, ParameterError, "say which groups there are"),
+        ({"groups_are_public": True}, ParameterError, "say which groups there are"),
+        ({"groups": ["May", "May"]}, InputError, "group 2 repeats group 1"),
+        ({"groups": []}, InputError, "the list of groups is empty"),
+        ({"max_groups": 0}, ParameterError, "max_groups must be"),
+        ({"max_groups": "some"}, ParameterError, "max_groups must be an integer or 'all'"),
+        ({"group": "week"}, InputError, "no column named 'week'"),
+        ({"candidates": ["a"], "k_bar": 9}, ParameterError, "go with an unknown domain"),
+        ({"mechanism": "exponential"}, ParameterError, "goes with known candidates"),
+        ({"delta": None}, ParameterError, "needs epsilon and delta"),
+        ({"epsilon": None, "rho": 1}, ParameterError, "needs epsilon and delta, not rho"),
+        ({"candidates": ["a"], "k": 2}, ParameterError, "1 is the number of candidates"),
+    ],
+)
+def test_mistakes(change, error, message):
+    arguments = {**SURE, "k": 1, **change}
+    with pytest.raises(error, match=message):
+        top_items_by_group(table(), **arguments)
+
+
+def test_a_public_set_of_groups_may_not_be_empty():
+    empty = pa.table({name: pa.array([], pa.string()) for name in ("month", "city", "rider")})
+    with pytest.raises(InputError, match="has no group"):
+        top_items_by_group(empty, **{**SURE, "groups": None}, groups_are_public=True, k=1)
+    # With a stated list the same table is a release like any other.
+    assert top_items_by_group(empty, **SURE, k=1).labels == ((),) * 4
+
+
+def test_the_offsets_of_the_page():
+    """docs/tables.md: they follow from public numbers alone."""
+    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text("utf-8")
+    cost = {"epsilon": 1, "delta": Fraction(1, 10**7), "k": 5}
+    for size, row in ((12, "12 groups by month"), (16, "16 groups by carrier")):
+        (line,) = [each for each in page.splitlines() if each.startswith(f"| {row} |")]
+        groups = [f"g{place}" for place in range(size)]
+        offsets = [
+            top_items_by_group(table(), **COLUMNS, groups=groups, max_groups=most, **cost).offset
+            for most in (1, 2, 4, "all")
+        ]
+        written = [int(cell.rpartition("(")[2].rstrip(") |")) for cell in line.split("|")[3:7]]
+        assert written == [round(float(offset)) for offset in offsets]
+
+
+def test_stated_facts_choose_in_how_many_groups_a_user_counts():
+    ledger = Ledger.create(
+        ":memory:", {"trips": Budget("rider", "add_remove", epsilon=99, delta="0.1")}
+    )
+    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="lists")
+    asked = {**COLUMNS, "groups": MONTHS, "k": 2, "epsilon": 1, "delta": "1e-7"}
+    for facts in (1, 3, {1: 50, 4: 50}):
+        found = top_items_by_group(table(), **asked, groups_per_user=facts, ledger=scope)
+        best = explain_groups(2, [1], "1e-7", groups=4, groups_per_user=facts).best()
+        same = top_items_by_group(table(), **asked, max_groups=best.max_groups)
+        assert (found.max_groups, found.offset, found.parts) == (
+            best.max_groups,
+            same.offset,
+            same.parts,
+        )
+    assert (
+        dict(found.statement.parameters)["groups_per_user"]
+        == "1/2 of users in 1, 1/2 of users in 4"
+    )
+    assert safeselect.from_json(found.to_json()) == found
+    known = {**asked, "delta": None, "candidates": ["city1", "city2"]}
+    for cost in ({}, {"epsilon": None, "rho": "0.1"}):
+        chosen = top_items_by_group(table(), **{**known, **cost}, groups_per_user=3)
+        assert chosen.max_groups == 3
+    with pytest.raises(ParameterError, match="either max_groups or groups_per_user"):
+        top_items_by_group(table(), **asked, groups_per_user=3, max_groups=1)
+    with pytest.raises(ParameterError, match="groups_per_user must be"):
+        top_items_by_group(table(), **asked, groups_per_user="all")
+
+
+FORMS = ["arrow", "relation", "query", "polars", "lazy", "pandas", "objects", "csv", "parquet"]
+
+
+def in_form(form: str, folder: Path):
+    """The rows as a table of this form; with those of pandas a missing rider makes floats."""
+    arrow = table([*ROWS, ("May", "city1", None), (None, "city1", 1), ("May", None, 1)])
+    if form == "arrow":
+        return arrow
+    if form in ("relation", "query"):
+        duckdb = pytest.importorskip("duckdb")
+        connection = duckdb.connect()
+        connection.register("given", arrow)
+        connection.execute("CREATE TABLE trips AS SELECT * FROM given")
+        made = connection.table("trips") if form == "relation" else connection.sql("FROM trips")
+        return made
+    if form in ("polars", "lazy"):
+        frame = pytest.importorskip("polars").from_arrow(arrow)
+        return frame if form == "polars" else frame.lazy()
+    pandas = pytest.importorskip("pandas")
+    frame = arrow.to_pandas()
+    assert frame["rider"].dtype == float
+    if form == "objects":
+        return frame.assign(month=frame["month"].astype(object), city=frame["city"].astype(object))
+    if form == "pandas":
+        return frame
+    file = folder / f"trips.{form}"
+    if form == "parquet":
+        frame.to_parquet(file)
+        return str(file)
+    frame.to_csv(file, index=False)
+    assert "59.0" in file.read_text()
+    assert pandas
+    return TableAs(str(file), whole_numbers=True)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("known", [None, ["city1", "city4"]])
+def test_every_form_of_a_table_has_the_same_counts(tmp_path, form, known):
+    """A stream, such as a relation's, can be read once."""
+    sql = GROUPED_COUNTS.format(
+        groups=2, places=9, contributions=3, known="" if known is None else AMONG_CANDIDATES
+    )
+    found = []
+    for each in (table(), in_form(form, tmp_path)):
+        with open_keyed(each, "city", "rider", None, False, "month") as keyed:
+            found.append(keyed.fetch_grouped(sql, MONTHS, known))
+    assert found[0] == found[1]
+    assert len(found[0]) >= 8
+
+
+def test_every_statement_scans_the_rows_once():
+    texts = [getattr(_sql, name).lstrip() for name in _sql.__all__]
+    statements = [each for each in texts if each.startswith(("SELECT", "WITH"))]
+    assert [each for each in texts if "safeselect_rows" in each] == statements
+    assert {each.count("safeselect_rows") for each in statements} == {1}
+
+
+def test_a_pair_for_k_bar_goes_without_groups():
+    with pytest.raises(ParameterError, match="k_bar must be an integer"):
+        top_items_by_group(table(), **SURE, k=1, k_bar=(5, 10))

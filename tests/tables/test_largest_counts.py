@@ -1,0 +1,179 @@
+"""The counts that an unknown domain needs: the largest, in a fixed order, with a cap per user."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from hashlib import md5
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import InputError, ParameterError
+from safeselect.tables import _progress, largest_counts
+from safeselect.tables._duckdb import open_table
+from safeselect.tables._progress import reported
+from safeselect.tables._sql import LARGEST_CAPPED_COUNTS, LARGEST_COUNTS
+
+duckdb = pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+
+Rows = list[tuple[Any, Any]]
+
+
+def many_pairs(folder: Path) -> Path:
+    """A file with a million pairs."""
+    path = folder / "pairs.parquet"
+    rows = "SELECT i % 7 AS item, (i * 7919) % 400009 AS user FROM range(1000000) AS t(i)"
+    duckdb.connect().execute(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")
+    return path
+
+
+def table(rows: Rows) -> Any:
+    return pa.table({"item": [i for i, _ in rows], "user": [u for _, u in rows]})
+
+
+def largest(rows: Rows, places: int, cap: int | None = None) -> list[tuple[str, int]]:
+    found = largest_counts(
+        table(rows), item="item", user="user", places=places, max_contributions=cap
+    )
+    return list(found.items())
+
+
+def hashed(text: str) -> str:
+    return md5(text.encode(), usedforsecurity=False).hexdigest()[:12]
+
+
+def plain(
+    rows: Rows, places: int, cap: int | None, hashed: Callable[[str], str] = hashed
+) -> list[tuple[str, int]]:
+    """The same in Python: who keeps what, counted, in the order of (count, label)."""
+    items = defaultdict(set)
+    for item, user in rows:
+        if item is not None and user is not None:
+            items[user].add(item)
+    counts: Counter[str] = Counter()
+    for user, mine in items.items():
+        order = sorted(mine, key=lambda item: (hashed(f"{user} {item}"), str(item).encode()))
+        counts.update(str(item) for item in order[:cap])
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].encode()))[:places]
+
+
+TEXT = st.one_of(st.none(), st.sampled_from(["a", "B", "b", "é", "z", "", " a", "𝔘", "￿"]))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.tuples(TEXT, TEXT), max_size=40),
+    st.integers(1, 9),
+    st.sampled_from([None, 1, 2, 3]),
+)
+def test_counts_are_those_of_plain_python(rows: Rows, places: int, cap: int | None) -> None:
+    assert largest(rows, places, cap) == plain(rows, places, cap)
+
+
+def test_integers_are_ordered_as_the_text_they_are_released_as() -> None:
+    rows = [(9, 1), (10, 1), (-3, 1), (10, 2)]
+    assert largest(rows, 9) == [("10", 2), ("-3", 1), ("9", 1)]
+    assert largest(rows, 9, 1) == plain(rows, 9, 1)
+
+
+@pytest.mark.parametrize("items", [(9, 10, -3, 0), ("é", "B", "b", "\uffff", "\U0001d518")])
+def test_items_of_equal_hash_are_in_the_order_of_their_text(items: tuple[Any, ...]) -> None:
+    rows = [(item, user) for user in range(3) for item in items[user:] * 2]
+    hash_, constant = "LEFT(md5(", "LEFT(CONCAT("
+    assert LARGEST_CAPPED_COUNTS.count(hash_) == 1
+    for cap in (1, 2, 3):
+        sql = LARGEST_CAPPED_COUNTS.format(places=9, contributions=cap).replace(hash_, constant)
+        with open_table(table(rows), {"item": "item", "person": "user"}) as opened:
+            assert set(opened.load("item", "person")) == {"item", "person"}
+            found = opened.fetch(sql.replace("), 12)", "), 0)"))
+        assert found == plain(rows, 9, cap, lambda _: "")
+
+
+def test_one_user_moves_few_counts_and_only_upwards() -> None:
+    others: Rows = [(item, user) for item, user in product("abcdefgh", range(9)) if (user * 7) % 5]
+    for mine in ("a", "abc", "abcdefgh"):
+        for cap in (1, 2, 5):
+            before = dict(largest(others, 99, cap))
+            after = dict(largest([*others, *((item, 77) for item in mine * 2)], 99, cap))
+            changes = [after[item] - before.get(item, 0) for item in after]
+            assert set(changes) <= {0, 1}
+            assert sum(changes) == min(cap, len(mine))
+
+
+def test_the_engine_may_be_kept_small(tmp_path: Path) -> None:
+    path = many_pairs(tmp_path)
+    columns = {"item": "item", "person": "user"}
+    ask = "SELECT current_setting('memory_limit')"
+    with open_table(path, columns, memory="100MB") as small, open_table(path, columns) as usual:
+        assert small.fetch(ask)[0][0] in ("95.3 MiB", "100.0 MB")
+        assert usual.fetch(ask) != small.fetch(ask)
+        largest = LARGEST_COUNTS.format(places=3)
+        assert small.fetch(largest) == usual.fetch(largest)
+    for memory in ("0GB", "1", "1TB", "1 GB", "", 7, "1GB'"):
+        with pytest.raises(ParameterError, match="memory must be a size such as '500MB' or '2GB'"):
+            largest_counts(path, item="item", user="user", places=3, memory=memory)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"places": 0}, "places must be between 1"),
+        ({"places": "3"}, "places must be an integer"),
+        ({"max_contributions": 0}, "max_contributions must be between 1"),
+        ({"max_contributions": True}, "max_contributions must be an integer"),
+    ],
+)
+def test_wrong_numbers(change: dict[str, Any], message: str) -> None:
+    call = {"item": "item", "user": "user", "places": 3, **change}
+    with pytest.raises(ParameterError, match=message):
+        largest_counts("missing.csv", **call)
+    with pytest.raises(InputError, match="does not exist"):
+        largest_counts("missing.csv", item="item", user="user", places=3)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
+def test_progress_is_for_terminals(
+    kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = kind()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.001)
+    asked = []
+
+    def percent() -> float:
+        asked.append(len(stream.getvalue()))
+        return [-1.0, 12.7, 50.0][min(len(asked), 3) - 1]
+
+    with reported(percent):
+        while kind is Terminal and len(asked) < 4:
+            pass
+    said = stream.getvalue()
+    if kind is Terminal:
+        assert said.startswith("\r\x1b[Kcounting: 12 %\r\x1b[Kcounting: 50 %")
+        assert said.endswith("\r\x1b[K")  # nothing is left of it
+    else:
+        assert (said, asked) == ("", [])
+
+
+def test_progress_of_a_real_count_stays_off_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.01)
+    path = many_pairs(tmp_path)
+    largest_counts(path, item="item", user="user", places=3, progress=True)
+    assert capfd.readouterr().out == ""
+    assert "counting: " in stream.getvalue()

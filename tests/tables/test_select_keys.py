@@ -1,0 +1,149 @@
+"""From a table to its keys in one call: what is counted, refused, and charged when."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import new, scope
+
+from safeselect import (
+    InputError,
+    ParameterError,
+    SafeSelectError,
+    SafeSelectWarning,
+    ScoreError,
+    SelectedPartitions,
+    select_partitions,
+)
+from safeselect.ledger.stores.memory import MemoryStore
+from safeselect.selection._call import UNREADABLE
+from safeselect.tables import _select_keys, count_distinct_users, select_keys
+
+pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+
+COLUMNS = {"item": "city", "user": "rider"}
+COST = {"epsilon": 1, "delta": "1e-6"}
+ROWS = [(f"city {user * user % 23}", user // 3) for user in range(900)] * 2
+ROWS += [(None, 5), ("city 1", None), ("", 7), ("only", 11)]
+TABLE = pa.table({"city": [city for city, _ in ROWS], "rider": [rider for _, rider in ROWS]})
+
+
+def bounded(most: int) -> Counter[str]:
+    """Each rider counts for the cities with the smallest hashes: the page's rule, in Python."""
+    cities: dict[int, set[str]] = defaultdict(set)
+    for city, rider in ROWS:
+        if city is not None and rider is not None:
+            cities[rider].add(city)
+    found: Counter[str] = Counter()
+    for rider, own in cities.items():
+        ranked = sorted(own, key=lambda city: (_hash(rider, city), city.encode()))
+        found.update(ranked[:most])
+    return found
+
+
+def _hash(rider: int, city: str) -> str:
+    return hashlib.md5(f"{rider} {city}".encode(), usedforsecurity=False).hexdigest()[:12]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_a_user_counts_for_so_many_items(most: int) -> None:
+    counts = count_distinct_users(TABLE, **COLUMNS, max_contributions=most, unit="person")
+    assert dict(counts) == bounded(most)
+    assert list(counts) == sorted(counts, key=str.encode)
+    assert (counts.places, counts.max_contributions, counts.unit) == ("all", most, "person")
+    # So the counts fit a selection with this bound, and no smaller one.
+    select_partitions(counts, **COST, max_partitions=most)
+    if most > 1:
+        with pytest.raises(ParameterError, match=f"capped at {most}"):
+            select_partitions(counts, **COST, max_partitions=most - 1)
+
+
+def test_a_bound_goes_without_candidates() -> None:
+    with pytest.raises(ParameterError, match="without candidates"):
+        count_distinct_users(TABLE, **COLUMNS, candidates=["city 1"], max_contributions=1)
+
+
+def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All counts, with the bound and the arguments; items below the pre-threshold are left out."""
+    seen: list[tuple[dict[str, int], dict[str, Any]]] = []
+    original = _select_keys.select_partitions
+
+    def spy(counts: Any, **options: Any) -> Any:
+        found = counts.read()
+        seen.append((found, options))
+        return original(found, **options)
+
+    monkeypatch.setattr(_select_keys, "select_partitions", spy)
+    kept = select_keys(
+        TABLE, **COLUMNS, **COST, max_partitions=2, pre_threshold=20, with_counts=True
+    )
+    assert isinstance(kept, SelectedPartitions)
+    ((counts, options),) = seen
+    assert counts == {city: n for city, n in bounded(2).items() if n >= 20}
+    assert 0 < len(counts) < len(bounded(2))
+    assert options["max_partitions"] == 2
+    assert options["pre_threshold"] == 20
+    assert options["with_counts"] is True
+
+
+def test_items_with_many_users_are_kept_and_rare_ones_are_not() -> None:
+    rows = [("Rome", rider) for rider in range(500)] + [("Oslo", 500)]
+    table = pa.table({"city": [city for city, _ in rows], "rider": [r for _, r in rows]})
+    kept = select_keys(table, **COLUMNS, epsilon=1, delta="1e-12", with_counts=True)
+    # Oslo shows with probability 1e-12.
+    assert kept.labels == ("Rome",)
+    assert 470 < kept.counts[0] < 530
+
+
+@pytest.mark.parametrize("rows", [[], [(None, 1)], [("a", None)]])
+def test_a_table_without_items_is_no_error(rows: list[tuple[Any, Any]]) -> None:
+    columns = {
+        "city": pa.array([city for city, _ in rows], pa.string()),
+        "rider": pa.array([rider for _, rider in rows], pa.int64()),
+    }
+    assert select_keys(pa.table(columns), **COLUMNS, **COST).labels == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"item": "town"}, InputError, "no column"),
+        ({"max_partitions": 0}, ParameterError, "max_partitions"),
+        ({"pre_threshold": 0}, ParameterError, "pre_threshold"),
+        ({"delta": 1}, ParameterError, "delta"),
+        ({"engine": "sqlite"}, ParameterError, "engine"),
+        ({"unit": "house"}, ParameterError, "house"),
+        ({"rows": 0}, ParameterError, "rows"),
+    ],
+)
+def test_what_is_wrong_without_the_rows_costs_nothing(
+    arguments: dict[str, Any], error: type[SafeSelectError], message: str
+) -> None:
+    ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
+    with pytest.raises(error, match=message):
+        select_keys(TABLE, **{**COLUMNS, **COST, **arguments}, ledger=scope(ledger))
+    assert [r.content["kind"] for r in ledger.records()] == ["created", "scope"]
+
+
+def test_rows_are_read_after_the_charge(tmp_path: Path) -> None:
+    """A cell too many has the one sentence, and the charge stands."""
+    path = tmp_path / "trips.csv"
+    path.write_text("city,rider\n" + "Rome,1\n" * 50 + "Zebedee-4711,1,2\n", "utf-8")
+    ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
+    with pytest.raises(
+        ScoreError, match="the scores cannot be read as the arguments say; what was charged stays"
+    ) as failed:
+        select_keys(path, **COLUMNS, **COST, ledger=scope(ledger))
+    assert str(failed.value) == UNREADABLE
+    kinds = [r.content["kind"] for r in ledger.records()]
+    assert kinds == ["created", "scope", "charged", "aborted"]
+
+
+def test_a_delta_above_one_over_the_rows_is_warned_of() -> None:
+    with pytest.warns(SafeSelectWarning, match="above 1/9999999"):
+        select_keys(TABLE, **COLUMNS, **COST, rows=9_999_999)

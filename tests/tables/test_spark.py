@@ -1,0 +1,309 @@
+"""The same SQL on a real Spark, whose tasks fail and are run again: `make spark`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tapes import TapeSource
+
+from safeselect import InputError, partition_strategy, unknown_domain_top_k
+from safeselect.mechanisms.items import item
+from safeselect.tables import count_distinct_users, largest_counts, select_keys, top_items_by_group
+from safeselect.tables._keyed import open_keyed
+from safeselect.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("duckdb")
+pyspark = pytest.importorskip("pyspark")
+
+pytestmark = pytest.mark.filterwarnings("default")  # Spark's own are not ours to repair
+
+ROWS = [
+    (None if i % 37 == 0 else f"café {i * i % 61}", None if i % 41 == 0 else i * 7919 % 257)
+    for i in range(6000)
+] + [("", 1), ("\U0001d518", 2), ("￿", 2), (" a", 3)]
+KEYS = {"item": "item", "user": "user"}
+PRIVATE = "Zebedee-4711"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # workers that know safeselect
+        yield from _session()
+
+
+def _session() -> Iterator[Any]:
+    session = (
+        pyspark.sql.SparkSession.builder.master("local[2,4]")  # two workers, four attempts a task
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def table(rows: Iterable[tuple[Any, Any]]) -> Any:
+    items, users = zip(*rows, strict=True)
+    return pa.table({"item": items, "user": users})
+
+
+def failing_once(marks: Path) -> Any:
+    """Rows that are lost by the first attempt of each task, after some have gone through."""
+
+    def attempt(rows: Iterable[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        for place, row in enumerate(rows):
+            if place == 100 and context.attemptNumber() == 0:
+                (marks / f"{context.stageId()}-{context.partitionId()}").touch()
+                raise OSError(PRIVATE)
+            yield row
+
+    return attempt
+
+
+@pytest.mark.parametrize("cap", [None, 1, 3])
+def test_counts_are_those_of_duckdb_though_every_task_fails_once(
+    spark: Any, tmp_path: Path, cap: int | None
+) -> None:
+    rows = spark.sparkContext.parallelize(ROWS, 4).mapPartitions(failing_once(tmp_path))
+    frame = spark.createDataFrame(rows, "item STRING, user BIGINT")
+    options = {**KEYS, "places": 30, "max_contributions": cap}
+    found = largest_counts(frame, **options)
+    assert len(list(tmp_path.iterdir())) >= 4  # they did fail
+    assert list(found.items()) == list(largest_counts(table(ROWS), **options).items())
+    assert len(found) == 30
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_keys_are_those_of_duckdb_though_every_task_fails_once(
+    spark: Any, tmp_path: Path, most: int
+) -> None:
+    """The same bounded counts for the same hash; the driver draws, once."""
+    rows = spark.sparkContext.parallelize(ROWS, 4).mapPartitions(failing_once(tmp_path))
+    frame = spark.createDataFrame(rows, "item STRING, user BIGINT")
+    found = count_distinct_users(frame, **KEYS, max_contributions=most)
+    assert len(list(tmp_path.iterdir())) >= 4  # they did fail
+    assert dict(found) == dict(count_distinct_users(table(ROWS), **KEYS, max_contributions=most))
+    cost = {"epsilon": 3, "delta": "1e-3", "max_partitions": most}
+    ours, theirs = (
+        select_keys(each, **KEYS, **cost, source=TapeSource(seed=6)).labels
+        for each in (frame, table(ROWS))
+    )
+    assert ours == theirs
+
+
+def test_each_key_is_decided_once_though_every_task_fails_once(spark: Any, tmp_path: Path) -> None:
+    """A strategy goes to the workers; tasks that are run again repeat its answers."""
+    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1, with_counts=True)
+    users = strategy.terms.table.centre
+    counted = [(f"key {n}", users) for n in range(1000)]
+    marks = failing_once(tmp_path)
+
+    def decide(part: Iterable[Any]) -> Iterator[Any]:
+        for key, n in marks(part):
+            if strategy.keep_keyed(key, n):
+                yield key, strategy.noisy_count_keyed(key, n)
+
+    found = spark.sparkContext.parallelize(counted, 4).mapPartitions(decide)
+    kept = found.collect()
+    assert len(list(tmp_path.iterdir())) >= 4
+    assert kept == found.collect()  # computed again from the start: the same keys and counts
+    assert sorted(kept) == sorted(
+        (key, strategy.noisy_count_keyed(key, n))
+        for key, n in counted
+        if strategy.keep_keyed(key, n)
+    )
+    assert 400 < len(kept) < 950
+    assert len(set(kept)) == len(kept)
+
+
+@pytest.mark.parametrize("kind", ["TINYINT", "SMALLINT", "INT", "BIGINT", "STRING"])
+def test_keys_of_every_type(spark: Any, kind: str) -> None:
+    rows = [(i % 3 - 1, i) for i in range(20)]
+    frame = spark.createDataFrame(rows, "item INT, user INT").selectExpr(
+        f"CAST(item AS {kind}) AS item", f"CAST(user AS {kind}) AS `user`"
+    )
+    expected = {"-1": 7, "0": 7, "1": 6}
+    assert count_distinct_users(frame, **KEYS) == expected
+    assert count_distinct_users(frame, **KEYS, candidates=["1", "9"]) == {"1": 6, "9": 0}
+    assert list(largest_counts(frame, **KEYS, places=2)) == ["-1", "0"]
+
+
+NUMBERS = ["1.5", "-2.5", "1E-7", "1.25E-5", "123456789.125", "2.0", "-0.0", "1E18", "0.1", "1E30"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["DOUBLE", "FLOAT", "DECIMAL(12, 4)", "DECIMAL(38, 10)", "BOOLEAN"]
+)
+def test_items_are_the_texts_that_they_are_for_duckdb(spark: Any, kind: str) -> None:
+    """Numbers of every type, written plainly; what is none, or none that fits, is dropped."""
+    cells = [*NUMBERS, "NaN"] if kind in ("DOUBLE", "FLOAT") else [*NUMBERS[:4], "2.0", "-0.0"]
+    cells = ["true", "false", "true"] if kind == "BOOLEAN" else cells
+    frame = spark.createDataFrame([*enumerate(cells), (99, None)], "user INT, text STRING")
+    typed = frame.selectExpr(f"CAST(text AS {kind}) AS item", "user")
+    rows = [(row[0], row[1]) for row in typed.collect()]
+    found = count_distinct_users(typed, **KEYS)
+    # A float of 2**63 or more is none here.
+    small = [(item(cell), user) for cell, user in rows if cell is None or not abs(cell) >= 2**63]
+    assert dict(found) == dict(count_distinct_users(table(small), **KEYS))
+    assert len(found) == (2 if kind == "BOOLEAN" else len({text for text, _ in small if text}))
+    assert dict(largest_counts(typed, **KEYS, places=99, max_contributions=1)) == dict(found)
+
+
+@pytest.mark.parametrize("kind", ["INT", "BIGINT", "STRING", "DOUBLE", "DECIMAL(10, 0)"])
+def test_the_cap_follows_from_a_user_s_own_rows(spark: Any, kind: str) -> None:
+    """Two items of user 1 whose hashes are equal, in a column of any type."""
+    for items in ((935124, 2399654), (2399654, 935124)):
+        frame = spark.createDataFrame([(each, 1) for each in items], "item INT, user INT")
+        typed = frame.selectExpr(f"CAST(item AS {kind}) AS item", "user")
+        assert count_distinct_users(typed, **KEYS, max_contributions=1) == {"2399654": 1}
+        grouped = typed.selectExpr("item", "user", "item AS month")
+        sql = GROUPED_COUNTS.format(places=9, contributions=1, groups=1, known="")
+        with open_keyed(grouped, "item", "user", None, False, "month") as keyed:
+            found = keyed.fetch_grouped(sql, ["935124", "2399654"], None)
+        assert found == [("2399654", "2399654", 1)]
+
+
+def test_nothing_is_counted_and_nothing_is_left_behind(spark: Any) -> None:
+    before = len(spark.catalog.listTables())
+    empty = spark.createDataFrame([], "item STRING, user BIGINT")
+    nulls = spark.sql("SELECT NULL AS item, NULL AS user")
+    for frame in (empty, nulls):
+        counts = largest_counts(frame, **KEYS, places=5)
+        assert counts == {}
+        assert unknown_domain_top_k(counts, k=2, k_bar=4, epsilon=1, delta="1e-9").labels == ()
+    assert len(spark.catalog.listTables()) == before
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT 1 AS item, 0.5D AS user", "'user' must hold .*, but holds DOUBLE"),
+        ("SELECT 1 AS item, TRUE AS user", "but holds BOOLEAN"),
+        ("SELECT DATE '2013-01-01' AS item, 1 AS user", "but holds DATE"),
+        ("SELECT 1 AS item, 1 AS item, 1 AS user", "more than one column named 'item'"),
+        ("SELECT 1 AS ITEM, 1 AS user", "no column named 'item'"),
+        ("SELECT 1 AS item, raise_error('Zebedee-4711') || 'x' AS user", "Spark could not count"),
+    ],
+)
+def test_other_tables_are_refused_without_a_cell(spark: Any, sql: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        count_distinct_users(spark.sql(sql), **KEYS)
+    assert PRIVATE not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def command(*arguments: object) -> tuple[int, bytes, list[str]]:
+    """Run in a process of its own: exit code, standard output, lines of standard error."""
+    found = subprocess.run(
+        [sys.executable, "-m", "safeselect", "top-k", *map(str, arguments)],
+        capture_output=True,
+        check=False,
+    )
+    return found.returncode, found.stdout, found.stderr.decode().splitlines()
+
+
+CALL = ("--item", "item", "--user", "user", "-k", 2, "--epsilon", 20, "--delta", "1e-6")
+
+
+def test_the_command_counts_on_spark(tmp_path: Path) -> None:
+    path = tmp_path / "odd[1] *{name}.parquet"
+    rows = [(item, user) for user in range(400) for item in ("b", "b", "a", None)[user % 3 :]]
+    rows += [("c", 1), ("c", None)]
+    parquet.write_table(table(rows), path)
+    more = ("--max-contributions", 2, "--memory", "600MB", "--json")
+    code, out, said = command(path, *CALL, *more, "--engine", "spark")
+    assert code == 0
+    first = [line.split()[0] for line in said]
+    assert first == ["guarantee", "neighbours:", "mechanism", "counts:", "the"]
+    release = json.loads(out)
+    usual = json.loads(command(path, *CALL, *more)[1])
+    assert release["labels"] == usual["labels"] == ["a", "b"]
+    exact = largest_counts(path, item="item", user="user", places=2, max_contributions=2)
+    for found in (release, usual):
+        # Noise of 10 a count moves neither by 4 but once in 10**15 times.
+        noise = [abs(int(a) - b) for a, b in zip(found["counts"], exact.values(), strict=True)]
+        assert max(noise) < 4
+
+
+def test_the_command_says_one_sentence_of_a_damaged_file(tmp_path: Path) -> None:
+    whole, cut, damaged = (tmp_path / f"{name}.parquet" for name in ("whole", "cut", "damaged"))
+    parquet.write_table(table([(f"{PRIVATE}-{i % 9}", i) for i in range(20000)]), whole)
+    content = bytearray(whole.read_bytes())
+    cut.write_bytes(content[: len(content) // 2])
+    content[200:2000] = bytes(byte ^ 0x5A for byte in content[200:2000])
+    damaged.write_bytes(content)
+    for path, sentence in ((cut, "cannot be read as Parquet"), (damaged, "could not count")):
+        code, out, said = command(path, *CALL, "--engine", "spark")
+        assert (code, out, len(said)) == (2, b"", 1)
+        assert said[0].startswith("safeselect: ")
+        assert sentence in said[0]
+        assert PRIVATE not in said[0]
+
+
+def test_odd_names_mean_nothing_to_sql(spark: Any) -> None:
+    odd = 'a.`b` "c"; DROP'
+    frame = spark.createDataFrame([("x", 1), ("x", 2)], "a STRING, b INT").toDF(odd, "user")
+    assert count_distinct_users(frame, item=odd, user="user") == {"x": 2}
+
+
+GROUPED = [
+    (("May", "June", "July", None)[place % 4], item, None if user is None else user % 40)
+    for place, (item, user) in enumerate(ROWS)
+]
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("known", [None, ["café 0", "café 1", "café 4", "none"]])
+def test_counts_of_groups_are_those_of_duckdb_though_every_task_fails_once(
+    spark: Any, tmp_path: Path, groups: int, known: list[str] | None
+) -> None:
+    """The same hashes choose the groups and the items of a user; the driver draws, once."""
+    rows = spark.sparkContext.parallelize(GROUPED, 4).mapPartitions(failing_once(tmp_path))
+    frame = spark.createDataFrame(rows, "month STRING, item STRING, user BIGINT")
+    columns = list(zip(*GROUPED, strict=True))
+    arrow = pa.table(dict(zip(("month", "item", "user"), columns, strict=True)))
+    sql = GROUPED_COUNTS.format(
+        groups=groups, places=9, contributions=4, known="" if known is None else AMONG_CANDIDATES
+    )
+    counts = []
+    for each in (frame, arrow):
+        with open_keyed(each, "item", "user", None, False, "month") as keyed:
+            counts.append(keyed.fetch_grouped(sql, ["May", "July", "August"], known))
+    assert len(list(tmp_path.iterdir())) >= 4  # they did fail
+    assert counts[0] == counts[1]
+    assert {group for group, _, _ in counts[0]} == {"May", "July"}
+
+
+@pytest.mark.parametrize("most", [1, "all"])
+@pytest.mark.parametrize("stated", [["2024", "2025", "2026"], None])
+def test_lists_of_groups_are_those_of_duckdb(spark: Any, most: Any, stated: Any) -> None:
+    rows = [(2024 + user % 2, f"item {user % 5}", user) for user in range(900)]
+    frame = spark.createDataFrame(rows, "year INT, item STRING, user BIGINT")
+    arrow = pa.table(
+        dict(zip(("year", "item", "user"), map(list, zip(*rows, strict=True)), strict=True))
+    )
+    asked = {"group": "year", **KEYS, "k": 3, "epsilon": 9, "delta": "1e-3", "max_groups": most}
+    asked |= {"groups_are_public": True} if stated is None else {"groups": stated}
+    ours, theirs = (
+        top_items_by_group(each, **asked, source=TapeSource(seed=6)) for each in (frame, arrow)
+    )
+    assert ours.groups == theirs.groups == tuple(stated or ["2024", "2025"])
+    assert ours.labels == theirs.labels
+    assert any(ours.labels)
+    assert not [view for view in spark.catalog.listTables() if "safeselect" in view.name]
