@@ -42,13 +42,7 @@ from safeselect.mechanisms.keys import (
 from safeselect.mechanisms.measure import Measurement, measure
 from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
 from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
-from safeselect.mechanisms.sessions import (
-    AdaptiveSparseVector,
-    Answer,
-    Answers,
-    PayWhatYouGet,
-    SparseVector,
-)
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
 from safeselect.mechanisms.unknown import (
     CountNoise,
     DiscoveredTopK,

@@ -27,8 +27,8 @@ from unknown_laws import (
 )
 
 import safeselect
+from safeselect.mechanisms import unknown as unknown_domain
 from safeselect.mechanisms.unknown import gumbel_offset, laplace_offset
-from safeselect.mechanisms.unknown import top_k as unknown_domain
 from safeselect.noise import Ranking
 from safeselect.selection import _arguments, _call
 
@@ -59,7 +59,6 @@ def list_of_code(
                 places="all",
                 epsilon=epsilon,
                 delta=delta,
-                threshold_delta=delta,
                 max_contributions=contributions,
                 noise="gumbel",
                 engine=teller,  # type: ignore[arg-type]
@@ -91,7 +90,7 @@ LISTS = [
     (5, 2, 2, None, "3", "1/1000"),
     (5, 3, 3, 1, "2", "1/20"),
     (5, 2, 4, 2, "1", "1/10"),
-    (4, 2, 3, 3, "1/2", "1/3"),
+    (4, 2, 3, 3, "1/2", "1/20"),
 ]
 
 
@@ -105,8 +104,11 @@ def test_lists_keep_their_promise(
     factor = exp(Fraction(epsilon))
     measured = worst(pairs, law, factor)
     assert measured <= Fraction(delta) + ROUNDING
-    # Not by far: a bottom that is one and a half counts lower would not keep it.
-    assert measured > Fraction(delta) * exp(-1.5 * Fraction(epsilon) / k)
+    # Not by far: a bottom that is one and a half counts lower would not keep its own part.
+    call = {"k": k, "k_bar": k_bar, "max_contributions": contributions, "noise": "gumbel"}
+    call |= {"epsilon": epsilon, "delta": delta, "places": "all"}
+    each, *_, bottom = unknown_domain.unknown_domain_top_k({}, **call).parts  # type: ignore[arg-type]
+    assert measured > bottom.delta * exp(-1.5 * each.epsilon)  # type: ignore[union-attr]
 
 
 def test_lists_keep_every_smaller_epsilon_of_k_bounded_range_draws() -> None:
@@ -150,7 +152,6 @@ def test_lists_whose_k_bar_is_chosen_keep_their_promise() -> None:
                     places="all",
                     epsilon=epsilon,
                     delta=delta,
-                    threshold_delta=delta,
                     engine=choosing,  # type: ignore[arg-type]
                 )
                 asked[:] = choosing.asked

@@ -133,8 +133,8 @@ def decide(
     return rankings.certified_order(list(range(len(ends))), scores, known, bound, plan, SCALE)
 
 
-compare = _terms.compare
-BELOW = _terms.BELOW
+compare = sessions.compare
+BELOW = sessions.BELOW
 
 
 def range_in_steps(step: Fraction, error: Fraction | None, size: Fraction, kind: str) -> int:
