@@ -105,10 +105,10 @@ def test_lists_keep_their_promise(
     measured = worst(pairs, law, factor)
     assert measured <= Fraction(delta) + ROUNDING
     # Not by far: a bottom that is one and a half counts lower would not keep its own part.
-    call = {"k": k, "k_bar": k_bar, "max_contributions": contributions, "noise": "gumbel"}
-    call |= {"epsilon": epsilon, "delta": delta, "places": "all"}
-    each, *_, bottom = unknown_domain.unknown_domain_top_k({}, **call).parts  # type: ignore[arg-type]
-    assert measured > bottom.delta * exp(-1.5 * each.epsilon)  # type: ignore[union-attr]
+    query, part = unknown_domain.plan_list(
+        safeselect.ApproximateDP(epsilon, delta), (k, k_bar, k_bar), contributions
+    )
+    assert measured > part * exp(-1.5 * query.epsilon)
 
 
 def test_lists_keep_every_smaller_epsilon_of_k_bounded_range_draws() -> None:
