@@ -35,7 +35,7 @@ SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py t
 QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
   inside adapters tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
   release tools \
-  test_cli.py test_examples.py test_import.py test_snippets.py sources/test_hostile.py \
+  cli test_examples.py test_import.py test_snippets.py sources/test_hostile.py \
   $(addprefix samplers/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
     lazy.py rounds.py) \
   $(addprefix accounting/test_, adaptive_optimum.py calibration.py compose.py composition.py \

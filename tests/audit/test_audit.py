@@ -1,6 +1,6 @@
 """`safeselect audit`: one verdict; forgeries, each with the sentence that refuses it.
 
-Forgeries of bytes, salts, places and heads are in `test_cli_ledger.py` and `test_record.py`; these
+Forgeries of bytes, salts, places and heads are in `cli/test_ledger.py` and `test_record.py`; these
 are of those who compute commitments, chain and head anew, and of those who have another key.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audited import CHARGED, CREATED, EARLIER, EARLIER_OUT, RELEASED, SCOPE, Case, Json, hmac
+from audited import CHARGED, CREATED, EARLIER, EARLIER_OUT, RELEASED, SCOPE, Case, Json, signer
 from audited import certificate as new_certificate
 from jsonschema import Draft202012Validator
 from written import EVERY, RHO
@@ -491,9 +491,9 @@ SIGNED: dict[str, tuple[Callable[[Case], object], str, str]] = {
 def test_forgeries_of_a_signed_log(
     tmp_path: Path, certified: str, capfdbinary: Run, name: str
 ) -> None:
-    (tmp_path / "key").write_bytes(bytes(range(40)))
-    case = Case(tmp_path, certified, hmac())
-    key = ("--key-file", str(tmp_path / "key"))
+    pytest.importorskip("cryptography")
+    case = Case(tmp_path, certified, signer())
+    key = ("--public-key", signer().public_key.hex())
     assert case.audit(capfdbinary, *key)[0] == 0
     forge, what, said = SIGNED[name]
     forge(case)
@@ -502,10 +502,11 @@ def test_forgeries_of_a_signed_log(
 
 
 def test_one_signature_of_another_key(tmp_path: Path, certified: str, capfdbinary: Run) -> None:
-    (tmp_path / "key").write_bytes(bytes(40))
-    case = Case(tmp_path, certified, hmac())
-    code, lines, _ = case.audit(capfdbinary, "--key-file", str(tmp_path / "key"))
-    assert (code, "the signature of record 0 is wrong" in lines["signatures"]) == (3, True)
+    pytest.importorskip("cryptography")
+    case = Case(tmp_path, certified, signer())
+    other = signer(b"x").public_key.hex()
+    code, lines, _ = case.audit(capfdbinary, "--public-key", other)
+    assert (code, "not signed with the key" in lines["signatures"]) == (3, True), lines
 
 
 # ------------------------------------------------------------------------------ how it is called

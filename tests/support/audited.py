@@ -16,11 +16,12 @@ import pytest
 from ledgers import chained
 
 import safeselect as s
+from safeselect.adapters.ed25519 import Ed25519Signer
 from safeselect.audit.code import extensions, running
 from safeselect.audit.report import certificate_json
 from safeselect.audit.verify import QUICK, Finding, checks
 from safeselect.cli import main
-from safeselect.ledger import HmacSigner, Signer
+from safeselect.ledger import Signer
 from safeselect.ledger.records.provenance import library
 from safeselect.ledger.records.record import commitment
 
@@ -113,5 +114,5 @@ def split(row: str) -> tuple[str, str, str]:
     return word, what, sentence
 
 
-def hmac() -> HmacSigner:
-    return HmacSigner(bytes(range(40)), key_id="vault")
+def signer(byte: bytes = b"k") -> Ed25519Signer:
+    return Ed25519Signer(byte * 32, key_id="vault")

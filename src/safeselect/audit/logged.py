@@ -60,7 +60,7 @@ def signed(file: str, checker: Checker, verifier: VerifierOf | None, whole: bool
         return found(what, "A key was given, and the log is not signed: it is not its log.", "")
     named = f"{key.get('algorithm')} key {key.get('key_id')}"
     if verifier is None:
-        said = f"The records are signed with {named}; give --public-key or --key-file."
+        said = f"The records are signed with {named}; give --public-key."
         return Line(what, "not compared", said)
     again, wrong = Checker(verifier(key)), None
     try:

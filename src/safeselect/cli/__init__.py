@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from safeselect.cli._escape import escaped
 from safeselect.cli._main import main
+from safeselect.cli._output import escaped
 
 __all__ = ["escaped", "main"]

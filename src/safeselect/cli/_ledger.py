@@ -8,23 +8,23 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import reduce
+from itertools import islice
 from operator import and_
 from pathlib import Path
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.ed25519 import Ed25519Verifier
-from safeselect.cli._escape import shown
-from safeselect.cli._releases import Release, raised, releases, replaced_keys
+from safeselect.cli._history import Release, changes, releases
+from safeselect.cli._options import Command, Option, declare, given
+from safeselect.cli._output import say, shown, write
 from safeselect.cli._report import report
 from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
 from safeselect.ledger import (
     Budget,
     Checker,
-    HmacSigner,
     Ledger,
     Record,
     Scope,
-    Verifier,
     append,
     kept_records,
     log_lines,
@@ -34,22 +34,29 @@ from safeselect.ledger.records.record import commitment
 from safeselect.ledger.records.signatures import is_key
 
 _NEW_HEAD = "the new head is above"
-
-
-def run_ledger(options: argparse.Namespace) -> tuple[int, str, str]:
-    """Run a command; return its exit code, and the texts for standard output and error."""
-    commands: dict[str, Callable[[argparse.Namespace], tuple[int, str, str]]] = {
-        "create": _create,
-        "add": _add,
-        "reopen": _reopen,
-        "repair": _repair,
-        "append": _append,
-        "show": _show,
-        "export": _export,
-        "verify": _verify,
-        "report": _report,
-    }
-    return commands[options.action](options)
+FILE = declare("FILE  the ledger")
+HEAD = declare("--head HEAD  a head of the ledger that was published earlier")
+SCOPE = declare("--scope NAME required  such as a data set")
+PUBLIC_KEYS = declare("""
+--public-key HEX hex repeated  the 32 bytes of an Ed25519 key of a signed ledger, in 64 hexadecimal
+    digits; given several times, every key of the ledger must be among them
+""")
+BUDGET = declare("""
+--unit UNIT required  whose privacy, such as person
+--neighbours NEIGHBOURS required  add_remove, replace_one or your own words: how the data sets that
+    are compared differ by one unit
+--epsilon E number  the most that all releases of the scope may cost
+--delta D part  with --epsilon
+--rho R number  instead: a budget of zero-concentrated privacy
+--order O number  with --epsilon and --delta: the Renyi order at which costs add up
+""")
+CHARGED = declare("""
+ledger: charge the release to a budget and record it
+--ledger FILE  made with: safeselect ledger create
+--scope NAME repeated  scope of the ledger to charge; several are charged together or not at all
+--purpose TEXT  why; one line for the record (default: the command's name)
+--head HEAD  a head of the ledger that was published earlier
+""")
 
 
 def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) -> Scope | None:
@@ -59,13 +66,12 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
         neighbours: the neighbours of the command's release, if fixed; otherwise the scope's.
     """
     if options.ledger is None or options.scope is None:
-        others = options.purpose, options.key_file, options.head
-        if (options.ledger, options.scope, *others) != (None,) * 5:
+        if any(each is not None for each in given(options, CHARGED).values()):
             raise ParameterError(
-                "--ledger and --scope go together; --purpose, --head and --key-file go with them"
+                "--ledger and --scope go together; --purpose and --head go with them"
             )
         return None
-    ledger = _opened_ledger(options.ledger, options)
+    ledger = Ledger.open(options.ledger, head=options.head)
     purpose = f"safeselect {options.command}" if options.purpose is None else options.purpose
     found: list[Scope] = []
     for name in options.scope:
@@ -75,70 +81,56 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
     return reduce(and_, found)
 
 
-def _opened_ledger(file: str, options: argparse.Namespace) -> Ledger:
-    """Open the ledger, with its key if there is one."""
-    signer = None
-    if options.key_file is not None:
-        signer = HmacSigner(_read(options.key_file), key_id=_signed_by(file)["key_id"])
-    return Ledger.open(file, signer=signer, head=options.head)
-
-
-def _create(options: argparse.Namespace) -> tuple[int, str, str]:
-    signer = None
-    if options.key_file is not None:
-        signer = HmacSigner(_read(options.key_file), key_id=options.key_id or "key")
+def _create(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SafeSelectWarning)
-        ledger = Ledger.create(options.file, {options.scope: _budget(options)}, signer=signer)
+        budget = Budget(**given(options, BUDGET))
+        ledger = Ledger.create(options.file, {options.scope: budget})
     lines = [*(str(each.message) for each in said), f"made ledger {ledger.id}; its head is above"]
-    return 0, f"{ledger.head}\n", "\n".join(lines)
+    return _done(ledger.head, "\n".join(lines))
 
 
-def _add(options: argparse.Namespace) -> tuple[int, str, str]:
-    ledger = _opened_ledger(options.file, options)
-    ledger.add_scope(options.scope, _budget(options))
-    return 0, f"{ledger.head}\n", f"opened scope {shown(options.scope)}; {_NEW_HEAD}"
+def _add(options: argparse.Namespace) -> int:
+    ledger = Ledger.open(options.file, head=options.head)
+    ledger.add_scope(options.scope, Budget(**given(options, BUDGET)))
+    return _done(ledger.head, f"opened scope {shown(options.scope)}; {_NEW_HEAD}")
 
 
-def _reopen(options: argparse.Namespace) -> tuple[int, str, str]:
-    ledger = _opened_ledger(options.file, options)
+def _reopen(options: argparse.Namespace) -> int:
+    ledger = Ledger.open(options.file, head=options.head)
     ledger.reopen(options.scope, reason=options.reason)
-    return 0, f"{ledger.head}\n", f"scope {shown(options.scope)} answers again; {_NEW_HEAD}"
+    return _done(ledger.head, f"scope {shown(options.scope)} answers again; {_NEW_HEAD}")
 
 
-def _append(options: argparse.Namespace) -> tuple[int, str, str]:
-    lines = sys.stdin.buffer.read() if options.lines == "-" else _read(options.lines)
-    rows = lines.splitlines(keepends=True)
-    verifier, accepted = _verifier(options), _accepted(options)
-    checker = append(options.file, rows, verifier=verifier, head=options.head, accepted=accepted)
-    return 0, f"{checker.head}\n", f"the ledger has {checker.count} records; {_NEW_HEAD}"
-
-
-def _repair(options: argparse.Namespace) -> tuple[int, str, str]:
-    signer = None
-    if options.key_file is not None:
-        signer = HmacSigner(_read(options.key_file), key_id=_signed_by(options.file)["key_id"])
-    kept = repair(options.file, signer=signer, head=options.head)
-    ledger = Ledger.open(options.file, signer=signer)
+def _repair(options: argparse.Namespace) -> int:
+    kept = repair(options.file, head=options.head)
     said = (
-        f"what followed the last good line is in {shown(str(kept))}, and what it charged counts no "
+        f"what followed the last good line is in {shown(kept)}, and what it charged counts no "
         f"more: charge that anew; {_NEW_HEAD}"
     )
-    return 0, f"{ledger.head}\n", said
+    return _done(Ledger.open(options.file).head, said)
 
 
-def _budget(options: argparse.Namespace) -> Budget:
-    return Budget(
-        options.unit,
-        options.neighbours,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        rho=options.rho,
-        order=options.order,
+def _append(options: argparse.Namespace) -> int:
+    lines = sys.stdin.buffer.read() if options.lines == "-" else _read(options.lines)
+    rows, blank = lines.splitlines(keepends=True), _checker(options)
+    checker = append(
+        options.file,
+        rows,
+        verifier=blank.verifier,
+        head=options.head,
+        accepted=frozenset(blank.accepted),
     )
+    return _done(checker.head, f"the ledger has {checker.count} records; {_NEW_HEAD}")
 
 
-def _show(options: argparse.Namespace) -> tuple[int, str, str]:
+def _done(head: str, said: str) -> int:
+    write(f"{head}\n")
+    say(said)
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
     checker, records = _checked(options)
     lines = []
     for name, balance in checker.scopes.items():
@@ -159,59 +151,69 @@ def _show(options: argparse.Namespace) -> tuple[int, str, str]:
             lines.append(
                 f"  refusals of private input: {balance.refusals} of {balance.max_refusals}{closed}"
             )
-        lines += [_line(name, each) for each in releases(records) if name in each.scopes]
-        lines += [
-            shown(f"  {content['seq']} {content['utc']} {said}")
-            for content, said in raised(name, records)
-        ]
+        charges = [_line(name, each) for each in releases(records) if name in each.scopes]
+        lines += [f"  {shown(line)}" for line in (*charges, *_changed(records, name))]
     if checker.approvers is not None:
         people = f"{checker.approvers.needed} of {len(checker.approvers.keys)}"
         lines.append(f"{people} approvers sign every new scope and raised limit")
-    lines += [
-        shown(f"{content['seq']} {content['utc']} {said}")
-        for content, said in replaced_keys(records)
-    ]
+    lines += [shown(line) for line in _changed(records, None)]
     lines.append(f"head {checker.head}")
-    return 0, "".join(f"{line}\n" for line in lines), _all_fine(checker)
+    write("".join(f"{line}\n" for line in lines))
+    return _all_fine(checker)
 
 
 def _line(scope: str, release: Release) -> str:
     content, amounts = release.content, release.amounts(scope, "charge")
     price = ", ".join(f"{name} {rounded_text(value)}" for name, value in amounts.items())
-    return shown(
-        f"  {content['seq']} {content['utc']} {content['mechanism']} {price}: {release.outcome}; "
-        f"{content['purpose']}{'; guarantee asserted' if release.is_asserted else ''}"
+    asserted = "; guarantee asserted" if release.is_asserted else ""
+    return (
+        f"{content['seq']} {content['utc']} {content['mechanism']} {price}: {release.outcome}; "
+        f"{content['purpose']}{asserted}"
     )
 
 
-def _export(options: argparse.Namespace) -> tuple[int, str, str]:
+def _changed(records: list[Record], scope: str | None) -> list[str]:
+    return [" ".join(change) for change in changes(records, scope)]
+
+
+def _export(options: argparse.Namespace) -> int:
     checker, records = _checked(options)
-    return 0, "".join(log_lines(records)), f"head {checker.head}"
+    write("".join(log_lines(records)))
+    say(f"head {checker.head}")
+    return 0
 
 
-def _verify(options: argparse.Namespace) -> tuple[int, str, str]:
+def _verify(options: argparse.Namespace) -> int:
     checker, records = _checked(options)
     lines = [f"head {checker.head}"]
     if options.release is not None:
         lines.append(f"record {_committed(options.release, checker, records)} holds this release")
+    write("".join(f"{line}\n" for line in lines))
+    _all_fine(checker, head=options.head)
     # Of a signed ledger one expects more than that its records follow from each other.
-    code = 3 if checker.signer and checker.verifier is None else 0
-    return code, "".join(f"{line}\n" for line in lines), _all_fine(checker, head=options.head)
+    return 3 if checker.signer and checker.verifier is None else 0
 
 
-def _all_fine(checker: Checker, head: str | None = None) -> str:
+def _report(options: argparse.Namespace) -> int:
+    checker, records = _checked(options)
+    write(report(Path(options.file).name, records[0].content["utc"], checker, records))
+    return _all_fine(checker)
+
+
+def _all_fine(checker: Checker, head: str | None = None) -> int:
     parts = [f"all {checker.count} records follow from each other"]
     if checker.signer and checker.verifier:
         parts.append("signatures checked")
     elif checker.signer:
-        parts.append("signatures not checked: give --key-file or --public-key")
+        parts.append("signatures not checked: give --public-key")
     if checker.unfinished:
         parts.append(
             f"{checker.unfinished} bytes after them are not a whole record and do not count"
         )
     if head is None:
         parts.append("without --head nobody can tell whether the end was cut off")
-    return "; ".join(parts)
+    say("; ".join(parts))
+    return 0
 
 
 def _committed(file: str, checker: Checker, records: list[Record]) -> str:
@@ -230,57 +232,35 @@ def _committed(file: str, checker: Checker, records: list[Record]) -> str:
     return str(seq)
 
 
-def _report(options: argparse.Namespace) -> tuple[int, str, str]:
-    checker, records = _checked(options)
-    name, made = Path(options.file).name, records[0].content["utc"]
-    return 0, report(name, made, checker, records), _all_fine(checker)
-
-
 def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     """Return all records of a ledger or an exported log, after checking each."""
-    checker = Checker(_verifier(options), options.head, _accepted(options))
+    checker = _checker(options)
     return checker, _records(options.file, checker)
 
 
-def _records(file: str, checker: Checker) -> list[Record]:
+def _checker(options: argparse.Namespace) -> Checker:
+    """Return a checker with the key of `--public-key`, by the name that the first record gives it.
+
+    Of several keys no other one may have signed.
+    """
+    given_keys = options.public_key or []
+    if not given_keys:
+        return Checker(None, options.head)
+    first = Checker()
+    _records(options.file, first, most=1)
+    if first.signer.get("algorithm") != "ed25519":
+        raise InputError("the ledger is not signed with a key that --public-key could hold")
+    keys = [Ed25519Verifier(key, key_id=first.signer["key_id"]) for key in given_keys]
+    found = next((key for key in keys if is_key(key, first.signer)), keys[0])
+    accepted = frozenset(key.hex() for key in given_keys) if len(keys) > 1 else frozenset()
+    return Checker(found, options.head, accepted)
+
+
+def _records(file: str, checker: Checker, most: int | None = None) -> list[Record]:
     try:
-        return list(kept_records(file, checker))
+        return list(islice(kept_records(file, checker), most))
     except (OSError, ValueError):
         raise InputError(f"the file {file!r} cannot be read") from None
-
-
-def _verifier(options: argparse.Namespace) -> Verifier | None:
-    """Return the key of `--key-file` or `--public-key`, with the name in the first record."""
-    if options.key_file is not None and options.public_key is not None:
-        raise ParameterError("give --key-file or --public-key, not both")
-    if options.key_file is not None:
-        return HmacSigner(_read(options.key_file), key_id=_signed_by(options.file)["key_id"])
-    if options.public_key is not None:
-        signer = _signed_by(options.file, "ed25519", "--public-key")
-        keys = [Ed25519Verifier(key, key_id=signer["key_id"]) for key in options.public_key]
-        first = [key for key in keys if is_key(key, signer)]
-        return (first or keys)[0]
-    return None
-
-
-def _accepted(options: argparse.Namespace) -> frozenset[str]:
-    """Return the keys of `--public-key` if there are several: no other one may have signed."""
-    keys = options.public_key or []
-    return frozenset(key.hex() for key in keys) if len(keys) > 1 else frozenset()
-
-
-def _signed_by(
-    file: str, algorithm: str = "hmac-sha256", option: str = "--key-file"
-) -> dict[str, str]:
-    """Return the first record's statement about the key."""
-    checker = Checker()
-    try:
-        next(kept_records(file, checker), None)
-    except (OSError, ValueError):
-        raise InputError(f"the file {file!r} cannot be read") from None
-    if checker.signer.get("algorithm") != algorithm:
-        raise InputError(f"the ledger is not signed with a key that {option} could hold")
-    return checker.signer
 
 
 def _read(file: str) -> bytes:
@@ -288,3 +268,51 @@ def _read(file: str) -> bytes:
         return Path(file).read_bytes()
     except (OSError, ValueError):
         raise InputError(f"the file {file!r} cannot be read") from None
+
+
+def _action(
+    name: str, purpose: str, run: Callable[[argparse.Namespace], int], own: tuple[Option, ...] = ()
+) -> Command:
+    does = f"{purpose[0].upper()}{purpose[1:]}."
+    return Command(name, purpose, does, (*FILE, *own, *HEAD), run)
+
+
+LEDGER = Command(
+    "ledger",
+    "make, show and check a privacy budget and its records",
+    "Keep a privacy budget, and show what was released from it.",
+    about="""\
+A ledger is a file that holds a privacy budget for each scope (a data set, say) and a record of
+every release. Its head, the hash of its last record, is what to publish: with it anybody can tell
+later that no record was changed or removed.
+
+exit codes: 0 done, 2 command line or input file, 3 the records do not check, or are signed and
+verify was given no key, 5 the ledger cannot be used, 6 it is busy: try again
+""",
+    actions=(
+        _action("create", "make a new ledger with one scope", _create, SCOPE + BUDGET),
+        _action("add", "open another scope in a ledger", _add, SCOPE + BUDGET),
+        _action(
+            "reopen",
+            "let a scope answer again that refusals have closed",
+            _reopen,
+            SCOPE + declare("--reason TEXT required  why; for the record"),
+        ),
+        _action("repair", "move what follows the last good line out of a damaged ledger", _repair),
+        _action(
+            "append",
+            "make an older copy whole from the lines of its receiver",
+            _append,
+            declare("LINES optional =-  a file; or input") + PUBLIC_KEYS,
+        ),
+        _action("show", "print where each scope stands, and every charge", _show, PUBLIC_KEYS),
+        _action("export", "print all records, one line of JSON each", _export, PUBLIC_KEYS),
+        _action(
+            "verify",
+            "check all records of a ledger or of an exported log",
+            _verify,
+            PUBLIC_KEYS + declare("--release JSON  a release with its receipt, to be found in it"),
+        ),
+        _action("report", "print a page of HTML for an auditor", _report, PUBLIC_KEYS),
+    ),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.cli._escape import escaped
+from safeselect.cli._output import escaped
 from safeselect.mechanisms.keys import SelectedPartitions
 from safeselect.mechanisms.unknown import CountNoise, DiscoveredTopK
 from safeselect.planning.keys import plan_keys

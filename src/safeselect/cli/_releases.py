@@ -1,86 +1,323 @@
-"""The releases in the records of a ledger: each charge with its outcome."""
+"""The commands that release: `safeselect top-k`, `select` and `keys`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from fractions import Fraction
+import argparse
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
 from typing import Any
 
-from safeselect.ledger import EXTERNAL, Budget, Record
-from safeselect.ledger.records.record import read_numbers
+from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, top_k
+from safeselect.adapters.plots import plot, plot_path, save_plot
+from safeselect.cli._ledger import CHARGED, open_scope
+from safeselect.cli._options import Command, Option, declare, given
+from safeselect.cli._output import escaped, say, write
+from safeselect.cli._reading import how_to_read
+from safeselect.errors import ParameterError
+from safeselect.promises.records import exact_text
+from safeselect.selection._table import MECHANISMS
+from safeselect.tables import (
+    GroupedTopK,
+    TableAs,
+    read_candidates,
+    select_keys,
+    top_items,
+    top_items_by_group,
+)
+from safeselect.tables._ready_scores import open_scores
+
+Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
+
+_EXIT_CODES = """
+exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
+cannot be used, 6 it is busy: try again, 1 unforeseen
+"""
+_USERS = "files that differ by all rows of one user"
+
+FILE = declare("FILE several  a .csv, .csv.gz or .parquet file; or several, taken together")
+TOTAL = declare("""
+--epsilon E number required  total cost, such as 1, 0.1 or 1/3
+| --rho R number  total cost as zero-concentrated privacy
+--delta D part  with --epsilon: allow this much slack, such as 1e-9, for less noise
+""")
+GRID = declare("""
+--grid G number  public step for scores that are not integers, such as a thousandth of the
+    sensitivity; scores go to the nearest step, and what that adds to their change is counted;
+    without it every score must be an integer
+--on-grid  the true scores are multiples of G, and those in the file lie less than half a step from
+    them, as k/n computed in floats does from the nearest multiple of 1/n: nothing is added
+--score-error E number-or-0  how far a score in the file may lie from the one whose change was
+    declared (default: half of G); 0 where they are exact
+""")
+MECHANISM = declare(f"""
+--mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)}; by default
+    one_shot_exponential, or exponential with --delta or --rho
+""")
+COUNTER = declare("""
+--rows N count  how many rows FILE has, as far as that is public: warn if --delta is above 1/N
+--engine {duckdb,spark} =duckdb  what counts: DuckDB (default), or Apache Spark on this machine, for
+    .parquet files
+""")
+MEMORY = declare("""
+--memory SIZE  the most that DuckDB may use, or the heap of Spark's Java, such as 2GB
+""")
+FORM = declare("""
+how FILE is read
+--delimiter C =,  of a CSV file (default: ,)
+--encoding {utf-8,latin-1,utf-16} =utf-8  of a CSV file
+--trim  drop blanks around text
+--casefold  make letters small; lists of names too
+--nfc  compose letters and accents, so that both forms are one
+--whole-numbers  read text such as 7.0 as 7, as programs write ids where one is missing
+""")
+COUNTED = (
+    *declare("""
+--item COL required  column of the candidates
+--user COL required  column that says whose row it is
+-k K count required  how many items to release
+"""),
+    *TOTAL,
+    *MECHANISM,
+    *MEMORY,
+    *declare("""
+unknown domain
+--k-bar N count  so many items compete (default: 10 times k). More of them find rarer items; fewer
+    need less of a lead
+--max-contributions D count  count each user for D items at most, chosen by a fixed hash, and print
+    noisy counts too: item, tab, count. D must not follow from the data
+"""),
+)
+PUBLIC = declare("""
+known candidates
+--candidates FILE  a list made without looking at the data, one item a line. Items outside the list
+    are dropped; an item of the list without rows counts 0
+| --candidates-are-public  the items found in FILE are the list. Saying so asserts that this set of
+    items is public knowledge, so that it would be the same without any one user
+""")
+GROUPED = declare("""
+groups
+--group-by COL  release a list for each value of COL
+--groups FILE  public list of groups, one a line
+| --groups-are-public  assert that the set of groups in the file is public knowledge
+--groups-per-user M count  in how many groups a usual user is, as a public fact; it chooses
+    --max-groups
+| --max-groups C count-or-all  count a user in C groups at most, chosen by a fixed hash
+    (default: 1), or 'all'; the budget is shared by C groups
+""")
+PLOT = declare("--plot FILE  draw the release too, in a .png, .svg or .pdf file")
+RANKED = declare("""
+--label COL required  column of the candidates
+--score COL required  column of the scores
+""")
+CHOSEN = (
+    *declare("-k K count =1  how many to release (default: 1)"),
+    *TOTAL,
+    *MECHANISM,
+    *declare("""
+--sensitivity S number required  largest change of any one candidate's score when one unit, a person
+    say, is added or removed
+--monotonic  adding a unit never moves two scores in opposite directions: half the noise
+--minimize  prefer small scores
+"""),
+    *GRID,
+)
+KEPT = (
+    *declare("""
+--item COL required  column of the items
+--user COL required  column that says whose row it is
+--epsilon E number required  total cost, with --delta, such as 1, 0.1 or 1/3
+--delta D part required  total cost, with --epsilon, such as 1e-9
+--max-partitions D count =1  count each user for D items at most, chosen by a fixed hash
+    (default: 1). D must not follow from the data. More lets each item keep more of its users, but
+    each decision gets a smaller share of epsilon
+--pre-threshold T count =1  never show an item of fewer than T users
+--with-counts  print noisy numbers of users too, for the same cost: item, tab, count. They are of
+    users counted so, and have a small mean error, which --json tells
+"""),
+    *COUNTER,
+    *MEMORY,
+)
+JSON = declare("--json  print the release as JSON")
 
 
-@dataclass(slots=True)
-class Release:
-    """A charge and its outcome.
-
-    Attributes:
-        record: the record of the charge.
-        outcome: "released", "settled (what was used)", "aborted (reason)" or "no outcome".
-    """
-
-    record: Record
-    outcome: str = "no outcome"
-
-    @property
-    def content(self) -> dict[str, Any]:
-        """The content of the record."""
-        return self.record.content
-
-    @property
-    def scopes(self) -> dict[str, dict[str, Any]]:
-        """The charge to each scope, by name."""
-        return {charge["scope"]: charge for charge in self.content["charges"]}
-
-    @property
-    def is_asserted(self) -> bool:
-        """Whether the guarantee is the caller's word: another library made the release."""
-        return bool(self.content["source"].get("name") == EXTERNAL)
-
-    def amounts(self, scope: str, name: str) -> dict[str, Fraction]:
-        """Return a scope's amounts "before", "charge" or "after"; ln M as epsilon."""
-        charge = self.scopes[scope]
-        return Budget.of(charge["terms"]).in_epsilon(read_numbers(charge[name], "the record"))
+def table_of(options: argparse.Namespace) -> Any:
+    """The files and how they are read; the one path alone where nothing is said of its form."""
+    files = options.file if len(options.file) > 1 else options.file[0]
+    form = given(options, FORM)
+    form["delimiter"] = "\t" if options.delimiter == "\\t" else options.delimiter
+    table = TableAs(files, **form)
+    return files if table == TableAs(files) else table
 
 
-def raised(scope: str, records: Iterable[Record]) -> list[tuple[dict[str, Any], str]]:
-    """Return the records that raised a limit of a scope, each with what it did in words."""
-    found = []
-    for record in records:
-        content = record.content
-        if content["kind"] == "raised" and content["scope"] == scope:
-            count = len(content["approvals"])
-            by = f", approved by {count}" if count else ""
-            said = f"raised {content['limit']} from {content['before']} to {content['after']}{by}"
-            found.append((content, f"{said}: {content['reason']}"))
-    return found
+def _count_items(options: argparse.Namespace) -> Release:
+    _check_options(options)
+    call = given(options, COUNTED) | {"progress": True}
+    call["ledger"] = open_scope(options, neighbours="add_remove")
+    candidates, groups = options.candidates, options.groups
+    call["candidates"] = None if candidates is None else read_candidates(candidates)
+    if options.group_by is None:
+        call["candidates_are_public"] = options.candidates_are_public
+        return top_items(table_of(options), **call, **given(options, COUNTER))
+    call |= given(options, GROUPED)
+    call["group"] = call.pop("group_by")
+    call["groups"] = None if groups is None else read_candidates(groups, what="group")
+    return top_items_by_group(table_of(options), **call)
 
 
-def replaced_keys(records: Iterable[Record]) -> list[tuple[dict[str, Any], str]]:
-    """Return the records that replaced the signing key, each with what it did in words."""
-    found = []
-    for record in records:
-        content = record.content
-        if content["kind"] == "key":
-            count = len(content["approvals"])
-            by = f"approved by {count}" if count else "handed over by the key before it"
-            found.append((content, f"key {content['signer']['public_key']} signs, {by}"))
-    return found
+def _check_options(options: argparse.Namespace) -> None:
+    """Refuse, in the command line's terms, what `top_items` would refuse in Python's."""
+    named = options.groups is not None or options.groups_are_public
+    many = options.max_groups, options.groups_per_user
+    if options.group_by is None and (named or many != (None, None)):
+        raise ParameterError(
+            "--groups, --groups-are-public, --max-groups and --groups-per-user go with --group-by"
+        )
+    if options.group_by is not None:
+        if not named:
+            raise ParameterError(
+                "--group-by needs the groups: --groups FILE with a list made without looking at "
+                "the data, or --groups-are-public if the set of groups in the file is public "
+                "knowledge"
+            )
+        if options.candidates_are_public or options.engine != "duckdb" or options.rows is not None:
+            raise ParameterError(
+                "--candidates-are-public, --engine and --rows do not go with --group-by"
+            )
+    if options.candidates is not None or options.candidates_are_public:
+        if (options.k_bar, options.max_contributions) != (None, None):
+            raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
+    elif options.epsilon is None or options.delta is None:
+        raise ParameterError(
+            "the domain is unknown, which needs --epsilon and --delta; or pass --candidates FILE "
+            "with a list made without looking at the data, or --candidates-are-public if the set "
+            "of items in the file is public knowledge"
+        )
+    elif options.mechanism is not None:
+        raise ParameterError("--mechanism goes with known candidates")
 
 
-def releases(records: Iterable[Record]) -> list[Release]:
-    """Return the releases in these records, in the order of their charges."""
-    found: dict[str, Release] = {}
-    for record in records:
-        content = record.content
-        if content["kind"] == "charged":
-            found[content["seq"]] = Release(record)
-        elif content["kind"] == "released":
-            found[content["charge"]].outcome = "released"
-        elif content["kind"] == "aborted":
-            found[content["charge"]].outcome = f"aborted ({content['reason']})"
-        elif content["kind"] == "settled":
-            used = ", ".join(f"{name} {number}" for name, number in content["spent"].items())
-            found[content["charge"]].outcome = f"settled ({used})"
-    return list(found.values())
+def _select(options: argparse.Namespace) -> Release:
+    ledger = open_scope(options)
+    opened = open_scores(table_of(options), label=options.label, score=options.score)
+    with opened as (labels, scores):
+        private: Any = scores
+        released: Release = top_k(private, labels=labels, ledger=ledger, **given(options, CHOSEN))
+        return released
+
+
+def _keep(options: argparse.Namespace) -> Release:
+    ledger = open_scope(options, neighbours="add_remove")
+    return select_keys(table_of(options), **given(options, KEPT), progress=True, ledger=ledger)
+
+
+def _run(
+    make: Callable[[argparse.Namespace], Release], neighbours: str, options: argparse.Namespace
+) -> int:
+    """Make a release, print it, and say how to read it."""
+    asked = getattr(options, "plot", None)
+    picture = plot_path(asked) if asked else None
+    result = make(options)
+    write("".join(f"{line}\n" for line in _lines(result, as_json=options.json)))
+    what = "the labels, no score" if make is _select else _content(result)
+    unit = f"neighbours: {neighbours}; released: {what}"
+    say("\n".join([_promise(result), unit, _noise(result), *how_to_read(result)]))
+    if result.receipt is not None:
+        receipt = result.receipt
+        say(f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}")
+    if picture is not None and (trouble := save_plot(plot(result), picture)):
+        say(f"safeselect: warning: {trouble}")
+    return 0
+
+
+def _lines(result: Release, *, as_json: bool) -> list[str]:
+    if as_json:
+        return [result.to_json()]
+    columns = result.to_dict()
+    names = [name for name in ("group", "label", "count") if name in columns]
+    # An escaped label has no tab.
+    rows = zip(*(columns[name] for name in names), strict=True)
+    return ["\t".join(escaped(cell) for cell in row) for row in rows]
+
+
+def _content(result: Release) -> str:
+    """Describe what was released."""
+    if isinstance(result, GroupedTopK):
+        return "for each group " + ("items" if result.counts is None else "items and noisy counts")
+    if not isinstance(result, (DiscoveredTopK, SelectedPartitions)):
+        return "the items, no count"
+    return "items found, no count" if result.counts is None else "items found and noisy counts"
+
+
+def _promise(result: Release) -> str:
+    guarantee = result.guarantee
+    numbers = [f"{field.name} = {getattr(guarantee, field.name)}" for field in fields(guarantee)]
+    return f"guarantee {', '.join(numbers)} in total ({type(guarantee).__name__})"
+
+
+def _noise(result: Release) -> str:
+    """Describe the mechanism, the effective range that its noise covers, and the source."""
+    if isinstance(result, SelectedPartitions):
+        most = f"max_partitions {result.max_partitions}"
+        return f"mechanism {result.mechanism}, {most}, {result.source}"
+    # The result of a call always has one; it includes what reading adds to the declared range.
+    effective = "" if result.effective_range is None else exact_text(result.effective_range)
+    return f"mechanism {result.mechanism}, effective range {effective}, {result.source}"
+
+
+def _command(
+    name: str,
+    purpose: str,
+    does: str,
+    about: str,
+    own: tuple[Option, ...],
+    run: Callable[[argparse.Namespace], int],
+) -> Command:
+    every = (*FILE, *own, *JSON, *FORM, *CHARGED)
+    return Command(name, purpose, does, every, run, about + _EXIT_CODES)
+
+
+TOP_K = _command(
+    "top-k",
+    "the items with the most distinct users",
+    "Release the items with the most distinct users, with differential privacy.",
+    """\
+where the candidates come from:
+  A list of items that was found in the data is itself private: if one person's row can put a new
+  item on the list, then seeing that item printed tells about that person. By default the domain is
+  unknown: the items are found in FILE, and --delta bounds the probability that an item shows which
+  only one user has. At most k items come out, best first; fewer, perhaps none, where the counts are
+  too small to be shown.
+
+in groups, with --group-by COL:
+  Printed is one release, a line an item: group, tab, item. The groups are public: they are on a
+  list made without the data, or their set is public knowledge. All groups of the list are in the
+  release, those without rows too; of a group without items no line is printed.
+""",
+    (*COUNTED, *PUBLIC, *GROUPED, *COUNTER, *PLOT),
+    partial(_run, _count_items, _USERS),
+)
+SELECT = _command(
+    "select",
+    "the candidates with the largest ready scores",
+    "Release the candidates with the largest ready scores, with differential privacy.",
+    """\
+The labels are the candidates and must be public: only the scores are protected. Rows are taken in
+the order of their labels, so that the order of the file is not released.
+""",
+    (*RANKED, *CHOSEN),
+    partial(_run, _select, "as your --sensitivity defines them"),
+)
+KEYS = _command(
+    "keys",
+    "the items that may be shown, however many",
+    "Release the items that may be shown, with differential privacy; which items the file holds is "
+    "private too.",
+    """\
+Each item is kept with the largest probability that privacy allows: never for an item without users,
+always for one with enough of them. Items come out in alphabetical order, as many as are kept. For
+the k best in the order of their counts use: safeselect top-k
+""",
+    KEPT,
+    partial(_run, _keep, _USERS),
+)

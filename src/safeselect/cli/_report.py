@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.audit.theorems import theorem
-from safeselect.cli._chart import chart
-from safeselect.cli._escape import in_html
-from safeselect.cli._releases import Release, raised, releases
+from safeselect.cli._history import Release, changes, releases
+from safeselect.cli._page import Html, facts, fill, join, page, table
+from safeselect.errors import LedgerError
 from safeselect.ledger import Balance, Checker, Record
-from safeselect.ledger.records.record import read_numbers
+from safeselect.ledger.records.record import read_numbers, read_time
 
-_ASSERTED = "asserted by the caller; another library made the release"
+_AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu_squared": "μ²"}
+_IS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+_LEFT, _RIGHT, _TOP, _BOTTOM = 10, 890, 24, 180  # of a chart
 
 
 def report(name: str, made: str, checker: Checker, records: Sequence[Record]) -> str:
@@ -27,31 +30,20 @@ def report(name: str, made: str, checker: Checker, records: Sequence[Record]) ->
         records: all records.
     """
     found = releases(records)
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            (
-                '<meta http-equiv="Content-Security-Policy" '
-                "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-            ),
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>Privacy ledger {in_html(name)}</title>",
-            f"<style>{_STYLE}</style></head><body><main>",
-            f"<h1>Privacy ledger <code>{in_html(name)}</code></h1>",
-            *_summary(made, checker, found),
-            *(
-                line
-                for scope in checker.scopes
-                for line in (*_scope(scope, made, checker, found), *_raised(scope, records))
-            ),
-            _CAVEATS,
-            "</main></body></html>\n",
-        ]
+    scopes = (_scope(scope, made, checker, found, records) for scope in checker.scopes)
+    body = fill(
+        "<h1>Privacy ledger <code>{name}</code></h1>\n"
+        "<p>Every record was checked: hashes, order, running totals, caps and nonces.</p>\n"
+        "{summary}\n{scopes}\n{caveats}",
+        name=name,
+        summary=_summary(made, checker, found),
+        scopes=join(scopes),
+        caveats=Html(_CAVEATS),
     )
+    return page(f"Privacy ledger {name}", body)
 
 
-def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[str]:
+def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Html:
     outcomes = [release.outcome.split(" ")[0] for release in found]
     settled = outcomes.count("settled")  # only sessions are settled
     counts = (
@@ -66,183 +58,237 @@ def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Iterator[
         signed = f"{which}: {'checked' if checker.verifier else 'not checked here'}"
         if len(checker.keys.used) > 1:
             signed += f"; the keys, one after the other: {', '.join(checker.keys.used)}"
-    yield "<p>Every record was checked: hashes, order, running totals, caps and nonces.</p>"
-    yield _facts(
+    approved = "none: who may write opens scopes and reopens them"
+    if checker.approvers is not None:
+        people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
+        approved = f"{people} sign every new scope and every raised limit: checked"
+    return facts(
         {
-            "Head": f"<code>{checker.head}</code>",
-            "Ledger": f"<code>{in_html(checker.ledger)}</code>",
-            "Made": in_html(made),
-            "Records": str(checker.count),
+            "Head": _code(checker.head),
+            "Ledger": _code(checker.ledger),
+            "Made": made,
+            "Records": checker.count,
             "Charges": f"{len(found)}: {counts}",
-            "Unfinished writes cut off": str(checker.torn),
-            "Signatures": in_html(signed),
-            "Approvals": _approvals(checker),
+            "Unfinished writes cut off": checker.torn,
+            "Signatures": signed,
+            "Approvals": approved,
         }
     )
 
 
-def _approvals(checker: Checker) -> str:
-    if checker.approvers is None:
-        return "none: who may write opens scopes and reopens them"
-    people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
-    return f"{people} sign every new scope and every raised limit: checked"
-
-
-def _scope(name: str, made: str, checker: Checker, everything: Sequence[Release]) -> Iterator[str]:
+def _scope(
+    name: str, made: str, checker: Checker, every: Sequence[Release], records: Sequence[Record]
+) -> Html:
     balance = checker.scopes[name]
-    found = [release for release in everything if name in release.scopes]
+    found = [release for release in every if name in release.scopes]
     budget = balance.budget
-    yield f"<section><h2>Scope <q>{in_html(name)}</q></h2><p>{_promise(balance)}</p>"
-    refusals = f"{balance.refusals} of {balance.max_refusals}"
-    yield _facts(
+    closed = ": closed" if balance.is_closed else ""
+    known = facts(
         {
-            "Unit": in_html(budget.unit),
-            "Neighbours": in_html(budget.neighbours),
-            "Refusals of private input": f"{refusals}{': closed' if balance.is_closed else ''}",
+            "Unit": budget.unit,
+            "Neighbours": budget.neighbours,
+            "Refusals of private input": f"{balance.refusals} of {balance.max_refusals}{closed}",
         }
     )
-    spent_of = budget.in_epsilon(balance.spent)
-    for amount, cap in budget.in_epsilon(budget.caps).items():
-        spent = spent_of[amount]
-        percent = -(-100 * spent.numerator * cap.denominator // (spent.denominator * cap.numerator))
-        label = _AMOUNTS[amount]
-        if budget.order is not None and budget.delta is not None:
-            label = f"{label} beyond the price of δ = {rounded_text(budget.delta)} at this order"
-        yield (
-            f"<h3>{label}</h3><p><strong>{rounded_text(spent)}</strong> of {rounded_text(cap)} "
-            f"spent ({percent} %); {rounded_text(cap - spent)} left.</p>"
-        )
-        charges = [
-            (each.content["utc"], each.amounts(name, "after")[amount], each.content["purpose"])
-            for each in found
-        ]
-        yield chart(f"{label} spent over time", made, charges, cap)
+    parts = [*_totals(name, made, balance, found)]
     if found:
-        yield from _purposes(name, found)
-        yield from _table(name, found)
-    yield "</section>"
+        parts += [*_purposes(name, found), *_charges(name, found)]
+    if raised := changes(records, name):
+        rows = [(seq, _day(utc), said) for seq, utc, said in raised]
+        parts += [fill("<h3>Raised limits of <q>{name}</q></h3>", name=name), table((), rows)]
+    return fill(
+        "<section><h2>Scope <q>{name}</q></h2><p>All releases together are at most {total} for one "
+        "<q>{unit}</q>{by}; later ones may depend on earlier ones.</p>{known}\n{parts}</section>",
+        name=name,
+        total=_promise(balance),
+        unit=budget.unit,
+        by=""
+        if budget.order is None
+        else f", added up as ln M at the Rényi order {rounded_text(budget.order)}",
+        known=known,
+        parts=join(parts),
+    )
 
 
 def _promise(balance: Balance) -> str:
     budget = balance.budget
     if budget.rho is not None:
-        total = f"{rounded_text(budget.rho)}-zCDP"
-    elif budget.delta is None:
-        total = f"{rounded_text(budget.epsilon or Fraction(0))}-differentially private"
-    else:
-        total = (
-            f"({rounded_text(budget.epsilon or Fraction(0))}, {rounded_text(budget.delta)})"
-            "-differentially private"
+        return f"{rounded_text(budget.rho)}-zCDP"
+    epsilon = rounded_text(budget.epsilon or Fraction(0))
+    if budget.delta is None:
+        return f"{epsilon}-differentially private"
+    return f"({epsilon}, {rounded_text(budget.delta)})-differentially private"
+
+
+def _totals(name: str, made: str, balance: Balance, found: Sequence[Release]) -> Iterator[Html]:
+    """How much of each amount is spent, and how it grew."""
+    budget = balance.budget
+    spent_of = budget.in_epsilon(balance.spent)
+    for amount, cap in budget.in_epsilon(budget.caps).items():
+        spent, label = spent_of[amount], _AMOUNTS[amount]
+        percent = -(-100 * spent.numerator * cap.denominator // (spent.denominator * cap.numerator))
+        if budget.order is not None and budget.delta is not None:
+            label = f"{label} beyond the price of δ = {rounded_text(budget.delta)} at this order"
+        yield fill(
+            "<h3>{label}</h3><p><strong>{spent}</strong> of {cap} spent ({percent} %); {left} left."
+            "</p>",
+            label=label,
+            spent=rounded_text(spent),
+            cap=rounded_text(cap),
+            percent=percent,
+            left=rounded_text(cap - spent),
         )
-    by = ""
-    if budget.order is not None:
-        by = f", added up as ln M at the Rényi order {rounded_text(budget.order)}"
-    return (
-        f"All releases together are at most {total} for one <q>{in_html(budget.unit)}</q>{by}; "
-        "later ones may depend on earlier ones."
+        charges = [
+            (each.content["utc"], each.amounts(name, "after")[amount], each.content["purpose"])
+            for each in found
+        ]
+        yield _chart(f"{label} spent over time", made, charges, cap)
+
+
+def _chart(
+    title: str, start: str, charges: Sequence[tuple[str, Fraction, str]], cap: Fraction
+) -> Html:
+    """Return a step chart of a running total over time as SVG, with its cap at the upper edge."""
+    times = [_seconds(start), *(_seconds(time) for time, _, _ in charges)]
+    first, span = min(times), max(1, max(times) - min(times))
+    line, dots = [f"M{_LEFT} {_BOTTOM}"], []
+    for time, total, purpose in charges:
+        across = _LEFT + (_seconds(time) - first) * (_RIGHT - _LEFT) // span
+        up = _BOTTOM - int(total * (_BOTTOM - _TOP) / cap)
+        line.append(f"H{across}V{up}")
+        said = f"{time}: {rounded_text(total)} after “{purpose}”"
+        dots.append(fill(_DOT, across=across, up=up, said=said))
+    return fill(
+        _CHART,
+        title=title,
+        path="".join([*line, f"H{_RIGHT}"]),
+        dots=join(dots),
+        cap=rounded_text(cap),
+        start=start,
+        last=max((start, *(time for time, _, _ in charges)), key=_seconds),
     )
 
 
-def _purposes(scope: str, found: Sequence[Release]) -> Iterator[str]:
+def _seconds(time: str) -> int:
+    found = read_time(time)
+    if found is None:
+        raise LedgerError("a record states a time that is none")
+    return (found[0] - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+
+
+def _purposes(scope: str, found: Sequence[Release]) -> Iterator[Html]:
     sums: dict[str, list[dict[str, Fraction]]] = {}
     for release in found:
         sums.setdefault(release.content["purpose"], []).append(release.amounts(scope, "charge"))
     names = [name for name in _AMOUNTS if name in found[0].amounts(scope, "charge")]
-    yield "<h3>By purpose</h3><table><thead><tr><th>Purpose<th>Charges"
-    yield "".join(f"<th>{_AMOUNTS[name]}" for name in names) + "</thead><tbody>"
-    for purpose, charges in sums.items():
-        totals = [sum((each[name] for each in charges), Fraction(0)) for name in names]
-        cells = "".join(f"<td>{rounded_text(total)}" for total in totals)
-        yield f"<tr><td>{in_html(purpose)}<td>{len(charges)}{cells}"
-    yield "</tbody></table>"
-
-
-def _table(scope: str, found: Sequence[Release]) -> Iterator[str]:
-    yield (
-        '<h3>Every charge</h3><div class="wide"><table><thead><tr><th>Record<th>Time (UTC)'
-        "<th>Purpose<th>Mechanism<th>Guarantee<th>Charged<th>Total after<th>Outcome</thead><tbody>"
+    yield Html("<h3>By purpose</h3>")
+    yield table(
+        ("Purpose", "Charges", *(_AMOUNTS[name] for name in names)),
+        [
+            (
+                purpose,
+                len(charges),
+                *(
+                    rounded_text(sum((each[name] for each in charges), Fraction(0)))
+                    for name in names
+                ),
+            )
+            for purpose, charges in sums.items()
+        ],
     )
-    for release in found:
-        content = release.content
-        by = _ASSERTED if release.is_asserted else theorem(content["mechanism"])
-        kind = "ok" if release.outcome.startswith(("released", "settled")) else "bad"
-        yield (
-            f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{in_html(content['purpose'])}"
-            f'<td><code class="name">{in_html(content["mechanism"])}</code>{_details(release)}'
-            f"<td>{_guarantee(content['guarantee'])}"
-            f"<br><small>{in_html(by)}</small>"
-            f"<td>{_shown(release.amounts(scope, 'charge'))}"
-            f"<td>{_shown(release.amounts(scope, 'after'))}"
-            f'<td><span class="{kind}">{in_html(release.outcome)}</span>'
-        )
-    yield "</tbody></table></div>"
 
 
-def _raised(scope: str, records: Sequence[Record]) -> Iterator[str]:
-    changes = raised(scope, records)
-    if changes:
-        yield f"<h3>Raised limits of <q>{in_html(scope)}</q></h3><table><tbody>"
-        for content, said in changes:
-            yield f"<tr><td>{content['seq']}<td>{_day(content['utc'])}<td>{in_html(said)}"
-        yield "</tbody></table>"
+def _charges(scope: str, found: Sequence[Release]) -> Iterator[Html]:
+    yield Html("<h3>Every charge</h3>")
+    names = "Record", "Time (UTC)", "Purpose", "Mechanism", "Guarantee", "Charged", "Total after"
+    yield table((*names, "Outcome"), [_row(scope, release) for release in found])
 
 
-def _day(utc: str) -> str:
-    """Return a time that can wrap only between day and hour."""
-    return " ".join(f'<span class="name">{in_html(part)}</span>' for part in utc.split("T"))
-
-
-def _details(release: Release) -> str:
+def _row(scope: str, release: Release) -> tuple[object, ...]:
     content = release.content
-    facts = {
-        name.replace("_", " "): in_html(value) for name, value in _texts(content["parameters"])
-    }
+    by = theorem(content["mechanism"])
+    if release.is_asserted:
+        by = "asserted by the caller; another library made the release"
+    kind = "ok" if release.outcome.startswith(("released", "settled")) else "bad"
+    mechanism = '<code class="name">{name}</code><details><summary>details</summary>{all}</details>'
+    return (
+        content["seq"],
+        _day(content["utc"]),
+        content["purpose"],
+        fill(mechanism, name=content["mechanism"], all=_details(release)),
+        fill("{given}<br><small>{by}</small>", given=_guarantee(content["guarantee"]), by=by),
+        _amounts(release.amounts(scope, "charge")),
+        _amounts(release.amounts(scope, "after")),
+        fill('<span class="{kind}">{said}</span>', kind=kind, said=release.outcome),
+    )
+
+
+def _day(utc: str) -> Html:
+    """Return a time that can wrap only between day and hour."""
+    return join(fill('<span class="name">{part}</span>', part=part) for part in utc.split("T"))
+
+
+def _details(release: Release) -> Html:
+    content = release.content
+    library = _texts(content["library"])
     parts = "; ".join(
-        f"{in_html(str(part.get('count')))} × {_guarantee(part.get('each', {}))}"
+        f"{part.get('count')} × {_guarantee(part.get('each', {}))}"
         for part in content["parts"]
         if isinstance(part, dict)
     )
-    library = dict(_texts(content["library"]))
-    facts |= {
-        "draws": parts,
-        "source": in_html(
-            ", ".join(f"{name} {value}" for name, value in _texts(content["source"]))
-        ),
-        "library": in_html(f"{library.get('name')} {library.get('version')}"),
-        "source tree": f"<code>{in_html(library.get('source_tree_sha256', ''))}</code>",
-        "record hash": f"<code>{release.record.hash}</code>",
-    }
-    return f"<details><summary>details</summary>{_facts(facts)}</details>"
+    return facts(
+        {
+            **{
+                name.replace("_", " "): each for name, each in _texts(content["parameters"]).items()
+            },
+            "draws": parts,
+            "source": ", ".join(
+                f"{name} {each}" for name, each in _texts(content["source"]).items()
+            ),
+            "library": f"{library.get('name')} {library.get('version')}",
+            "source tree": _code(library.get("source_tree_sha256", "")),
+            "record hash": _code(release.record.hash),
+        }
+    )
 
 
-def _texts(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in content.items() if isinstance(value, str)]
+def _code(text: str) -> Html:
+    return fill("<code>{text}</code>", text=text)
+
+
+def _texts(content: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value for name, value in content.items() if isinstance(value, str)}
 
 
 def _guarantee(content: Mapping[str, Any]) -> str:
-    numbers = {name: value for name, value in _texts(content) if name not in ("type", "eta")}
-    shown = [_shown(read_numbers(numbers, "the record"))]
+    numbers = {n: each for n, each in _texts(content).items() if n not in ("type", "eta")}
+    said = [_amounts(read_numbers(numbers, "the record"))]
     if isinstance(base := content.get("base"), dict):
         # The best of many runs is told with the guarantee of one; its eta may be negative.
-        shown = [_guarantee(base), f"eta&nbsp;=&nbsp;{in_html(str(content.get('eta')))}", *shown]
-    return f"{in_html(str(content.get('type')))}({', '.join(shown)})"
+        said = [_guarantee(base), f"eta{_IS}{content.get('eta')}", *said]
+    return f"{content.get('type')}({', '.join(said)})"
 
 
-def _shown(amounts: Mapping[str, Fraction]) -> str:
+def _amounts(amounts: Mapping[str, Fraction]) -> str:
     known = [name for name in _AMOUNTS if name in amounts]
     others = [name for name in amounts if name not in _AMOUNTS]
     return ", ".join(
-        f"{in_html(_AMOUNTS.get(name, name))}&nbsp;=&nbsp;{rounded_text(amounts[name])}"
+        f"{_AMOUNTS.get(name, name)}{_IS}{rounded_text(amounts[name])}"
         for name in [*known, *others]
     )
 
 
-def _facts(facts: Mapping[str, str]) -> str:
-    rows = "".join(f"<dt>{in_html(name)}<dd>{value}" for name, value in facts.items())
-    return f"<dl>{rows}</dl>"
-
-
-_AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu_squared": "μ²"}
+_DOT = '<circle cx="{across}" cy="{up}" r="3" fill="var(--main)"><title>{said}</title></circle>'
+_CHART = f"""\
+<svg viewBox="0 0 900 205" role="img" aria-label="{{title}}"><title>{{title}}</title>
+<path d="{{path}}V{_BOTTOM}Z" fill="var(--fill)"/>
+<path d="{{path}}" fill="none" stroke="var(--main)" stroke-width="2"/>{{dots}}
+<path d="M{_LEFT} {_TOP}H{_RIGHT}" stroke="var(--bad)" stroke-dasharray="6 4"/>
+<path d="M{_LEFT} {_BOTTOM}H{_RIGHT}" stroke="var(--dim)"/>
+<text x="{_LEFT}" y="{_TOP - 8}">cap {{cap}}</text>
+<text x="{_LEFT}" y="{_BOTTOM + 17}">{{start}}</text>
+<text x="{_RIGHT}" y="{_BOTTOM + 17}" text-anchor="end">{{last}}</text></svg>
+"""
 _CAVEATS = """<section><h2>What this page does not say</h2><ul>
 <li>That the end of the records was not cut off: compare the head with one that was published
 elsewhere, with <code>safeselect ledger verify --head</code>.
@@ -252,27 +298,3 @@ asserted both.
 same data.
 <li>What was released: the records hold commitments, opened by the salt in each result.
 </ul></section>"""
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1d2433; --dim: #5c677d; --paper: #fff; --line: #d9dee8;
-  --main: #2456c8; --fill: #2456c826; --bad: #b42318; --ok: #18794e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9f0; --dim: #9aa5b8; --paper: #141821;
-  --line: #323a4a; --main: #82a8ff; --fill: #82a8ff33; --bad: #ff8a7a; --ok: #5fd49b; } }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
-main { max-width: 76rem; margin: 0 auto; padding: 1.5rem; }
-h1 { font-size: 1.6rem; overflow-wrap: anywhere; } h2 { font-size: 1.3rem; margin-top: 2.5rem;
-  border-top: 1px solid var(--line); padding-top: 1.5rem; } h3 { font-size: 1rem; }
-code { font: 0.88em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 1rem; margin: 0.5rem 0; }
-dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; font-size: 0.92rem; }
-th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.7rem 0.4rem 0;
-  border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
-small { color: var(--dim); } .wide { overflow-x: auto; }
-.name { white-space: nowrap; }
-th { color: var(--dim); font-weight: 600; } summary { color: var(--dim); cursor: pointer; }
-.ok { color: var(--ok); } .bad { color: var(--bad); }
-svg { width: 100%; height: auto; max-width: 60rem; display: block; }
-svg text { fill: var(--dim); font-size: 12px; }
-@media print { body { font-size: 11px; } main { max-width: none; padding: 0; } }
-"""

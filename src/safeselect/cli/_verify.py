@@ -4,78 +4,39 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import time_ns
-from typing import Any
 
 from safeselect.audit.code import extensions, running
 from safeselect.audit.report import certificate_json, line, summary
 from safeselect.audit.verify import FULL, QUICK, run
-from safeselect.cli._numbers import add_command
+from safeselect.cli._options import Command, declare
+from safeselect.cli._output import say, write
 from safeselect.errors import InputError
 from safeselect.ledger.records.provenance import library
 
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
-_ABOUT = """\
-Checks that the code that is loaded is that of the source files; the laws of the samplers and of
-the noise; the privacy of small instances; and for every mechanism releases of made-up scores, few
-and many, alone and in pairs, its charge, its forks and its sources. It reads no data. Mechanisms of
-which a check failed are listed. With --certificate the findings are written as JSON: mechanism by
-mechanism what was looked at and what was not, the versions, and the hash of the code that runs.
 
-exit codes: 0 all checks passed, 1 one failed, 2 command line, or the certificate cannot be written
-"""
-
-
-def add_verify(commands: Any) -> None:
-    """Add `safeselect verify`."""
-    verify = add_command(
-        commands,
-        "verify",
-        "check this installation: laws, privacy of small instances, releases",
-        "Check on this machine that the code does what is claimed.",
-        _ABOUT,
-    )
-    effort = verify.add_mutually_exclusive_group()
-    effort.add_argument(
-        "--quick",
-        dest="effort",
-        action="store_const",
-        const=QUICK,
-        default=QUICK,
-        help="fewer and smaller instances, about 15 seconds (default)",
-    )
-    effort.add_argument(
-        "--full",
-        dest="effort",
-        action="store_const",
-        const=FULL,
-        help="all of them, more of them with hundreds of thousands of candidates: some minutes",
-    )
-    verify.add_argument("--certificate", metavar="FILE", help="write a new file with the findings")
-    verify.set_defaults(command="verify")
-
-
-def run_verify(options: argparse.Namespace, write: Callable[[str], None]) -> tuple[int, str]:
-    """Run all checks and write a line for each; return the exit code and the summary.
+def _run(options: argparse.Namespace) -> int:
+    """Run all checks and write a line for each, and say the summary.
 
     Raises:
         InputError: the certificate's file is there already, or cannot be written.
     """
     certificate = None if options.certificate is None else _new_file(options.certificate)
-    findings = []
+    findings, effort = [], FULL if options.full else QUICK
     with _sources_for_tests():
-        for finding in run(options.effort):
+        for finding in run(effort):
             findings.append(finding)
             write(f"{line(finding)}\n")
     if certificate is not None:
         utc = datetime.fromtimestamp(time_ns() // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         content = certificate_json(
             findings,
-            effort=options.effort,
+            effort=effort,
             utc=utc,
             library=library(),
             running=running(),
@@ -83,7 +44,8 @@ def run_verify(options: argparse.Namespace, write: Callable[[str], None]) -> tup
         )
         with os.fdopen(certificate, "w", encoding="ascii") as file:
             file.write(content)
-    return int(not all(finding.passed for finding in findings)), summary(findings)
+    say(summary(findings))
+    return int(not all(finding.passed for finding in findings))
 
 
 @contextmanager
@@ -108,3 +70,25 @@ def _new_file(path: str) -> int:
         raise InputError("the certificate's file is there already: name a new one") from None
     except OSError as error:
         raise InputError(f"the certificate cannot be written: {error.strerror}") from None
+
+
+VERIFY = Command(
+    "verify",
+    "check this installation: laws, privacy of small instances, releases",
+    "Check on this machine that the code does what is claimed.",
+    declare("""
+--quick  fewer and smaller instances, about 15 seconds (default)
+| --full  all of them, more of them with hundreds of thousands of candidates: some minutes
+--certificate FILE  write a new file with the findings
+"""),
+    _run,
+    """\
+Checks that the code that is loaded is that of the source files; the laws of the samplers and of
+the noise; the privacy of small instances; and for every mechanism releases of made-up scores, few
+and many, alone and in pairs, its charge, its forks and its sources. It reads no data. Mechanisms of
+which a check failed are listed. With --certificate the findings are written as JSON: mechanism by
+mechanism what was looked at and what was not, the versions, and the hash of the code that runs.
+
+exit codes: 0 all checks passed, 1 one failed, 2 command line, or the certificate cannot be written
+""",
+)

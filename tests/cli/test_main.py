@@ -15,17 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import safeselect
-from safeselect.cli import escaped, main
+from safeselect.cli import main
 from safeselect.promises.records import code
 from safeselect.tables import _top_items
 
 pytest.importorskip("duckdb")
 
-SCRIPTS = sorted(Path(__file__).with_name("cli").glob("*.txt"))
+SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
 TRIPS = "city,rider\nOslo,ann\nOslo,bob\nRome,ann\n"
 LARGE = "safeselect: warning: epsilon="  # an epsilon above 10
 COMMAND = [sys.executable, "-W", "error", "-m", "safeselect"]
@@ -342,20 +340,3 @@ def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     out, said = process.communicate(timeout=60)
     assert (process.returncode, out, said) == (130, b"", b"")
     assert list((tmp_path / "scratch").iterdir()) == []
-
-
-@given(st.text(st.characters(exclude_categories=())))
-def test_a_label_is_one_line_from_which_it_can_be_read_back(label: str) -> None:
-    line = escaped(label)
-    assert len(line.splitlines()) <= 1
-    line.encode("utf-8")
-    printable = line.encode("ascii", "backslashreplace").decode("ascii")
-    read = printable.encode("ascii").decode("unicode_escape")
-    assert read == label
-
-
-def test_labels_that_are_not_text_are_written_as_text() -> None:
-    assert escaped(7) == "7"
-    assert escaped("a\\nb\nc\r\t\x00\x1b\x85\u2028\udc80") == (
-        "a\\\\nb\\nc\\r\\t\\x00\\x1b\\x85\\u2028\\udc80"
-    )

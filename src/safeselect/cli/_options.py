@@ -1,0 +1,241 @@
+"""One declaration for each option: parser, help and argument of a call follow from it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NoReturn
+
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import rational
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option or a positional argument.
+
+    Attributes:
+        flag: as it is typed; a positional argument's is its name.
+        told: what argparse is told of it, its help too.
+        heading: the heading of the help under which it stands; what follows ": " explains it.
+        instead_of: the first of the options of which at most one is given; exactly one, if that is
+            required.
+    """
+
+    flag: str
+    told: dict[str, Any]
+    heading: str = ""
+    instead_of: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name among the parsed options, and as an argument of the function called."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its purpose in one line, what it does, its options, what is said below them.
+
+    Attributes:
+        run: does it, and returns the exit code; none where there are only commands below it.
+    """
+
+    name: str
+    purpose: str
+    does: str
+    options: tuple[Option, ...] = ()
+    run: Callable[[argparse.Namespace], int] | None = None
+    about: str | None = None
+    actions: tuple[Command, ...] = ()
+
+
+_LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
+_NUMBERS: dict[str, dict[str, Any]] = {
+    "number": {},
+    "part": {"below": 1},
+    "number-or-0": {"zero": True},
+}
+
+
+def declare(text: str) -> tuple[Option, ...]:
+    """Read a table of options: a line each, which the next ones go on if they are indented.
+
+    A line has the option as it is typed, its value and what that is, and after two blanks its help;
+    behind "| " it goes instead of the one before.  Of a value are said: its name, {its choices},
+    how it is read (count, count-or-all, hex; number, part: below 1, number-or-0), =its default,
+    "several" or "repeated" or "optional", and "required".  Other lines are headings.
+    """
+    found: list[Option] = []
+    heading = ""
+    for line in text.strip("\n").splitlines():
+        if line.startswith(" "):
+            found[-1].told["help"] += f" {line.strip()}"
+        elif matched := _LINE.fullmatch(line):
+            bar, flag, value, about = matched.groups()
+            if bar and not found[-1].instead_of:
+                found[-1] = replace(found[-1], instead_of=found[-1].flag)
+            first = found[-1].instead_of if bar else ""
+            told = _told(flag, value.split()) | {"help": about}
+            found.append(Option(flag if flag[0] == "-" else flag.lower(), told, heading, first))
+        else:
+            heading = line
+    return tuple(found)
+
+
+def _told(flag: str, words: list[str]) -> dict[str, Any]:
+    told: dict[str, Any] = {} if flag[0] == "-" else {"metavar": flag}
+    if flag[0] == "-" and not words:
+        told["action"] = "store_true"
+    for word in words:
+        if word in _NUMBERS:
+            told["type"] = _number(flag.lstrip("-").replace("-", "_"), **_NUMBERS[word])
+        elif word in _READ:
+            told["type"] = _READ[word]
+        elif word in ("several", "optional"):
+            told["nargs"] = "+" if word == "several" else "?"
+        elif word == "repeated":
+            told["action"] = "append"
+        elif word == "required":
+            told["required"] = True
+        elif word[0] == "=":
+            told["default"] = told.get("type", str)(word[1:])
+        elif word[0] == "{":
+            told["choices"] = word[1:-1].split(",")
+        else:
+            told["metavar"] = word
+    return told
+
+
+def _number(name: str, *, below: int | None = None, zero: bool = False) -> Callable[[str], Any]:
+    """Return a reader of a positive rational; with `zero`, of zero too."""
+
+    def read(text: str) -> Fraction:
+        try:
+            return rational(text, name, below=below, zero=zero)
+        except ParameterError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+def _count(text: str) -> int:
+    """Read a positive integer of at most nine digits."""
+    if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
+    return int(text)
+
+
+_READ: dict[str, Callable[[str], Any]] = {
+    "count": _count,
+    "count-or-all": lambda text: text if text == "all" else _count(text),
+    "hex": bytes.fromhex,
+}
+
+
+def given(parsed: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]:
+    """Return these options as the arguments of a call: each by its own name."""
+    return {option.name: getattr(parsed, option.name) for option in options}
+
+
+def build_parser(commands: tuple[Command, ...]) -> argparse.ArgumentParser:
+    """Return the parser of these commands; what it parses says which `command`, and has `run`."""
+    parser = _Parser(
+        prog="safeselect",
+        description="Differentially private selection, sampled exactly: which candidates are best.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    below = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", dest="command"
+    )
+    _add_commands(below, commands)
+    return parser
+
+
+def _add_commands(below: Any, commands: tuple[Command, ...]) -> None:
+    for command in commands:
+        parser: argparse.ArgumentParser = below.add_parser(
+            command.name,
+            help=command.purpose,
+            description=command.does,
+            epilog=command.about,
+            formatter_class=HelpFormatter,
+            allow_abbrev=False,
+        )
+        parser.set_defaults(run=command.run)
+        _add_options(parser, command.options)
+        if command.actions:
+            actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
+            _add_commands(actions, command.actions)
+
+
+def _add_options(parser: argparse.ArgumentParser, options: tuple[Option, ...]) -> None:
+    headed: dict[str, Any] = {"": parser}
+    either: dict[str, Any] = {}
+    for option in options:
+        if option.heading not in headed:
+            title, _, about = option.heading.partition(": ")
+            headed[option.heading] = parser.add_argument_group(title, about or None)
+        place, told = headed[option.heading], option.told
+        if first := option.instead_of:
+            if first not in either:
+                required = told.get("required", False)
+                either[first] = place.add_mutually_exclusive_group(required=required)
+            place, told = either[first], {**told, "required": False}
+        place.add_argument(option.flag, **told)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that reports an error in one line, like all other errors; subcommands inherit it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        try:
+            number = version("safeselect")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        sys.stdout.write(f"safeselect {number}\n")
+        parser.exit()
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the paragraphs and columns of a text, and folds their lines to the width.
+
+    A line goes on with the paragraph before it if its words stand below those; a term and the
+    blanks behind it begin one.  No name of an option is broken at a hyphen.
+    """
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        words = " ".join(text.split())
+        return textwrap.wrap(words, width, break_long_words=False, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs: list[tuple[str, str]] = []
+        for line in text.splitlines():
+            begin, words = re.fullmatch(r"( *(?:\S.*?  +(?=\S))?)(.*)", line).groups()  # type: ignore[union-attr]
+            if words and paragraphs and paragraphs[-1][1] and begin == " " * len(paragraphs[-1][0]):
+                begin, before = paragraphs.pop()
+                words = f"{before} {words}"
+            paragraphs.append((begin, words))
+        return "\n".join(
+            textwrap.fill(
+                words,
+                width,
+                initial_indent=indent + begin,
+                subsequent_indent=" " * len(indent + begin),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            for begin, words in paragraphs
+        )

@@ -1,0 +1,473 @@
+"""Known answers: fixed bytes and fixed inputs in, and exactly what is released, charged or refused.
+
+A row has
+
+    do      steps: [call, arguments, named arguments].  A call that begins with a dot is of what the
+            first step gave; one that begins with "ledger." is of the row's ledger.
+    times   how often the steps are made on one tape; once where it is left out.
+    ledger  scope -> budget, of a ledger in memory; and their "neighbours".
+    stated  mechanism, guarantee and parts of the releases, each kind once.
+    told    by the name of a tape: what is released, below JSON, and how many bytes are asked for.
+
+{"$name": [...]} in a step stands for an input of `_FORMS`.  Tapes are SHAKE-256 of the row's name
+and the tape's; inputs come from NumPy's frozen `RandomState`.  So an answer is the same alone, in
+any order, and whatever the source's hash is: hashes, clocks, nonces and salts are left out.
+`_CALLS`, `_FORMS` and `_MOVED` are the only places that name functions and fields of the package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from fractions import Fraction
+from functools import partial
+from hashlib import shake_256
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import safeselect
+from safeselect import estimates, samplers
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.audit.release import audit
+from safeselect.errors import SafeSelectError
+from safeselect.exact.interval import Interval
+from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.groups import plan_known, plan_unknown
+
+__all__ = ["SETS", "Row", "Tape", "Told", "differences", "read", "tell"]
+
+SETS = ("small", "large", "written")
+"""Files of rows: those of a user's machine, those that only tests run, and answers as JSON."""
+
+_LONG = 4999
+"""More numbers than these are recorded by every 999th, their count and their sum."""
+
+Json = Any
+Row = Mapping[str, Json]
+
+
+class Tape:
+    """A source of bytes that follow from two names alone.
+
+    random  as they come
+    ties    of four words of 64 bits three are one of four, so that further digits decide
+    tails   one word of 16 bits in twenty is below 32: the ends of the noise
+    zeros, ones  the first 256 bytes are so: the ends of (0, 1)
+    near S  of 192 words 64 differ by 2**S from 64 others, and 64 are large: near ties of rows
+    """
+
+    name = "a tape"
+    production = False  # its bytes are taken as they are, and no others asked for
+
+    def __init__(self, row: str, kind: str) -> None:
+        self._stream, self._kind = shake_256(f"{row}/{kind}".encode()), kind.split()
+        self._known = b""
+        self.asked = self._begun = 0
+        self.watch: Callable[[], int] | None = None
+        self.first: int | None = None
+
+    def begin(self) -> bytes:
+        """A nonce that counts the calls."""
+        self._begun += 1
+        return self._begun.to_bytes(16, "big")
+
+    def fill(self, buffer: Any, /) -> None:
+        """The next bytes of the tape."""
+        if self.watch is not None and self.first is None:
+            self.first = self.watch()
+        start, self.asked = self.asked, self.asked + len(buffer)
+        if self.asked > len(self._known):
+            size = max(1 << 12, 1 << self.asked.bit_length())
+            self._known = _changed(self._kind, self._stream.digest(size))
+        buffer[:] = self._known[start : self.asked]
+
+
+def _changed(kind: list[str], data: bytes) -> bytes:
+    """The bytes of a tape of this kind; longer ones begin with shorter ones."""
+    words = np.frombuffer(data, "<u8").copy()
+    if kind[0] == "ties":
+        tied = words % 4 != 3
+        words[tied] = words[:4][(words[tied] >> 8) % 4]
+    elif kind[0] == "tails":
+        short = words.view("<u2")
+        short[short % 20 == 7] &= 31
+    elif kind[0] in ("zeros", "ones"):
+        words[:32] = 0 if kind[0] == "zeros" else 2**64 - 1
+    elif kind[0] == "near":
+        words[:64] >>= 1
+        words[64:128] = words[:64] + (1 << int(kind[1]))
+        words[128:192] = 2**63 - 1
+    return words.tobytes()
+
+
+def _drawn(shape: Json, least: int, most: int) -> Any:
+    """Integers from least to most - 1."""
+    return np.random.RandomState(7).randint(least, most, shape)
+
+
+def _planted(shape: Json, least: int, most: int, places: list[int], value: int) -> Any:
+    """The same, but for the places from one to another."""
+    found = _drawn(shape, least, most)
+    found[slice(*places)] = value
+    return found
+
+
+def _floats(size: int) -> Any:
+    """Numbers of either sign, from 2**-8 to 2**16, with all their digits random."""
+    words = np.frombuffer(shake_256(b"floats").digest(8 * size), "<u8").copy()
+    exponents = (1015 + (words >> 52) % 24) << 52
+    return (words & 0x800F_FFFF_FFFF_FFFF | exponents).view("<f8").astype(float)
+
+
+def _counts(size: int, most: int, step: int) -> dict[str, int]:
+    return {f"item {n}": most - n * step % 40 for n in range(size)}
+
+
+def _runs(inner: list[Json] | None = None) -> Callable[[Any], Any]:
+    """A private run whose scores are known; `inner` is charged within it."""
+    made: list[int] = []
+
+    def run(scope: Any) -> tuple[int, int]:
+        made.append(1)
+        if inner is not None:
+            _public(inner[0])([1, 2], **inner[1], source=Tape("inner", "random"), ledger=scope)
+        return len(made) * 37 % 11, len(made)
+
+    return run
+
+
+def _by_group(kind: str, given: list[Json], changed: int, *, source: Tape) -> Json:
+    """Plan a release by group, and draw it."""
+    tables = {
+        f"g{g}": {label: 40 * (g * n % 5 + 1) for n, label in enumerate("abc")} for g in (1, 2, 4)
+    }
+    if kind == "known":
+        plan = plan_known(PrivacyCost(Fraction(2), None, None), list("abc"), 2, changed, given[0])
+    else:
+        cost = safeselect.ApproximateDP(Fraction(6), Fraction(1, 10**4))
+        plan = plan_unknown(cost, (1, 2), changed, given[0])
+    return plan.noise_rate, plan.offset, plan.guarantee, plan.parts, plan.draw(tables, source)
+
+
+def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
+    """What a function as a source was asked for, and whether its bytes were taken."""
+    asked: list[int] = []
+
+    def function(count: int) -> bytes:
+        asked.append(count)
+        data = bytearray(count)
+        if len(asked) <= last or way == "fresh":
+            source.fill(data)
+        elif way == "repeated":
+            data[:] = shake_256(b"stuck").digest(count)
+        elif way == "short":
+            data = data[1:]
+        elif way == "half":
+            source.fill(data)
+            data[len(data) // 2 :] = bytes(len(data) - len(data) // 2)
+        elif way == "raises":
+            raise OSError
+        return bytes(data)
+
+    guarded = safeselect.CallbackSource(function, exclusive=True)
+    told = []
+    for _ in range(2):
+        buffer = bytearray(size)
+        told.append(_refused(guarded.fill, buffer) or shake_256(buffer).hexdigest(8))
+    return told, asked
+
+
+def _audited(changes: list[list[str]], *, source: Tape) -> Json:
+    """The verdicts of an audit about a release, as it is and with texts changed in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = str(Path(folder, "log"))
+        with safeselect.Ledger.create(log, {"a": _budget({"epsilon": 9}, "add_remove")}) as ledger:
+            scope = ledger.scope("a", unit="p", neighbours="add_remove", purpose="x")
+            text = safeselect.top_k(
+                [1, 9, 3, 2], k=2, epsilon=1, sensitivity=1, source=source, ledger=scope
+            ).to_json()
+        texts = [text, *(text.replace(old, new, 1) for old, new in changes)]
+        return [[[line.what, line.word] for line in audit(each, log)] for each in texts]
+
+
+def _half(precision: int) -> Interval:
+    """1 / sqrt(e) as a power of a rate."""
+    return NoiseRate(Fraction(1, 2)).power(1, 0, precision)
+
+
+def _budget(given: Mapping[str, Json], neighbours: str) -> Any:
+    return safeselect.Budget(unit="p", neighbours=neighbours, **given)
+
+
+def _refused(function: Callable[..., object], *args: object) -> str | None:
+    """The class of the error that a call ends with."""
+    try:
+        function(*args)
+    except SafeSelectError as error:
+        return type(error).__name__
+    return None
+
+
+def _refused_in_production(*, source: Tape) -> Json:
+    """What a source for tests meets where only production is allowed."""
+    before = os.environ.get("SAFESELECT_REQUIRE_PRODUCTION")
+    os.environ["SAFESELECT_REQUIRE_PRODUCTION"] = "0"  # any value
+    try:
+        words: Row = {"epsilon": 1, "sensitivity": 1, "source": source}
+        return _refused(partial(safeselect.permute_and_flip, [1, 2], **words))
+    finally:
+        del os.environ["SAFESELECT_REQUIRE_PRODUCTION"]
+        if before is not None:
+            os.environ["SAFESELECT_REQUIRE_PRODUCTION"] = before
+
+
+_CALLS: dict[str, Callable[..., Any]] = {
+    "audited": _audited,
+    "by group": _by_group,
+    "samplers.coin": lambda bits, step: samplers.Coin.of(_half, step).toss(bits),
+    "guarded": _guarded,
+    "refused in production": _refused_in_production,
+}
+"""What rows call, where `safeselect` has no function of that name."""
+
+_MODULES: dict[str, Any] = {"": safeselect, "samplers": samplers, "estimates": estimates}
+
+
+def _public(call: str) -> Callable[..., Any]:
+    where, _, last = call.rpartition(".")
+    return _CALLS.get(call) or getattr(_MODULES[where], last)
+
+
+_FORMS: dict[str, Callable[..., Any]] = {
+    "array": np.array,
+    "bytes": bytes.fromhex,
+    "drawn": _drawn,
+    "planted": _planted,
+    "floats": _floats,
+    "steps": lambda size, step: np.arange(size) * step,
+    "cycle": lambda values, size: (values * size)[:size],
+    "pointed": lambda size, place, value: [value if n % 29 == place else 1 for n in range(size)],
+    "big": lambda exponent, more: 2**exponent + more,
+    "counts": _counts,
+    "fraction": Fraction,
+    "rate": lambda rate, base=None: NoiseRate(
+        Fraction(rate), None if base is None else Fraction(base)
+    ),
+    "logarithm": lambda number: lambda precision: Interval.of(number, precision).log(),
+    "run": _runs,
+    "counted": lambda counts, words: safeselect.Counts(counts, **words),
+    "pair": lambda *numbers: numbers,
+    "kind": lambda name: getattr(safeselect, name),
+}
+"""Inputs by name; a guarantee, or `Counts`, is one by its own."""
+
+_FIELDS: tuple[str, ...] = (
+    "index",
+    "indices",
+    "label",
+    "labels",
+    "gap",
+    "gaps",
+    "winners",
+    "counts",
+    "values",
+)
+_FIELDS += ("value", "output", "score", "found", "base", "above", "branch", "cost", "consumed")
+_FIELDS += ("costs", "branches", "offset", "k_bar", "budget", "remaining", "spent", "rate", "order")
+_FIELDS += ("sigma_squared", "noise_rate", "threshold_rate", "value_rate", "groups", "lower")
+_FIELDS += ("outcomes", "queries", "refusals")
+_MOVED: dict[str, str] = {}
+"""What is read of results: the name in a row; and that of the field, if it is another."""
+
+
+@dataclass(slots=True)
+class Told:
+    """What a row's steps told on one tape.
+
+    Args:
+        values: below JSON.
+        asked: how many bytes; in a ledger also how many charges were in it at the first request.
+        stated: mechanism, guarantee and parts, each kind once.
+        releases: the results themselves that can be written.
+    """
+
+    values: Json = None
+    asked: Json = 0
+    stated: list[Json] = field(default_factory=list)
+    releases: list[Any] = field(default_factory=list)
+
+    def plain(self, value: Any) -> Json:
+        """A result below JSON: labels, integers, exact rationals as text, by fields."""
+        if isinstance(value, Fraction):
+            return str(value)
+        if isinstance(value, (np.generic, np.ndarray)):
+            return self.plain(value.tolist())
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, Mapping):
+            return [[self.plain(name), self.plain(each)] for name, each in value.items()]
+        if isinstance(value, (set, frozenset)):
+            return sorted(map(self.plain, value), key=repr)
+        if isinstance(value, (list, tuple)):
+            if len(value) > _LONG:
+                numbers = sum(each for each in value if type(each) is int)
+                return {"every 999th": list(value[::999]), "count": len(value), "sum": numbers}
+            return [self.plain(each) for each in value]
+        if hasattr(value, "pure"):
+            return _named(value, self.plain)
+        if hasattr(value, "to_json"):
+            self.releases.append(value)
+        if hasattr(value, "mechanism") and hasattr(value, "guarantee"):
+            parts = groupby(map(self.plain, getattr(value, "parts", ())))
+            counted = [[each, len(list(equal))] for each, equal in parts]
+            said = [value.mechanism, self.plain(value.guarantee), counted]
+            if said not in self.stated:
+                self.stated.append(said)
+        found = {name: getattr(value, _MOVED.get(name, name), None) for name in _FIELDS}
+        told = {name: self.plain(each) for name, each in found.items() if each is not None}
+        if told:
+            same = [("label", "index"), ("labels", "indices"), ("labels", "winners")]
+            twice = {one for one, other in same if told.get(one) == told.get(other)}
+            return {name: each for name, each in told.items() if name not in twice}
+        stated = hasattr(value, "guarantee")  # a session, whose answers are asked for
+        return _named(value, self.plain) if is_dataclass(value) and not stated else None
+
+
+def _named(value: Any, plain: Callable[[Any], Json]) -> str:
+    """A guarantee, or another value that is its fields."""
+    numbers = (plain(getattr(value, each.name)) for each in fields(value))
+    return f"{type(value).__name__}({', '.join(map(str, numbers))})"
+
+
+class _Run:
+    """The steps of a row on one tape."""
+
+    def __init__(self, name: str, row: Row, kind: str) -> None:
+        self.told, self.tape, self._row, self._draws = Told(), Tape(name, kind), row, kind != "none"
+        self._ledger: Any = None
+        self._first: Any = None
+        self._bits: samplers.Bits | None = None
+
+    def all(self) -> Told:
+        """Make them."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if "ledger" in self._row:
+                self._open(self._row["ledger"])
+            made = []
+            for _ in range(self._row.get("times", 1)):
+                made += [self._step(*step) for step in self._row["do"]]
+        self.told.values = made
+        self.told.asked = self.tape.asked
+        if self._ledger is not None:
+            self.told.asked = [self.tape.asked, self.tape.first]
+            made.append([_entry(record.content) for record in self._ledger.records()])
+        return self.told
+
+    def _open(self, given: Mapping[str, Json]) -> None:
+        budgets = {scope: _budget(*of) for scope, of in given.items()}
+        ledger = self._ledger = safeselect.Ledger.create(":memory:", budgets)
+        kind = "charged"
+        self.tape.watch = lambda: sum(each.content["kind"] == kind for each in ledger.records())
+
+    def _step(self, call: str, args: list[Json] = [], words: Row = {}) -> Json:  # noqa: B006
+        where, _, last = call.rpartition(".")
+        holder = self._first if call[0] == "." else self._ledger if where == "ledger" else None
+        if call[0] == "." and holder is None:
+            return "was refused before"
+        function = _public(call) if holder is None else getattr(holder, last)
+        if not callable(function):
+            return self.told.plain(function)
+        given = {name: self._value(each) for name, each in words.items()}
+        if self._draws and holder is None and where == "":
+            given["source"] = self.tape
+        try:
+            found = function(*map(self._value, args), **given)
+        except SafeSelectError as error:
+            return type(error).__name__
+        if holder is None:
+            self._first = found
+        return self.told.plain(found)
+
+    def _value(self, given: Json) -> Any:
+        """An argument, with the inputs that it names."""
+        if isinstance(given, list):
+            return [self._value(each) for each in given]
+        if not isinstance(given, dict):
+            return given
+        if len(given) != 1 or next(iter(given))[0] != "$":
+            return {name: self._value(each) for name, each in given.items()}
+        ((name, args),) = given.items()
+        if name == "$bits":
+            self._bits = self._bits or samplers.Bits(self.tape)
+            return self._bits
+        if name == "$scope":
+            return self._scope(*args)
+        form = _FORMS.get(name[1:]) or getattr(safeselect, name[1:])
+        if isinstance(args, dict):
+            return form(**{word: self._value(each) for word, each in args.items()})
+        return form(*map(self._value, args))
+
+    def _scope(self, names: list[str], request: str | None = None, question: str = "") -> Any:
+        """The ledger's scopes of these names together, for a request if one is named."""
+        scopes = [
+            self._ledger.scope(each, unit="p", neighbours=self._row["ledger"][each][1], purpose="x")
+            for each in names
+        ]
+        both = scopes[0] if len(scopes) == 1 else scopes[0] & scopes[1]
+        return both if request is None else both.asked(request, question=question)
+
+
+def _entry(content: Json) -> Json:
+    """What a record says: its kind, what was promised, the prices, and how it ended."""
+    prices = {each["scope"]: each["charge"] for each in content.get("charges", ())}
+    kept = ("mechanism", "guarantee", "parts", "reason", "spent")
+    return [content["kind"], prices, {each: content[each] for each in kept if content.get(each)}]
+
+
+def tell(name: str, row: Row, kind: str) -> Told:
+    """What a row's steps tell on this tape."""
+    return _Run(name, row, kind).all()
+
+
+def read(which: str) -> dict[str, dict[str, Json]]:
+    """The rows of a set, by name."""
+    text = files(__name__).joinpath(f"{which}.json").read_text("utf-8")
+    found: dict[str, dict[str, Json]] = json.loads(text)
+    return found
+
+
+def answer(name: str, row: Row, kind: str, stated: list[Json]) -> Json:
+    """What is recorded of a tape; kinds of releases that are not in `stated` are added to it."""
+    told = tell(name, row, kind)
+    stated += [each for each in told.stated if each not in stated]
+    if "written" in row:
+        return [_written(each) for each in told.releases]
+    return [json.loads(json.dumps(told.values)), told.asked]
+
+
+def _written(release: Any) -> Json:
+    """A release as JSON, without when and with which code; and whether it is read as written."""
+    text = release.to_json()
+    left_out = ("library", "receipt", "utc")
+    content = {key: each for key, each in json.loads(text).items() if key not in left_out}
+    return [content, safeselect.from_json(text).to_json() == text]
+
+
+def differences(which: str) -> Iterator[tuple[str, bool]]:
+    """Each row of a set, and whether it answers as recorded; an error is another answer."""
+    for name, row in read(which).items():
+        stated: list[Json] = []
+        try:
+            told = {kind: answer(name, row, kind, stated) for kind in row["told"]}
+            yield name, told == row["told"] and stated == row["stated"]
+        except Exception:  # noqa: BLE001 - on a broken copy anything may fail
+            yield name, False

@@ -1,0 +1,106 @@
+"""The help of every command fits the terminal, and says what was written."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from fractions import Fraction
+
+import pytest
+
+from safeselect.cli._main import COMMANDS
+from safeselect.cli._options import Command, HelpFormatter, build_parser, declare, given
+
+ACTIONS = ["create", "add", "reopen", "repair", "append", "show", "export", "verify", "report"]
+NAMES = [
+    *([name] for name in ("top-k", "select", "keys", "explain", "ledger", "verify", "audit")),
+    *(["ledger", action] for action in ACTIONS),
+]
+
+
+def shown(command: list[str], width: int, monkeypatch, capsys) -> str:
+    monkeypatch.setenv("COLUMNS", str(width))
+    with pytest.raises(SystemExit, match="0"):
+        build_parser(COMMANDS).parse_args([*command, "--help"])
+    return str(capsys.readouterr().out)
+
+
+def test_these_are_all_commands(monkeypatch, capsys):
+    for command, names in (([], NAMES[:7]), (["ledger"], [[action] for action in ACTIONS])):
+        listed = re.findall(r"^    ([a-z][a-z-]*) ", shown(command, 200, monkeypatch, capsys), re.M)
+        assert [[name] for name in listed] == names
+
+
+def test_help_is_folded_to_the_terminal_and_loses_no_word(monkeypatch, capsys):
+    for command in NAMES:
+        wide = shown(command, 400, monkeypatch, capsys)
+        assert wide.isascii()  # or a terminal that shows no more than that would show an error
+        for width in (60, 80, 100):
+            folded = shown(command, width, monkeypatch, capsys)
+            # Behind the usage, whose parts argparse does not break.
+            below = folded.partition("\n\n")[2]
+            assert max(map(len, below.splitlines())) <= width, command
+            assert below.split() == wide.partition("\n\n")[2].split(), command
+
+
+def test_one_line_declares_an_option():
+    declared = declare("""
+FILE several  the files
+--n N count =3  how many
+    there are
+--level L number required  the level
+| --flat  or none
+a heading: what it is about
+--key HEX hex repeated  a key
+--kind {a,b}  which
+""")
+    command = Command("do", "it", "It.", declared, lambda _: 0)
+
+    def parsed(*arguments: str) -> dict[str, object]:
+        return given(build_parser((command,)).parse_args(["do", *arguments]), declared)
+
+    assert parsed("x", "y", "--level", "1/3", "--key", "00", "--key", "ff") == {
+        "file": ["x", "y"],
+        "n": 3,
+        "level": Fraction(1, 3),
+        "flat": False,
+        "key": [b"\0", b"\xff"],
+        "kind": None,
+    }
+    for wrong in (
+        ("--flat",),
+        ("x",),
+        ("x", "--flat", "--level", "1"),
+        ("x", "--flat", "--n", "0"),
+        ("x", "--flat", "--n", "1" * 10),
+        ("x", "--level", "0"),
+        ("x", "--flat", "--kind", "c"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            parsed(*wrong)
+    assert (declared[1].told["help"], declared[4].heading) == (
+        "how many there are",
+        "a heading: what it is about",
+    )
+
+
+def test_paragraphs_and_columns_are_kept():
+    parser = argparse.ArgumentParser(
+        prog="p",
+        usage="p",
+        add_help=False,
+        formatter_class=lambda prog: HelpFormatter(prog, width=32),
+        epilog=(
+            "in words:\n  Some words that are longer than\n  a line.\n\n"
+            "  --one N    a term and its words, in\n             two lines\n  --other    more\n"
+            "  --long-term LONG\n             words below\n"
+            "the end"
+        ),
+    )
+    assert parser.format_help() == (
+        "usage: p\n\n"
+        "in words:\n  Some words that are longer\n  than a line.\n\n"
+        "  --one N    a term and its\n             words, in two lines\n"
+        "  --other    more\n  --long-term LONG\n             words below\n"
+        "the end\n"
+    )
