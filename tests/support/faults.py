@@ -235,8 +235,8 @@ FAULTS: dict[str, Changes] = {
     "lists are not refused where neighbours replace": (
         (
             "mechanisms/unknown.py",
-            "    scope = read_ledger(ledger, monotonic=True)\n",
-            "    scope = read_ledger(ledger, monotonic=False)\n",
+            "(max_contributions)\n    scope = read_ledger(ledger, monotonic=True)\n",
+            "(max_contributions)\n    scope = read_ledger(ledger, monotonic=False)\n",
         ),
         (
             "mechanisms/unknown.py",

@@ -84,7 +84,6 @@ _EXHAUSTED = (
         "a new session costs its whole epsilon again"
     ),
 )
-_CLOSED = ParameterError, "this session is closed"
 _FAILED = (
     SourceError,
     ("this session ended when an answer could not be finished; what was charged stays charged"),
@@ -175,19 +174,24 @@ class Turns:
     Args:
         used: how much of the session was used, for the ledger.
         forget: drops what must not outlive the session.
+        closed: the class of the error once it is closed.
 
     Attributes:
         receipt: of the record that settled it; None before, and for a session that was refused.
     """
 
     __slots__ = (
-        *("_born", "_busy", "_end", "_forget", "_lock", "_opened", "_pending", "_used", "receipt"),
+        *("_born", "_busy", "_closed", "_end", "_forget", "_lock", "_opened", "_pending", "_used"),
+        "receipt",
     )
 
     def __init__(
-        self, used: Callable[[], Mapping[str, int]], forget: Callable[[], None] = lambda: None
+        self,
+        used: Callable[[], Mapping[str, int]],
+        forget: Callable[[], None] = lambda: None,
+        closed: type[SafeSelectError] = ParameterError,
     ) -> None:
-        self._used, self._forget = used, forget
+        self._used, self._forget, self._closed = used, forget, closed
         self._born = generation()
         self._lock = RLock()
         self._busy = False
@@ -306,7 +310,7 @@ class Turns:
             self.finish(_ELSEWHERE)
             return
         with self._lock:
-            self.finish(_CLOSED)
+            self.finish((self._closed, "this session is closed"))
             self.settle()
 
     def leave(self, error: BaseException | None) -> None:

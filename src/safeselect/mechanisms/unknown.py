@@ -697,7 +697,7 @@ class PayWhatYouGet:
         scope = read_ledger(ledger, monotonic=True)
         self._unit = unit_of(scope)
         self._spent = Spent(0, 0)
-        self._turns = Turns(lambda: asdict(self._spent))
+        self._turns = Turns(lambda: asdict(self._spent), closed=BudgetError)
         if scope is not None:
             parts = (self._each, most), (self._bottoms, 1)
             limits = {name: str(number) for name, number in asdict(limit).items()} | _COUNTS
@@ -754,11 +754,11 @@ class PayWhatYouGet:
         The result's `guarantee` is that of the whole session: do not add it up.
 
         Raises:
-            ParameterError, ScoreError: an argument is wrong, or the session is closed, and nothing
-                was spent; or the counts cannot be read, and the query was spent, because that
-                depends on the counts.  With a ledger that ends the session.
-            BudgetError: too little of the session's budget is left, or the ledger's scope is closed
-                (`LedgerError`: the ledger cannot be used); nothing was spent.
+            ParameterError, ScoreError: an argument is wrong, and nothing was spent; or the counts
+                cannot be read, and the query was spent, because that depends on the counts.  With a
+                ledger that ends the session.
+            BudgetError: too little of the session's budget is left, or it or the ledger's scope is
+                closed (`LedgerError`: the ledger cannot be used); nothing was spent.
             SourceError: the source failed, or the session belongs to another process.
         """
         k, least, most = read_places(k, k_bar)
