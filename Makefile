@@ -34,7 +34,7 @@ SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py t
 # else of the contract is in, new files too.
 QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
   inside adapters tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
-  release tools \
+  release tools scores/test_floats.py scores/test_reading.py \
   cli test_examples.py test_import.py test_snippets.py sources/test_hostile.py \
   $(addprefix samplers/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
     lazy.py rounds.py) \

@@ -60,7 +60,7 @@ def measured(scope: Scope) -> tuple[float, float]:
     for _ in range(CHARGES):
         ready = charge()
         start = time.perf_counter()
-        scope.begin(ready)
+        scope.pay(ready)
         taken.append(1000 * (time.perf_counter() - start))
     return min(taken), statistics.median(taken)
 
@@ -85,7 +85,7 @@ def long_ledger(path: Path) -> None:
     with without_waiting_for_the_disk():
         scope = made(path, epsilon=10**6)
         for _ in range(LONG // 2):
-            scope.begin(charge()).released("x", b"s" * 32)
+            scope.pay(charge()).released("x", b"s" * 32)
 
 
 def main() -> None:

@@ -49,7 +49,7 @@ def _sample() -> list[Row]:
     there = ledger.scope("a", **TERMS, purpose="fuzz")
     part = PureDP("1/4")
     for nonce in (b"n" * 16, b"m" * 16):
-        there.begin(Charge("fuzz/1", part, ((part, 1),), {}, "none", "yes", "passed", nonce))
+        there.pay(Charge("fuzz/1", part, ((part, 1),), {}, "none", "yes", "passed", nonce))
     return store.kept
 
 

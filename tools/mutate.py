@@ -50,7 +50,7 @@ PARTS = {
     "tables": (tuple(f"noise/{name}.py" for name in TABLES), "tests/inside/noise"),
     "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/inside/noise"),
     "variates": (("variates/*.py",), "tests/inside/variates"),
-    "scores": (("scores/*.py",), "tests/inside/scores"),
+    "scores": (("scores/*.py",), "tests/scores"),
     "mechanisms": (("selection/*.py", "mechanisms/*.py"), "tests/mechanisms"),
     "budget": (("ledger/records/budget.py",), "tests/accounting"),
     "calibration": (

@@ -70,7 +70,11 @@ def _imports(path: Path | None) -> Iterator[str]:
 @cache
 def code_lines(path: Path) -> int:
     """How many lines of a file hold code."""
-    source = path.read_text("utf-8")
+    return lines_of_code(path.read_text("utf-8"))
+
+
+def lines_of_code(source: str) -> int:
+    """How many lines of a source hold code: no blank one, no comment, no docstring."""
     told: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         body = getattr(node, "body", None)

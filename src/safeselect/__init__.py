@@ -5,8 +5,7 @@ building blocks documented in `safeselect.spec`, `safeselect.noise` and
 `safeselect.estimates`.
 """
 
-import safeselect.presentation  # so that results are written and shown
-import safeselect.scores.columns  # noqa: F401 - so that columns of other libraries are read
+import safeselect.presentation  # noqa: F401 - so that results are written and shown
 from safeselect.accounting import Composition, calibrate, compose
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.repetition import PoissonRepeated, Repeated

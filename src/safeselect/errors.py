@@ -122,3 +122,11 @@ class SourceError(SafeSelectError, RuntimeError):
 
 class SafeSelectWarning(UserWarning):
     """The call is allowed but is almost surely a mistake, such as an epsilon above 10."""
+
+
+def from_outside(error: BaseException) -> bool:
+    """Whether an error came while values were read, but not of them, as an interrupt does.
+
+    A panic of a Rust library comes of values, though it is no `Exception`.
+    """
+    return not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime"

@@ -49,10 +49,10 @@ def kinds(ledger: Ledger) -> list[str]:
 def test_ten_charges_of_a_tenth_fit_in_one_and_no_more(place: Any) -> None:
     ledger = new(place, epsilon=1)
     for _ in range(10):
-        scope(ledger).begin(pure("0.1"))
+        scope(ledger).pay(pure("0.1"))
     before = ledger.head
     with pytest.raises(BudgetError, match=r"costs epsilon 0\.000001, and 0 of 1 is left"):
-        scope(ledger).begin(pure("1e-6"))
+        scope(ledger).pay(pure("1e-6"))
     assert ledger.head == before
     assert ledger.balance("a").spent == {"epsilon": 1}
     assert ledger.balance("a").left == {"epsilon": 0}
@@ -60,7 +60,7 @@ def test_ten_charges_of_a_tenth_fit_in_one_and_no_more(place: Any) -> None:
 
 def test_a_charge_is_released_or_aborted_once_and_never_refunded(place: Any) -> None:
     ledger = new(place)
-    first, second, third = (scope(ledger).begin(pure()) for _ in range(3))
+    first, second, third = (scope(ledger).pay(pure()) for _ in range(3))
     receipt = first.released("blue", b"s" * 32)
     second.aborted("source")
     assert (receipt.ledger, receipt.record, receipt.salt) == (ledger.id, 5, b"s" * 32)
@@ -79,20 +79,20 @@ def test_a_nonce_that_comes_twice_is_cloned_randomness(place: Any) -> None:
     ledger = Ledger.create(
         place, {"a": Budget(**TERMS, epsilon=1), "b": Budget(**TERMS, epsilon=1)}
     )
-    scope(ledger).begin(pure(nonce=b"n" * 16))
+    scope(ledger).pay(pure(nonce=b"n" * 16))
     before = ledger.head
     for name in ("a", "b"):
         with pytest.raises(SourceError, match="a copy of another's; nothing was charged"):
-            scope(ledger, name).begin(pure(nonce=b"n" * 16))
+            scope(ledger, name).pay(pure(nonce=b"n" * 16))
     assert ledger.head == before
 
 
 def test_scopes_have_budgets_of_their_own_and_may_be_added(place: Any) -> None:
     ledger = new(place, epsilon=1)
     ledger.add_scope("b", Budget("household", "replace_one", rho="1/2"))
-    scope(ledger).begin(pure(1))
+    scope(ledger).pay(pure(1))
     there = ledger.scope("b", unit="household", neighbours="replace_one", purpose="p")
-    there.begin(pure(guarantee=ZeroConcentratedDP("1/2")))
+    there.pay(pure(guarantee=ZeroConcentratedDP("1/2")))
     for name in ("a", "b"):
         assert set(ledger.balance(name).left.values()) == {0}
         with pytest.raises(ParameterError, match="there is a scope"):
@@ -188,17 +188,17 @@ def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: An
     before = ledger.head
     for i, (_, guarantee) in enumerate(cases):
         with pytest.raises(ParameterError, match="this budget adds up"):
-            scope(ledger, str(i)).begin(pure(guarantee=guarantee))
+            scope(ledger, str(i)).pay(pure(guarantee=guarantee))
     assert ledger.head == before
 
 
 def test_delta_has_a_cap_of_its_own() -> None:
     ledger = new(":memory:", epsilon=100, delta="1e-6")
     for _ in range(10):
-        scope(ledger).begin(pure(guarantee=ApproximateDP("1/10", "1e-7")))
+        scope(ledger).pay(pure(guarantee=ApproximateDP("1/10", "1e-7")))
     with pytest.raises(BudgetError, match=r"costs delta 1e-7, and 0 of 0\.000001 is left"):
-        scope(ledger).begin(pure(guarantee=ApproximateDP("1/10", "1e-7")))
-    scope(ledger).begin(pure(1))
+        scope(ledger).pay(pure(guarantee=ApproximateDP("1/10", "1e-7")))
+    scope(ledger).pay(pure(1))
 
 
 def test_moments_at_one_order_are_added_up_to_the_cap_that_gives_epsilon_and_delta() -> None:
@@ -211,11 +211,11 @@ def test_moments_at_one_order_are_added_up_to_the_cap_that_gives_epsilon_and_del
     cap = ledger.balance("a").left["log_moment"]
     assert round(cap, 6) == Fraction("5.343074")
     for _ in range(59):
-        scope(ledger).begin(pure(guarantee=ZeroConcentratedDP("1/1000")))
+        scope(ledger).pay(pure(guarantee=ZeroConcentratedDP("1/1000")))
     # Told in epsilon: ln M over order - 1.
     said = r"costs epsilon about 0\.01, and about 0\.00367494 is left at delta 0\.001"
     with pytest.raises(BudgetError, match=said) as caught:
-        scope(ledger).begin(pure(guarantee=ZeroConcentratedDP("1/1000")))
+        scope(ledger).pay(pure(guarantee=ZeroConcentratedDP("1/1000")))
     assert caught.value.scope == "a"
     assert (
         Fraction(1, 100) <= caught.value.asked["epsilon"] <= Fraction(1, 100) + Fraction(1, 10**15)
@@ -260,11 +260,11 @@ def test_the_running_total_is_the_exact_sum_of_what_fits(epsilons: list[Fraction
     ledger, total = new(":memory:", epsilon=1), Fraction(0)
     for epsilon in epsilons:
         if total + epsilon <= 1:
-            scope(ledger).begin(pure(epsilon))
+            scope(ledger).pay(pure(epsilon))
             total += epsilon
         else:
             with pytest.raises(BudgetError, match="does not allow this release"):
-                scope(ledger).begin(pure(epsilon))
+                scope(ledger).pay(pure(epsilon))
         assert ledger.balance("a").spent == {"epsilon": total}
     ledger.check()
 
@@ -273,7 +273,7 @@ def test_numbers_do_not_grow_without_end_and_are_rounded_up() -> None:
     ledger, total = new(":memory:", epsilon=1), Fraction(0)
     for i in range(12):
         price = Fraction(1, 3 ** (600 + i) + 2)  # coprime denominators of a thousand bits
-        scope(ledger).begin(pure(price))
+        scope(ledger).pay(pure(price))
         total += price
     spent = ledger.balance("a").spent["epsilon"]
     assert spent.denominator <= 2**1024
@@ -284,13 +284,13 @@ def test_numbers_do_not_grow_without_end_and_are_rounded_up() -> None:
 def test_messages_quote_parameters_however_long() -> None:
     ledger = new(":memory:", epsilon="1e-30")
     with pytest.raises(BudgetError, match=r"costs epsilon about 1.3182e\+1204, and 1e-30 of"):
-        scope(ledger).begin(pure(2**4000))
+        scope(ledger).pay(pure(2**4000))
 
 
 def test_a_signed_ledger_is_written_to_with_its_key_alone(place: Any) -> None:
     signer = HmacSigner(b"k" * 32, key_id="vault 7")
     ledger = new(place, signer=signer)
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     assert all(record.signature for record in ledger.records())
     if place == ":memory:":
         return
@@ -298,7 +298,7 @@ def test_a_signed_ledger_is_written_to_with_its_key_alone(place: Any) -> None:
     reader = Ledger.open(place)
     assert reader.check().signer == {"algorithm": "hmac-sha256", "key_id": "vault 7"}
     with pytest.raises(LedgerError, match="open it with signer="):
-        scope(reader).begin(pure())
+        scope(reader).pay(pure())
     with pytest.raises(ParameterError, match="not the one"):
         Ledger.open(place, signer=HmacSigner(b"k" * 32, key_id="vault 8"))
     # Another key under the same name is found before anything is written.

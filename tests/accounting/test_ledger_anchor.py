@@ -58,14 +58,14 @@ def made(path: Path) -> tuple[Ledger, Register]:
 def test_every_record_is_published_before_it_is_told(tmp_path: Path) -> None:
     ledger, register = made(tmp_path / "l")
     assert register.head == ledger.head
-    pending = scope(ledger).begin(pure())
+    pending = scope(ledger).pay(pure())
     assert register.head == ledger.head
     pending.released("x", SALT)
     assert register.head == ledger.head
     assert str(register.head).startswith("3:")
     again = Ledger.open(tmp_path / "l", anchor=register)
-    scope(again).begin(pure())
-    scope(ledger).begin(pure())
+    scope(again).pay(pure())
+    scope(ledger).pay(pure())
     assert register.head == ledger.head == again.head
 
 
@@ -75,11 +75,11 @@ def test_an_older_copy_is_refused(tmp_path: Path, running: bool) -> None:
     ledger, register = made(path)
     there = scope(Ledger.open(path, anchor=register))
     shutil.copy(path, tmp_path / "old")
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     shutil.copyfile(tmp_path / "old", path)
     size = path.stat().st_size
     # The process that runs has not seen what is missing.
-    use = (lambda: there.begin(pure())) if running else lambda: Ledger.open(path, anchor=register)
+    use = (lambda: there.pay(pure())) if running else lambda: Ledger.open(path, anchor=register)
     with pytest.raises(LedgerRolledBack, match="before the published head"):
         use()
     assert path.stat().st_size == size
@@ -93,12 +93,12 @@ def test_a_copy_that_went_another_way_is_refused(tmp_path: Path, charges: int) -
     idle = Ledger.open(path, anchor=register)
     shutil.copy(path, tmp_path / "copy")
     for _ in range(2):
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     other = Ledger.open(tmp_path / "copy")
     for _ in range(charges):
-        scope(other).begin(pure())
+        scope(other).pay(pure())
     shutil.copyfile(tmp_path / "copy", path)
-    for use in (lambda: scope(idle).begin(pure()), lambda: Ledger.open(path, anchor=register)):
+    for use in (lambda: scope(idle).pay(pure()), lambda: Ledger.open(path, anchor=register)):
         with pytest.raises(LedgerRolledBack, match=r"is another one than|the records end at"):
             use()
 
@@ -109,9 +109,9 @@ def test_two_machines_with_one_anchor_do_not_both_answer(tmp_path: Path) -> None
     ledger, register = made(path)
     shutil.copy(path, clone)
     other = Ledger.open(clone, anchor=register)
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     with pytest.raises(LedgerRolledBack, match="before the published head"):
-        scope(other).begin(pure())
+        scope(other).pay(pure())
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 2, 3])
@@ -125,19 +125,19 @@ def test_whoever_publishes_second_after_both_had_asked_is_refused(
     shutil.copy(path, clone)
     plain = register.publish
     for _ in range(ahead):  # records whose writers died before they were published
-        scope(Ledger.open(clone)).begin(pure())
+        scope(Ledger.open(clone)).pay(pure())
     charges = []
 
     def slow(head: str, after: str | None) -> None:
         if not charges:
             charges.append(head)
             for _ in range(2):
-                there.begin(pure())
+                there.pay(pure())
         plain(head, after)
 
     register.publish = slow  # type: ignore[method-assign]
     with pytest.raises(LedgerRolledBack, match=r"is another one than|the records end at"):
-        scope(Ledger.open(clone, anchor=register)).begin(pure())
+        scope(Ledger.open(clone, anchor=register)).pay(pure())
     assert kinds(Ledger.open(path, anchor=register)).count("charged") == 2
 
 
@@ -146,7 +146,7 @@ def test_an_anchor_that_keeps_nothing_withholds_the_answer(tmp_path: Path) -> No
     there = scope(ledger)
     register.publish = lambda head, after: None  # type: ignore[method-assign]
     with pytest.raises(LedgerError, match="the anchor did not keep what it was told"):
-        there.begin(pure())
+        there.pay(pure())
 
 
 def test_no_answer_means_no_charge(tmp_path: Path) -> None:
@@ -155,27 +155,27 @@ def test_no_answer_means_no_charge(tmp_path: Path) -> None:
     for mistake in (OSError("blue"), ParameterError("blue"), LedgerError("blue")):
         register.fail = mistake
         with pytest.raises(LedgerError, match=r"the anchor (failed|answered)") as caught:
-            there.begin(pure())
+            there.pay(pure())
         assert "blue" not in str(caught.value)
     register.fail = None
     assert len(kinds(ledger)) == count
     register.head, head = "no head", register.head
     with pytest.raises(LedgerError, match="something that is no head"):
-        there.begin(pure())
+        there.pay(pure())
     register.head = head
-    there.begin(pure()).released("x", SALT)
+    there.pay(pure()).released("x", SALT)
 
 
 def test_a_head_that_cannot_be_published_withholds_the_answer(tmp_path: Path) -> None:
     ledger, register = made(tmp_path / "l")
-    pending = scope(ledger).begin(pure())
+    pending = scope(ledger).pay(pure())
     register.deaf = True
     with pytest.raises(ChargeStands, match="record 2 stands, and its answer is withheld"):
         pending.released("x", SALT)
     with pytest.raises(LedgerError, match="the anchor failed with OSError"):
         safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1, ledger=scope(ledger))
     register.deaf = False
-    scope(ledger).begin(pure()).released("x", SALT)
+    scope(ledger).pay(pure()).released("x", SALT)
     assert register.head == ledger.head
 
 
@@ -186,11 +186,11 @@ def test_a_record_whose_writer_died_before_it_was_published_is_published_before_
     _ledger, register = made(path)
     reader = Ledger.open(path, anchor=register)
     plain = Ledger.open(path)  # as if its process died between the sync and the anchor
-    scope(plain).asked("r").begin(pure()).released("x", SALT)
+    scope(plain).asked("r").pay(pure()).released("x", SALT)
     behind = register.head
     register.deaf = True
     for tell in (
-        lambda: scope(reader).asked("r").begin(pure()),
+        lambda: scope(reader).asked("r").pay(pure()),
         lambda: reader.request("r"),
         lambda: reader.finish(2, SALT, "x"),
         lambda: reader.head,
@@ -202,7 +202,7 @@ def test_a_record_whose_writer_died_before_it_was_published_is_published_before_
     with pytest.raises(
         RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
     ):
-        scope(reader).asked("r").begin(pure())
+        scope(reader).asked("r").pay(pure())
     assert register.head == plain.head
 
 
@@ -232,14 +232,14 @@ def test_an_anchor_far_behind_and_a_head_besides(
     ledger, register = made(path)
     early = register.head
     for _ in range(12):
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     register.head = early
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     assert register.head == ledger.head
     again = Ledger.open(path, anchor=register, head=early)
     assert again.head == register.head
     register.head = f"4:{'0' * 64}"
-    for use in (lambda: scope(ledger).begin(pure()), lambda: Ledger.open(path, anchor=register)):
+    for use in (lambda: scope(ledger).pay(pure()), lambda: Ledger.open(path, anchor=register)):
         with pytest.raises(LedgerRolledBack, match="record 4 is another one"):
             use()
 
@@ -271,7 +271,7 @@ def test_several_processes_keep_one_anchor_in_a_file(tmp_path: Path) -> None:
     def work() -> None:
         mine: Any = scope(Ledger.open(path, anchor=anchor))
         for _ in range(25):
-            mine.begin(pure()).released("x", SALT)
+            mine.pay(pure()).released("x", SALT)
 
     children = [start_child(work) for _ in range(3)]
     assert [ended(child) for child in children] == [0] * 3

@@ -39,19 +39,19 @@ def signed(proposal: Proposal, *people: Ed25519Signer) -> list[dict[str, str]]:
 def test_two_of_three_open_a_scope_and_raise_a_budget(tmp_path: Path) -> None:
     path = tmp_path / "l"
     ledger = guarded(path)
-    scope(ledger).begin(pure(1))
+    scope(ledger).pay(pure(1))
     with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     wanted = ledger.propose.limit("a", limit="epsilon", to=2, reason="a second year")
     assert wanted.content["before"] == "1"
     assert (wanted.content["after"], wanted.content["scope"]) == ("2", "a")
     ledger.enact(wanted, signed(wanted, CID, ANN))
-    scope(ledger).begin(pure(1)).released("x", b"s" * 32)
+    scope(ledger).pay(pure(1)).released("x", b"s" * 32)
     with pytest.raises(BudgetError, match="and 0 of 2 is left"):
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     wanted = ledger.propose.scope("c", MORE, max_refusals=7)
     ledger.enact(wanted, signed(wanted, ANN, BEN, CID))
-    scope(ledger, "c").begin(pure(5))
+    scope(ledger, "c").pay(pure(5))
     again = Ledger.open(path)
     assert again.scopes() == ledger.scopes() == ledger.check().scopes
     assert again.balance("a").budget == Budget(**TERMS, epsilon=2)
@@ -60,16 +60,16 @@ def test_two_of_three_open_a_scope_and_raise_a_budget(tmp_path: Path) -> None:
 
 def test_a_scope_that_closed_is_reopened_by_approvers(tmp_path: Path) -> None:
     ledger = guarded(tmp_path / "l")
-    scope(ledger).begin(pure()).aborted("input")
+    scope(ledger).pay(pure()).aborted("input")
     wanted = ledger.propose.reopening("a", reason="a column of text", refusals=3)
     ledger.enact(wanted, signed(wanted, ANN, BEN))
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     assert ledger.balance("a").max_refusals == 4
 
 
 def test_without_approvals_nothing_changes() -> None:
     ledger = guarded(":memory:")
-    scope(ledger).begin(pure()).aborted("input")
+    scope(ledger).pay(pure()).aborted("input")
     head = ledger.head
     with pytest.raises(ParameterError, match="approvers sign every new scope"):
         ledger.add_scope("c", MORE)
@@ -104,7 +104,7 @@ def test_an_approval_is_used_once_and_for_the_state_that_was_seen() -> None:
     first = ledger.propose.limit("a", limit="epsilon", to=2, reason="x")
     second = ledger.propose.scope("c", MORE)
     approvals = signed(second, ANN, BEN)
-    scope(ledger).begin(pure())  # charges in between do not matter
+    scope(ledger).pay(pure())  # charges in between do not matter
     ledger.enact(first, signed(first, ANN, BEN))
     for stale, by in ((first, signed(first, ANN, BEN)), (second, approvals)):
         with pytest.raises(ParameterError, match="have changed since: propose it anew"):
@@ -154,7 +154,7 @@ def test_what_cannot_be_raised(limit: Any, to: Any, said: str) -> None:
 )
 def test_every_form_of_budget_is_raised(budget: dict[str, Any], limit: str, to: Any) -> None:
     ledger = guarded(":memory:", **budget)
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     before = ledger.balance("a")
     wanted = ledger.propose.limit("a", limit=limit, to=to, reason="x")
     ledger.enact(wanted, signed(wanted, ANN, BEN))
@@ -163,7 +163,7 @@ def test_every_form_of_budget_is_raised(budget: dict[str, Any], limit: str, to: 
     assert after.spent == before.spent
     (name,) = (n for n, cap in after.budget.caps.items() if cap > before.budget.caps[n])
     assert after.left[name] > before.left[name]
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
 
 
 def test_without_approvers_nobody_proposes() -> None:
@@ -227,7 +227,7 @@ def changed(path: Path) -> list[dict[str, Any]]:
         wanted = ledger.propose.scope(name, Budget(**TERMS, epsilon=number + 1))
         ledger.enact(wanted, signed(wanted, ANN, BEN))
         if name != "e":
-            scope(ledger).begin(pure()).released("x", b"s" * 32)
+            scope(ledger).pay(pure()).released("x", b"s" * 32)
     return [record.content for record in ledger.records()]
 
 
@@ -330,7 +330,7 @@ def test_approvals_hold_after_a_ledger_was_opened_anew(tmp_path: Path) -> None:
         if number == 3:
             wanted = ledger.propose.limit("a", limit="epsilon", to=2, reason="x")
             ledger.enact(wanted, signed(wanted, ANN, BEN))
-        scope(ledger).begin(pure("1/100")).released("x", b"s" * 32)
+        scope(ledger).pay(pure("1/100")).released("x", b"s" * 32)
     again = Ledger.open(path)
     with pytest.raises(ParameterError, match="approvers sign every new scope"):
         again.add_scope("c", MORE)

@@ -78,7 +78,7 @@ def test_records_and_statements_state_the_time_to_the_clock_of_the_ledger(
     with safeselect.SparseVector(threshold=1, k=1, **COST, ledger=scope(ledger)) as session:
         session.query(3)
     for _ in range(10):
-        scope(ledger).begin(pure()).aborted("input")
+        scope(ledger).pay(pure()).aborted("input")
     ledger.reopen("a", reason="mended")
     times = [r.content["utc"] for r in ledger.records() if "utc" in r.content]
     assert len(times) == 16
@@ -152,7 +152,7 @@ def test_a_time_that_is_none_or_of_another_clock_is_refused(
 ) -> None:
     path = tmp_path / "l"
     ledger = made(path, clock=kind)
-    scope(ledger).begin(pure()).released("x", b"s" * 32)
+    scope(ledger).pay(pure()).released("x", b"s" * 32)
     forge(path, lambda record: record.update(utc=written), place)
     said = f"record {place} (states no time to the {kind}|holds text that cannot)"
     with pytest.raises(LedgerDamaged, match=said):
@@ -162,7 +162,7 @@ def test_a_time_that_is_none_or_of_another_clock_is_refused(
 @pytest.mark.parametrize("clock", ["century", "", "second", "Day"])
 def test_a_first_record_with_another_clock_is_refused(clock: str, tmp_path: Path) -> None:
     path = tmp_path / "l"
-    scope(new(path)).begin(pure())
+    scope(new(path)).pay(pure())
     forge(path, lambda record: record.update(clock=clock), 0)
     with pytest.raises(LedgerDamaged, match="record 0 states no time"):
         Ledger.open(path)
@@ -184,7 +184,7 @@ def test_a_first_record_without_its_clock_is_refused(
 def test_limits_and_keys_have_the_same_clock(clock: Clock) -> None:
     old, key = (Ed25519Signer(bytes([n]) * 32, key_id="k") for n in (1, 2))
     ledger = made(":memory:", signer=old, clock="hour", max_refusals=1)
-    scope(ledger).begin(pure()).aborted("input")
+    scope(ledger).pay(pure()).aborted("input")
     ledger.reopen("a", reason="mended")
     ledger.rotate(key)
     times = [r.content["utc"] for r in ledger.records() if "utc" in r.content]

@@ -42,7 +42,7 @@ pytestmark = [
 def path(tmp_path: Path) -> Path:
     """A ledger with one charge of 1/10 that was released."""
     made = new(tmp_path / "budget.ledger", epsilon=1)
-    scope(made).begin(pure()).released("blue", b"s" * 32)
+    scope(made).pay(pure()).released("blue", b"s" * 32)
     return tmp_path / "budget.ledger"
 
 
@@ -60,7 +60,7 @@ def test_a_tail_torn_at_any_byte_is_ignored_and_then_cut(path: Path) -> None:
         assert path.stat().st_size == end, "a reader changed the file"
         if end % (1 if LONG else 7) and end not in starts:
             continue
-        scope(opened).begin(pure())
+        scope(opened).pay(pure())
         *_, torn, charged = Ledger.open(path).records()
         if end in starts:
             assert torn.content["kind"] != "torn"
@@ -75,14 +75,14 @@ def test_a_torn_tail_is_cut_even_if_the_charge_is_refused(path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'{"hash":"')
     with pytest.raises(LedgerError, match="cannot be printed"):
-        scope(Ledger.open(path)).begin(pure(mechanism="two\nlines"))
+        scope(Ledger.open(path)).pay(pure(mechanism="two\nlines"))
     assert kinds(Ledger.open(path))[-1] == "torn"
-    scope(Ledger.open(path)).begin(pure())
+    scope(Ledger.open(path)).pay(pure())
 
 
 def test_a_hole_in_the_last_line_is_ignored_and_in_another_one_is_damage(path: Path) -> None:
     """Pages of one write that never reached the disk: zeros, up to the file's end or not."""
-    scope(Ledger.open(path)).begin(pure(parameters={"long": "x" * 20_000}))
+    scope(Ledger.open(path)).pay(pure(parameters={"long": "x" * 20_000}))
     whole = path.read_bytes()
     last = whole.rindex(b"\n", 0, -1) + 1
     pages = 0
@@ -91,7 +91,7 @@ def test_a_hole_in_the_last_line_is_ignored_and_in_another_one_is_damage(path: P
         path.write_bytes(whole[:start] + bytes(end - start) + whole[end:])
         opened = Ledger.open(path)
         assert opened.check().count == 4
-        scope(opened).begin(pure())
+        scope(opened).pay(pure())
         assert kinds(Ledger.open(path))[4:] == ["torn", "charged"]
         pages += 1
         path.write_bytes(whole[:start] + bytes(end - start) + whole[end:] + whole[:last])
@@ -125,7 +125,7 @@ def test_an_edit_of_what_a_charge_builds_on_stops_it(path: Path) -> None:
         whole[:start] + whole[start:].replace(b'"commitment":"', b'"commitment":"0', 1)
     )
     with pytest.raises(LedgerRolledBack, match="a record that this process has seen"):
-        there.begin(pure())
+        there.pay(pure())
 
 
 @pytest.mark.parametrize("added", [b"a line\n", b"\n", b'{"record":{}}\n', b"\xff\xfe\n"])
@@ -136,7 +136,7 @@ def test_a_line_of_somebody_else_is_damage_for_who_saw_the_records_before(
     ledger = Ledger.open(path)
     there, whole = scope(ledger), path.read_bytes()
     path.write_bytes(whole + added)
-    for use in (lambda: there.begin(pure()), lambda: ledger.head, ledger.check):
+    for use in (lambda: there.pay(pure()), lambda: ledger.head, ledger.check):
         with pytest.raises(LedgerDamaged, match="record 4 is not a line of a ledger"):
             use()
     path.write_bytes(whole)
@@ -176,10 +176,10 @@ def test_an_older_copy_in_the_ledgers_place_is_noticed(path: Path) -> None:
     shutil.copy(path, path.with_suffix(".old"))
     ledger = Ledger.open(path)
     there = scope(ledger)
-    pending, head = there.begin(pure()), ledger.head
+    pending, head = there.pay(pure()), ledger.head
     shutil.copy(path.with_suffix(".old"), path)
     for use in (
-        lambda: there.begin(pure()),
+        lambda: there.pay(pure()),
         lambda: pending.released("blue", b"s" * 32),
         lambda: ledger.balance("a"),
         ledger.check,
@@ -208,14 +208,14 @@ def test_what_happens_to_the_file_while_it_is_synced_withholds_the_answer(
     what: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = scope(Ledger.open(path))
-    pending = there.begin(pure())
+    pending = there.pay(pure())
     synced = os.fdatasync
 
     def meanwhile(descriptor: int) -> None:
         synced(descriptor)
         WHILE[what](path, path.with_suffix(".other"))
 
-    for use in (lambda: pending.released("blue", b"s" * 32), lambda: there.begin(pure())):
+    for use in (lambda: pending.released("blue", b"s" * 32), lambda: there.pay(pure())):
         before = path.read_bytes()
         with monkeypatch.context() as patch:
             patch.setattr(os, "fdatasync", meanwhile)
@@ -232,7 +232,7 @@ def test_one_file_of_two_names_is_one_ledger(path: Path, tmp_path: Path) -> None
     soft.symlink_to(path)
     ledgers = [Ledger.open(each) for each in (path, hard, soft)]
     for i in range(9):
-        scope(ledgers[i % 3]).begin(pure())
+        scope(ledgers[i % 3]).pay(pure())
     for ledger in ledgers:
         assert ledger.balance("a").left == {"epsilon": 0}
 
@@ -261,12 +261,12 @@ def test_a_write_that_fails_is_taken_back(
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, limit[1]))
     try:
         with pytest.raises(LedgerError, match=r"look at the disk|disk is full|no file may be so"):
-            there.begin(pure())
+            there.pay(pure())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert path.read_bytes() == before
     monkeypatch.undo()
-    there.begin(pure())
+    there.pay(pure())
     assert Ledger.open(path).check().scopes["a"].spent["epsilon"] * 10 == 2
 
 
@@ -283,12 +283,12 @@ def test_who_cannot_take_a_write_back_writes_no_more(
         patch.setattr(os, "fdatasync", fail)
         patch.setattr(os, "ftruncate", fail)
         with pytest.raises(LedgerError, match="look at the disk"):
-            there.begin(pure())
+            there.pay(pure())
     with pytest.raises(LedgerError, match="this process writes no more"):
-        there.begin(pure())
+        there.pay(pure())
     # Whether the line counts was not said: it does, and another process goes on behind it.
     other = Ledger.open(path)
-    scope(other).begin(pure())
+    scope(other).pay(pure())
     assert other.balance("a").spent["epsilon"] * 10 == 3
 
 
@@ -302,7 +302,7 @@ if len(sys.argv) > 2:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), hard))
 try:
     for _ in range(400):
-        pending = there.begin(pure("1/1000"))
+        pending = there.pay(pure("1/1000"))
         print("charged", flush=True)
         pending.released("blue", b"s" * 32)
         print("released", flush=True)
@@ -327,7 +327,7 @@ def check_full(path: Path, *limit: int) -> None:
 @pytest.mark.parametrize("extra", [0, 1, 3000, 9000, 17000])
 def test_where_no_file_may_grow_nothing_is_lost(path: Path, extra: int) -> None:
     check_full(path, path.stat().st_size + extra)
-    scope(Ledger.open(path)).begin(pure())  # with space again, all goes on
+    scope(Ledger.open(path)).pay(pure())  # with space again, all goes on
 
 
 @pytest.fixture
@@ -354,7 +354,7 @@ def test_a_disk_that_is_really_full(mounted: Callable[..., Path], tmp_path: Path
     small = mounted("small", "-t", "tmpfs", "-o", "size=64k", "tmpfs")
     small.chmod(0o755)
     made = new(small / "budget.ledger", epsilon=1)
-    scope(made).begin(pure()).released("blue", b"s" * 32)
+    scope(made).pay(pure()).released("blue", b"s" * 32)
     check_full(small / "budget.ledger")
 
 
@@ -365,7 +365,7 @@ def test_a_mount_of_the_single_file_is_the_same_ledger(
     second = mounted("mounted", "--bind", str(path))
     ledgers = Ledger.open(path), Ledger.open(second)
     for i in range(9):
-        scope(ledgers[i % 2]).begin(pure()).aborted("error")
+        scope(ledgers[i % 2]).pay(pure()).aborted("error")
     assert ledgers[0].head == ledgers[1].head
     assert ledgers[1].check().scopes["a"].left == {"epsilon": 0}
 
@@ -374,14 +374,14 @@ def test_a_file_that_may_only_grow(path: Path) -> None:
     if subprocess.run(["chattr", "+a", str(path)], capture_output=True, check=False).returncode:
         pytest.skip("chattr +a is not allowed here")
     try:
-        scope(Ledger.open(path)).begin(pure()).released("blue", b"s" * 32)
+        scope(Ledger.open(path)).pay(pure()).released("blue", b"s" * 32)
         with path.open("ab") as file:
             file.write(b'{"hash"')
         with pytest.raises(LedgerError, match="may only grow: lift that once"):
-            scope(Ledger.open(path)).begin(pure())
+            scope(Ledger.open(path)).pay(pure())
     finally:
         subprocess.run(["chattr", "-a", str(path)], check=True)
-    scope(Ledger.open(path)).begin(pure())
+    scope(Ledger.open(path)).pay(pure())
     assert kinds(Ledger.open(path))[-2:] == ["torn", "charged"]
 
 
@@ -394,12 +394,12 @@ def test_contention_is_its_own_error_and_nothing_is_charged(
 ) -> None:
     monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 0)
     ledger = Ledger.open(FileStore(path, wait=0))
-    there, pending = scope(ledger), scope(ledger).begin(pure())
+    there, pending = scope(ledger), scope(ledger).pay(pure())
     before = path.read_bytes()
     with path.open("rb") as other:
         fcntl.flock(other, kind)
         with pytest.raises(LedgerBusy, match="nothing was charged, try again"):
-            there.begin(pure())
+            there.pay(pure())
         with pytest.raises(ChargeStands, match="the charge in record 4 stands") as caught:
             pending.released("x", b"s" * 32)
         assert caught.value.charge == pending.charge
@@ -421,17 +421,17 @@ def test_no_open_and_close_of_the_file_takes_the_lock_away(path: Path) -> None:
             with path.open("rb") as file, pytest.raises(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with pytest.raises(LedgerBusy, match="held the lock"):
-                impatient.begin(pure())
+                impatient.pay(pure())
 
     store.write(work)
-    impatient.begin(pure())
+    impatient.pay(pure())
 
 
 def test_locks_that_let_others_in_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = scope(Ledger.open(path))
     monkeypatch.setattr(fcntl, "flock", lambda *_: None)
     with pytest.raises(LedgerError, match="locks do not hold"):
-        there.begin(pure())
+        there.pay(pure())
 
 
 def test_a_ledger_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
@@ -467,7 +467,7 @@ def test_a_read_only_ledger_can_be_read_and_not_charged(path: Path) -> None:
                 os.setgid(65534)
                 os.setuid(65534)
             Ledger.open(path).check()
-            there.begin(pure())
+            there.pay(pure())
         except LedgerError as error:
             os._exit(0 if "is read-only or not yours" in str(error) else 2)
         except BaseException:

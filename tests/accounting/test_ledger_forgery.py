@@ -69,7 +69,7 @@ def for_nothing(record: dict[str, Any]) -> None:
 
 
 def is_refused(path: Path, said: str) -> None:
-    for use in (lambda: Ledger.open(path), lambda: scope(Ledger.open(path)).begin(pure())):
+    for use in (lambda: Ledger.open(path), lambda: scope(Ledger.open(path)).pay(pure())):
         with pytest.raises(LedgerDamaged, match=said):
             use()
 
@@ -78,26 +78,26 @@ def test_a_total_that_somebody_reset_is_refused_before_the_next_charge(tmp_path:
     path = tmp_path / "budget.ledger"
     ledger = new(path, epsilon=1)
     running = scope(ledger)
-    running.begin(pure("1/2"))
+    running.pay(pure("1/2"))
     other = scope(Ledger.open(path))
-    other.begin(pure())
+    other.pay(pure())
     forged(path, reset)
     is_refused(path, "record 3 does not continue the running total")
     with pytest.raises(LedgerDamaged, match="record 3 does not continue the running total"):
-        running.begin(pure())
+        running.pay(pure())
 
 
 def test_a_last_record_over_its_cap_in_delta_alone(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
     ledger = new(path, epsilon=1, delta="1e-6")
-    scope(ledger).begin(pure(guarantee=ApproximateDP("1/10", "1e-7")))
+    scope(ledger).pay(pure(guarantee=ApproximateDP("1/10", "1e-7")))
     forged(path, over_delta)
     is_refused(path, "record 2 is no charge that its budget allows")
 
 
 def test_a_last_record_that_charges_nothing(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
-    scope(new(path, epsilon=1, delta="1e-6")).begin(pure())
+    scope(new(path, epsilon=1, delta="1e-6")).pay(pure())
     forged(path, for_nothing)
     is_refused(path, "record 2 is no charge that its budget allows")
 
@@ -112,9 +112,9 @@ def test_a_part_with_delta_is_not_free_where_moments_add_up() -> None:
             (delta, ()),
         ):
             with pytest.raises(ParameterError, match="a release with delta does not bound"):
-                scope(ledger).begin(pure(guarantee=guarantee, parts=parts))
+                scope(ledger).pay(pure(guarantee=guarantee, parts=parts))
         # Where the whole has a price, parts without one must not make it cheaper.
-        scope(ledger).begin(pure(guarantee=each, parts=((delta, 1), (BoundedRange("1/90"), 1))))
+        scope(ledger).pay(pure(guarantee=each, parts=((delta, 1), (BoundedRange("1/90"), 1))))
         budget = ledger.balance("a").budget
         assert ledger.balance("a").spent == budget.price(each)
         assert kinds(ledger) == ["created", "scope", "charged"]
@@ -134,7 +134,7 @@ def test_a_chain_rewritten_without_the_key_is_refused_before_a_charge(tmp_path: 
     path, signer = tmp_path / "budget.ledger", HmacSigner(b"k" * 32, key_id="k")
     ledger = new(path, signer=signer, epsilon=1)
     running = scope(ledger)
-    running.begin(pure(1))
+    running.pay(pure(1))
     lines = [json.loads(line) for line in path.read_bytes().splitlines()]
     before, after = "0" * 64, b""
     for line in lines:
@@ -147,27 +147,27 @@ def test_a_chain_rewritten_without_the_key_is_refused_before_a_charge(tmp_path: 
     path.write_bytes(after)
     said = "the signature of record 2 is wrong|a record that this process has seen"
     with pytest.raises(LedgerError, match=said):
-        running.begin(pure())
+        running.pay(pure())
     with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
         Ledger.open(path, signer=signer)
     with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
         Ledger.open(path, verifier=signer)
     # A reader without a key cannot tell, and cannot write.
     with pytest.raises(LedgerError, match="the ledger is signed: open it with signer="):
-        scope(Ledger.open(path)).begin(pure("1/9"))
+        scope(Ledger.open(path)).pay(pure("1/9"))
 
 
 def test_a_new_record_with_a_wrong_signature_stops_who_runs(tmp_path: Path) -> None:
     path, signer = tmp_path / "budget.ledger", HmacSigner(b"k" * 32, key_id="k")
     running = scope(new(path, signer=signer, epsilon=1))
     before = path.read_bytes()
-    scope(Ledger.open(path, signer=signer)).begin(pure("1/9"))
+    scope(Ledger.open(path, signer=signer)).pay(pure("1/9"))
     path.write_bytes(before)
     running.book.state(lambda checker: checker.scopes["a"])
-    scope(Ledger.open(path, signer=signer)).begin(pure("1/9"))
+    scope(Ledger.open(path, signer=signer)).pay(pure("1/9"))
     forged(path, lambda record: record.update(purpose="another"))
     with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
-        running.begin(pure())
+        running.pay(pure())
 
 
 def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
@@ -183,16 +183,16 @@ def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
         {"nonce": b"short"},
     ):
         with pytest.raises(LedgerError, match=r"nothing was (written|charged)"):
-            there.begin(pure(**wrong))
+            there.pay(pure(**wrong))
         assert path.read_bytes() == before
-    there.begin(pure(parameters={"long": "x" * (2**18 - 3000)}))
+    there.pay(pure(parameters={"long": "x" * (2**18 - 3000)}))
 
 
 def test_a_clock_beyond_the_year_9999_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     there = scope(new(":memory:", epsilon=1))
     monkeypatch.setattr("safeselect.ledger.records.record.time_ns", lambda: 300_000_000_000 * 10**9)
     with pytest.raises(LedgerError, match="a year that has not four digits"):
-        there.begin(pure())
+        there.pay(pure())
 
 
 # ------------------------------------------------------------------------------------- refusals
@@ -205,18 +205,18 @@ def test_too_many_refusals_close_a_scope_and_its_owner_opens_it_again() -> None:
         max_refusals=3,
     )
     there = scope(ledger)
-    under_way = there.begin(pure())
+    under_way = there.pay(pure())
     for _ in range(2):
-        there.begin(pure()).aborted("input")
+        there.pay(pure()).aborted("input")
     for reason in ("source", "interrupt", "error"):
-        there.begin(pure()).aborted(reason)
+        there.pay(pure()).aborted(reason)
     assert not ledger.balance("a").is_closed
-    there.begin(pure()).aborted("input")
+    there.pay(pure()).aborted("input")
     said = set()
     for use in (
-        lambda: there.begin(pure()),
+        lambda: there.pay(pure()),
         lambda: under_way.released("blue", b"s" * 32),
-        lambda: scope(Ledger.open(store)).begin(pure()),
+        lambda: scope(Ledger.open(store)).pay(pure()),
     ):
         with pytest.raises(BudgetError, match="scope 'a' is closed") as caught:
             use()
@@ -224,7 +224,7 @@ def test_too_many_refusals_close_a_scope_and_its_owner_opens_it_again() -> None:
         assert caught.value.scope == "a"
     assert len(said) == 1
     under_way.aborted("error")  # that there is no answer may be told
-    scope(ledger, "b").begin(pure()).released("blue", b"s" * 32)
+    scope(ledger, "b").pay(pure()).released("blue", b"s" * 32)
     checker = ledger.check()
     assert (checker.scopes["a"].refusals, checker.scopes["b"].refusals) == (3, 0)
     with pytest.raises(ParameterError, match="scope 'b' is not closed"):
@@ -232,11 +232,11 @@ def test_too_many_refusals_close_a_scope_and_its_owner_opens_it_again() -> None:
     with pytest.raises(ParameterError, match="reason must be"):
         ledger.reopen("a", reason="")
     ledger.reopen("a", reason="NaN among the scores: cleaned upstream", refusals=2)
-    there.begin(pure()).released("blue", b"s" * 32)
+    there.pay(pure()).released("blue", b"s" * 32)
     for _ in range(2):
-        there.begin(pure()).aborted("input")
+        there.pay(pure()).aborted("input")
     with pytest.raises(BudgetError, match="is closed"):
-        there.begin(pure())
+        there.pay(pure())
     assert ledger.check().scopes["a"].max_refusals == 5
 
 
@@ -253,7 +253,7 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
     ledger = Ledger.create(path, {"a": Budget(**TERMS, epsilon=9)}, max_refusals=1)
     there = scope(ledger)
-    open_, refused = there.begin(pure()), there.begin(pure())
+    open_, refused = there.pay(pure()), there.pay(pure())
     refused.aborted("input")
     ledger.reopen("a", reason="mended")
     whole = path.read_bytes()
@@ -318,7 +318,7 @@ def test_file_systems_that_are_not_known_to_be_good_are_refused(
     opened = scope(Ledger.open(path))
     monkeypatch.setattr(place, "file_system", lambda _: kind)
     with pytest.raises(LedgerError, match=f"of type {kind}: whether its locks"):
-        opened.begin(pure())
+        opened.pay(pure())
     with pytest.raises(LedgerError, match=f"of type {kind}: whether its locks"):
         new(tmp_path / "new.ledger")
     assert there.check().count == 2  # it may be read
@@ -335,10 +335,10 @@ def test_file_systems_that_pass_away_are_warned_of_and_refused_when_hardened(
     assert first["place"] == {"file_system": kind}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        scope(made).begin(pure())
+        scope(made).pay(pure())
     monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
     with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids it"):
-        scope(Ledger.open(tmp_path / "budget.ledger")).begin(pure())
+        scope(Ledger.open(tmp_path / "budget.ledger")).pay(pure())
     with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids it"):
         new(tmp_path / "new.ledger")
     assert not (tmp_path / "new.ledger").exists()
@@ -351,16 +351,16 @@ def test_a_file_that_anybody_may_write_or_replace_is_refused(tmp_path: Path) -> 
     there = scope(new(path, epsilon=1))
     path.chmod(0o602)
     with pytest.raises(LedgerError, match="anybody may write to the ledger"):
-        there.begin(pure())
+        there.pay(pure())
     path.chmod(0o640)
     folder.chmod(0o777)
     with pytest.raises(LedgerError, match="anybody may replace the ledger"):
-        there.begin(pure())
+        there.pay(pure())
     (tmp_path / "link").symlink_to(path)
     with pytest.raises(LedgerError, match="anybody may replace the ledger"):
         Ledger.open(tmp_path / "link")
     folder.chmod(0o1777)
-    there.begin(pure())
+    there.pay(pure())
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o707, 0o773, 0o702])
@@ -410,7 +410,7 @@ def test_a_line_whose_writer_died_is_synced_before_anything_is_told_of_it(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fdatasync", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            there.begin(pure())
+            there.pay(pure())
     synced: list[int] = []
     monkeypatch.setattr(os, "fdatasync", synced.append)
     assert reader.balance("a").spent == {"epsilon": Fraction(1, 10)}

@@ -43,11 +43,11 @@ def fork_at(step: int, path: Path, *, charge_in_child: bool) -> tuple[bool, int 
         children.append(0)
         if charge_in_child:
             with suppress(LedgerBusy):  # where the parent holds the lock
-                scope(Ledger.open(FileStore(path, wait=0))).begin(pure("1/1000"))
+                scope(Ledger.open(FileStore(path, wait=0))).pay(pure("1/1000"))
 
     code = OTHER
     try:
-        pending = at_step(lambda: there.begin(pure("1/1000")), step, act)
+        pending = at_step(lambda: there.pay(pure("1/1000")), step, act)
         if children == [0]:
             with pytest.raises(LedgerError, match="of a call of its parent's"):
                 pending.released("red", b"s" * 32)
@@ -93,7 +93,7 @@ def test_children_forked_while_another_thread_releases(tmp_path: Path) -> None:
 
     def release() -> None:
         while not over.is_set():
-            there.begin(pure()).released("blue", b"s" * 32)
+            there.pay(pure()).released("blue", b"s" * 32)
             done.append(1)
 
     threads = [threading.Thread(target=release) for _ in range(2)]
@@ -103,7 +103,7 @@ def test_children_forked_while_another_thread_releases(tmp_path: Path) -> None:
     def once() -> None:
         while True:  # two hundred at once may wait longer than a call does: that is contention
             try:
-                pending = there.begin(pure())
+                pending = there.pay(pure())
             except LedgerBusy:
                 continue
             break
@@ -130,7 +130,7 @@ def test_a_fork_in_a_signal_handler(tmp_path: Path) -> None:
     there, children = scope(ledger), []
 
     def fork(*_: object) -> None:
-        child = start_child(lambda: there.begin(pure()).released("blue", b"s" * 32))
+        child = start_child(lambda: there.pay(pure()).released("blue", b"s" * 32))
         children.append(child)
 
     before, answers = signal.signal(signal.SIGALRM, fork), 0
@@ -138,7 +138,7 @@ def test_a_fork_in_a_signal_handler(tmp_path: Path) -> None:
         for i in range(rounds):
             signal.setitimer(signal.ITIMER_REAL, 0.0001 + 0.00013 * (i % 17))
             for _ in range(3):
-                there.begin(pure()).released("blue", b"s" * 32)
+                there.pay(pure()).released("blue", b"s" * 32)
                 answers += 1
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -172,9 +172,9 @@ def test_a_child_that_lives_on_does_not_keep_its_parents_lock(tmp_path: Path) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fdatasync", fork_and_fail)
         with pytest.raises(KeyboardInterrupt):
-            there.begin(pure())
+            there.pay(pure())
     try:
-        scope(Ledger.open(FileStore(path, wait=0))).begin(pure())
+        scope(Ledger.open(FileStore(path, wait=0))).pay(pure())
     finally:
         for end in (go, ready, here, there_now):
             os.close(end)
@@ -187,11 +187,11 @@ def test_workers_forked_from_a_ledger_that_is_open_know_what_their_parent_knew(
     path = tmp_path / "budget.ledger"
     ledger = new(path, epsilon=1)
     there = scope(ledger)
-    pending = there.begin(pure("1/2"))
-    children = [start_child(lambda: there.begin(pure("1/8"))) for _ in range(4)]
+    pending = there.pay(pure("1/2"))
+    children = [start_child(lambda: there.pay(pure("1/8"))) for _ in range(4)]
     assert [ended(child) for child in children] == [0] * 4
     with pytest.raises(BudgetError, match="and 0 of 1 is left"):
-        there.begin(pure("1/2"))
+        there.pay(pure("1/2"))
 
     def tell() -> None:
         with pytest.raises(LedgerError, match="of a call of its parent's"):
@@ -207,8 +207,8 @@ def test_a_copy_in_memory_is_no_ledger() -> None:
 
     def spend_twice() -> None:
         with pytest.raises(LedgerError, match="belongs to the process that made it"):
-            memory.begin(pure("1/2"))
+            memory.pay(pure("1/2"))
 
     assert ended(start_child(spend_twice)) == 0
-    memory.begin(pure(1))
+    memory.pay(pure(1))
     assert memory.book.state(lambda checker: checker.scopes["a"]).spent == {"epsilon": Fraction(1)}

@@ -44,7 +44,7 @@ def made(place: Any, signer: Any = OLD, *, approvers: bool = True) -> Ledger:
 
 
 def spend(ledger: Ledger) -> None:
-    scope(ledger).begin(pure()).released("x", b"s" * 32)
+    scope(ledger).pay(pure()).released("x", b"s" * 32)
 
 
 def signed(proposal: Proposal, *people: Ed25519Signer) -> list[dict[str, str]]:
@@ -92,7 +92,7 @@ def test_a_process_with_the_old_key_charges_no_more(tmp_path: Path) -> None:
     Ledger.open(path, signer=OLD).rotate(NEW)
     size = path.stat().st_size
     with pytest.raises(ParameterError, match="signer is not the one with which the ledger is"):
-        there.begin(pure())
+        there.pay(pure())
     assert path.stat().st_size == size
     assert ledger.balance("a").spent["epsilon"] == 0  # it may still look
 
@@ -240,7 +240,7 @@ def keyed(path: Path, place: int) -> list[Any]:
         if number == place:
             ledger.rotate(NEW)
         else:
-            scope(ledger).begin(pure())
+            scope(ledger).pay(pure())
     return [NEW if number >= place else OLD for number in range(7)]
 
 

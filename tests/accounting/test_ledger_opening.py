@@ -58,9 +58,9 @@ def spent_and_closed(path: Path, anchor: Register | None, form: dict[str, Any]) 
     """A ledger of which one scope is spent, and the other closed."""
     budgets = {name: Budget(**TERMS, epsilon=1) for name in ("a", "b")}
     ledger = Ledger.create(path, budgets, max_refusals=2, anchor=anchor, **form)
-    scope(ledger).begin(pure(1)).released("blue", b"s" * 32)
+    scope(ledger).pay(pure(1)).released("blue", b"s" * 32)
     for _ in range(2):
-        scope(ledger, "b").begin(pure()).aborted("input")
+        scope(ledger, "b").pay(pure()).aborted("input")
     scope(ledger, "b")
     return ledger
 
@@ -167,7 +167,7 @@ def test_a_forged_state_is_not_opened(stated: str, form: str, known: str, tmp_pa
     with pytest.raises(LedgerDamaged, match=r"record 9 "):
         Ledger.open(path, **given)
     with pytest.raises(LedgerDamaged, match=r"record 9 "):
-        scope(running).begin(pure())
+        scope(running).pay(pure())
     # What follows it does not make it true.
     add(path, again(path), keys.get("signer"))
     with pytest.raises(LedgerDamaged, match=r"record 9 "):
@@ -211,7 +211,7 @@ def test_totals_that_are_edited_in_the_middle_are_not_opened(tmp_path: Path) -> 
     path = tmp_path / "budget.ledger"
     ledger = new(path, epsilon=1)
     for _ in range(5):
-        scope(ledger).begin(pure()).released("blue", b"s" * 32)
+        scope(ledger).pay(pure()).released("blue", b"s" * 32)
     whole = path.read_bytes()
 
     def less(record: dict[str, Any]) -> None:
@@ -228,7 +228,7 @@ def test_no_other_file_is_read_or_left_beside_a_ledger(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
     there = scope(new(path, epsilon=10**6))
     for _ in range(200):
-        there.begin(pure()).released("blue", b"s" * 32)
+        there.pay(pure()).released("blue", b"s" * 32)
     Ledger.open(path).close()
     assert [each.name for each in tmp_path.iterdir()] == ["budget.ledger"]
 
@@ -291,10 +291,10 @@ def test_opening_a_signed_ledger_verifies_the_last_signature_and_each_change_of_
     ledger = new(path, signer=keys[0], epsilon=10)
     for key in keys[1:]:
         for _ in range(5):
-            scope(ledger).begin(pure()).released("blue", b"s" * 32)
+            scope(ledger).pay(pure()).released("blue", b"s" * 32)
         ledger.rotate(key)
     for _ in range(5):
-        scope(ledger).begin(pure()).released("blue", b"s" * 32)
+        scope(ledger).pay(pure()).released("blue", b"s" * 32)
     found: list[bytes] = []
     real = Ed25519Verifier.verify
 
@@ -315,8 +315,8 @@ def test_what_is_kept_in_memory_grows_with_charges_and_requests_alone(tmp_path: 
     path = tmp_path / "budget.ledger"
     there = scope(new(path, epsilon=10**6))
     for n in range(30):
-        (there.asked(f"request {n}") if n < 10 else there).begin(pure()).aborted("error")
-    there.begin(pure())
+        (there.asked(f"request {n}") if n < 10 else there).pay(pure()).aborted("error")
+    there.pay(pure())
     known = Ledger.open(path)._book.state(lambda checker: checker)
     assert len(known.nonces) == 31
     assert len(known.requests.found) == 10

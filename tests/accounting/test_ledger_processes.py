@@ -31,7 +31,7 @@ pytestmark = [
 def charged(there: Scope) -> Pending | None:
     """A charge, or None when the budget is exhausted; any other error is one."""
     try:
-        return there.begin(pure("1/40"))
+        return there.pay(pure("1/40"))
     except BudgetError as error:
         if "and 0 of 1 is left" in str(error):
             return None
@@ -75,7 +75,7 @@ def test_thousands_of_charges_beside_a_reader_raise_nothing_but_contention(tmp_p
         there, done = scope(Ledger.open(path)), 0
         while done < each:
             try:
-                pending = there.begin(pure())
+                pending = there.pay(pure())
             except LedgerBusy:
                 with busy.open("a") as out:
                     out.write("x")
@@ -122,7 +122,7 @@ def test_readers_in_threads_raise_no_false_alarm() -> None:
     for reader in readers:
         reader.start()
     for _ in range(100):
-        there.begin(pure()).released("blue", b"s" * 32)
+        there.pay(pure()).released("blue", b"s" * 32)
     over.set()
     for reader in readers:
         reader.join()
@@ -195,7 +195,7 @@ def test_a_process_killed_at_any_line_loses_nothing_and_releases_nothing_uncharg
 
     def release() -> None:
         with reports.open("a", buffering=1) as out:
-            pending = there.begin(pure("1/1000"))
+            pending = there.pay(pure("1/1000"))
             out.write("charged\n")
             pending.released("blue", b"s" * 32)
             out.write("released\n")
@@ -248,7 +248,7 @@ def test_processes_killed_anywhere_leave_the_ledger_whole(tmp_path: Path, names:
         there = scope(Ledger.open(places[number % names]))
         with report.open("a", buffering=1) as out:
             while True:
-                pending = there.begin(pure("1/10"))
+                pending = there.pay(pure("1/10"))
                 out.write("charged\n")
                 pending.released("blue", b"s" * 32)
                 out.write("released\n")
@@ -271,9 +271,9 @@ def test_processes_killed_anywhere_leave_the_ledger_whole(tmp_path: Path, names:
 def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     ledger = new(tmp_path / "budget.ledger", epsilon=1)
     for _ in range(5):
-        scope(ledger).begin(pure("1/100"))
+        scope(ledger).pay(pure("1/100"))
         with pytest.raises(BudgetError, match="does not allow"):
-            scope(ledger).begin(pure(2))
+            scope(ledger).pay(pure(2))
     ledger.check()
     links = [Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd")]
     open_files = [os.readlink(link) for link in links if link.is_symlink()]

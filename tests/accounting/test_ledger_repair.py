@@ -43,7 +43,7 @@ def made(path: Path, signer: Any = None) -> list[bytes]:
     """The lines of a ledger of 8 records."""
     ledger = new(path, signer=signer)
     for _ in range(3):
-        scope(ledger).begin(pure()).released("x", b"s" * 32)
+        scope(ledger).pay(pure()).released("x", b"s" * 32)
     return path.read_bytes().splitlines(keepends=True)
 
 
@@ -109,7 +109,7 @@ def test_what_follows_the_last_good_line_is_moved(
     assert record.content["sha256"] == hashlib.sha256(bad).hexdigest()
     assert ledger.check().count == good.count(b"\n") + 1
     if place > 1:
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     with pytest.raises(ParameterError, match="not damaged: there is nothing to repair"):
         repair(path)
 
@@ -190,7 +190,7 @@ def test_a_signed_ledger_is_repaired_with_its_key(tmp_path: Path) -> None:
     repair(path, signer=HMAC)
     ledger = Ledger.open(path, signer=HMAC)
     assert kinds(ledger)[-2:] == ["charged", "torn"]
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
 
 
 def test_a_process_that_saw_more_refuses(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_process_that_saw_more_refuses(tmp_path: Path) -> None:
     path.write_bytes(b"".join([*lines[:5], spoil(lines[5]), *lines[6:]]))
     repair(path)
     with pytest.raises(LedgerRolledBack, match="lacks a record"):
-        there.begin(pure())
+        there.pay(pure())
 
 
 @pytest.mark.parametrize("call", ["write", "pwrite", "fdatasync", "ftruncate", "fsync"])

@@ -229,16 +229,16 @@ def test_an_aborted_request_does_not_leave_its_identity_free(ledger: Ledger) -> 
 
 def test_a_charge_without_an_outcome_is_told_as_such(ledger: Ledger) -> None:
     there = scope(ledger).asked(ID)
-    there.begin(charge := pure())
+    there.pay(charge := pure())
     with pytest.raises(RepeatedRequest, match="has no outcome yet") as caught:
-        there.begin(pure())
+        there.pay(pure())
     assert caught.value.outcome is None
     # What is drawn anew for each try does not belong to the question.
     with pytest.raises(
         RepeatedRequest,
         match=", and has no outcome yet; nothing was charged again and nothing drawn",
     ):
-        there.begin(charge)
+        there.pay(charge)
 
 
 def test_the_outbox_gets_the_answer_before_it_is_released(ledger: Ledger) -> None:
@@ -389,7 +389,7 @@ def test_a_call_that_another_process_has_finished_meanwhile_returns_the_same(
 def test_a_child_forked_in_a_call_does_not_reach_the_outbox() -> None:
     there = scope(new(":memory:", epsilon=1))
     box = Box()
-    pending = there.asked(ID, outbox=box).begin(pure())
+    pending = there.asked(ID, outbox=box).pay(pure())
 
     def in_child() -> None:
         with pytest.raises(LedgerError, match="forked in the middle"):
@@ -400,8 +400,8 @@ def test_a_child_forked_in_a_call_does_not_reach_the_outbox() -> None:
 
 
 def test_what_a_finish_refuses(ledger: Ledger) -> None:
-    scope(ledger).begin(pure())
-    there = scope(ledger).asked(ID).begin(pure())
+    scope(ledger).pay(pure())
+    there = scope(ledger).asked(ID).pay(pure())
     assert there.charge == 3
     for arguments, said in (
         ((2, SALT, "x"), "no request was charged in record 2"),
@@ -420,8 +420,8 @@ def test_what_a_finish_refuses(ledger: Ledger) -> None:
 
 def test_an_answer_is_not_finished_in_a_scope_that_closed() -> None:
     ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
-    scope(ledger).asked(ID).begin(pure())
-    scope(ledger).begin(pure()).aborted("input")
+    scope(ledger).asked(ID).pay(pure())
+    scope(ledger).pay(pure()).aborted("input")
     with pytest.raises(BudgetError, match="is closed"):
         ledger.finish(2, SALT, "x")
 
@@ -436,7 +436,7 @@ def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_i
     box = Box()
 
     def dies() -> None:
-        pending = there.asked(ID, outbox=box).begin(pure())
+        pending = there.asked(ID, outbox=box).pay(pure())
         with monkeypatch.context() as patch:
             patch.setattr(file, "sync", lambda _: os.kill(os.getpid(), signal.SIGKILL))
             pending.released("blue", SALT)
@@ -453,7 +453,7 @@ def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_i
         with pytest.raises(
             RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
         ):
-            scope(other).asked(ID).begin(pure())
+            scope(other).asked(ID).pay(pure())
 
     size = path.stat().st_size
     assert path.read_bytes().count(b'"kind":"released"') == 1
@@ -474,7 +474,7 @@ def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_i
 
     monkeypatch.setattr(file, "sync", fails)
     for tell in (
-        lambda: scope(Ledger.open(path)).asked(ID).begin(pure()),
+        lambda: scope(Ledger.open(path)).asked(ID).pay(pure()),
         lambda: Ledger.open(path).finish(2, SALT, "blue"),
     ):
         with pytest.raises(LedgerError, match="look at the disk"):
@@ -487,10 +487,10 @@ def test_a_sync_that_fails_after_the_line_was_read_under_the_lock_tells_nothing(
     path = tmp_path / "l"
     ledger = new(path, epsilon=1)
     there = scope(Ledger.open(path))
-    scope(ledger).asked(ID).begin(pure()).released("blue", SALT)
+    scope(ledger).asked(ID).pay(pure()).released("blue", SALT)
     monkeypatch.setattr(file, "sync", lambda _: (_ for _ in ()).throw(OSError(5, "error")))
     with pytest.raises(LedgerError, match="look at the disk") as caught:
-        there.asked(ID).begin(pure())
+        there.asked(ID).pay(pure())
     assert not isinstance(caught.value, BudgetError)
 
 
@@ -498,11 +498,11 @@ def test_a_sync_that_fails_after_the_line_was_read_under_the_lock_tells_nothing(
 def test_requests_are_known_after_a_ledger_was_opened_anew(tmp_path: Path, finished: bool) -> None:
     path = tmp_path / "l"
     ledger = new(path, epsilon=1)
-    open_ = scope(ledger).asked("open").begin(pure("1/100"))
+    open_ = scope(ledger).asked("open").pay(pure("1/100"))
     for number in range(20):
-        pending = scope(ledger).asked(f"r{number}").begin(pure("1/100"))
+        pending = scope(ledger).asked(f"r{number}").pay(pure("1/100"))
         [lambda p: p.released("blue", SALT), lambda p: p.aborted("error")][number % 2](pending)
-        scope(ledger).begin(pure("1/100"))
+        scope(ledger).pay(pure("1/100"))
     if finished:
         open_.released("late", SALT)
     before, after = ledger.check(), Ledger.open(path)
@@ -511,7 +511,7 @@ def test_requests_are_known_after_a_ledger_was_opened_anew(tmp_path: Path, finis
         with pytest.raises(
             RepeatedRequest, match="this request was charged before, in record"
         ) as caught:
-            scope(after).asked(f"r{number}").begin(pure("1/100"))
+            scope(after).asked(f"r{number}").pay(pure("1/100"))
         assert caught.value.outcome == ["released", "aborted"][number % 2]
     receipt = after.finish(2, SALT, "late")
     assert after.finish(2, SALT, "late") == receipt
@@ -528,7 +528,7 @@ def test_two_processes_with_one_request_charge_once(tmp_path: Path) -> None:
         with answers.open("a", buffering=1) as out:
             for number in range(rounds):
                 try:
-                    pending = there.asked(f"r{number}").begin(pure())
+                    pending = there.asked(f"r{number}").pay(pure())
                 except RepeatedRequest:
                     continue
                 pending.released("blue", SALT)
@@ -547,7 +547,7 @@ def test_a_forged_identity_is_refused(tmp_path: Path, name: str, wrong: str, pla
     path = tmp_path / "l"
     ledger = new(path)
     for number in range(3):
-        scope(ledger).asked(f"r{number}").begin(pure()).released("blue", SALT)
+        scope(ledger).asked(f"r{number}").pay(pure()).released("blue", SALT)
     forge(path, lambda record: record["request"].update({name: wrong}), place)
     said = f"record {place} (names a request by something that is no hash|holds text that cannot)"
     with pytest.raises(LedgerDamaged, match=said):
@@ -569,7 +569,7 @@ def test_a_request_has_two_hashes(
     path = tmp_path / "l"
     ledger = new(path)
     for number in range(3):
-        scope(ledger).asked(f"r{number}").begin(pure()).released("blue", SALT)
+        scope(ledger).asked(f"r{number}").pay(pure()).released("blue", SALT)
     forge(path, lambda record: change(record["request"]), place)
     with pytest.raises(LedgerDamaged, match=f"record {place} {said}"):
         Ledger.open(path)
@@ -580,7 +580,7 @@ def test_a_request_that_is_charged_twice_is_refused(tmp_path: Path, place: int) 
     path = tmp_path / "l"
     ledger = new(path)
     for number in range(3):
-        scope(ledger).asked(f"r{number}").begin(pure()).released("blue", SALT)
+        scope(ledger).asked(f"r{number}").pay(pure()).released("blue", SALT)
     first = [*ledger.records()][2].content["request"]
     forge(path, lambda record: record.update(request=first), place)
     with pytest.raises(LedgerDamaged, match=f"record {place} repeats a request"):

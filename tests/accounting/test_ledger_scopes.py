@@ -67,7 +67,7 @@ def test_one_line_charges_all(place: str, tmp_path: Path) -> None:
 def test_both_sides_are_flattened(join: Any) -> None:
     ledger = three()
     joined = join(*named(ledger, "data", "analyst", "month"))
-    joined.begin(pure("1/4"))
+    joined.pay(pure("1/4"))
     assert all(any(amounts.values()) for amounts in spent(ledger).values())
     assert joined.name == "data & analyst & month"
 
@@ -82,7 +82,7 @@ def test_all_or_none() -> None:
         assert joined is not None
         head = ledger.head
         with pytest.raises(BudgetError, match="scope 'analyst' does not allow") as caught:
-            joined.begin(pure("3/4"))
+            joined.pay(pure("3/4"))
         assert caught.value.scope == "analyst"
         assert caught.value.left == {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6)}
         assert ledger.head == head
@@ -93,7 +93,7 @@ def test_a_guarantee_without_a_price_in_one_of_them_charges_none() -> None:
     a, b = named(ledger, "data", "analyst")
     head = ledger.head
     with pytest.raises(ParameterError, match="this budget adds up epsilon alone"):
-        (b & a).begin(pure(guarantee=ApproximateDP("1/10", "1e-9")))
+        (b & a).pay(pure(guarantee=ApproximateDP("1/10", "1e-9")))
     assert ledger.head == head
 
 
@@ -144,21 +144,21 @@ def test_a_refusal_of_private_input_counts_in_each_scope() -> None:
         assert [ledger.balance(each).refusals for each in ("data", "analyst", "month")] == [
             refusals, refusals, 0
         ]  # fmt: skip
-    under_way = c.begin(pure("1/100"))
+    under_way = c.pay(pure("1/100"))
     for closed in (a, b, c & b, a & c):
         with pytest.raises(BudgetError, match="is closed"):
-            closed.begin(pure("1/100"))
+            closed.pay(pure("1/100"))
     under_way.released("blue", b"s" * 32)
     ledger.reopen("data", reason="found")
     with pytest.raises(BudgetError, match="scope 'analyst' is closed"):
-        (a & b).begin(pure("1/100"))
+        (a & b).pay(pure("1/100"))
 
 
 def test_an_answer_is_withheld_when_one_of_its_scopes_closes_meanwhile() -> None:
     ledger = three(max_refusals=1)
     a, b = named(ledger, "data", "analyst")
-    under_way = (a & b).begin(pure("1/100"))
-    b.begin(pure("1/100")).aborted("input")
+    under_way = (a & b).pay(pure("1/100"))
+    b.pay(pure("1/100")).aborted("input")
     with pytest.raises(BudgetError, match="scope 'analyst' is closed"):
         under_way.released("blue", b"s" * 32)
     assert ledger.check().pending == {"4"}
@@ -174,16 +174,16 @@ def test_nine_hundred_scopes_are_refused_before_anything_is_written(tmp_path: Pa
             joined = joined & each
         head = ledger.head
         with pytest.raises(LedgerError, match="a record would be longer than 262144 bytes"):
-            joined.begin(pure())
+            joined.pay(pure())
         assert ledger.head == head == ledger.check().head
 
 
 def test_a_nonce_counts_for_all() -> None:
     ledger = three()
     a, b, c = named(ledger, "data", "analyst", "month")
-    (a & b).begin(charge := pure("1/100"))
+    (a & b).pay(charge := pure("1/100"))
     with pytest.raises(SourceError, match="a copy of another's"):
-        c.begin(charge)
+        c.pay(charge)
     assert ledger.balance("month").spent == {"rho": 0}
 
 

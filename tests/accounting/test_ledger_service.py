@@ -181,7 +181,7 @@ def test_the_command_and_the_report_tell_what_is_asserted(
     ledger = new(path, epsilon=1)
     with scope(ledger).charge(PureDP("1/10"), mechanism=SUM) as pending:
         pending.released("x")
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     assert main(["ledger", "show", str(path)]) == 0
     asserted, own = (
         line for line in capsys.readouterr().out.splitlines() if " epsilon 0.1: " in line
@@ -202,11 +202,11 @@ def test_all_scopes_and_a_ledger_that_is_closed(tmp_path: Path) -> None:
         ledger.scopes().clear()
         assert set(ledger.scopes()) == {"a", "b"}
         there = scope(ledger)
-        pending = there.begin(pure())
+        pending = there.pay(pure())
     for use in (
         lambda: ledger.head,
         lambda: ledger.scopes(),
-        lambda: there.begin(pure()),
+        lambda: there.pay(pure()),
         lambda: pending.released("x", b"s" * 32),
         lambda: [*ledger.records()],
         lambda: ledger.check(),
@@ -223,7 +223,7 @@ def test_an_answer_that_was_released_before_is_told_as_repeated(tmp_path: Path, 
     here, there = Log(), Log()
     ledger = Ledger.create(tmp_path / "l", {"a": Budget(**TERMS, epsilon=1)}, on_event=here)
     other = Ledger.open(tmp_path / "l", on_event=there)
-    pending = scope(ledger).asked("r").begin(pure())
+    pending = scope(ledger).asked("r").pay(pure())
     entry = (pending.charge, b"s" * 32, "x")
     if first == "here":
         receipt = pending.released("x", b"s" * 32)
@@ -269,12 +269,12 @@ def test_a_hook_is_told_of_charges_refusals_and_outcomes(tmp_path: Path) -> None
     ):
         safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
     with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
-        there.begin(pure(2))
-    there.begin(pure()).aborted("error")
+        there.pay(pure(2))
+    there.pay(pure()).aborted("error")
     with pytest.raises(
         SourceError, match="the source gave a nonce that this ledger has seen: its randomness is a"
     ):
-        there.begin(pure(nonce=bytes.fromhex(charges(ledger)[0]["nonce"])))
+        there.pay(pure(nonce=bytes.fromhex(charges(ledger)[0]["nonce"])))
     told = ["charged", "released", "repeated", "refused", "charged", "aborted", "failed"]
     assert log.kinds == told
     first, released, repeated, refused, *_ = log.events
@@ -287,7 +287,7 @@ def test_a_hook_is_told_of_charges_refusals_and_outcomes(tmp_path: Path) -> None
     assert all(isinstance(each.seconds, Fraction) and each.seconds > 0 for each in log.events)
     again = Log()
     opened = Ledger.open(tmp_path / "l", on_event=again)
-    pending = scope(opened).asked("s").begin(pure())
+    pending = scope(opened).asked("s").pay(pure())
     opened.finish(pending.charge, b"s" * 32, "x")
     assert again.kinds == ["charged", "released"]
     assert (again.events[1].scopes, again.events[1].mechanism) == (("a",), "")
@@ -309,7 +309,7 @@ def test_a_session_that_is_settled_and_a_busy_ledger_are_told(tmp_path: Path) ->
 
     def work(_: object) -> None:
         with pytest.raises(LedgerBusy, match="seconds: nothing was charged, try again"):
-            there.begin(pure())
+            there.pay(pure())
 
     there = scope(ledger)
     FileStore(tmp_path / "l").write(work)
@@ -348,7 +348,7 @@ def test_the_time_of_the_mechanism_is_not_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(events.time, "monotonic_ns", lambda: next(clock))
     log = Log()
     ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, on_event=log)
-    pending = scope(ledger).begin(pure())
+    pending = scope(ledger).pay(pure())
     waited = [next(clock) for _ in range(100)]
     pending.released("x", b"s" * 32)
     assert len(waited) == 100
@@ -369,7 +369,7 @@ def test_a_hook_that_raises_loses_neither_a_charge_nor_a_release(
             [1, 2], epsilon="1/4", sensitivity=1, ledger=scope(ledger)
         )
         with pytest.raises(BudgetError, match="does not allow"):
-            scope(ledger).begin(pure(2))
+            scope(ledger).pay(pure(2))
     assert result.receipt is not None
     assert kinds(ledger)[2:] == ["charged", "released"]
     assert log.kinds == ["charged", "released", "refused"]
@@ -388,7 +388,7 @@ def test_a_hook_may_use_the_ledger() -> None:
         {"a": Budget(**TERMS, epsilon=1)},
         on_event=lambda event: left.append(ledger.balance("a").left["epsilon"]),
     )
-    scope(ledger).begin(pure()).released("x", b"s" * 32)
+    scope(ledger).pay(pure()).released("x", b"s" * 32)
     assert left == [Fraction(9, 10)] * 2
 
 

@@ -69,12 +69,12 @@ def test_every_line_is_sent_before_it_counts(tmp_path: Path) -> None:
     path = tmp_path / "l"
     ledger, kept = made(path)
     assert b"".join(kept.lines) == path.read_bytes()
-    pending = scope(ledger).begin(pure())
+    pending = scope(ledger).pay(pure())
     assert b"".join(kept.lines) == path.read_bytes()
     pending.released("x", SALT)
     again = Ledger.open(path, ship=kept)
-    scope(again).begin(pure())
-    scope(ledger).begin(pure())
+    scope(again).pay(pure())
+    scope(ledger).pay(pure())
     assert b"".join(kept.lines) == path.read_bytes()
     assert len(kept.lines) == 6
 
@@ -82,7 +82,7 @@ def test_every_line_is_sent_before_it_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("store", [lambda: ":memory:", ListStore])
 def test_lines_of_every_store_are_sent(store: Callable[[], Any]) -> None:
     ledger, kept = made(store())
-    scope(ledger).begin(pure()).released("x", SALT)
+    scope(ledger).pay(pure()).released("x", SALT)
     assert [json.loads(line)["record"] for line in kept.lines] == [
         record.content for record in ledger.records()
     ]
@@ -91,7 +91,7 @@ def test_lines_of_every_store_are_sent(store: Callable[[], Any]) -> None:
 def test_a_receiver_that_fails_withholds_the_answer_and_the_charge_stands(tmp_path: Path) -> None:
     ledger, kept = made(tmp_path / "l")
     there = scope(ledger)
-    pending = there.begin(pure())
+    pending = there.pay(pure())
     kept.deaf = True
     said = (
         r"record {} stands, and its answer is withheld: .*the receiver of lines failed with OSError"
@@ -105,13 +105,13 @@ def test_a_receiver_that_fails_withholds_the_answer_and_the_charge_stands(tmp_pa
     assert ledger.head == kept.last()
     kept.fail, count = OSError("blue"), len(kept.lines)
     with pytest.raises(LedgerError, match="the receiver of lines failed with OSError") as caught:
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     assert "blue" not in str(caught.value)
     kept.fail = None
     assert len(kinds(ledger)) == count  # without an answer before it, there is no charge
     kept.send = lambda lines, after: None  # type: ignore[method-assign]
     with pytest.raises(LedgerError, match="did not keep what it was told"):
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
 
 
 @pytest.mark.parametrize("dead", [1, 2, 250])
@@ -127,12 +127,12 @@ def test_lines_of_writers_that_died_are_sent_before_they_are_told(
     def work() -> None:
         plain = Ledger.open(path)  # as if it was killed between the sync and the sending
         for number in range(dead):
-            scope(plain).asked(f"r{number}").begin(pure("1/1000")).released("x", SALT)
+            scope(plain).asked(f"r{number}").pay(pure("1/1000")).released("x", SALT)
 
     assert ended(start_child(work)) == 0
     kept.deaf = True
     for tell in (
-        lambda: scope(reader).asked("r0").begin(pure("1/1000")),
+        lambda: scope(reader).asked("r0").pay(pure("1/1000")),
         lambda: reader.request("r0"),
         lambda: reader.finish(2, SALT, "x"),
         lambda: reader.head,
@@ -143,7 +143,7 @@ def test_lines_of_writers_that_died_are_sent_before_they_are_told(
     with pytest.raises(
         RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
     ):
-        scope(reader).asked("r0").begin(pure("1/1000"))
+        scope(reader).asked("r0").pay(pure("1/1000"))
     assert b"".join(kept.lines) == path.read_bytes()
     assert kept.most <= 100
 
@@ -156,9 +156,9 @@ def test_a_receiver_far_behind_and_a_new_one(
     path = tmp_path / "l"
     ledger, kept = made(path)
     for _ in range(12):
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     kept.lines = kept.lines[:3]
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     assert b"".join(kept.lines) == path.read_bytes()
     fresh = Kept()
     Ledger.open(path, ship=fresh)
@@ -170,13 +170,13 @@ def test_an_older_copy_and_another_ledger_are_refused(tmp_path: Path) -> None:
     ledger, kept = made(path)
     idle = Ledger.open(path, ship=kept)
     shutil.copy(path, tmp_path / "old")
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     shutil.copyfile(tmp_path / "old", path)
-    for use in (lambda: scope(idle).begin(pure()), lambda: Ledger.open(path, ship=kept)):
+    for use in (lambda: scope(idle).pay(pure()), lambda: Ledger.open(path, ship=kept)):
         with pytest.raises(LedgerRolledBack, match="before the published head"):
             use()
     other = Ledger.open(path)
-    scope(other).begin(pure())
+    scope(other).pay(pure())
     with pytest.raises(LedgerRolledBack, match="another one"):
         Ledger.open(path, ship=kept)
     with pytest.raises(LedgerError, match="the receiver of lines knows a ledger already"):
@@ -197,7 +197,7 @@ def test_one_object_may_be_anchor_and_receiver(tmp_path: Path) -> None:
 
     both = Both()
     ledger = Ledger.create(tmp_path / "l", BUDGETS, anchor=both, ship=both)
-    scope(ledger).begin(pure()).released("x", SALT)
+    scope(ledger).pay(pure()).released("x", SALT)
     assert b"".join(both.lines) == (tmp_path / "l").read_bytes()
 
 
@@ -230,7 +230,7 @@ def test_several_processes_send_each_line_once(tmp_path: Path) -> None:
     def work() -> None:
         mine: Any = scope(Ledger.open(path, ship=kept))
         for _ in range(20):
-            mine.begin(pure()).released("x", SALT)
+            mine.pay(pure()).released("x", SALT)
 
     children = [start_child(work) for _ in range(3)]
     assert [ended(child) for child in children] == [0] * 3
@@ -242,7 +242,7 @@ def copies(tmp_path: Path, keep: int = 4, signer: Any = None) -> tuple[Path, lis
     path = tmp_path / "l"
     ledger, kept = made(path, signer=signer)
     for _ in range(3):
-        scope(ledger).begin(pure()).released("x", SALT)
+        scope(ledger).pay(pure()).released("x", SALT)
     old = tmp_path / "old"
     old.touch(0o600)
     old.write_bytes(b"".join(kept.lines[:keep]))
@@ -258,7 +258,7 @@ def test_an_older_copy_is_made_whole(tmp_path: Path, keep: int, first: int, torn
     for _ in range(2):  # safe to repeat
         assert append(old, lines[first:], head=head).head == head
         assert b"".join(lines) == old.read_bytes().removesuffix(torn if keep == 8 else b"-")
-    scope(Ledger.open(old, head=head)).begin(pure())
+    scope(Ledger.open(old, head=head)).pay(pure())
 
 
 def test_whoever_uses_the_copy_reads_on(tmp_path: Path) -> None:

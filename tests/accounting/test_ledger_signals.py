@@ -61,7 +61,7 @@ def test_timed_signals_leave_no_lock_and_lose_no_charge(tmp_path: Path, number: 
                 share = (1 + (i * 37 + number) % 1000) / 1000
                 signal.setitimer(signal.ITIMER_REAL, 2 * share * usual(taken))
                 start = time.perf_counter()
-                there.begin(pure())
+                there.pay(pure())
                 told += 1
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 taken = [*taken[-50:], time.perf_counter() - start]
@@ -72,7 +72,7 @@ def test_timed_signals_leave_no_lock_and_lose_no_charge(tmp_path: Path, number: 
             assert lock_is_free(path), i
             if i % 50 == 0:
                 start = time.perf_counter()
-                scope(Ledger.open(FileStore(path, wait=0))).begin(pure())
+                scope(Ledger.open(FileStore(path, wait=0))).pay(pure())
                 taken = [*taken[-50:], time.perf_counter() - start]
                 told += 1
     finally:
@@ -80,7 +80,7 @@ def test_timed_signals_leave_no_lock_and_lose_no_charge(tmp_path: Path, number: 
         signal.signal(signal.SIGALRM, before)
     assert stops > rounds // 10
     assert told > rounds // 50
-    there.begin(pure())
+    there.pay(pure())
     charges = Ledger.open(path).check().scopes["a"].spent["epsilon"] * 10
     assert told + 1 <= charges <= told + 1 + stops
     assert charges == ledger.balance("a").spent["epsilon"] * 10
@@ -96,11 +96,11 @@ def test_an_exception_at_every_place_of_a_charge(tmp_path: Path, error: BaseExce
     there, charges = scope(ledger), 0
     impatient = scope(Ledger.open(FileStore(path, wait=0)))
     while True:
-        stopped = stopped_at(lambda: there.begin(pure()), at, error)
+        stopped = stopped_at(lambda: there.pay(pure()), at, error)
         kept.append(stopped)
         assert lock_is_free(path), stopped.place
-        impatient.begin(pure())
-        there.begin(pure())
+        impatient.pay(pure())
+        there.pay(pure())
         now = int(ledger.balance("a").spent["epsilon"] * 10)
         assert now - charges in (2, 3), stopped.place
         charges = now
@@ -129,14 +129,14 @@ def test_a_handler_that_charges_in_the_middle_of_a_charge_is_told_so(tmp_path: P
 
     def handle(*_: object) -> None:
         try:
-            there.begin(pure())
+            there.pay(pure())
         except LedgerBusy as error:
             said.append(str(error))
 
     before = signal.signal(signal.SIGUSR1, handle)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fdatasync", Watching(os.fdatasync))
-        there.begin(pure())
+        there.pay(pure())
     signal.signal(signal.SIGUSR1, before)
     assert len(said) == 1
     assert "a signal handler cannot use it; nothing was charged" in said[0]

@@ -145,7 +145,7 @@ def test_a_refusal_under_a_held_lock_reads_as_an_answer_would(path: Path) -> Non
     said = set()
     for scores in ([1, 2], [1, float("nan")], [1, None]):
         ledger, holding = Ledger.open(FileStore(path, wait=0)), Holding(path)
-        there, begin = scope(ledger), type(scope(ledger)).begin
+        there, begin = scope(ledger), type(scope(ledger)).pay
 
         def held_after(self: Any, charge: Any, begin: Any = begin, then: Any = holding) -> Any:
             pending = begin(self, charge)
@@ -153,7 +153,7 @@ def test_a_refusal_under_a_held_lock_reads_as_an_answer_would(path: Path) -> Non
             return pending
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(there), "begin", held_after)
+            patch.setattr(type(there), "pay", held_after)
             with pytest.raises(ChargeStands, match="stands") as caught:
                 safeselect.permute_and_flip(scores, **COST, ledger=there)
         holding.file.close()
@@ -213,7 +213,7 @@ def test_a_charge_that_cannot_be_told_elsewhere_stands(kind: str, tmp_path: Path
         MECHANISMS["one"](scope(ledger))
     assert first.value.charge == 2
     register.then = lambda: None
-    pending = scope(ledger).begin(pure())
+    pending = scope(ledger).pay(pure())
     register.then = fail
     with pytest.raises(ChargeStands, match="record 3 stands"):
         pending.released("x", b"s" * 32)
@@ -241,7 +241,7 @@ def test_a_lock_that_is_held_when_a_charge_is_told_elsewhere(
     with monkeypatch.context() as patch:
         patch.setattr(FileStore, "write", write)
         with pytest.raises(ChargeStands, match="record 2 stands") as caught:
-            there.begin(pure())
+            there.pay(pure())
     assert "nothing was charged" not in str(caught.value)
     holding.file.close()
     assert kinds(made)[2:] == ["charged"]
@@ -344,7 +344,7 @@ def test_an_outbox_that_fails_is_aborted_and_the_charge_named(path: Path) -> Non
 def test_a_scope_that_closes_after_the_outbox_has_the_answer_keeps_it(tmp_path: Path) -> None:
     budgets = {"a": safeselect.Budget(**TERMS, epsilon=9)}
     ledger = Ledger.create(tmp_path / "l", budgets, max_refusals=1)
-    box = Box(lambda: scope(ledger).begin(pure()).aborted("input"))
+    box = Box(lambda: scope(ledger).pay(pure()).aborted("input"))
     with pytest.raises(BudgetError, match="is closed"):
         MECHANISMS["one"](scope(ledger).asked("r", outbox=box))
     with pytest.raises(BudgetError, match="is closed"):
@@ -355,7 +355,7 @@ def test_a_scope_that_closes_after_the_outbox_has_the_answer_keeps_it(tmp_path: 
 
 def test_an_outcome_has_a_deadline_of_its_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 20)
-    pending = impatient(path).begin(pure())
+    pending = impatient(path).pay(pure())
     holding = Holding(path)
     holding()
     threading.Timer(0.3, holding.file.close).start()
@@ -373,7 +373,7 @@ def test_a_store_of_ones_own_that_is_busy_after_the_charge() -> None:
             return super().write(work)
 
     store = Busy()
-    pending = scope(new(store)).begin(pure())
+    pending = scope(new(store)).pay(pure())
     store.is_busy = True
     with pytest.raises(ChargeStands, match="the ledger's lock was held"):
         pending.released("x", b"s" * 32)
@@ -385,7 +385,7 @@ def test_a_store_of_ones_own_that_is_busy_after_the_charge() -> None:
 
 
 USES: dict[str, Callable[[Ledger], Any]] = {
-    "a charge": lambda ledger: scope(ledger).begin(pure("1/1000")),
+    "a charge": lambda ledger: scope(ledger).pay(pure("1/1000")),
     "a call": lambda ledger: MECHANISMS["one"](scope(ledger)),
     "a balance": lambda ledger: ledger.balance("a"),
     "a check": lambda ledger: ledger.check(),

@@ -45,11 +45,11 @@ def ledger() -> Ledger:
     """Two scopes; a release, one that was aborted and one without an outcome."""
     made = new(":memory:", epsilon=1, delta="1e-6")
     made.add_scope("b", Budget("visit", "replace_one", rho=1))
-    first = scope(made).begin(pure(guarantee=ApproximateDP("1/3", "1e-9")))
-    second = scope(made).begin(pure())
+    first = scope(made).pay(pure(guarantee=ApproximateDP("1/3", "1e-9")))
+    second = scope(made).pay(pure())
     first.released('{"label": "blue"}', b"s" * 32)
     second.aborted("interrupt")
-    scope(made).begin(pure("1/7"))
+    scope(made).pay(pure("1/7"))
     return made
 
 
@@ -91,7 +91,7 @@ def test_a_log_that_was_not_changed_passes(ledger: Ledger) -> None:
 @pytest.mark.claim("C9")
 def test_a_change_of_any_byte_is_found() -> None:
     ledger = new(":memory:")
-    scope(ledger).begin(pure()).released("blue", b"s" * 32)
+    scope(ledger).pay(pure()).released("blue", b"s" * 32)
     log = "".join(lines(ledger)).encode()
     # Every byte once, by another bit each time, and the bytes that end lines in all ways.
     for place in range(len(log)):
@@ -134,7 +134,7 @@ def test_only_a_published_head_shows_that_the_end_was_cut(ledger: Ledger) -> Non
         with pytest.raises(LedgerError, match="no record" if cut == 0 else "the end was cut"):
             check(log[:cut], head=head)
     # The log may have grown since the head was published.
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     check(lines(ledger), head=head)
     assert ledger.check(head=head).head == ledger.head != head
     with pytest.raises(LedgerError, match="another one than the published head"):
@@ -227,10 +227,10 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
 def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
     made = new(":memory:", epsilon=1)
     there = {"outcomes": "5", "queries": "2"}
-    session = scope(made).begin(pure(parameters=there))
-    session.settled("{}", b"s" * 32, {"outcomes": 5, "queries": 1})
+    session = scope(made).pay(pure(parameters=there))
+    session.settled("{}", {"outcomes": 5, "queries": 1})
     with pytest.raises(LedgerError, match="in the ledger already"):
-        session.settled("{}", b"s" * 32, {"outcomes": 5, "queries": 1})
+        session.settled("{}", {"outcomes": 5, "queries": 1})
     log = lines(made)
     assert check(log).pending == set()
     assert check(log).scopes["a"].spent == {"epsilon": Fraction(1, 10)}
@@ -262,7 +262,7 @@ def test_a_log_of_another_kind_is_refused() -> None:
 def test_with_a_key_not_even_the_owner_of_the_log_can_rewrite_it() -> None:
     signer = HmacSigner(b"k" * 32, key_id="k")
     ledger = new(":memory:", signer=signer)
-    scope(ledger).begin(pure()).aborted("error")
+    scope(ledger).pay(pure()).aborted("error")
     log = lines(ledger)
     check(log, verifier=signer)
     forged = forge(log, 2, purpose="another")

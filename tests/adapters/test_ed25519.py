@@ -47,7 +47,7 @@ def test_it_is_the_published_algorithm() -> None:
 def test_a_ledger_is_verified_with_the_public_key_alone() -> None:
     pytest.importorskip("cryptography")
     ledger = new(":memory:", signer=Ed25519Signer(SEED, key_id="k"))
-    scope(ledger).begin(pure()).released("blue", b"s" * 32)
+    scope(ledger).pay(pure()).released("blue", b"s" * 32)
     assert ledger.check(verifier=Ed25519Verifier(PUBLIC, key_id="k")).count == 4
     other = Ed25519Signer(bytes(32), key_id="k").public_key
     with pytest.raises(LedgerError, match="not signed with the key that is to verify it"):

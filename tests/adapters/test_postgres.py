@@ -73,22 +73,22 @@ def test_a_budget_is_kept_and_found_again(store: PostgresStore) -> None:
     with pytest.raises(LedgerError, match="is there already: open it"):
         new(store)
     for _ in range(9):
-        scope(ledger).begin(pure("0.1")).released("blue", b"s" * 32)
+        scope(ledger).pay(pure("0.1")).released("blue", b"s" * 32)
     again = Ledger.open(store)
     result = safeselect.permute_and_flip(
         {"red": 1, "blue": 9}, epsilon="0.1", sensitivity=1, ledger=scope(again)
     )
     assert result.receipt is not None
     with pytest.raises(BudgetError, match="and 0 of 1 is left"):
-        scope(again).begin(pure("1e-6"))
+        scope(again).pay(pure("1e-6"))
     checker = ledger.check(head=again.head)
     assert (checker.count, checker.pending) == (22, set())
     assert ledger.id == again.id
-    first = scope(new(PostgresStore(store._pool._conninfo, schema=f"{schema(store)}_b"))).begin(
+    first = scope(new(PostgresStore(store._pool._conninfo, schema=f"{schema(store)}_b"))).pay(
         charge := pure("1/4")
     )
     with pytest.raises(SourceError, match="a copy of another's"):
-        scope(Ledger.open(first.book._store)).begin(charge)
+        scope(Ledger.open(first.book._store)).pay(charge)
     with pytest.raises(LedgerError, match="in the ledger already"):
         [first.aborted("error") for _ in range(2)]
 
@@ -101,7 +101,7 @@ def test_eight_processes_never_overspend(store: PostgresStore) -> None:
         there = scope(Ledger.open(store))
         while True:
             try:
-                there.begin(pure("1/40")).released("blue", b"s" * 32)
+                there.pay(pure("1/40")).released("blue", b"s" * 32)
             except BudgetError as error:
                 if "and 0 of 1 is left" in str(error):
                     return
@@ -125,7 +125,7 @@ def test_clients_and_server_killed_anywhere_lose_nothing(
         there = scope(Ledger.open(store))
         with report.open("a", buffering=1) as out:
             while True:
-                pending = there.begin(pure("1/10"))
+                pending = there.pay(pure("1/10"))
                 out.write("charged\n")
                 pending.released("blue", b"s" * 32)
                 out.write("released\n")
@@ -167,7 +167,7 @@ def test_rows_are_only_appended(server: Server, store: PostgresStore, statement:
     import psycopg
 
     ledger = new(store)
-    scope(ledger).begin(pure()).released("blue", b"s" * 32)
+    scope(ledger).pay(pure()).released("blue", b"s" * 32)
     head = ledger.head
     with pytest.raises(
         psycopg.DatabaseError, match=r"are only appended, never changed|duplicate key"
@@ -179,7 +179,7 @@ def test_rows_are_only_appended(server: Server, store: PostgresStore, statement:
 @needs_postgres
 def test_an_edit_by_the_owner_is_found(server: Server, store: PostgresStore) -> None:
     ledger = new(store)
-    scope(ledger).begin(pure()).released("blue", b"s" * 32)
+    scope(ledger).pay(pure()).released("blue", b"s" * 32)
     name = schema(store)
     sql(
         server,
@@ -202,7 +202,7 @@ def test_a_total_that_a_role_with_insert_resets_is_refused_before_the_next_charg
         here = PostgresStore(store._pool._conninfo, schema=f"{schema(store)}_{'a' if key else 'b'}")
         ledger = new(here, signer=key, epsilon=1)
         there = scope(ledger)
-        there.begin(pure(1))
+        there.pay(pure(1))
         *_, last = ledger.records()
         (charge,) = last.content["charges"]
         forged: dict[str, Any] = {**last.content, "seq": "3", "previous": last.hash}
@@ -214,7 +214,7 @@ def test_a_total_that_a_role_with_insert_resets_is_refused_before_the_next_charg
         sql(server, insert + f"'{last.signature}')")
         said = "running total|the signature of record 3 is wrong"
         for use in (
-            lambda there=there: there.begin(pure()),
+            lambda there=there: there.pay(pure()),
             lambda ledger=ledger: ledger.balance("a"),
             lambda here=here, key=key: Ledger.open(here, signer=key),
         ):
@@ -240,7 +240,7 @@ def test_readers_beside_a_writer_raise_no_false_alarm(store: PostgresStore) -> N
     for reader in readers:
         reader.start()
     for charges in range(1000):  # on a busy machine until the readers have had their turns
-        there.begin(pure())
+        there.pay(pure())
         if charges >= 60 and len(looked) > 5:
             break
     over.set()
@@ -265,7 +265,7 @@ def test_a_child_forked_in_a_transaction_leaves_its_parents_alone(store: Postgre
 
         code = 1
         try:
-            pending = at_step(lambda: there.begin(pure("1/1000")), step, act)
+            pending = at_step(lambda: there.pay(pure("1/1000")), step, act)
         except LedgerError:
             code = 0
             if children[-1:] != [0]:
@@ -292,7 +292,7 @@ def test_a_warning_during_the_commit_withholds_the_answer(
 
     ledger = new(store, epsilon=1)
     there = scope(ledger)
-    pending, execute = there.begin(pure()), psycopg.Connection.execute
+    pending, execute = there.pay(pure()), psycopg.Connection.execute
 
     def warns(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         if query == "COMMIT":
@@ -316,11 +316,11 @@ def test_a_lock_that_is_held_and_a_server_that_is_not_there_are_clear_errors(
 
     def work(_: object) -> None:
         with pytest.raises(LedgerBusy, match="is locked by another writer: nothing was charged"):
-            scope(impatient).begin(pure())
+            scope(impatient).pay(pure())
         assert impatient.head == head  # who only reads need not wait
 
     store.write(work)
-    scope(impatient).begin(pure())
+    scope(impatient).pay(pure())
     nowhere = PostgresStore("host=/nowhere password=hunter2", schema="s")
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
         Ledger.open(nowhere)
@@ -359,8 +359,8 @@ def test_a_server_that_does_not_wait_for_its_disk_is_refused(
     server.start(fsync="off")
     try:
         with pytest.raises(LedgerError, match="does not wait for its disk"):
-            scope(ledger).begin(pure())
+            scope(ledger).pay(pure())
     finally:
         server.stop()
         server.start()
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())

@@ -51,7 +51,7 @@ def test_many_threads_share_two_connections(server: Server) -> None:
         def work(mine: Ledger) -> None:
             try:
                 for _ in range(EACH):
-                    scope(mine).begin(pure()).released("x", b"s" * 32)
+                    scope(mine).pay(pure()).released("x", b"s" * 32)
             except BaseException as error:
                 failed.append(error)
 
@@ -80,7 +80,7 @@ def test_connections_go_back_as_they_were(server: Server) -> None:
     with pool_of(server, 1, kwargs=options) as pool:
         ledger = new(PostgresStore(schema="settings", pool=pool))
         for _ in range(2):
-            scope(ledger).begin(pure()).released("x", b"s" * 32)
+            scope(ledger).pay(pure()).released("x", b"s" * 32)
             with pool.connection() as connection:
                 assert connection.autocommit is False
                 assert connection.row_factory is dict_row
@@ -90,7 +90,7 @@ def test_connections_go_back_as_they_were(server: Server) -> None:
                 assert "settings" not in path["search_path"]
         with pytest.raises(LedgerError, match="is there already"):
             new(PostgresStore(schema="settings", pool=pool))
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
 
 
 def test_a_transaction_that_did_not_end_gives_no_half_of_it_back(
@@ -103,7 +103,7 @@ def test_a_transaction_that_did_not_end_gives_no_half_of_it_back(
         with pytest.raises(KeyboardInterrupt):
             store.write(_interrupt)
         assert len(kinds(ledger)) == count
-        there.begin(pure())
+        there.pay(pure())
         assert len(kinds(ledger)) == count + 1
 
 
@@ -119,10 +119,10 @@ def test_an_exhausted_pool_is_busy_and_a_closed_one_unusable(server: Server) -> 
             pool.connection(),
             pytest.raises(LedgerBusy, match="no connection in time; nothing was charged"),
         ):
-            there.begin(pure())
+            there.pay(pure())
         assert len(kinds(ledger)) == count
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
-        there.begin(pure())
+        there.pay(pure())
     assert not isinstance(caught.value, LedgerBusy)
 
 
@@ -138,7 +138,7 @@ def test_connections_that_the_server_ended_are_replaced(server: Server) -> None:
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE application_name = 'pooled'"
             )
-        there.begin(pure()).released("x", b"s" * 32)
+        there.pay(pure()).released("x", b"s" * 32)
 
 
 def test_a_child_needs_a_pool_of_its_own(server: Server) -> None:
@@ -148,13 +148,13 @@ def test_a_child_needs_a_pool_of_its_own(server: Server) -> None:
 
         def work() -> None:
             with pytest.raises(LedgerError, match="forked after the store got its pool"):
-                there.begin(pure())
+                there.pay(pure())
             with pool_of(server) as own:
                 mine = Ledger.open(PostgresStore(schema="forked", pool=own))
-                scope(mine).begin(pure()).released("x", b"s" * 32)
+                scope(mine).pay(pure()).released("x", b"s" * 32)
 
         assert ended(start_child(work)) == 0
-        there.begin(pure())
+        there.pay(pure())
         assert kinds(ledger).count("charged") == 2
 
 
@@ -166,7 +166,7 @@ def test_a_key_is_replaced_on_the_server(server: Server) -> None:
     with pool_of(server) as pool:
         ledger = new(PostgresStore(schema="keys", pool=pool), signer=old)
         ledger.rotate(new_key)
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
         again = Ledger.open(PostgresStore(schema="keys", pool=pool), signer=new_key)
         assert kinds(again) == ["created", "scope", "key", "charged"]
         again.check()

@@ -48,18 +48,18 @@ def place(server: Server, request: pytest.FixtureRequest) -> Place:
 def test_the_roles_do_their_duties(place: Place) -> None:
     place.make(epsilon=1)
     ledger = Ledger.open(place.store(CHARGER))
-    scope(ledger).begin(pure()).released("x", b"s" * 32)
+    scope(ledger).pay(pure()).released("x", b"s" * 32)
     with pytest.raises(LedgerError, match="the role lacks a permission"):
         ledger.add_scope("b", Budget(**TERMS, epsilon=100))
     approving = Ledger.open(place.store(APPROVER))
     approving.add_scope("b", Budget(**TERMS, epsilon=1))
     with pytest.raises(LedgerError, match="the role lacks a permission"):
-        scope(approving).begin(pure())
-    (scope(ledger) & scope(ledger, "b")).asked("r").begin(pure("9/10"))
+        scope(approving).pay(pure())
+    (scope(ledger) & scope(ledger, "b")).asked("r").pay(pure("9/10"))
     reading = Ledger.open(place.store(READER))
     assert reading.check().head == ledger.head
     for act in (
-        lambda: scope(reading).begin(pure()),
+        lambda: scope(reading).pay(pure()),
         lambda: reading.add_scope("c", Budget(**TERMS, epsilon=1)),
     ):
         with pytest.raises(LedgerError, match="the role lacks a permission"):
@@ -74,8 +74,8 @@ def test_a_closed_scope_is_reopened_by_an_approver_alone(place: Place) -> None:
     for role, duty in ((CHARGER, "charger"), (APPROVER, "approver"), (READER, "reader")):
         place.owner.grant(role, duty)  # type: ignore[arg-type]
     ledger = Ledger.open(place.store(CHARGER))
-    under_way = scope(ledger).begin(pure())
-    scope(ledger).begin(pure()).aborted("input")
+    under_way = scope(ledger).pay(pure())
+    scope(ledger).pay(pure()).aborted("input")
     with refused("a scope is closed"):
         place.append(CHARGER, a_charge(ledger))
     released = {"kind": "released", "charge": str(under_way.charge), "commitment": "0" * 64}
@@ -85,7 +85,7 @@ def test_a_closed_scope_is_reopened_by_an_approver_alone(place: Place) -> None:
         ledger.reopen("a", reason="found")
     Ledger.open(place.store(APPROVER)).reopen("a", reason="found")
     under_way.released("x", b"s" * 32)
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
 
 
 def test_approvers_sign_and_the_role_writes(place: Place) -> None:
@@ -103,19 +103,19 @@ def test_approvers_sign_and_the_role_writes(place: Place) -> None:
     place.owner.grant(APPROVER, "approver")
     place.owner.grant(READER, "reader")
     ledger, approving = Ledger.open(place.store(CHARGER)), Ledger.open(place.store(APPROVER))
-    scope(ledger).begin(pure(1))
+    scope(ledger).pay(pure(1))
     wanted = ledger.propose.limit("a", limit="epsilon", to="3/2", reason="x")
     with pytest.raises(LedgerError, match="the role lacks a permission"):
         ledger.enact(wanted, [approve(wanted, key)])
     with pytest.raises(ParameterError, match="needs 1 approvals and has 0"):
         approving.enact(wanted, [])
     approving.enact(wanted, [approve(wanted, key)])
-    scope(ledger).begin(pure("1/2"))
+    scope(ledger).pay(pure("1/2"))
     with refused("exceeds its cap"):
         place.append(CHARGER, beyond(ledger))
     wanted = approving.propose.scope("c", Budget(**TERMS, rho=1))
     approving.enact(wanted, [approve(wanted, key)])
-    scope(ledger, "c").begin(pure())
+    scope(ledger, "c").pay(pure())
     wanted = approving.propose.limit("b", limit="epsilon", to=2, reason="x")
     with pytest.raises(LedgerError, match="contradicts the rows before it"):
         approving.enact(wanted, [approve(wanted, key)])
@@ -167,7 +167,7 @@ ATTEMPTS = [
 @pytest.mark.parametrize("role", [CHARGER, READER])
 def test_no_role_writes_to_a_table_or_changes_a_function(place: Place, role: str) -> None:
     ledger = place.make(epsilon=1)
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     head = ledger.head
     for statement in ATTEMPTS:
         with refused("permission denied|must be owner|must have admin option"):
@@ -285,7 +285,7 @@ def forgeries(ledger: Ledger) -> dict[str, tuple[dict[str, Any], str]]:
 def test_the_charger_cannot_forge_a_record(place: Place) -> None:
     place.make(epsilon=1)
     ledger = Ledger.open(place.store(CHARGER))
-    scope(ledger).asked("r").begin(pure())
+    scope(ledger).asked("r").pay(pure())
     head = ledger.head
     attempts = forgeries(ledger)
     assert len(attempts) > 35
@@ -314,7 +314,7 @@ def test_every_text_has_the_librarys_spelling_on_the_server(place: Place, text: 
     place.make(epsilon=1)
     ledger = Ledger.open(place.store(CHARGER))
     there = ledger.scope("a", **TERMS, purpose=text)
-    there.begin(pure()).released("x", b"s" * 32)
+    there.pay(pure()).released("x", b"s" * 32)
     assert ledger.check().count == 4
 
 
@@ -323,11 +323,11 @@ def test_totals_whose_denominators_grow_are_rounded_as_the_library_does(place: P
     ledger = Ledger.open(place.store(CHARGER))
     primes = [p for p in range(1000, 2000) if all(p % q for q in range(2, 45))]
     for prime in primes[:110:3]:
-        scope(ledger).begin(pure(Fraction(1, prime**4)))
+        scope(ledger).pay(pure(Fraction(1, prime**4)))
     assert ledger.balance("a").spent["epsilon"].denominator.bit_length() > 1000
     big = Fraction(1, 3**600)
     for _ in range(3):
-        scope(ledger).begin(pure(big))
+        scope(ledger).pay(pure(big))
     assert add({"epsilon": Fraction(1, 3)}, {"epsilon": big})
     assert ledger.check().scopes["a"] == ledger.balance("a")
 
@@ -345,7 +345,7 @@ def test_a_charger_with_an_older_snapshot_cannot_charge(place: Place) -> None:
     with closing(psycopg.connect(place.conninfo(CHARGER))) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.execute("SELECT count(*) FROM pg_class")
-        scope(ledger).begin(pure("9/10"))
+        scope(ledger).pay(pure("9/10"))
         with refused("in a transaction that is read committed"):
             send(connection, place.name, row, 5)
         connection.rollback()
@@ -398,7 +398,7 @@ def test_a_signed_ledger_on_the_server(place: Place) -> None:
     signer = HmacSigner(b"k" * 32, key_id="k")
     place.make(signer=signer, epsilon=1)
     ledger = Ledger.open(place.store(CHARGER), signer=signer)
-    scope(ledger).begin(pure()).released("x", b"s" * 32)
+    scope(ledger).pay(pure()).released("x", b"s" * 32)
     with refused("not signed as the ledger is"):
         place.append(CHARGER, a_charge(ledger))
     assert ledger.check(verifier=signer).count == 4
@@ -435,10 +435,8 @@ def test_transactions_share_the_connections_that_are_free(place: Place) -> None:
     with Ledger.open(store) as ledger:
         (mine,) = backends(place)
         for _ in range(5):
-            scope(ledger).begin(pure()).released("x", b"s" * 32)
-        thread = threading.Thread(
-            target=lambda: scope(ledger).begin(pure()).released("x", b"s" * 32)
-        )
+            scope(ledger).pay(pure()).released("x", b"s" * 32)
+        thread = threading.Thread(target=lambda: scope(ledger).pay(pure()).released("x", b"s" * 32))
         thread.start()
         thread.join()
         assert backends(place) == {mine}
@@ -456,28 +454,28 @@ def test_transactions_share_the_connections_that_are_free(place: Place) -> None:
 def test_a_connection_that_the_server_ended_is_made_anew(place: Place) -> None:
     place.make(epsilon=1)
     ledger = Ledger.open(place.store(CHARGER))
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     place.sql(
         "owner",
         f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = '{CHARGER}'",  # noqa: S608
     )
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     assert kinds(ledger).count("charged") == 2
 
 
 def test_a_child_has_a_connection_of_its_own_and_leaves_its_parents_open(place: Place) -> None:
     place.make(epsilon=1)
     ledger = Ledger.open(place.store(CHARGER))
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     before = backends(place)
 
     def in_child() -> None:
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
         assert len(backends(place) - before) == 1
 
     for _ in range(3):
         assert ended(start_child(in_child)) == 0
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     assert before <= backends(place)
     assert kinds(ledger).count("charged") == 5
 
@@ -488,10 +486,10 @@ def test_an_error_in_a_transaction_leaves_a_connection_that_works(place: Place) 
     before = backends(place)
     for _ in range(3):
         with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
-            scope(ledger).begin(pure(2))
+            scope(ledger).pay(pure(2))
         with pytest.raises(LedgerError, match="lacks a permission"):
             ledger.add_scope("b", Budget(**TERMS, epsilon=1))
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     assert backends(place) == before
 
 
@@ -507,28 +505,28 @@ def test_a_handler_in_the_middle_of_a_transaction_gets_another_connection(place:
     with pytest.raises(ZeroDivisionError):
         store.write(work)
     other = Ledger.open(store)
-    scope(other).begin(pure())
+    scope(other).pay(pure())
     assert ledger.check().count == 3
 
 
 def test_rows_that_the_owner_adds_behind_the_servers_back_are_refused(place: Place) -> None:
     ledger = place.make(epsilon=1)
-    scope(ledger).begin(pure("9/10"))
+    scope(ledger).pay(pure("9/10"))
     records = [record.content for record in ledger.records()]
     records.append({**records[2], "nonce": "0" * 32})
     line = json.loads(chained(records).splitlines()[-1])
     body = canonical(line["record"])
     place.sql("owner", "INSERT INTO records VALUES (3, %s, %s, '')", values=(body, line["hash"]))
     with pytest.raises(LedgerDamaged, match="record 3 does not continue the running total"):
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
 
 
 def test_a_retry_on_another_connection_is_told_and_finished(place: Place) -> None:
     place.make(epsilon=1)
     first, second = (Ledger.open(place.store(CHARGER)) for _ in range(2))
-    pending = scope(first).asked("r").begin(pure())
+    pending = scope(first).asked("r").pay(pure())
     with pytest.raises(RepeatedRequest, match="has no outcome yet"):
-        scope(second).asked("r").begin(pure())
+        scope(second).asked("r").pay(pure())
     receipt = second.finish(pending.charge, b"s" * 32, "x")
     assert pending.released("x", b"s" * 32) == receipt
     assert kinds(first).count("released") == 1

@@ -108,8 +108,8 @@ def test_no_row_that_a_charger_writes_ends_a_ledger(place: Place, signer: Any) -
     """Each is the record that a careless server would build of it, hashed as that."""
     place.make(signer=signer, epsilon=1)
     ledger = Ledger.open(place.store(CHARGER), signer=signer)
-    scope(ledger).begin(pure()).released("x", b"s" * 32)
-    session = scope(ledger).begin(pure(parameters={"answers": "3", "half": "1/2", "k": "x"}))
+    scope(ledger).pay(pure()).released("x", b"s" * 32)
+    session = scope(ledger).pay(pure(parameters={"answers": "3", "half": "1/2", "k": "x"}))
     signature = FALSE if signer else ""
     for name, change in WRONG.items():
         with refused():
@@ -137,8 +137,8 @@ def test_no_row_that_a_charger_writes_ends_a_ledger(place: Place, signer: Any) -
             pytest.fail(str(change))
     again = Ledger.open(place.store(READER), verifier=signer)
     assert again.check().count == 5
-    session.settled("y", b"s" * 32, {"answers": 3})
-    scope(ledger).begin(pure()).released("z", b"s" * 32)
+    session.settled("y", {"answers": 3})
+    scope(ledger).pay(pure()).released("z", b"s" * 32)
     assert again.check().scopes["a"].spent == {"epsilon": Fraction(3, 10)}
 
 
@@ -170,8 +170,8 @@ def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(
 def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -> None:
     place.make(signer=KEY, epsilon=1)
     mine = Ledger.open(place.store(CHARGER), signer=KEY)
-    waiting = [scope(mine).asked(f"w{n}").begin(pure("1/20")) for n in range(3)]
-    under_way = scope(mine).asked("under way").begin(pure("1/20"))
+    waiting = [scope(mine).asked(f"w{n}").pay(pure("1/20")) for n in range(3)]
+    under_way = scope(mine).asked("under way").pay(pure("1/20"))
     head, forged = mine.head, a_charge(mine, "1/10")
     request = {"id": "a" * 64, "asked": "b" * 64}
     place.append(CHARGER, {**forged, "request": request}, FALSE)
@@ -185,7 +185,7 @@ def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -
     ):
         place.append(CHARGER, {**outcome, "charge": str(waiting[number].charge)}, FALSE)
     for use in (
-        lambda: scope(mine).begin(pure()),
+        lambda: scope(mine).pay(pure()),
         lambda: mine.balance("a"),
         lambda: Ledger.open(place.store(READER)).check(verifier=KEY),
         lambda: Ledger.open(place.store(CHARGER), signer=KEY),
@@ -206,14 +206,14 @@ def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -
         balance = ledger.check(verifier=KEY, head=head).scopes["a"]
         assert (balance.spent, balance.refusals) == ({"epsilon": Fraction(3, 10)}, 1)
         with pytest.raises(SourceError, match="a nonce that this ledger has seen"):
-            scope(ledger).begin(twin)
+            scope(ledger).pay(twin)
         with pytest.raises(RepeatedRequest, match="was aborted"):
-            scope(ledger).asked("w0").begin(pure("1/20"))
+            scope(ledger).asked("w0").pay(pure("1/20"))
     with refused("duplicate key"):
         place.append(CHARGER, {**a_charge(mine), "request": request}, FALSE)
     assert mine.check().count == Ledger.open(place.store(READER)).check(verifier=KEY).count
     under_way.released("x", b"s" * 32)
-    scope(mine).begin(pure()).released("x", b"s" * 32)
+    scope(mine).pay(pure()).released("x", b"s" * 32)
     assert kinds(mine)[-4:] == ["repaired", "released", "charged", "released"]
     last = [record.content for record in mine.records()][first + 4]
     assert (last["first"], last["last"], last["reason"]) == (
@@ -233,7 +233,7 @@ def test_only_the_key_sets_a_signature_aside(place: Place) -> None:
         place.append(CHARGER, forged, FALSE)
     place.append("owner", forged, FALSE)
     for use in (
-        lambda: scope(mine).begin(pure()),
+        lambda: scope(mine).pay(pure()),
         lambda: Ledger.open(place.store(READER)).check(verifier=KEY),
     ):
         with pytest.raises(LedgerDamaged, match="the signature of record 3 is wrong"):
@@ -248,7 +248,7 @@ def test_a_commit_is_durable_whatever_the_role_says(server: Server, place: Place
     place.sql("owner", f"ALTER ROLE {CHARGER} SET default_transaction_isolation = 'serializable'")
     try:
         ledger = Ledger.open(place.store(CHARGER))
-        scope(ledger).begin(pure()).released("x", b"s" * 32)
+        scope(ledger).pay(pure()).released("x", b"s" * 32)
         with closing(psycopg.connect(place.conninfo(CHARGER))) as connection:
             connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             assert connection.execute("SHOW synchronous_commit").fetchone() == ("off",)
@@ -312,7 +312,7 @@ def test_a_lost_reply_is_asked_for_and_charged_once(
     ledger = Ledger.open(place.store(CHARGER))
     there = scope(ledger).asked("r")
     commits += lost
-    pending = there.begin(pure())
+    pending = there.pay(pure())
     assert commits == []
     commits += lost
     pending.released("x", b"s" * 32)
@@ -320,7 +320,7 @@ def test_a_lost_reply_is_asked_for_and_charged_once(
     assert kinds(ledger) == ["created", "scope", "charged", "released"]
     assert ledger.balance("a").spent == {"epsilon": Fraction(1, 10)}
     with pytest.raises(RepeatedRequest, match="was released"):
-        there.begin(pure())
+        there.pay(pure())
 
 
 @pytest.mark.parametrize("first", [before, after])
@@ -333,11 +333,11 @@ def test_a_reply_that_cannot_be_asked_for_withholds_the_answer(
     with pytest.raises(
         LedgerError, match="nothing is released, and the charge may stand"
     ) as caught:
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     assert caught.value.try_again is False
     assert commits == []
     assert kinds(ledger).count("charged") == (first is after)
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
 
 
 def test_a_server_that_stops_in_a_commit_says_that_the_charge_may_stand(
@@ -354,9 +354,9 @@ def test_a_server_that_stops_in_a_commit_says_that_the_charge_may_stand(
     commits.append(stop)
     try:
         with pytest.raises(LedgerError, match="the charge may stand"):
-            scope(ledger).begin(pure())
+            scope(ledger).pay(pure())
         with pytest.raises(LedgerError, match="nothing was charged, try again"):
-            scope(ledger).begin(pure())
+            scope(ledger).pay(pure())
     finally:
         server.start()
     assert kinds(ledger).count("charged") == 1
@@ -373,16 +373,16 @@ def test_another_record_in_the_place_of_a_lost_one_is_decided_on(
 
     def overtaken(connection: Any, _: Callable[[], Any]) -> None:
         connection.close()
-        scope(other).begin(pure(taken.pop()))
+        scope(other).pay(pure(taken.pop()))
         lose(connection)
 
     commits.append(overtaken)
-    scope(mine).begin(pure("1/4"))
+    scope(mine).pay(pure("1/4"))
     assert kinds(mine) == ["created", "scope", "charged", "charged"]
     assert mine.check().scopes["a"].spent == {"epsilon": Fraction(3, 4)}
     commits.append(overtaken)
     with pytest.raises(BudgetError, match="does not allow this release"):
-        scope(mine).begin(pure("1/4"))
+        scope(mine).pay(pure("1/4"))
 
 
 def test_a_child_does_not_go_on_with_its_parents_charge(
@@ -398,7 +398,7 @@ def test_a_child_does_not_go_on_with_its_parents_charge(
     commits.append(fork)
     code = 1
     try:
-        pending = scope(ledger).begin(pure())
+        pending = scope(ledger).pay(pure())
     except LedgerError as error:
         code = 0 if "forked in the middle of its parent's use" in str(error) else 1
         if children != [0]:
@@ -435,13 +435,13 @@ def test_an_error_carries_the_servers_code_and_whether_to_try_again(
         f"CREATE TRIGGER fails BEFORE INSERT ON {name}.nonces EXECUTE FUNCTION {name}.fails()",
     )
     with pytest.raises(LedgerError, match=said) as caught:
-        scope(ledger).begin(pure())
+        scope(ledger).pay(pure())
     assert (caught.value.sqlstate, caught.value.try_again) == (code, again)
     assert f"(SQLSTATE {code})" in str(caught.value)
     assert ("try again" in str(caught.value)) == again
     assert "nothing was charged" in str(caught.value)
     place.sql("owner", f"DROP TRIGGER fails ON {name}.nonces")
-    scope(ledger).begin(pure())
+    scope(ledger).pay(pure())
     assert kinds(ledger) == ["created", "scope", "charged"]
 
 

@@ -50,10 +50,10 @@ def test_a6_naive_budgets_take_refunds_and_nonsense():
 def test_a6_ours_add_up_as_on_paper():
     ledger = new(":memory:", epsilon=0.3)
     for price in (0.1, 0.2):
-        scope(ledger).begin(pure(price))
+        scope(ledger).pay(pure(price))
     assert ledger.balance("a").left == {"epsilon": 0}
     with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
-        scope(ledger).begin(pure("1e-300"))
+        scope(ledger).pay(pure("1e-300"))
     assert compose([PureDP(0.1)] * 10).guarantee.epsilon == 1
 
 
@@ -70,10 +70,10 @@ def test_a6_ours_counts_the_smallest_charge():
     tiny = Fraction(1, 2**54)
     ledger = new(":memory:", epsilon=1 + 3 * tiny)
     for price in (1, tiny, tiny, tiny):
-        scope(ledger).begin(pure(price))
+        scope(ledger).pay(pure(price))
     assert ledger.balance("a").left == {"epsilon": 0}
     with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
-        scope(ledger).begin(pure(tiny))
+        scope(ledger).pay(pure(tiny))
 
 
 @pytest.mark.parametrize("price", [-5, -0.0, 0, math.nan, math.inf, -math.inf, True, "-1/10"])

@@ -40,10 +40,10 @@ def ledger(run: Run) -> Ledger:
         "a", unit="person", neighbours="add_remove", purpose="<script>alert(1)</script>"
     )
     permute_and_flip(SCORES, epsilon="1/2", sensitivity=1, ledger=there)
-    scope(made).begin(pure(guarantee=ApproximateDP("1/3", "1e-9"))).aborted("source")
-    scope(made).begin(pure("1/7"))
+    scope(made).pay(pure(guarantee=ApproximateDP("1/3", "1e-9"))).aborted("source")
+    scope(made).pay(pure("1/7"))
     other = made.scope("b & <c>", unit="visit", neighbours="replace_one", purpose="p")
     each = BoundedRange("1/5")
     charge = pure(guarantee=each, parts=((each, 1),), mechanism="exponential_mechanism/1")
-    other.begin(charge).released("x", b"s" * 32)
+    other.pay(charge).released("x", b"s" * 32)
     return made

@@ -80,7 +80,7 @@ def test_who_has_the_public_key_verifies_and_cannot_sign(run: Run) -> None:
     pytest.importorskip("cryptography")
     signer = ed25519.Ed25519Signer(b"k" * 32, key_id="device 3")
     made = new("budget.ledger", signer=signer)
-    scope(made).begin(pure()).released("blue", b"s" * 32)
+    scope(made).pay(pure()).released("blue", b"s" * 32)
     assert next(iter(made.records())).content["signer"]["public_key"] == signer.public_key.hex()
     other = ed25519.Ed25519Signer(b"x" * 32, key_id="device 3").public_key
     for key, code, words in (
@@ -108,7 +108,7 @@ def test_text_of_others_cannot_pretend_to_be_something_else(
 ) -> None:
     """A log of texts that a reader refuses: what is shown is escaped all the same."""
     for _ in range(10):
-        scope(ledger).begin(pure("1/1000")).aborted("input")
+        scope(ledger).pay(pure("1/1000")).aborted("input")
     ledger.reopen("a", reason="a reason")
     previous, lines = "0" * 64, []
     evil = "x\x1b[2J\x9b31m\nhead 99:" + "0" * 64 + "\u202e\u2028\u200b\\r\x07<b>"
@@ -140,14 +140,14 @@ def test_text_of_others_cannot_pretend_to_be_something_else(
 def test_a_closed_scope_is_opened_again_with_a_reason(run: Run) -> None:
     terms = {"a": Budget("person", "add_remove", epsilon=1)}
     there = scope(Ledger.create("budget.ledger", terms, max_refusals=1))
-    there.begin(pure()).aborted("input")
+    there.pay(pure()).aborted("input")
     assert "refusals of private input: 1 of 1: closed" in run("show", "budget.ledger")[1]
     assert "1 of 1: closed" in run("report", "budget.ledger")[1]
     with pytest.raises(SystemExit, match="2"):
         run("reopen", "budget.ledger", "--scope", "a")
     code, _, said = run("reopen", "budget.ledger", "--scope", "a", "--reason", "nulls are gone")
     assert (code, "scope a answers again" in said) == (0, True)
-    there.begin(pure()).released("blue", b"s" * 32)
+    there.pay(pure()).released("blue", b"s" * 32)
     assert '"reason":"nulls are gone"' in run("export", "budget.ledger")[1]
     assert run("reopen", "budget.ledger", "--scope", "a", "--reason", "again")[0] == 2
 

@@ -92,7 +92,7 @@ def test_the_page_tells_everything_and_needs_nothing(run: Run, ledger: Ledger) -
 def test_the_chart_climbs_to_what_was_spent(run: Run) -> None:
     made = new("budget.db", epsilon=1)
     for _ in range(3):
-        scope(made).begin(pure("1/4"))
+        scope(made).pay(pure("1/4"))
     _, html, _ = run("report", "budget.db")
     lines = re.findall(r'<path d="(M10 180[^"]*)" fill="none"', html)
     heights = [int(height) for height in re.findall(r"V(\d+)", lines[0])]

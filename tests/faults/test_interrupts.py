@@ -104,7 +104,7 @@ def test_a_charge_after_the_noise_is_found_out():
 
     def careless(source: Counted) -> Any:
         result = safeselect.permute_and_flip([3, 1], epsilon=1, sensitivity=1, source=source)
-        scope(ledger).begin(pure(PRICE)).released(result.to_json(), bytes(32))
+        scope(ledger).pay(pure(PRICE)).released(result.to_json(), bytes(32))
         return result
 
     with pytest.raises(AssertionError, match="bits are drawn, nothing is paid"):

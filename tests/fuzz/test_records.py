@@ -24,7 +24,7 @@ def sample() -> ListStore:
     store = ListStore()
     ledger = new(store, epsilon=1, delta="1e-3")
     safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=scope(ledger))
-    scope(ledger).begin(pure("1/8")).aborted("error")
+    scope(ledger).pay(pure("1/8")).aborted("error")
     return store
 
 
@@ -88,7 +88,7 @@ def test_a_forged_ledger_is_read_or_refused(forgery):
     for use in (
         lambda: Ledger.open(store).check(),
         lambda: Ledger.open(store).balance("a").left,
-        lambda: scope(Ledger.open(store)).begin(pure("1/8")).aborted("error"),
+        lambda: scope(Ledger.open(store)).pay(pure("1/8")).aborted("error"),
         lambda: list(log_lines(Ledger.open(store).records())),
     ):
         try:

@@ -15,6 +15,7 @@ from safeselect.accounting import compose_delta
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.promises.records import guarantee_record
+from safeselect.release.call import Charge
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "measurements.json"
 NOISE = GaussianDP("1/9")
@@ -59,12 +60,11 @@ def test_a_ledger_writes_reads_and_prices_it(budget: dict, price: dict | None) -
     else:
         assert found == price
     ledger = new(MemoryStore(), **budget)
-    pending = scope(ledger).prepare("test/1", NOISE, ((NOISE, 1),), {})
     from safeselect.randomness.bits import Bits
     from safeselect.randomness.source import default_source
 
     with Bits(default_source()) as bits:
-        pending.charge(default_source(), bits)
+        scope(ledger).begin(Charge("test/1", NOISE, ((NOISE, 1),), {}), bits)
     (charge,) = (r.content for r in ledger.records() if r.content["kind"] == "charged")
     assert (
         charge["guarantee"]
@@ -104,5 +104,5 @@ def test_another_process_reads_what_was_written(tmp_path: Path) -> None:
     from safeselect.randomness.source import default_source
 
     with Bits(default_source()) as bits:
-        scope(ledger).prepare("test/1", NOISE, (), {}).charge(default_source(), bits)
+        scope(ledger).begin(Charge("test/1", NOISE, (), {}), bits)
     assert Ledger.open(place).balance("a").spent == {"rho": Fraction(1, 18)}

@@ -30,5 +30,5 @@ def test_nothing_is_free(budget: dict[str, Any], guarantee: Any, name: str) -> N
     assert Budget(**TERMS, **budget).price(guarantee)[name] == LEAST
     ledger = new(":memory:", **budget)
     for _ in range(2):
-        scope(ledger).begin(pure(guarantee=guarantee))
+        scope(ledger).pay(pure(guarantee=guarantee))
     assert ledger.balance("a").spent[name] == 2 * LEAST

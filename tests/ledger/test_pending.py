@@ -30,7 +30,7 @@ def test_an_answer_that_another_process_released_is_made_durable_before_it_is_to
         kept.append(other.finish(charge, salt, output))
         monkeypatch.setattr(os, "fdatasync", sync)
 
-    pending = scope(ledger).asked("r", outbox=finished).begin(pure())
+    pending = scope(ledger).asked("r", outbox=finished).pay(pure())
     synced: list[int] = []
 
     def sync(file: int) -> None:
@@ -49,12 +49,12 @@ def test_an_answer_that_another_process_released_is_made_durable_before_it_is_to
 def test_what_a_session_says_it_used_is_judged_before_it_is_written(tmp_path: Path) -> None:
     path = tmp_path / "l"
     ledger = new(path)
-    pending = scope(ledger).begin(pure(parameters={"k": "3"}))
+    pending = scope(ledger).pay(pure(parameters={"k": "3"}))
     for spent in ({"k": 4}, {"other": 1}, {}):
         with pytest.raises(LedgerError, match="a reader would refuse it"):
-            pending.settled("[]", SALT, spent)
+            pending.settled("[]", spent)
     assert kinds(ledger)[-1] == "charged"
-    pending.settled("[]", SALT, {"k": 3})
+    pending.settled("[]", {"k": 3})
     assert Ledger.open(path).check().pending == set()
 
 
@@ -62,10 +62,10 @@ def test_each_open_charge_keeps_the_parameters_with_which_it_was_made(tmp_path: 
     """Like charges share one object in memory: those that differ in a parameter alone do not."""
     path = tmp_path / "l"
     there = scope(new(path))
-    few, many = (there.begin(pure(parameters={"k": k})) for k in ("3", "5"))
+    few, many = (there.pay(pure(parameters={"k": k})) for k in ("3", "5"))
     for ledger in (there.book, Ledger.open(path)._book):
         waits = [ledger.state(lambda checker, at=p.charge: checker.awaits(at)) for p in (few, many)]
         assert [each.parameters for each in waits] == [{"k": "3"}, {"k": "5"}]
     with pytest.raises(LedgerError, match="a reader would refuse it"):
-        few.settled("[]", SALT, {"k": 4})
-    many.settled("[]", SALT, {"k": 4})
+        few.settled("[]", {"k": 4})
+    many.settled("[]", {"k": 4})

@@ -31,7 +31,7 @@ def test_a_signature_of_one_kind_is_none_of_another(tmp_path: Path) -> None:
     """Whoever has a text approved by the key of a ledger has no handover, and the other way."""
     path = tmp_path / "l"
     there = scope(Ledger.create(path, {"a": Budget(**TERMS, epsilon=1)}, signer=OLD))
-    there.begin(pure()).released("blue", b"s" * 32)
+    there.pay(pure()).released("blue", b"s" * 32)
     checker = Checker()
     first = next(kept_records(path, checker))
     for _ in kept_records(path, checker := Checker()):

@@ -37,7 +37,7 @@ def test_lines_are_chained_again_while_they_are_read_to_be_sent(hashed_anew: boo
     store = ListStore()
     there = scope(new(store))
     for _ in range(3):
-        there.begin(pure()).released("blue", b"s" * 32)
+        there.pay(pure()).released("blue", b"s" * 32)
 
     def edit() -> None:
         rows = store.kept or []

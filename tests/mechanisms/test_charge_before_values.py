@@ -32,9 +32,9 @@ from safeselect import (
     SparseVector,
 )
 from safeselect.randomness.bits import Bits
+from safeselect.release.call import UNREADABLE, once_charged
 from safeselect.scores.containers import Unread
 from safeselect.selection import _call
-from safeselect.selection._call import UNREADABLE, once_charged
 from safeselect.testing import RecordingSource
 
 pytestmark = pytest.mark.claim("C8")

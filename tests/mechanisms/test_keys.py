@@ -32,7 +32,7 @@ from safeselect.audit.finding import Refuted
 from safeselect.audit.releases import gate
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.mechanisms.keys import draw_thresholds, keep_table, keyed_threshold
-from safeselect.selection._call import UNREADABLE
+from safeselect.release.call import UNREADABLE
 
 COST = {"epsilon": 1, "delta": "1e-6", "max_partitions": 1}
 USERS = {"Oslo": 40, "Rome": 14, 7: 15, "rare": 1}

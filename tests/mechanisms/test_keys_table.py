@@ -61,13 +61,8 @@ def close(value: Fraction, text: str) -> bool:
 )
 def test_the_chances_are_the_published_ones(vector: dict) -> None:
     given = vector["inputs"]
-    terms = Terms.read(
-        epsilon=given["epsilon"],
-        delta=given["delta"],
-        max_partitions=given.get("kappa", 1),
-        pre_threshold=given.get("pre_threshold", 1),
-        with_counts=False,
-    )
+    most, least = given.get("kappa", 1), given.get("pre_threshold", 1)
+    terms = Terms.read(given["epsilon"], given["delta"], most, least, False)
     assert close(terms.table.chance(terms.counted(given["n"])), vector["output"])
 
 
@@ -82,17 +77,9 @@ def test_the_centre_and_the_first_certain_count(vector: dict, with_counts: bool)
 @pytest.mark.parametrize("vector", vectors("released_count_probability"))
 def test_the_law_of_a_released_count(vector: dict) -> None:
     given = vector["inputs"]
-    terms = Terms.read(
-        epsilon=given["epsilon"],
-        delta=given["delta"],
-        max_partitions=1,
-        pre_threshold=1,
-        with_counts=True,
-    )
+    terms = Terms.read(given["epsilon"], given["delta"], 1, 1, True)
     table = terms.table
-    (threshold,) = (
-        j for j in range(1, 100) if terms.released_count(given["n"], j) == given["value"]
-    )
+    (threshold,) = (j for j in range(1, 100) if terms.released(given["n"], j) == given["value"])
     assert threshold <= given["n"]
     assert close(table.chance(threshold) - table.chance(threshold - 1), vector["output"])
 

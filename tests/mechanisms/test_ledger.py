@@ -580,7 +580,7 @@ def test_a_session_without_a_ledger_has_no_receipt(name: str) -> None:
 
 def test_releases_and_a_foreign_charge_add_up() -> None:
     ledger = new(":memory:", epsilon=1)
-    scope(ledger).begin(pure("1/2")).released("made elsewhere", b"s" * 32)
+    scope(ledger).pay(pure("1/2")).released("made elsewhere", b"s" * 32)
     run("permute_and_flip", ledger)
     with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
         run("permute_and_flip", ledger)

@@ -28,7 +28,7 @@ from safeselect import (
     measure,
 )
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.selection._call import UNREADABLE
+from safeselect.release.call import UNREADABLE
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "measurements.json"
 COSTS = {

@@ -246,7 +246,7 @@ def test_a_sync_that_failed_is_tried_again_before_a_head_is_shown(tmp_path: Path
         path = tmp_path / os.urandom(4).hex()
         writer, reader = new(path), Ledger.open(path)
         shown = reader.head
-        scope(writer).begin(pure())
+        scope(writer).pay(pure())
         asked: list[int] = []
         failing = [True, True]
 
@@ -311,19 +311,10 @@ def test_a_count_is_released_from_the_draw_that_decided(monkeypatch):
                     assert strategy.should_keep(users) is (users >= j)
 
     for text, other in (
-        (
-            "self.terms.released_count(number, threshold)",
-            "self.terms.released_count(number, int(self._draw(1)[0]))",
-        ),
-        (
-            "self.terms.counted(number) < threshold",
-            "self.terms.counted(number) < int(self._draw(1)[0])",
-        ),
+        ("centre - threshold", "centre + 1 - threshold"),
+        ("users) < threshold", "users) < threshold - 1"),
     ):
-        noticed("mechanisms.keys:PartitionStrategy.noisy_count_if_kept", text, other, look)
-    noticed(
-        "mechanisms.keys:Terms.released_count", "centre - threshold", "centre + 1 - threshold", look
-    )
+        noticed("mechanisms.keys:Terms.released", text, other, look)
 
 
 @pytest.mark.claim("C2")
@@ -345,9 +336,9 @@ def test_a_keyed_count_is_released_from_the_draw_that_decided():
             assert tell == {kept.index(True)}
 
     noticed(
-        "mechanisms.keys:PartitionStrategy.noisy_count_keyed",
-        "self.terms.released_count(number, threshold)",
-        "self.terms.released_count(number, int(self._draw(1)[0]))",
+        "mechanisms.keys:PartitionStrategy._decided_by_key",
+        "keyed_threshold(self._table, self._secret.seed, label)",
+        "int(self._draw(1)[0])",
         look,
     )
 

@@ -27,7 +27,7 @@ def spent(cap: int, prices: Sequence[int], kind: str) -> str:
     for price in prices:
         refused = ""
         try:
-            scope(ledger).begin(pure(guarantee=KINDS[kind](price * UNIT)))
+            scope(ledger).pay(pure(guarantee=KINDS[kind](price * UNIT)))
         except BudgetError:
             refused = "-"
         told.append(f"{ledger.balance('a').spent[kind] / UNIT}{refused}")

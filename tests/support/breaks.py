@@ -700,10 +700,10 @@ BREAKS = (
     # -------------------------------------------------------------------------- C8, C9: ledger
     Break(
         ("C8",),
-        "ledger/pending_release.py",
-        "charge",
-        "        self._pending = self._charge_scope(\n",
-        "        bits.take(8)\n        self._pending = self._charge_scope(\n",
+        "ledger/scope.py",
+        "begin",
+        "        pending = self.pay(",
+        "        bits.take(8)\n        pending = self.pay(",
     ),
     Break(
         ("C8",),
@@ -728,18 +728,28 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "ledger/pending_release.py",
-        "charge",
-        "            Charge(*self._charge, seen.name, seen.production, seen.health, nonce)\n",
-        '            Charge("release/1", *self._charge[1:], "", False, False, nonce)\n',
+        "ledger/scope.py",
+        "begin",
+        "        pending = self.pay(Charge(*asked, seen.name, seen.production, seen.health, nonce))\n",
+        '        pending = self.pay(Charge("release/1", *asked[1:], "", False, False, nonce))\n',
     ),
     Break(
         ("C8",),
-        "ledger/pending_release.py",
+        "selection/_call.py",
         "released",
-        "        receipt = self._pending.released(result.to_json(), self._salt)\n",
+        "        receipt = self._pending.released(result.to_json())\n",
         "        try:\n"
-        "            receipt = self._pending.released(result.to_json(), self._salt)\n"
+        "            receipt = self._pending.released(result.to_json())\n"
+        "        except LedgerError:\n"
+        "            return result\n",
+    ),
+    Break(
+        ("C8",),
+        "release/call.py",
+        "commit",
+        "        receipt = self._pending.released(result.to_json())\n",
+        "        try:\n"
+        "            receipt = self._pending.released(result.to_json())\n"
         "        except LedgerError:\n"
         "            return result\n",
     ),
@@ -764,7 +774,7 @@ BREAKS = (
     ),
     Break(
         ("C8", "C10"),
-        "selection/_call.py",
+        "release/call.py",
         "once_charged",
         "        failed = ScoreError(unreadable)\n",
         "        raise\n",
@@ -880,7 +890,7 @@ BREAKS = (
     Break(
         ("C10",),
         "scores/columns.py",
-        "_convert",
+        "numbers_of",
         "        raise ScoreError(NULL)\n",
         '        raise ScoreError(f"{NULL}: {column}")\n',
     ),
@@ -888,7 +898,7 @@ BREAKS = (
         ("C10",),
         "scores/containers.py",
         "check_known",
-        "    if id(type(scores)) not in _OWN_COUNTS:\n",
+        "    if type(scores) is not Counts:\n",
         '    if not hasattr(scores, "check_known"):\n',
     ),
     Break(
@@ -955,10 +965,10 @@ BREAKS = (
         ("C12",),
         "selection/_call.py",
         "released",
-        "        return result if self._pending is None else",
+        "        if self.arguments.scope is None:\n            return",
         "        import warnings\n\n"
         "        warnings.warn('released')\n"
-        "        return result if self._pending is None else",
+        "        if self.arguments.scope is None:\n            return",
     ),
     # ------------------------------------------------------------------------------ C13: release
     Break(

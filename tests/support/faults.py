@@ -219,9 +219,9 @@ FAULTS: dict[str, Changes] = {
     "a record names another mechanism": (
         (
             "selection/_call.py",
-            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)\n",
-            "            mechanism = mechanism.replace('exponential', 'laplace')\n"
-            "            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)\n",
+            "        self._charge = Charge(mechanism, guarantee, parts or ((guarantee, 1),), parameters)\n",
+            "        mechanism = mechanism.replace('exponential', 'laplace')\n"
+            "        self._charge = Charge(mechanism, guarantee, parts or ((guarantee, 1),), parameters)\n",
         ),
     ),
     "a release that failed is refunded": MUTANTS["refund on error"].changes,
@@ -265,22 +265,23 @@ FAULTS: dict[str, Changes] = {
     "the charge comes after the release": (
         (
             "selection/_call.py",
-            "                self._utc = self._pending.charge(self.bits.source, self.bits)\n",
+            "                self._pending = self.arguments.scope.begin(self._charge, self.bits)\n"
+            "                self._utc = self._pending.utc\n",
             "",
         ),
         (
             "selection/_call.py",
-            "        return result if self._pending is None else",
-            "        if self._pending is not None:\n"
-            "            self._pending.charge(self.bits.source, self.bits)\n"
-            "        return result if self._pending is None else",
+            "        if self.arguments.scope is None:\n            return",
+            "        if self.arguments.scope is not None:\n"
+            "            self._pending = self.arguments.scope.begin(self._charge, self.bits)\n"
+            "        if self.arguments.scope is None:\n            return",
         ),
     ),
     "a session charges after its first bits": (
         (
             "mechanisms/sessions.py",
-            "                utc = pending.charge(source, bits)\n                drawn = draw(bits)\n",
-            "                drawn = draw(bits)\n                utc = pending.charge(source, bits)\n",
+            "        with call.opened():\n            drawn = draw(call.bits)\n",
+            "        with Bits(source) as bits:\n            drawn = draw(bits)\n        with call.opened():\n",
         ),
     ),
     "a session is charged half": (

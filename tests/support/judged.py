@@ -106,7 +106,7 @@ _ONE_WAY = {
 }
 """Theorems 7, 8, 9 and 19.1 are about units that are added or removed."""
 
-_NO_NOISE = {"ledger.pending_release.PendingRelease.charge", "mechanisms.keys.partition_strategy"}
+_NO_NOISE = {"ledger.scope.Scope.begin", "mechanisms.keys.partition_strategy"}
 """What takes random bits and is no noise: salts of commitments, the seed of keyed decisions."""
 
 

@@ -105,12 +105,13 @@ _EARLY = """\
             return level
 """
 _CHARGED = """\
-                self._utc = self._pending.charge(self.bits.source, self.bits)
+                self._pending = self.arguments.scope.begin(self._charge, self.bits)
+                self._utc = self._pending.utc
 """
-_RELEASED = "        return result if self._pending is None else"
+_RELEASED = "        if self.arguments.scope is None:\n            return"
 _LATE = """\
-        if self._pending is not None:
-            self._pending.charge(self.bits.source, self.bits)
+        if self.arguments.scope is not None:
+            self._pending = self.arguments.scope.begin(self._charge, self.bits)
 """
 _EVIDENCE = "tests/inside/evidence/"
 _OWN_WORDS = (

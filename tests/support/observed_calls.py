@@ -59,9 +59,9 @@ class Watching:
     unit = property(lambda self: self._scope.unit)
     neighbours = property(lambda self: self._scope.neighbours)
 
-    def prepare(self, mechanism: str, guarantee: Any, parts: Any, parameters: Any) -> Any:
-        self._charges.append((mechanism, guarantee, tuple(parts)))
-        return self._scope.prepare(mechanism, guarantee, parts, parameters)
+    def begin(self, charge: Any, bits: Any) -> Any:
+        self._charges.append((charge.mechanism, charge.guarantee, tuple(charge.parts)))
+        return self._scope.begin(charge, bits)
 
     def check_open(self) -> None:
         self._scope.check_open()

@@ -20,7 +20,7 @@ from safeselect import (
     select_partitions,
 )
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.selection._call import UNREADABLE
+from safeselect.release.call import UNREADABLE
 from safeselect.tables import _select_keys, count_distinct_users, select_keys
 
 pytest.importorskip("duckdb")

@@ -14,8 +14,8 @@ from safeselect.adapters import _drop_in
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
 from safeselect.randomness.source import Source
+from safeselect.release.call import Scope
 from safeselect.selection import exponential_mechanism as select
-from safeselect.selection._arguments import Scope
 
 __all__ = ["exponential_mechanism"]
 

@@ -15,7 +15,7 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.mechanisms.groups import GroupedTopK, plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.unknown import read_total
 from safeselect.randomness.source import resolve
-from safeselect.selection._arguments import read_ledger
+from safeselect.release.call import read_ledger
 
 
 def first_of_groups(

@@ -78,11 +78,11 @@ def of_groups(stated: Stated) -> Plan:
 def of_keys(stated: Stated) -> Plan:
     release, total = stated.release, stated.total
     terms = Terms.read(
-        epsilon=total.epsilon,
-        delta=total.delta,
-        max_partitions=stated.whole("max_partitions"),
-        pre_threshold=stated.whole("pre_threshold"),
-        with_counts=stated.flag("with_counts"),
+        total.epsilon,
+        total.delta,
+        stated.whole("max_partitions"),
+        stated.whole("pre_threshold"),
+        stated.flag("with_counts"),
     )
     charge = terms.charge(stated.name.removesuffix("_with_counts"))
     if charge.mechanism != release.mechanism:

@@ -13,7 +13,7 @@ from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerError, ParameterError, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.entries import Charge
-from safeselect.ledger.pending import SALT_BYTES, Pending, Reason
+from safeselect.ledger.pending import Pending, Reason
 from safeselect.ledger.records.record import text
 from safeselect.promises.records import Receipt
 
@@ -33,12 +33,11 @@ class ExternalRelease:
     and too many close the scope.
     """
 
-    __slots__ = ("_pending", "_salt")
+    __slots__ = ("_pending",)
 
     def __init__(self, pending: Pending) -> None:
         """Only `Scope.charge` calls this."""
         self._pending: Pending | None = pending
-        self._salt = os.urandom(SALT_BYTES)
 
     def released(self, output: str) -> Receipt:
         """Write a commitment to the output; show the output only after this returns.
@@ -58,7 +57,7 @@ class ExternalRelease:
             raise ParameterError(f"output must be text, got {type(output).__name__}")
         if self._pending is None:
             raise LedgerError("the outcome of this charge is in the ledger already")
-        receipt = self._pending.released(output, self._salt)
+        receipt = self._pending.released(output)
         self._pending = None
         return receipt
 

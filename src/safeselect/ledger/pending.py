@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,6 +16,8 @@ from safeselect.errors import (
     LedgerRolledBack,
     ParameterError,
     RepeatedRequest,
+    ScoreError,
+    SourceError,
 )
 from safeselect.ledger.asking import Asking
 from safeselect.ledger.book import Book
@@ -38,9 +41,17 @@ T = TypeVar("T")
 Reason = Literal["source", "interrupt", "error", "input"]
 
 
+def _new_salt() -> bytes:
+    return os.urandom(SALT_BYTES)
+
+
 @dataclass(slots=True)
 class Pending:
-    """A charged release, recorded at this place and time, whose outcome this process must write."""
+    """A charged release, recorded at this place and time, whose outcome this process must write.
+
+    Attributes:
+        salt: opens the commitment to the output.
+    """
 
     book: Book
     charge: int
@@ -49,6 +60,7 @@ class Pending:
     _asking: Asking | None = field(repr=False, compare=False)
     _event: Event = field(repr=False, compare=False)
     _is_kept: bool = field(default=False, repr=False, compare=False)
+    salt: bytes = field(default_factory=_new_salt, repr=False, compare=False)
 
     def check_open(self) -> None:
         """Refuse an answer of a session if a scope is closed, before a value is looked at.
@@ -64,16 +76,20 @@ class Pending:
 
         standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
-    def released(self, output: str, salt: bytes) -> Receipt:
+    def released(self, output: str, salt: bytes | None = None) -> Receipt:
         """Write a commitment to the output; show the output only after this returns.
 
         The outbox of the request, if there is one, gets the output first.
+
+        Args:
+            salt: in place of its own.
 
         Raises:
             BudgetError: a scope was closed in between; the charge stands.
             ChargeStands: the record could not be written, or the outbox failed.
         """
         check_process(self._born)
+        salt = self.salt if salt is None else salt
         if self._asking is not None and self._asking.outbox is not None:
             # From here on the outbox may have the answer, unless it says that it failed.
             self._is_kept = True
@@ -85,7 +101,7 @@ class Pending:
                 raise
         return finish(self.book, self.charge, output, salt, self._born, self._event)
 
-    def settled(self, output: str, salt: bytes, spent: Mapping[str, int]) -> Receipt:
+    def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
         """Write how much of its reserved charge a session used; the charge stands.
 
         Args:
@@ -94,9 +110,9 @@ class Pending:
         Raises:
             ChargeStands: the record could not be written; it may be tried again.
         """
-        committed, used = commitment(salt, output), {name: str(n) for name, n in spent.items()}
+        committed, used = commitment(self.salt, output), {name: str(n) for name, n in spent.items()}
         record = self._settle("settled", {"commitment": committed, "spent": {**used}})
-        return Receipt(self.book.id, record, salt)
+        return Receipt(self.book.id, record, self.salt)
 
     def aborted(self, reason: Reason) -> BudgetError | None:
         """Write that there will be no output; the charge stands.
@@ -119,6 +135,41 @@ class Pending:
 
         self._settle("aborted", {"reason": reason}, look)
         return closed[0] if closed else None
+
+    def end(self, error: BaseException | None) -> None:
+        """Write that there is no output.
+
+        A refusal of private input is told only if it was counted, and while the scopes are open.
+        Otherwise the error is the one that an answer would have met.
+
+        Args:
+            error: why there is none; it is already being raised.
+
+        Raises:
+            BudgetError: private input was refused, and a scope was closed before.
+            LedgerError: no error explains why there is no output; or private input was refused,
+                and the record could not be written.
+        """
+        reason: Reason = "error"
+        if isinstance(error, SourceError):
+            reason = "source"
+        elif isinstance(error, ScoreError):
+            reason = "input"  # after the charge, only private values can still be refused
+        elif error is not None and not isinstance(error, Exception):
+            reason = "interrupt"
+        met: BudgetError | LedgerError | None
+        try:
+            met = self.aborted(reason)
+        except LedgerError as failed:
+            met = failed
+        if error is None:
+            raise LedgerError("the mechanism ended without an output; the charge stands")
+        if met is None or reason != "input":
+            return  # a charge without an outcome stands anyway
+        try:
+            raise met
+        finally:
+            met.__context__ = None  # the refusal that is being handled depends on private values
 
     def _settle(
         self,

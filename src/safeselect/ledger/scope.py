@@ -16,6 +16,7 @@ from safeselect.ledger.entries import Charge, Written, amounts, charged
 from safeselect.ledger.events import Event, reported
 from safeselect.ledger.external import ExternalRelease, external_charge
 from safeselect.ledger.pending import (
+    SALT_BYTES,
     Pending,
     balance_of,
     check_open,
@@ -23,14 +24,16 @@ from safeselect.ledger.pending import (
     standing,
     standing_error,
 )
-from safeselect.ledger.pending_release import PendingRelease
 from safeselect.ledger.records.budget import Amounts, check_cap
 from safeselect.ledger.records.reading import Reading
 from safeselect.ledger.records.record import text
 from safeselect.ledger.records.replay import Checker
 from safeselect.ledger.records.requests import Request, question_hash, request_hash
 from safeselect.promises.records import Content, guarantee_record
+from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import generation
+from safeselect.release import call
+from safeselect.sources.observed import observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,23 +142,31 @@ class Scope:
             >>> ledger.balance("a").spent
             {'epsilon': Fraction(1, 10)}
         """
-        return ExternalRelease(self.begin(external_charge(guarantee, mechanism, parameters)))
+        return ExternalRelease(self.pay(external_charge(guarantee, mechanism, parameters)))
 
-    def prepare(
-        self,
-        mechanism: str,
-        guarantee: AnyGuarantee,
-        parts: tuple[tuple[AnyGuarantee, int], ...],
-        parameters: Mapping[str, str],
-    ) -> PendingRelease:
-        """Return a release of a mechanism that is not charged yet.
+    def begin(self, charge: call.Charge, bits: Bits) -> Pending:
+        """Charge a release durably, then draw the salt of its commitment.
 
-        Args:
-            mechanism, guarantee, parts, parameters: as in `Charge`.
+        Only the nonce, before the charge, and the salt, after it, are taken of these bits; no
+        sampler gets them.
+
+        Raises:
+            ParameterError, BudgetError, SourceError, LedgerError: as `pay`.
         """
-        return PendingRelease(self.begin, mechanism, guarantee, parts, parameters)
+        nonce = bits.nonce  # drawn, if at all now, before the charge: the source is known to work
+        seen = observed(bits.source)
+        asked = charge.mechanism, charge.guarantee, charge.parts, charge.parameters
+        pending = self.pay(Charge(*asked, seen.name, seen.production, seen.health, nonce))
+        salt = bytearray(SALT_BYTES)
+        try:
+            bits.fill(salt)
+        except BaseException as error:
+            pending.end(error)
+            raise
+        pending.salt = bytes(salt)
+        return pending
 
-    def begin(self, charge: Charge) -> Pending:
+    def pay(self, charge: Charge) -> Pending:
         """Charge a release durably, before its first random bit is drawn.
 
         Raises:

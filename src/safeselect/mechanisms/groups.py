@@ -9,14 +9,13 @@ from itertools import groupby
 from typing import Any, get_args
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.charged import Charge, charged
+from safeselect.charged import charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.unknown import (
     CountNoise,
     draw_list,
-    open_call,
     plan_counts,
     plan_list,
     read_places,
@@ -26,11 +25,11 @@ from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
 from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
 from safeselect.randomness.source import Source
+from safeselect.release.call import Call, Charge, Scope
 from safeselect.scores.counts import Counts
 from safeselect.selection import top_k_many
-from safeselect.selection._arguments import Scope
 from safeselect.selection._results import presented, source_name, views
-from safeselect.selection._table import TABLE, Peeled, read_choice
+from safeselect.selection._table import TABLE, Peeled, choose_engine, read_choice
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -67,19 +66,18 @@ def plan_unknown(
     query, part = plan_list(total, (k, k_bar, k_bar), None, draws=draws, lists=changed)
     bottom = ApproximateDP(Fraction(0), part / changed)
     parts = (BoundedRange(query.epsilon), draws), (bottom, changed)
-    name = "top_k_by_group_gumbel/1"
+    charge = Charge("top_k_by_group_gumbel/1", total, parts, {})
 
     def draw(tables: Tables, source: Source) -> list[Row]:
         rows: list[Row] = []
         for counts in tables.values():
             held = hold_counts(dict(counts), None, k_bar + 1)
-            call = open_call(held, source, None)
-            with call.release(total, name):
-                rows.append((draw_list(query, held, call)[0], None))
+            with Call(charge, held.read, source=source, scope=None) as call:
+                rows.append((draw_list(query, held, call, choose_engine(None))[0], None))
         return rows
 
     offset = query.offset_in_counts(k_bar)
-    return Plan(total, parts, name, query.epsilon, k_bar, offset, k_bar + 1, draw)
+    return Plan(total, parts, charge.mechanism, query.epsilon, k_bar, offset, k_bar + 1, draw)
 
 
 def _plan_counts(
@@ -246,7 +244,7 @@ def release_by_group(
     charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
     with charged(scope, source, charge, read, unit=unit) as call:
         rows = plan.draw(call.values, source)
-        return call.released(
+        return call.commit(
             GroupedTopK(
                 groups=tuple(groups),
                 labels=tuple(labels for labels, _ in rows),

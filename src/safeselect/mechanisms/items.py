@@ -39,7 +39,6 @@ import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.plain import plain, ratio_of
-from safeselect.scores.candidates import Candidates
 from safeselect.scores.columns import hushed, index_of
 from safeselect.scores.containers import Column, Unread, hand_over, pairs
 from safeselect.scores.counts import Counts
@@ -87,12 +86,6 @@ class HeldCounts:
 
     def __repr__(self) -> str:
         return f"<counts for {self.size} places>"
-
-    @property
-    def candidates(self) -> Candidates:
-        """The places as candidates of a call; the call reads the counts in the fixed order."""
-        column = Column(Unread(self.size, self.read), self.size)
-        return Candidates((column,), self.size, None, positions=False)
 
     def read(self) -> npt.NDArray[np.int64]:
         """Return the largest counts, in the fixed order, padded with zeros to the public size.

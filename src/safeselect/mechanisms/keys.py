@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.theorems.simple import what_is_left
-from safeselect.charged import Charge, charged, unit_of
+from safeselect.charged import charged
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
@@ -52,12 +52,13 @@ from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.promises.records import NOT_STATED, Content, Receipt, Statement, exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Charge, Scope, read_ledger, unit_of
 from safeselect.scores.candidates import label_text
 from safeselect.scores.containers import hand_over
-from safeselect.scores.counts import Counts, check_partitions
+from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, flag
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
+from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, source_name, views
 
 MOST_ROWS = 2**20
@@ -313,7 +314,6 @@ class Terms:
     @classmethod
     def read(
         cls,
-        *,
         epsilon: object,
         delta: object,
         max_partitions: object,
@@ -347,8 +347,10 @@ class Terms:
         """The row of the table for so many users."""
         return max(0, users - self.pre_threshold + 1)
 
-    def released_count(self, users: int, threshold: int) -> int:
-        """The noisy count of a key that is kept."""
+    def released(self, users: int, threshold: int) -> int | None:
+        """The noisy count of a key that is kept; None of one that is not."""
+        if self.counted(users) < threshold:
+            return None
         return users + self.table.centre - threshold
 
     def charge(self, name: str) -> Charge:
@@ -580,13 +582,7 @@ def select_partitions(
         >>> kept.labels
         ('Oslo', 'Rome')
     """
-    terms = Terms.read(
-        epsilon=epsilon,
-        delta=delta,
-        max_partitions=max_partitions,
-        pre_threshold=pre_threshold,
-        with_counts=with_counts,
-    )
+    terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
     scope = read_ledger(ledger, monotonic=True)
     check_partitions(counts, terms.max_partitions, unit_of(scope))
     chosen = resolve(source)
@@ -594,7 +590,7 @@ def select_partitions(
     charge = terms.charge("select_partitions")
     with charged(scope, chosen, charge, held.found, unit=held.unit) as call:
         kept = _kept(call.values, terms, call.bits)
-        return call.released(
+        return call.commit(
             SelectedPartitions(
                 labels=tuple(label for label, _ in kept),
                 counts=tuple(count for _, count in kept) if terms.with_counts else None,
@@ -618,12 +614,11 @@ def _kept(found: Found, terms: Terms, bits: Bits) -> list[tuple[str, int]]:
     As many thresholds are drawn as counts were passed, whether or not they are keys.
     """
     thresholds = draw_thresholds(terms.table, found.rows, bits).tolist()
-    kept = [
-        (label, terms.released_count(users, threshold))
+    return sorted(
+        (label, count)
         for (label, users), threshold in zip(found.largest.items(), thresholds, strict=False)
-        if terms.counted(users) >= threshold
-    ]
-    return sorted(kept)
+        if (count := terms.released(users, threshold)) is not None
+    )
 
 
 _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
@@ -722,8 +717,7 @@ class PartitionStrategy:
             ScoreError: it is not an integer; the message does not quote it.
             SourceError: the source failed.
         """
-        counted = self.terms.counted(_read(users))
-        return counted >= int(self._draw(1)[0])
+        return self._decided(users) is not None
 
     def noisy_count_if_kept(self, users: int) -> int | None:
         """Return the noisy number of users of a key that is kept, by a fresh draw; else None.
@@ -732,13 +726,8 @@ class PartitionStrategy:
             ParameterError: the strategy was made without `with_counts=True`.
             ScoreError, SourceError: as for `should_keep`.
         """
-        if not self.terms.with_counts:
-            raise ParameterError("noisy counts need partition_strategy(..., with_counts=True)")
-        number = _read(users)
-        threshold = int(self._draw(1)[0])
-        if self.terms.counted(number) < threshold:
-            return None
-        return self.terms.released_count(number, threshold)
+        self._check_counts()
+        return self._decided(users)
 
     def keep_column(self, counts: Scores[Any]) -> NDArray[np.bool_]:
         """Return which keys of a column of counts to keep, by one fresh draw each.
@@ -781,10 +770,7 @@ class PartitionStrategy:
         Raises:
             ScoreError: the number is not an integer.
         """
-        number, label = _read(users), item(key)
-        if label is None:
-            return False
-        return self.terms.counted(number) >= keyed_threshold(self._table, self._secret.seed, label)
+        return self._decided_by_key(key, users) is not None
 
     def noisy_count_keyed(self, key: object, users: int) -> int | None:
         """Return the noisy number of users of this key if `keep_keyed` keeps it; else None.
@@ -793,15 +779,24 @@ class PartitionStrategy:
             ParameterError: the strategy was made without `with_counts=True`.
             ScoreError: the number is not an integer.
         """
+        self._check_counts()
+        return self._decided_by_key(key, users)
+
+    def _check_counts(self) -> None:
         if not self.terms.with_counts:
             raise ParameterError("noisy counts need partition_strategy(..., with_counts=True)")
+
+    def _decided(self, users: object) -> int | None:
+        """The noisy count of a key that is kept, by a fresh draw; None of one that is not."""
+        number = _read(users)
+        return self.terms.released(number, int(self._draw(1)[0]))
+
+    def _decided_by_key(self, key: object, users: object) -> int | None:
+        """The same, by the draw of the key."""
         number, label = _read(users), item(key)
         if label is None:
             return None
-        threshold = keyed_threshold(self._table, self._secret.seed, label)
-        if self.terms.counted(number) < threshold:
-            return None
-        return self.terms.released_count(number, threshold)
+        return self.terms.released(number, keyed_threshold(self._table, self._secret.seed, label))
 
     def _draw(self, count: int) -> NDArray[np.int64]:
         with Bits(resolve(self._secret.source)) as bits:
@@ -848,20 +843,14 @@ def partition_strategy(
         >>> strategy.should_keep(1000), strategy.keep_keyed("Oslo", 0)
         (True, False)
     """
-    terms = Terms.read(
-        epsilon=epsilon,
-        delta=delta,
-        max_partitions=max_partitions,
-        pre_threshold=pre_threshold,
-        with_counts=with_counts,
-    )
+    terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
     scope = read_ledger(ledger, monotonic=True)
     chosen = resolve(source)
     charge = terms.charge("partition_strategy")
     with charged(scope, chosen, charge, lambda: None) as call:
         seed = bytearray(SEED_BYTES)
         call.bits.fill(seed)
-        return call.released(
+        return call.commit(
             PartitionStrategy(
                 terms=terms,
                 guarantee=terms.total,
@@ -870,6 +859,31 @@ def partition_strategy(
                 _secret=_Secret(bytes(seed), chosen),
                 statement=call.statement,
             )
+        )
+
+
+def check_partitions(counts: object, max_partitions: int, unit: str | None) -> None:
+    """Refuse counts that a partition selection cannot use; other counts than `Counts` pass.
+
+    Raises:
+        ParameterError: not the whole table, a cap that is missing or larger than `max_partitions`,
+            or another unit.
+    """
+    if not isinstance(counts, Counts):
+        return
+    check_unit(counts.unit, unit)
+    cap = counts.max_contributions
+    if cap is None or cap > max_partitions:
+        got = "they were not capped" if cap is None else f"they were capped at {cap}"
+        raise ParameterError(
+            f"max_partitions={max_partitions} needs counts in which a user counts for so many keys "
+            f"at most, but {got}; write count_distinct_users(..., "
+            f"max_contributions={max_partitions})"
+        )
+    if counts.places != "all":
+        raise ParameterError(
+            f"these are the {counts.places} largest counts of a table, and which they are depends "
+            "on all users; write count_distinct_users(...), which counts the whole table"
         )
 
 

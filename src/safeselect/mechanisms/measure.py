@@ -11,7 +11,7 @@ from typing import Any, Generic, cast
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.charged import Charge, charged, is_replaced, unit_of
+from safeselect.charged import charged
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
 from safeselect.exact.rate import NoiseRate
@@ -21,11 +21,12 @@ from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import Receipt, Statement, exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Charge, Scope, is_replaced, read_ledger, unit_of
 from safeselect.scores.candidates import Candidates, Label, label_text, read_candidates
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, exactly_one
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Labels, Scope, Scores, read_ledger
+from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, source_name, views
 from safeselect.spec.samplers import discrete_gaussian
 from safeselect.variates import discrete_laplace
@@ -266,7 +267,7 @@ def measure(
     unit = values.unit if isinstance(values, Counts) else None
     with charged(scope, chosen, charge, lambda: _whole(cells), unit=unit) as call:
         drawn = noise.draw(cells.size, call.bits)
-        return call.released(
+        return call.commit(
             Measurement(
                 values=tuple(value + more for value, more in zip(call.values, drawn, strict=True)),
                 labels=cast("tuple[Label, ...] | None", cells.labels),

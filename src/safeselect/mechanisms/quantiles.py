@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.charged import Charge, charged
+from safeselect.charged import charged
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, integer, rational
@@ -39,11 +39,11 @@ from safeselect.promises.guarantees import BoundedRange, Guarantee
 from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
-from safeselect.scores.columns import hushed
-from safeselect.scores.containers import LISTS, hand_over, table_reader
+from safeselect.release.call import UNREADABLE, Charge, Scope, read_ledger
+from safeselect.scores.columns import hushed, names_of
+from safeselect.scores.containers import LISTS, hand_over
 from safeselect.scores.reals import Place, place_of
-from safeselect.selection._arguments import Scope, Values, read_ledger
-from safeselect.selection._call import UNREADABLE
+from safeselect.selection._arguments import Values
 from safeselect.selection._results import presented, source_name, views
 from safeselect.selection._table import read_choice
 
@@ -101,7 +101,7 @@ def _cells(held: Any) -> Sequence[Any]:
             return [None] * len(held)
         if getattr(kind, "is_temporal", bool)():
             return _of_array(held.dt.date().to_numpy())
-        return table_reader().names(held)
+        return names_of(held)
     raise ScoreError(f"values of type {type(held).__name__} cannot be read")
 
 
@@ -770,7 +770,7 @@ def _quantiles(
         part = Part.whole(call.values, grid.points, fine)
         points = [point // fine for point in _split(part, order, law_of, call.bits)]
         drawn = dict(zip(order, points, strict=True))
-        return call.released(
+        return call.commit(
             Quantiles(
                 tuple(grid.point(drawn[target]) for target in targets),
                 targets,

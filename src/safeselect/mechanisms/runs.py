@@ -23,7 +23,6 @@ from typing import Any, Generic, NoReturn, TypeVar, final
 from safeselect.accounting.changes import Base
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
-from safeselect.charged import Charge, charged
 from safeselect.errors import ParameterError, SafeSelectError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, rational
@@ -34,12 +33,11 @@ from safeselect.promises.records import Receipt, Statement, exact_text, guarante
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Call, Charge, Scope, read_ledger
 from safeselect.scores.candidates import label_text
 from safeselect.scores.columns import hushed
 from safeselect.scores.reading import flag
 from safeselect.scores.reals import Place, place_of
-from safeselect.selection._arguments import Scope, read_ledger
-from safeselect.selection._results import source_name
 
 _MORE = 64
 _GUARD = 64  # digits of the sums beyond those of U; k runs round a sum less than 8 k times
@@ -52,7 +50,6 @@ _FAILED = (
 """The one sentence for all faults of runs, after a charge."""
 
 _Parts = tuple[tuple[AnyGuarantee, int], ...]
-_Result = TypeVar("_Result")
 Out = TypeVar("Out")
 
 
@@ -177,11 +174,10 @@ class CoveredScope:
         """A name for messages."""
         return "of a run"
 
-    def prepare(
-        self, mechanism: str, guarantee: AnyGuarantee, parts: _Parts, parameters: Mapping[str, str]
-    ) -> _CoveredRelease:
-        """Return a release that this run's charge is to cover."""
-        return _CoveredRelease(self, guarantee, parts)
+    def begin(self, charge: Charge, bits: Bits) -> _Covered:
+        """Check that the run keeps its base; nothing is charged, and no bit is taken."""
+        self.cover(charge.guarantee, charge.parts)
+        return _Covered(self)
 
     def check_open(self) -> None:
         """Refuse a release, or an answer of a session, after the run or in another process.
@@ -238,29 +234,24 @@ class CoveredScope:
 
 @final
 @sealed
-class _CoveredRelease:
-    """A release in a run: nothing is charged or written."""
+class _Covered:
+    """A release in a run: nothing is written, and the time is that of the call that paid."""
 
-    __slots__ = ("_cover", "_guarantee", "_parts")
+    __slots__ = ("_cover",)
+    utc = None
 
-    def __init__(self, cover: CoveredScope, guarantee: AnyGuarantee, parts: _Parts) -> None:
-        self._cover, self._guarantee, self._parts = cover, guarantee, parts
-
-    def charge(self, source: Source, bits: Bits) -> None:
-        """Check that the run keeps its base; the time is that of the call that paid."""
-        self._cover.cover(self._guarantee, self._parts)
+    def __init__(self, cover: CoveredScope) -> None:
+        self._cover = cover
 
     def check_open(self) -> None:
         """Refuse an answer of a session after the run, or in another process."""
         self._cover.check_open()
 
-    def released(self, result: _Result) -> _Result:
-        """Return the result as it is: it has no receipt."""
-        return result
+    def released(self, output: str) -> None:
+        """Do nothing: there is no receipt."""
 
-    def settled(self, closed: object, spent: Mapping[str, int]) -> Any:
-        """Return None: a session in a run has no receipt."""
-        return None
+    def settled(self, output: str, spent: Mapping[str, int]) -> None:
+        """Do nothing: a session in a run has no receipt."""
 
     def end(self, error: BaseException | None) -> None:
         """Do nothing: the call that paid says what became of it."""
@@ -585,17 +576,17 @@ class _Call:
 
     def _released(self, charge: Charge, enough: Place | None) -> ChosenRun[Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
-        with charged(self._scope, self._source, charge, lambda: None) as call:
+        with Call(charge, lambda: None, source=self._source, scope=self._scope) as call:
             runs = self._runs if self._scope is None else self._runs_charged
             found, score, output = runs(Stopping(self._law, call.bits), enough)
-            return call.released(
+            return call.commit(
                 ChosenRun(
                     output,
                     score,
                     found,
                     charge.guarantee,
                     charge.mechanism,
-                    source_name(self._source),
+                    call.source_name,
                     call.statement,
                 )
             )

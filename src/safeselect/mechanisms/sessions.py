@@ -36,6 +36,7 @@ import gmpy2
 
 from safeselect import variates
 from safeselect.accounting.cost import read_epsilon
+from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import (
     BudgetError,
     LedgerError,
@@ -48,16 +49,16 @@ from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.presentation import to_json_line
-from safeselect.promises.guarantees import Guarantee, LaplaceDominated, PureDP
+from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import Receipt, Statement, exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger
 from safeselect.scores.containers import Column, hand_over
 from safeselect.scores.reading import Reading, flag
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import PendingRelease, Scope, Values, read_ledger
-from safeselect.selection._call import once_charged
+from safeselect.selection._arguments import Values
 from safeselect.selection._results import source_name
 from safeselect.selection._table import named_engine
 from safeselect.variates import EnclosedNoise, Kind, Variates
@@ -154,7 +155,7 @@ class Opened:
         spent: what the session used; None in records of earlier versions, written at its opening.
     """
 
-    guarantee: Guarantee
+    guarantee: AnyGuarantee
     mechanism: str
     source: str
     statement: Statement
@@ -181,7 +182,7 @@ class Turns:
     """
 
     __slots__ = (
-        *("_born", "_busy", "_closed", "_end", "_forget", "_lock", "_opened", "_pending", "_used"),
+        *("_born", "_busy", "_call", "_closed", "_end", "_forget", "_lock", "_opened", "_used"),
         "receipt",
     )
 
@@ -196,37 +197,20 @@ class Turns:
         self._lock = RLock()
         self._busy = False
         self._end: tuple[type[SafeSelectError], str] | None = None
-        self._pending: PendingRelease | None = None
+        self._call: Call[None] | None = None
         self._opened: Opened | None = None
         self.receipt: Receipt | None = None
 
     def open(
-        self,
-        scope: Scope | None,
-        source: Source,
-        guarantee: Guarantee,
-        mechanism: str,
-        parts: tuple[tuple[Guarantee, int], ...],
-        parameters: Mapping[str, str],
-        draw: Callable[[Bits], _Drawn],
+        self, charge: Charge, source: Source, scope: Scope | None, draw: Callable[[Bits], _Drawn]
     ) -> _Drawn:
         """Charge the whole cost, then draw the first noise; without a scope only draw."""
-        if scope is None:
-            with Bits(source) as bits:
-                return draw(bits)
-        pending = scope.prepare(mechanism, guarantee, parts, parameters)
-        with Bits(source) as bits:
-            try:
-                utc = pending.charge(source, bits)
-                drawn = draw(bits)
-            except BaseException as error:
-                pending.end(error)
-                raise
-        said = Statement.of(parameters, unit=scope.unit, neighbours=scope.neighbours, utc=utc)
-        self._pending, self._opened = (
-            pending,
-            Opened(guarantee, mechanism, source_name(source), said),
-        )
+        call = Call(charge, lambda: None, source=source, scope=scope)
+        with call.opened():
+            drawn = draw(call.bits)
+            said = charge.guarantee, charge.mechanism, call.source_name, call.statement
+        if scope is not None:
+            self._call, self._opened = call, Opened(*said)
         return drawn
 
     def __enter__(self) -> None:
@@ -250,8 +234,8 @@ class Turns:
             if self._end is not None:
                 kind, sentence = self._end
                 raise kind(sentence)
-            if self._pending is not None:
-                self._pending.check_open()
+            if self._call is not None:
+                self._call.check_open()
             self._busy = True
         except BaseException:
             self._lock.release()
@@ -264,7 +248,7 @@ class Turns:
     @property
     def charged(self) -> bool:
         """Whether a ledger is to learn of the end."""
-        return self._pending is not None
+        return self._call is not None
 
     def finish(self, end: tuple[type[SafeSelectError], str]) -> None:
         """Answer no more: from now on with this error, unless there is one already."""
@@ -279,10 +263,7 @@ class Turns:
             LedgerError: the record could not be written, so the refusal is not told.
         """
         self.finish(end)
-        failed, pending, self._pending = ScoreError(end[1]), self._pending, None
-        if pending is not None:
-            pending.end(failed)
-        return failed
+        return ScoreError(end[1]) if self._call is None else self._call.refuse(end[1])
 
     def settle(self) -> None:
         """Record what was used, unless the end is recorded.
@@ -290,10 +271,10 @@ class Turns:
         Raises:
             LedgerError: the record could not be written; the caller may try again.
         """
-        if self._pending is not None and self._opened is not None:
+        if self._call is not None and self._opened is not None:
             spent = self._used()
-            self.receipt = self._pending.settled(replace(self._opened, spent={**spent}), spent)
-            self._pending = None
+            closed = replace(self._opened, spent={**spent})
+            self.receipt = self._call.settle(closed, spent) or self.receipt
 
     def exhausted(self) -> None:
         """Settle it, without losing an answer that is paid for: `close` tries it again."""
@@ -549,12 +530,9 @@ class Session:
         # before the ledger records the opening, because a source may refuse to begin.
         self._bits = Bits(source, piece=self._bytes(1))
         self._noise: EnclosedNoise | None = self.turns.open(
-            scope,
+            Charge(terms.mechanism, terms.guarantee, ((terms.guarantee, 1),), terms.as_record),
             source,
-            terms.guarantee,
-            terms.mechanism,
-            ((terms.guarantee, 1),),
-            terms.as_record,
+            scope,
             lambda bits: self._draw(terms.noise_rate, bits),
         )
 

@@ -7,48 +7,45 @@ from then on.  Proofs: `docs/mathematics.md`, section 15.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from math import ceil
 from typing import Any, Literal, final, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from safeselect import variates
 from safeselect.accounting import per_draw_epsilon
-from safeselect.accounting.cost import UNPRICED, read_epsilon
-from safeselect.charged import unit_of
+from safeselect.accounting.cost import read_epsilon
 from safeselect.errors import BudgetError, ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.items import HeldCounts, hold_counts
 from safeselect.mechanisms.sessions import Turns
-from safeselect.noise.arrays import GridScores
 from safeselect.presentation import rate, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
 from safeselect.promises.records import Content, Receipt, Statement, exact_text, guarantee_record
 from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.scores.candidates import Candidates
-from safeselect.scores.containers import from_outside
+from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
 from safeselect.scores.counts import check_unknown
-from safeselect.selection._arguments import Arguments, Labels, Options, Scope, Scores, read_ledger
-from safeselect.selection._call import Call
+from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, views
-from safeselect.selection._table import choose_engine, named_engine
+from safeselect.selection._table import Engine, choose_engine, named_engine
 
 Noise = Literal["gumbel", "laplace"]
+Counted = npt.NDArray[np.int64]
+"""The largest counts of a table, in the fixed order; private."""
 
-_UNREAD_COUNTS = (
-    ScoreError,
-    "this session ended with counts that cannot be read; what was charged stays charged",
-)
+_UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
 _MECHANISM = "pay_what_you_get_gumbel/1"
 _COUNTS = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
+_AS_THEY_ARE = {"grid": "none", "minimize": "no"}
 _MOST_PLACES = 2**20
 _FINEST = 20  # the grid is 1 / 2**20 or coarser: 2**42 counts of it, and any offset, fit 64 bits
 _PER_NAT = 64  # grid steps a nat, at least: rounding the offset up costs at most 1/64 nat
@@ -397,21 +394,23 @@ def odds(delta: Fraction) -> Fraction:
     return delta / (1 - delta)
 
 
-def open_call(
-    counts: HeldCounts, source: Source | None, engine: str | None, ledger: Scope | None = None
-) -> Call:
-    """Open a call on the counts: one user moves each by at most 1, and all the same way."""
-    given: Options = {"sensitivity": 1, "monotonic": True, "source": source, "ledger": ledger}
-    arguments = Arguments.read({**given, "engine": engine}, cost=UNPRICED)
-    return Call(counts, arguments, take=_held, unit=counts.unit)
+def list_charge(
+    mechanism: str,
+    total: ApproximateDP,
+    parts: tuple[tuple[Guarantee, int], ...],
+    k: int,
+    candidates: int,
+    engine: object,
+    more: Mapping[str, str],
+) -> Charge:
+    """What one list is and costs: one user moves each count by at most 1, all the same way."""
+    counted = {"k": str(k), "candidates": str(candidates), "engine": str(engine or "array")}
+    return Charge(mechanism, total, parts, {**_COUNTS, **_AS_THEY_ARE, **more, **counted})
 
 
-def _held(counts: HeldCounts, /, *, labels: object) -> Candidates:
-    """Return the candidates of counts that were taken before, with their labels."""
-    return counts.candidates
-
-
-def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[str, ...], int]:
+def draw_list(
+    query: ListQuery, held: HeldCounts, call: Call[Counted], engine: Engine
+) -> tuple[tuple[str, ...], int]:
     """Return the labels of one noisy list, and the k_bar that it was drawn from.
 
     The bottom lies 1 + tau above the (k_bar + 1)-th count; the list ends before the bottom, before
@@ -420,17 +419,15 @@ def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[str
     Reveals: nothing but the result; shapes and requests follow from the query and, where it was
         chosen, from k_bar.
     """
-    counts = call.scores_on_grid
-    k_bar = query.least if query.least == query.most else _choose_places(query, counts, call)
+    counts, chosen = call.values, query.least < query.most
+    k_bar = _choose_places(query, call, engine) if chosen else query.least
     scores_on_grid = np.empty(k_bar + 1, dtype=np.uint64)
     # Only differences matter, and no count here lies below the (k_bar + 1)-th.
-    np.subtract(counts[:k_bar], counts[k_bar], out=scores_on_grid[:k_bar])
+    np.subtract(counts[:k_bar], counts[k_bar], out=scores_on_grid[:k_bar], casting="unsafe")
     np.left_shift(scores_on_grid[:k_bar], np.uint64(query.fineness), out=scores_on_grid[:k_bar])
     scores_on_grid[k_bar] = query.offset(k_bar)
     try:
-        ranking = call.engine.noisy_top_k(
-            "gumbel", scores_on_grid, query.k, query.noise_rate, call.bits
-        )
+        ranking = engine.noisy_top_k("gumbel", scores_on_grid, query.k, query.noise_rate, call.bits)
     finally:
         scores_on_grid.fill(0)
     labels: list[str] = []
@@ -442,7 +439,7 @@ def draw_list(query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[str
     return tuple(labels), k_bar
 
 
-def _choose_places(query: ListQuery, counts: GridScores, call: Call) -> int:
+def _choose_places(query: ListQuery, call: Call[Counted], engine: Engine) -> int:
     """Choose the k_bar whose bottom is low, by one exponential mechanism.
 
     The score of k_bar is minus its bottom.  Between neighbours all (k_bar + 1)-th counts move the
@@ -450,7 +447,9 @@ def _choose_places(query: ListQuery, counts: GridScores, call: Call) -> int:
     """
     offsets = [query.offset(k_bar) for k_bar in range(query.least, query.most + 1)]
     highest = max(offsets)
-    scores_on_grid = np.subtract(counts[query.least], counts[query.least : query.most + 1])
+    below = call.values[query.least] - call.values[query.least : query.most + 1]
+    scores_on_grid = below.astype(np.uint64)
+    below.fill(0)
     np.left_shift(scores_on_grid, np.uint64(query.fineness), out=scores_on_grid)
     np.add(
         scores_on_grid,
@@ -458,7 +457,7 @@ def _choose_places(query: ListQuery, counts: GridScores, call: Call) -> int:
         out=scores_on_grid,
     )
     try:
-        ranking = call.engine.noisy_top_k("gumbel", scores_on_grid, 1, query.noise_rate, call.bits)
+        ranking = engine.noisy_top_k("gumbel", scores_on_grid, 1, query.noise_rate, call.bits)
         return query.least + ranking.indices[0]
     finally:
         scores_on_grid.fill(0)
@@ -568,19 +567,26 @@ def unknown_domain_top_k(
         mechanism = "unknown_domain_top_k_laplace/1"
         more = {"k_bar": str(least), "max_contributions": str(contributions)}
         parts = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
+    rank = choose_engine(engine)
     tier: variates.Variates = named_engine(engine, variates, variates.REFERENCE)
     held = hold_counts(counts, labels, most + 1)
-    call = open_call(held, source, engine, ledger)
-    with call.release(total, mechanism, parts=parts, k=count, more=more):
+    charge = list_charge(mechanism, total, parts, count, most + 1, engine, more)
+    with Call(
+        charge,
+        held.read,
+        source=None if source is None else resolve(source),
+        scope=scope,
+        unit=held.unit,
+    ) as call:
         noisy: tuple[int, ...] | None = None
         if query is None:
             shown = _above_bottom(held, call, tier, offset, noise_rate)[:count]
             found, noisy = tuple(label for label, _ in shown), tuple(each for _, each in shown)
             chosen, above = least, Fraction(offset)
         else:
-            found, chosen = draw_list(query, held, call)
+            found, chosen = draw_list(query, held, call, rank)
             above = query.offset_in_counts(chosen)
-        return call.released(
+        return call.commit(
             DiscoveredTopK(
                 labels=found,
                 counts=noisy,
@@ -596,18 +602,19 @@ def unknown_domain_top_k(
 
 
 def _above_bottom(
-    held: HeldCounts, call: Call, tier: variates.Variates, offset: int, noise_rate: NoiseRate
+    held: HeldCounts,
+    call: Call[Counted],
+    tier: variates.Variates,
+    offset: int,
+    noise_rate: NoiseRate,
 ) -> list[tuple[str, int]]:
     """Return the items whose noisy count is above the noisy bottom, the largest first.
 
     Equal noisy counts are in the order of their labels, so the order reveals no more than the
     released pairs.  Strictly above: to pass, an item needs noise of at least the offset.
     """
-    places = held.size
-    noise = tier.discrete_laplace(places, noise_rate, call.bits).tolist()
-    # The sign bit is stored flipped, so 2**63 stands for 0.
-    counts = [step - (1 << 63) for step in call.scores_on_grid.tolist()]
-    noisy = [count + extra for count, extra in zip(counts, noise, strict=True)]
+    noise = tier.discrete_laplace(held.size, noise_rate, call.bits).tolist()
+    noisy = [count + extra for count, extra in zip(call.values.tolist(), noise, strict=True)]
     bottom = noisy.pop() + offset
     found = [
         (label, count)
@@ -701,9 +708,8 @@ class PayWhatYouGet:
         if scope is not None:
             parts = (self._each, most), (self._bottoms, 1)
             limits = {name: str(number) for name, number in asdict(limit).items()} | _COUNTS
-            self._turns.open(
-                scope, resolve(source), whole, _MECHANISM, parts, limits, lambda _: None
-            )
+            charge = Charge(_MECHANISM, whole, parts, limits)
+            self._turns.open(charge, resolve(source), scope, lambda _: None)
 
     @property
     def _each(self) -> BoundedRange:
@@ -768,11 +774,9 @@ class PayWhatYouGet:
         with self._turns:
             self._require(query.draws)
             held = hold_counts(counts, labels, most + 1)
-            held.unit = self._unit or held.unit
-            call = open_call(held, self._source, self._engine)
             # The largest cost, before a count is looked at and before the first bit of noise.
             self._spend(query.draws, 1)
-            found, chosen = self._draw(query, held, call)
+            found, chosen, said = self._draw(query, held)
             # Returns the draws that were reserved and not made: min(r + 1, k) were.
             self._spend(min(len(found) + 1, k) - k, 0)
             if 0 in (self.remaining.outcomes, self.remaining.queries):
@@ -785,8 +789,7 @@ class PayWhatYouGet:
             guarantee=self.guarantee,
             parts=self.parts,
             mechanism=_MECHANISM,
-            source=call.source_name,
-            statement=call.statement,
+            **said,
         )
 
     def close(self) -> None:
@@ -803,16 +806,26 @@ class PayWhatYouGet:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._turns.leave(error)
 
-    def _draw(self, query: ListQuery, held: HeldCounts, call: Call) -> tuple[tuple[str, ...], int]:
+    def _draw(
+        self, query: ListQuery, held: HeldCounts
+    ) -> tuple[tuple[str, ...], int, dict[str, Any]]:
         """Read the counts, on which no later error depends, and draw one list."""
+        read = partial(once_charged, held.read, _UNREAD) if self._turns.charged else held.read
+        more, engine = query.as_record, choose_engine(self._engine)
+        whole = (self.guarantee, 1)
+        charge = list_charge(
+            _MECHANISM, self.guarantee, (whole,), query.k, held.size, self._engine, more
+        )
+        unit = self._unit or held.unit
         try:
-            with call.release(self.guarantee, _MECHANISM, k=query.k, more=query.as_record):
-                return draw_list(query, held, call)
-        except BaseException as error:
-            if not self._turns.charged or hasattr(call, "scores_on_grid") or from_outside(error):
+            with Call(charge, read, source=self._source, scope=None, unit=unit) as call:
+                said = {"source": call.source_name, "statement": call.statement}
+                return *draw_list(query, held, call, engine), said
+        except ScoreError:
+            if not self._turns.charged:
                 raise
         # The error depends on the counts: on a ledger, one sentence, which is counted.
-        raise self._turns.refused(_UNREAD_COUNTS)
+        raise self._turns.refused((ScoreError, _UNREAD))
 
     def _require(self, worst: int) -> None:
         left = self.remaining

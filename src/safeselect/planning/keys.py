@@ -125,13 +125,7 @@ def explain_keys(
     """
     plans = []
     for epsilon in each_of(epsilons):
-        terms = Terms.read(
-            epsilon=epsilon,
-            delta=delta,
-            max_partitions=max_partitions,
-            pre_threshold=pre_threshold,
-            with_counts=with_counts,
-        )
+        terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
         plans.append(plan_keys(terms))
     shared = terms.max_partitions, terms.pre_threshold, terms.with_counts
     return KeyPlans(terms.total.delta, *shared, tuple(plans))

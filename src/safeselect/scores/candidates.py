@@ -35,7 +35,6 @@ from safeselect.scores.containers import (
     labels_of,
     pairs,
     subclass_refused,
-    table_reader,
 )
 from safeselect.scores.floats import GridScores
 from safeselect.scores.numbers import in_order, write_steps
@@ -210,7 +209,11 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
     kind, given = id(type(labels)), cast("Any", labels)
     given = given.tolist() if kind in ARRAYS else given
-    names = tuple(given if kind in PLAIN else table_reader().names(given))
+    if kind not in PLAIN:
+        from safeselect.scores.columns import names_of
+
+        given = names_of(given)
+    names = tuple(given)
     if len(names) != count:
         raise ParameterError(
             f"labels must be as many as the scores, got {len(names)} for {count}; "

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from safeselect.errors import ParameterError, ScoreError
-from safeselect.scores.containers import TableReader, from_outside, read_tables_with
+from safeselect.errors import ParameterError, ScoreError, from_outside
 from safeselect.scores.numbers import NULL, Numbers
 
 # Classes of other libraries that hold their rows in memory.  A user's subclass of one is not read.
@@ -30,7 +29,7 @@ _TEXTS = (str, bytes, bytearray)
 _LISTED = ("Int128", "UInt128", "dictionary<", "run_end_encoded<")
 
 
-def _column_of(scores: Any) -> Any:
+def column_of(scores: Any) -> Any:
     """Return a column of another library, or the only column of a table.
 
     Raises:
@@ -105,7 +104,7 @@ def _only_column(table: Any) -> Any:
     return table.to_series(0) if hasattr(table, "to_series") else table.column(0)
 
 
-def _convert(column: Any) -> Numbers:
+def numbers_of(column: Any) -> Numbers:
     """Convert a column to an array, or to Python's integers where NumPy has no such type."""
     nulls = 0
     values: Numbers | None = None
@@ -143,7 +142,7 @@ def _count_nulls(column: Any) -> int:
     return int(nulls() if callable(nulls) else nulls)
 
 
-def _labels_of(scores: Any) -> Any:
+def index_labels(scores: Any) -> Any:
     """Return the index of a pandas column as labels, unless it is RangeIndex(0, n, 1).
 
     Pandas makes that index where nobody named the rows.  The index's type and parameters decide
@@ -156,7 +155,7 @@ def _labels_of(scores: Any) -> Any:
     return None if is_default else index
 
 
-def _names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
+def names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
     """Return public labels as plain Python objects; they may be an array or a column.
 
     Raises:
@@ -169,6 +168,3 @@ def _names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
         if _count_nulls(labels):
             raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
     return list(read())
-
-
-read_tables_with(TableReader(_column_of, _labels_of, _convert, _names_of))

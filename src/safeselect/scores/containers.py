@@ -12,12 +12,13 @@ import struct
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 import numpy as np
 
 from safeselect.errors import ScoreError
 from safeselect.exact.plain import FLOATS, INTEGERS
+from safeselect.scores.counts import Counts
 from safeselect.scores.numbers import CONVERT, Numbers
 from safeselect.scores.reading import Reading, Sensitivity
 
@@ -27,58 +28,10 @@ LISTS = frozenset(map(id, (list, tuple)))
 _MAPPINGS = frozenset(map(id, (dict, Counter, OrderedDict, defaultdict)))
 ARRAYS = frozenset(map(id, (np.ndarray, np.memmap)))
 PLAIN = LISTS | ARRAYS
-_OWN_COUNTS: set[int] = set()
 _ONE_COLUMN = (
     "scores must have one dimension, got {} with {}; pass one column, such as table['votes'], or "
     "one row; select_many takes many rows at once"
 )
-
-_Kind = TypeVar("_Kind")
-
-
-@dataclass(frozen=True, slots=True)
-class TableReader:
-    """The reader of other libraries' columns, `scores.columns`; lists run none of its code.
-
-    Attributes:
-        column: the column that was handed over; raises `ScoreError` for an unknown class.
-        labels: the labels that a column brings along, or None.
-        numbers: its cells as an array, or as a list of integers.
-        names: public labels as plain Python objects; a parameter's name is for messages.
-    """
-
-    column: Callable[[Any], Any]
-    labels: Callable[[Any], Any]
-    numbers: Callable[[Any], Numbers]
-    names: Callable[..., list[Any]]
-
-
-_READERS: list[TableReader] = []
-read_tables_with = _READERS.append
-
-
-def table_reader() -> TableReader:
-    """The reader of other libraries' columns."""
-    return _READERS[0]
-
-
-def from_outside(error: BaseException) -> bool:
-    """Whether an error came while values were read, but not of them, as an interrupt does.
-
-    A panic of a Rust library comes of values, though it is no `Exception`.
-    """
-    return not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime"
-
-
-def own_counts(kind: type[_Kind]) -> type[_Kind]:
-    """Class decorator that marks this package's own mappings of counts.
-
-    Objects of exactly such a class have private `counts`, label -> count, and a method
-    `check_known`, which reads nothing private, and a public `unit`.  These names are never read
-    from objects of another class.
-    """
-    _OWN_COUNTS.add(id(kind))
-    return kind
 
 
 def check_known(
@@ -94,12 +47,10 @@ def check_known(
     """
     if type(scores) is Unread:
         return scores.unit
-    if id(type(scores)) not in _OWN_COUNTS:
+    if type(scores) is not Counts:
         return None
-    counts: Any = scores
-    counts.check_known(change, reading, unit=unit, replaced=replaced)
-    stated: str | None = counts.unit
-    return stated
+    scores.check_known(change, reading, unit=unit, replaced=replaced)
+    return scores.unit
 
 
 @final
@@ -145,8 +96,12 @@ class Column:
         name = type(held).__name__
         if isinstance(held, np.ndarray):
             values: Numbers = held.view(np.ndarray)
+        elif id(type(held)) in LISTS:
+            values = tuple(held)
         else:
-            values = tuple(held) if id(type(held)) in LISTS else table_reader().numbers(held)
+            from safeselect.scores.columns import numbers_of
+
+            values = numbers_of(held)
         if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
             raise ScoreError(_ONE_COLUMN.format(name, values.ndim))
         if len(values) != self.size:
@@ -181,7 +136,9 @@ def hand_over(scores: object) -> Column:
         return Column(column, len(column))
     if id(kind) not in ARRAYS:
         subclass_refused(kind)
-        column = table_reader().column(column)
+        from safeselect.scores.columns import column_of  # lists and arrays do without it
+
+        column = column_of(column)
     dimensions = len(getattr(column, "shape", (0,)))
     if dimensions != 1:
         raise ScoreError(_ONE_COLUMN.format(type(column).__name__, dimensions))
@@ -190,7 +147,11 @@ def hand_over(scores: object) -> Column:
 
 def labels_of(scores: object) -> Any:
     """The labels that a column of another library brings along; None of everything else."""
-    return None if id(type(scores)) in PLAIN else table_reader().labels(scores)
+    if id(type(scores)) in PLAIN:
+        return None
+    from safeselect.scores.columns import index_labels
+
+    return index_labels(scores)
 
 
 def subclass_refused(kind: type) -> None:
@@ -213,8 +174,8 @@ def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
     if type(scores) is Unread and scores.labels is not None:
         return list(scores.labels), Unread(scores.size, scores.read)
     mapping: Any = scores
-    if id(type(scores)) in _OWN_COUNTS:
-        mapping = dict(mapping.counts)
+    if type(scores) is Counts:
+        mapping = dict(scores.counts)
     if id(type(mapping)) not in _MAPPINGS:
         return None
     items: list[tuple[Any, Any]] = list(dict.items(mapping))

@@ -13,7 +13,6 @@ from typing import Any, Literal, final
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer
-from safeselect.scores.containers import own_counts
 from safeselect.scores.reading import Reading, Sensitivity
 
 Places = int | Literal["all"]
@@ -21,7 +20,6 @@ Order = Literal["count", "label"]
 
 
 @final
-@own_counts
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Counts(Mapping[Any, int]):
     """The number of users of each item, as `largest_counts` and `count_distinct_users` return it.
@@ -186,31 +184,6 @@ def check_unknown(
         raise ParameterError(
             f"k_bar={k_bar} needs the {k_bar + 1} largest counts, of which the last sets the "
             f"bottom, but only {fetched} were asked for; write places={k_bar + 1}"
-        )
-
-
-def check_partitions(counts: object, max_partitions: int, unit: str | None) -> None:
-    """Refuse counts that a partition selection cannot use; other counts than `Counts` pass.
-
-    Raises:
-        ParameterError: not the whole table, a cap that is missing or larger than `max_partitions`,
-            or another unit.
-    """
-    if not isinstance(counts, Counts):
-        return
-    check_unit(counts.unit, unit)
-    cap = counts.max_contributions
-    if cap is None or cap > max_partitions:
-        got = "they were not capped" if cap is None else f"they were capped at {cap}"
-        raise ParameterError(
-            f"max_partitions={max_partitions} needs counts in which a user counts for so many keys "
-            f"at most, but {got}; write count_distinct_users(..., "
-            f"max_contributions={max_partitions})"
-        )
-    if counts.places != "all":
-        raise ParameterError(
-            f"these are the {counts.places} largest counts of a table, and which they are depends "
-            "on all users; write count_distinct_users(...), which counts the whole table"
         )
 
 

@@ -2,8 +2,6 @@
 
 `Arguments` are what they say, read and checked once: for one call, or for many.
 
-This file knows a ledger only by two protocols, `Scope` and `PendingRelease`.
-
 A new common argument is two edits: a line in `Options` here, and its use in `Arguments`.
 """
 
@@ -14,83 +12,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, wraps
 from inspect import Parameter, signature
-from typing import Any, Protocol, TypedDict, TypeVar, cast, final, runtime_checkable
+from typing import Any, Protocol, TypedDict, TypeVar, cast, final
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.errors import ParameterError
-from safeselect.exact.parameters import Number, describe
-from safeselect.promises.records import Receipt, exact_text
-from safeselect.randomness.bits import Bits
+from safeselect.exact.parameters import Number
+from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Scope, read_ledger
 from safeselect.scores.candidates import Label
 from safeselect.scores.reading import Reading, Sensitivity, flag
 from safeselect.selection._table import Calibration, Row, choose_engine
 from safeselect.selection._weights import GivenWeights
-
-Result = TypeVar("Result", bound="Release")
-
-
-class Release(Protocol):
-    """The part of a result that a ledger reads: a frozen dataclass that states its cost."""
-
-    @property
-    def guarantee(self) -> Any:
-        """The cost of the release."""
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-
-    def to_json(self) -> str:
-        """One line of JSON, to which the ledger commits."""
-
-
-class PendingRelease(Protocol):
-    """A release that a ledger is about to charge; the ledger learns its outcome once."""
-
-    def charge(self, source: Source, bits: Bits) -> str | None:
-        """Charge the release durably, before any other bit is drawn; return the time, in UTC.
-
-        None is the answer where an earlier charge covers the release.
-        """
-
-    def check_open(self) -> None:
-        """Refuse an answer of a session if answers are withheld, as its outcome would be."""
-
-    def released(self, result: Result) -> Result:
-        """Write a commitment to the result; only after this returns may the result be shown."""
-
-    def settled(self, closed: Release, spent: Mapping[str, int]) -> Receipt:
-        """Write what a session used of what was charged when it began."""
-
-    def end(self, error: BaseException | None) -> None:
-        """Write that there will be no output, unless one was released."""
-
-
-@runtime_checkable
-class Scope(Protocol):
-    """The part of a ledger that a mechanism knows: the one budget that it charges."""
-
-    @property
-    def name(self) -> str:
-        """The name of the budget."""
-
-    @property
-    def unit(self) -> str | None:
-        """The unit of privacy that it protects; None where that is not known."""
-
-    @property
-    def neighbours(self) -> str | None:
-        """Which data sets are compared: "add_remove" or "replace_one"; None if not known."""
-
-    def prepare(
-        self,
-        mechanism: str,
-        guarantee: Any,
-        parts: tuple[tuple[Any, int], ...],
-        parameters: Mapping[str, str],
-    ) -> PendingRelease:
-        """A release that this budget will pay for, not charged yet; all arguments are public."""
 
 
 class _Column(Protocol):
@@ -174,28 +106,6 @@ def explicit(common: type[Any]) -> Callable[[_Function], _Function]:
         return cast("_Function", called)
 
     return decorate
-
-
-def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
-    """Check an argument `ledger=`.
-
-    Raises:
-        ParameterError: not what `ledger.scope(...)` returns, or monotonic scores where neighbours
-            replace one unit by another, which moves scores both up and down.
-    """
-    if ledger is None:
-        return None
-    if not isinstance(ledger, Scope):
-        raise ParameterError(
-            "ledger must be what ledger.scope('name', unit=, neighbours=, purpose=) returns, "
-            f"got {describe(ledger)}"
-        )
-    if monotonic and ledger.neighbours == "replace_one":
-        raise ParameterError(
-            f"monotonic=True needs add/remove neighbours; scope {ledger.name!r} has replace_one: "
-            "leave it out, or, where counts of users imply it, charge a scope of add_remove"
-        )
-    return ledger
 
 
 _calibrated = lru_cache(maxsize=256)(Row.calibrate)  # of public numbers alone

@@ -12,11 +12,11 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
-from safeselect.errors import ParameterError, ScoreError
+from safeselect.errors import LedgerError, ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.noise import Ranking
 from safeselect.noise.arrays import Indices
@@ -24,23 +24,15 @@ from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import Statement
 from safeselect.randomness.bits import Bits
+from safeselect.release.call import Charge, Pending, Result, is_replaced, once_charged
 from safeselect.scores.candidates import Candidates, read_candidates
-from safeselect.scores.containers import check_known, from_outside
+from safeselect.scores.containers import check_known
 from safeselect.scores.floats import GridScores
-from safeselect.selection._arguments import Arguments, PendingRelease, Result
+from safeselect.selection._arguments import Arguments
 from safeselect.selection._results import Selection, TopK, source_name
 from safeselect.selection._table import Calibration, choose_engine
 
-Read = TypeVar("Read")
-
 CANDIDATES = "the number of candidates"
-UNREADABLE = (
-    "the scores cannot be read as the arguments say; what was charged stays charged, and the "
-    "ledger records it as aborted: input.  Try the same call without a ledger on made-up scores of "
-    "this kind: there the message says what is wrong"
-)
-"""The one sentence for all refusals that depend on values, after a charge."""
-
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -74,8 +66,17 @@ class Call:
     """
 
     __slots__ = (
-        *("_pending", "_threshold", "_parameters", "_unit", "_utc", "_places", "_weights", "added"),
-        *("arguments", "bits", "candidates", "engine", "rows", "scores_on_grid", "size"),
+        *(
+            "_charge",
+            "_parameters",
+            "_pending",
+            "_places",
+            "_threshold",
+            "_unit",
+            "_utc",
+            "_weights",
+        ),
+        *("added", "arguments", "bits", "candidates", "engine", "rows", "scores_on_grid", "size"),
     )
     bits: Bits
     scores_on_grid: GridScores
@@ -92,7 +93,8 @@ class Call:
     ) -> None:
         self.arguments = arguments
         self._threshold = threshold
-        self._pending: PendingRelease | None = None
+        self._charge: Charge | None = None
+        self._pending: Pending | None = None
         self._utc: str | None = None
         self._parameters = _NOTHING
         self.engine = choose_engine(arguments.engine)
@@ -107,7 +109,7 @@ class Call:
         self.rows = len(self.candidates.rows)
         scope, declared = arguments.scope, (arguments.change, arguments.reading)
         self._unit = unit if scope is None else scope.unit
-        replaced = scope is not None and scope.neighbours == "replace_one"
+        replaced = is_replaced(scope)
         in_rows = self.candidates.is_matrix and isinstance(scores, (list, tuple))
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             self._unit = check_known(each, *declared, self._unit, replaced) or self._unit
@@ -136,9 +138,7 @@ class Call:
             parameters["rows"] = str(self.rows)
         if self._weights is not None:
             parameters["weights"] = self._weights.digest()
-        if self.arguments.scope is not None:
-            parts = parts or ((guarantee, 1),)
-            self._pending = self.arguments.scope.prepare(mechanism, guarantee, parts, parameters)
+        self._charge = Charge(mechanism, guarantee, parts or ((guarantee, 1),), parameters)
         return self
 
     def draws(self, plan: Calibration, more: Mapping[str, str] = _NOTHING) -> Self:
@@ -160,7 +160,15 @@ class Call:
 
     def released(self, result: Result) -> Result:
         """The result, with its receipt once its record is written."""
-        return result if self._pending is None else self._pending.released(result)
+        if self.arguments.scope is None:
+            return result
+        what, paid = (result.mechanism, result.guarantee), self._charge
+        if not (paid and self._pending) or what != (paid.mechanism, paid.guarantee):
+            raise LedgerError("a mechanism released what it had not charged")
+        receipt = self._pending.released(result.to_json())
+        self._pending = None
+        # Every result is a frozen dataclass with this field; a protocol cannot express that.
+        return replace(result, receipt=receipt)  # type: ignore[type-var]
 
     @property
     def statement(self) -> Statement:
@@ -219,11 +227,12 @@ class Call:
                 # Nothing is asked of the source before the scores are known to be good.
                 self.scores_on_grid = self._read()
                 self.bits = Bits(self.arguments.source)
-            elif self._pending is None:
+            elif self._charge is None:
                 raise ParameterError("a call with a ledger says what it releases")
             else:
                 self.bits = Bits(self.arguments.source)
-                self._utc = self._pending.charge(self.bits.source, self.bits)
+                self._pending = self.arguments.scope.begin(self._charge, self.bits)
+                self._utc = self._pending.utc
                 self.scores_on_grid = once_charged(self._read)
         except BaseException as error:
             self.__exit__(None, error, None)
@@ -248,8 +257,9 @@ class Call:
             self.scores_on_grid.fill(0)
         if hasattr(self, "bits"):
             self.bits.close()
-        if self._pending is not None:
-            self._pending.end(error)
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.end(error)
 
     @property
     def source_name(self) -> str:
@@ -277,18 +287,3 @@ class Call:
 @lru_cache(maxsize=256)  # all of it is public, and the same in each call with equal arguments
 def _stated(parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None) -> Statement:
     return Statement.of(dict(parameters), unit=unit, neighbours=by, utc=None)
-
-
-def once_charged(read: Callable[[], Read], unreadable: str = UNREADABLE) -> Read:
-    """Read what is paid for.
-
-    Any fault of the values gives the same message, and no warning: it depends on private values.
-    """
-    try:
-        with np.errstate(all="ignore"):
-            return read()
-    except BaseException as error:  # also errors of libraries and of memory
-        if from_outside(error):
-            raise
-        failed = ScoreError(unreadable)
-    raise failed  # outside the handler, so that it has no exception as its context

@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from typing import Literal
 
 from safeselect.accounting.cost import PrivacyCost, caution
-from safeselect.charged import unit_of
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number, describe, integer
 from safeselect.mechanisms.groups import (
@@ -34,8 +33,8 @@ from safeselect.planning.by_group import (
 from safeselect.planning.items import read_k_bar
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Scope, read_ledger, unit_of
 from safeselect.scores.counts import check_unit
-from safeselect.selection._arguments import Scope, read_ledger
 from safeselect.selection._table import Peeled
 from safeselect.tables._keyed import Keyed, open_keyed
 from safeselect.tables._keys import read_labels, warn_if_same

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from safeselect.charged import is_replaced, unit_of
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.ledger import Scope
 from safeselect.randomness.source import Source
+from safeselect.release.call import is_replaced, read_ledger, unit_of
 from safeselect.scores.containers import Unread
 from safeselect.scores.counts import check_unit
 from safeselect.selection import Selection, permute_and_flip
-from safeselect.selection._arguments import read_ledger
 from safeselect.tables._counting import until_read
 from safeselect.tables._keyed import open_keyed
 from safeselect.tables._keys import warn_if_same

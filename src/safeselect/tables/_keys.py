@@ -13,7 +13,7 @@ from typing import Literal
 
 from safeselect.accounting.cost import caution
 from safeselect.errors import InputError, ParameterError
-from safeselect.scores.containers import table_reader
+from safeselect.scores.columns import names_of
 from safeselect.tables._files import shown
 
 INTEGERS = frozenset(
@@ -67,7 +67,7 @@ def read_labels(candidates: Iterable[str | int], what: str = "candidate") -> lis
         )
     labels: list[str] = []
     seen: dict[str, int] = {}
-    for place, candidate in enumerate(table_reader().names(candidates, f"{what}s"), 1):
+    for place, candidate in enumerate(names_of(candidates, f"{what}s"), 1):
         if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
             kind = type(candidate).__name__
             raise ParameterError(f"{what} {place} must be a string or an integer, got {kind}")

@@ -7,14 +7,13 @@ from contextlib import ExitStack
 from datetime import date
 from typing import Any, Literal, cast, get_args
 
-from safeselect.charged import unit_of
 from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import Number
 from safeselect.ledger import Scope
 from safeselect.mechanisms.quantiles import Later, Neighbours, Quantiles, Ties, quantiles
 from safeselect.randomness.source import Source
+from safeselect.release.call import read_ledger, unit_of
 from safeselect.scores.counts import check_unit
-from safeselect.selection._arguments import read_ledger
 from safeselect.selection._table import read_choice
 from safeselect.tables._duckdb import open_table
 from safeselect.tables._files import shown

@@ -5,13 +5,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Literal
 
-from safeselect.charged import unit_of
 from safeselect.exact.parameters import Number, integer
 from safeselect.ledger import Scope
 from safeselect.mechanisms.keys import SelectedPartitions, Terms, select_partitions
 from safeselect.randomness.source import Source
+from safeselect.release.call import read_ledger, unit_of
 from safeselect.scores.counts import check_unit
-from safeselect.selection._arguments import read_ledger
 from safeselect.tables._counting import open_capped, until_read
 from safeselect.tables._keys import warn_if_same
 from safeselect.tables._top_items import opened_by, warn_delta
@@ -68,13 +67,7 @@ def select_keys(
         ('Rome',)
     """
     # What `select_partitions` would refuse is refused before the table is looked at.
-    terms = Terms.read(
-        epsilon=epsilon,
-        delta=delta,
-        max_partitions=max_partitions,
-        pre_threshold=pre_threshold,
-        with_counts=with_counts,
-    )
+    terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
     if rows is not None:
         warn_delta(terms.total.delta, integer(rows, "rows", minimum=1, maximum=2**63 - 1))
     check_unit(unit, unit_of(read_ledger(ledger, monotonic=True)))

@@ -9,17 +9,16 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from safeselect.accounting.cost import caution, rounded_text
-from safeselect.charged import unit_of
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.mechanisms.unknown import DiscoveredTopK, read_places, unknown_domain_top_k
 from safeselect.planning.items import COMPETING
 from safeselect.randomness.source import Source
+from safeselect.release.call import read_ledger, unit_of
 from safeselect.scores.counts import check_unit
 from safeselect.scores.reading import exactly_one
 from safeselect.selection import TopK, TopSet, top_k
-from safeselect.selection._arguments import read_ledger
 from safeselect.selection._table import Mechanism
 from safeselect.tables._counting import open_counts, open_largest, until_read
 from safeselect.tables._keys import warn_if_same

@@ -23,6 +23,7 @@ HERE = "inside/evidence/test_boundaries.py"
 RANKINGS = "inside/evidence/test_rankings.py::test_every_size_around_a_limit"
 ARRAYS = "inside/evidence/test_noise_arrays.py::test_every_number_is_made_of_its_own_words"
 ROWS = "inside/evidence/test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others"
+REALS = "scores/test_reals.py::test_equal_numbers_have_one_place_and_others_are_in_order"
 
 SIZES = {
     "bits.FILL_REQUEST": "inside/evidence/test_requests.py::"
@@ -39,7 +40,7 @@ SIZES = {
     "test_what_goes_beyond_the_table_is_continued",
     "draws._CHUNK": RANKINGS,
     "geometric._CHUNK": ARRAYS,
-    "inversion._LAST": "measurements/test_laws.py::"
+    "inversion._LAST": "inside/variates/test_gaussian.py::"
     "test_a_magnitude_is_the_number_of_thresholds_above",
     "contenders.GROUP": RANKINGS,
     "contenders._BLOCK": RANKINGS,
@@ -52,9 +53,16 @@ SIZES = {
     "plan.FINE_LIMIT": RANKINGS,
     "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
     "guard._CHUNK": "inside/evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
-    "floats._BLOCK": "inside/scores/test_float_columns.py::test_columns_about_as_long_as_a_block",
-    "floats.LIMIT": "inside/scores/test_float_columns.py::",
-    "floats.REACH": "inside/scores/test_float_columns.py::",
+    "reals._EXPONENT": REALS,
+    "reals._FAR": REALS,
+    "reals._FAR_BITS": REALS,
+    "reals._DIGITS": "scores/test_reals.py::"
+    "test_what_a_double_holds_is_its_decimal_and_anything_else_itself",
+    "reals._MOST_PLACES": "scores/test_reals.py::"
+    "test_what_a_double_holds_is_its_decimal_and_anything_else_itself",
+    "floats._BLOCK": "scores/test_floats.py::test_columns_about_as_long_as_a_block",
+    "floats.LIMIT": "scores/test_floats.py::",
+    "floats.REACH": "scores/test_floats.py::",
     "_items._MOST_BITS": "mechanisms/test_items.py::",
     "_items._MOST_PLACES": "mechanisms/test_items.py::",
     "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",

@@ -42,5 +42,5 @@ def test_the_process_is_compared_before_anything_is_written(
         os._exit("was forked" not in str(met.value) or path.read_bytes() != before)
     assert codes == [0]
     assert path.read_bytes() == before
-    scope(ledger).begin(pure())
-    assert ended(start_child(lambda: scope(ledger).begin(pure()))) == 0
+    scope(ledger).pay(pure())
+    assert ended(start_child(lambda: scope(ledger).pay(pure()))) == 0

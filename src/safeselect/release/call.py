@@ -1,0 +1,314 @@
+"""Charge, read, draw, commit: the one transaction of everything that is charged.
+
+The order never changes.  The ledger is charged; only then are values read, and only then is a bit
+drawn for noise.  A result is shown only once its record is written.  Without a ledger the values
+are read before the source is asked for anything.
+
+A ledger is known here by two protocols, `Scope` and `Pending`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar, final, runtime_checkable
+
+import numpy as np
+
+from safeselect.errors import LedgerError, ParameterError, ScoreError, from_outside
+from safeselect.exact.parameters import describe
+from safeselect.promises.records import Receipt, Statement
+from safeselect.randomness.bits import Bits
+from safeselect.randomness.source import Source
+
+if TYPE_CHECKING:
+    from safeselect.accounting.kinds import AnyGuarantee
+
+Values = TypeVar("Values")
+Result = TypeVar("Result", bound="Released")
+
+UNREADABLE = (
+    "the scores cannot be read as the arguments say; what was charged stays charged, and the "
+    "ledger records it as aborted: input.  Try the same call without a ledger on made-up scores of "
+    "this kind: there the message says what is wrong"
+)
+"""The one sentence for all refusals that depend on values, after a charge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a release is and costs, in public terms.
+
+    Attributes:
+        mechanism: name of the mechanism and version of its law.
+        guarantee: what it costs as a whole.
+        parts: what its draws cost, each with how many there are.
+        parameters: further public parameters, for the record.
+    """
+
+    mechanism: str
+    guarantee: AnyGuarantee
+    parts: tuple[tuple[AnyGuarantee, int], ...]
+    parameters: Mapping[str, str]
+
+
+class Released(Protocol):
+    """The part of a result that a ledger reads: a frozen dataclass with a field `receipt`."""
+
+    @property
+    def guarantee(self) -> AnyGuarantee:
+        """The cost of the release."""
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law."""
+
+    def to_json(self) -> str:
+        """One line of JSON, to which the ledger commits."""
+
+
+class Pending(Protocol):
+    """A charge whose outcome is still to be written, once."""
+
+    @property
+    def utc(self) -> str | None:
+        """When it was charged; None where an earlier charge covers the release."""
+
+    def check_open(self) -> None:
+        """Refuse an answer of a session if answers are withheld, as its outcome would be."""
+
+    def released(self, output: str) -> Receipt | None:
+        """Write a commitment to the output; only after this returns may it be shown."""
+
+    def settled(self, output: str, spent: Mapping[str, int]) -> Receipt | None:
+        """Write what a session used of what was charged when it began."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Write that there will be no output."""
+
+
+@runtime_checkable
+class Scope(Protocol):
+    """The part of a ledger that a release knows: the one budget that it charges."""
+
+    @property
+    def name(self) -> str:
+        """The name of the budget."""
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of privacy that it protects; None where that is not known."""
+
+    @property
+    def neighbours(self) -> str | None:
+        """Which data sets are compared: "add_remove" or "replace_one"; None if not known."""
+
+    def begin(self, charge: Charge, bits: Bits) -> Pending:
+        """Charge durably; of these bits take only the nonce, and the salt of the commitment.
+
+        The nonce is taken before the charge, the salt after it; if the salt cannot be had, the
+        outcome is written.
+        """
+
+
+def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
+    """Check an argument `ledger=`.
+
+    Raises:
+        ParameterError: not what `ledger.scope(...)` returns, or monotonic scores where neighbours
+            replace one unit by another, which moves scores both up and down.
+    """
+    if ledger is None:
+        return None
+    if not isinstance(ledger, Scope):
+        raise ParameterError(
+            "ledger must be what ledger.scope('name', unit=, neighbours=, purpose=) returns, "
+            f"got {describe(ledger)}"
+        )
+    if monotonic and ledger.neighbours == "replace_one":
+        raise ParameterError(
+            f"monotonic=True needs add/remove neighbours; scope {ledger.name!r} has replace_one: "
+            "leave it out, or, where counts of users imply it, charge a scope of add_remove"
+        )
+    return ledger
+
+
+def unit_of(scope: Scope | None) -> str | None:
+    """The unit of privacy that a scope protects; None without a scope."""
+    return None if scope is None else scope.unit
+
+
+def is_replaced(scope: Scope | None) -> bool:
+    """Whether a neighbour has another unit in the place of one; not so without a scope."""
+    return scope is not None and scope.neighbours == "replace_one"
+
+
+@final
+class Call(Generic[Values]):
+    """One release of whatever can be read by one function: for `with`, once.
+
+        with Call(charge, read, source=source, scope=scope) as call:
+            ...
+            return call.commit(result)
+
+    On leaving, values in an array and unused random bits are overwritten, and a call that released
+    nothing says so in the ledger.  A session keeps the call, and ends it by `settle` or `refuse`.
+
+    Args:
+        charge: what the release is and costs.
+        read: returns the private values; an array must be its own, because it is overwritten.
+        source: as a caller gave it, or None.
+        scope: the budget that pays, if any.
+        unit: whose privacy, where the values say it and the scope does not.
+        neighbours: which data sets are compared, where the call says it; else the scope does.
+        unreadable: the one sentence for values that cannot be read after a charge.
+
+    Attributes:
+        bits: the random bits of this call; as `values`, only inside `with`.
+        values: what was read; private.
+    """
+
+    __slots__ = ("_pending", "_read", "_said", "_source", "bits", "charge", "scope", "values")
+    bits: Bits
+    values: Values
+
+    def __init__(
+        self,
+        charge: Charge,
+        read: Callable[[], Values],
+        *,
+        source: Source | None,
+        scope: Scope | None,
+        unit: str | None = None,
+        neighbours: str | None = None,
+        unreadable: str = UNREADABLE,
+    ) -> None:
+        self.charge, self.scope = charge, scope
+        self._read, self._source, self._said = read, source, (unit, neighbours, unreadable)
+        self._pending: Pending | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            if self.scope is None:
+                # Nothing is asked of the source before the values are known to be good.
+                self.values = self._read()
+                self.bits = Bits(self._source)
+            else:
+                self.bits = Bits(self._source)
+                self._pending = self.scope.begin(self.charge, self.bits)
+                self.values = once_charged(self._read, self._said[2])
+        except BaseException as error:
+            self.__exit__(None, error, None)
+            raise
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._wipe()
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.end(error)
+
+    @property
+    def statement(self) -> Statement:
+        """What the result says of itself, once the call is charged."""
+        unit, neighbours, _ = self._said
+        if self.scope is not None:
+            unit, neighbours = self.scope.unit or unit, neighbours or self.scope.neighbours
+        said = _stated(tuple(self.charge.parameters.items()), unit, neighbours)
+        utc = None if self._pending is None else self._pending.utc
+        return said if utc is None else replace(said, utc=utc)
+
+    @property
+    def source_name(self) -> str:
+        """Where the bits come from, for results; it says where they are predictable."""
+        source = self.bits.source
+        return source.name if source.production else f"{source.name} (NOT PRIVATE)"
+
+    def commit(self, result: Result) -> Result:
+        """The result; with a ledger it has its receipt, once its record is written.
+
+        Raises:
+            LedgerError: it is not what was charged, or the record could not be written.
+        """
+        paid = self.charge.mechanism, self.charge.guarantee
+        if (result.mechanism, result.guarantee) != paid or (self.scope and not self._pending):
+            raise LedgerError("a mechanism released what it had not charged")
+        if self._pending is None:
+            return result
+        receipt = self._pending.released(result.to_json())
+        self._pending = None
+        # Every result is a frozen dataclass with this field; a protocol cannot express that.
+        return replace(result, receipt=receipt)  # type: ignore[type-var]
+
+    @contextmanager
+    def opened(self) -> Iterator[Self]:
+        """For a session, in place of `with`: where nothing goes wrong the charge stays open."""
+        self.__enter__()
+        try:
+            yield self
+        except BaseException as error:
+            self.__exit__(None, error, None)
+            raise
+        self._wipe()
+
+    def check_open(self) -> None:
+        """Refuse every answer of a closed scope, before a value is looked at.
+
+        Raises:
+            BudgetError: a scope is closed.
+            LedgerError: the ledger cannot be read.
+        """
+        if self._pending is not None:
+            self._pending.check_open()
+
+    def settle(self, result: Released, spent: Mapping[str, int]) -> Receipt | None:
+        """Write what a session used, unless its end is written; without a ledger do nothing.
+
+        Raises:
+            LedgerError: the record could not be written; the caller may try again.
+        """
+        if self._pending is None:
+            return None
+        receipt = self._pending.settled(result.to_json(), spent)
+        self._pending = None
+        return receipt
+
+    def refuse(self, sentence: str) -> ScoreError:
+        """Write that a session ended at a private value; the one error to raise for it.
+
+        Raises:
+            BudgetError: a scope was closed in between.
+            LedgerError: the record could not be written, so the refusal is not told.
+        """
+        failed = ScoreError(sentence)
+        self.__exit__(None, failed, None)
+        return failed
+
+    def _wipe(self) -> None:
+        # Where entering failed, there may be no values and no bits.
+        if isinstance(values := getattr(self, "values", None), np.ndarray):
+            values.fill(0)
+        if (bits := getattr(self, "bits", None)) is not None:
+            bits.close()
+
+
+@lru_cache(maxsize=256)  # all of it is public, and the same in each call with equal arguments
+def _stated(parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None) -> Statement:
+    return Statement.of(dict(parameters), unit=unit, neighbours=by, utc=None)
+
+
+def once_charged(read: Callable[[], Values], unreadable: str = UNREADABLE) -> Values:
+    """Read what is paid for.
+
+    Any fault of the values gives the same message, and no warning: it depends on private values.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return read()
+    except BaseException as error:  # also errors of libraries and of memory
+        if from_outside(error):
+            raise
+        failed = ScoreError(unreadable)
+    raise failed  # outside the handler, so that it has no exception as its context
