@@ -31,7 +31,6 @@ from safeselect import (
 from safeselect.accounting import composed_epsilon
 from safeselect.mechanisms import unknown
 from safeselect.noise import Ranking
-from safeselect.selection import _call
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -44,7 +43,7 @@ COUNTS = {"a": 5, "b": 4, "c": 3, "d": 2}
 def teller(monkeypatch: pytest.MonkeyPatch) -> Teller:
     """The engine of every session: it gives out the ranking that the test sets."""
     engine = Teller()
-    monkeypatch.setattr(_call, "choose_engine", lambda _: engine)
+    monkeypatch.setattr(unknown, "choose_engine", lambda _: engine)
     return engine
 
 
@@ -95,7 +94,7 @@ def test_the_last_outcome_can_be_spent() -> None:
 
 def _cost(order: tuple[int, ...], counts: dict[str, int], k: int) -> tuple[Any, int]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_call, "choose_engine", lambda _: Teller(order=order))
+        patch.setattr(unknown, "choose_engine", lambda _: Teller(order=order))
         session = PayWhatYouGet(**SESSION)
         labels = session.query(counts, k=k, k_bar=3, places="all").labels
     return labels, session.spent.outcomes
@@ -131,7 +130,7 @@ def test_known_costs() -> None:
             k, r = int(case["inputs"]["k"]), int(case["inputs"]["r"])
             with pytest.MonkeyPatch.context() as patch:
                 order = (*range(r), k, *range(r, k))  # the bottom is the last place
-                patch.setattr(_call, "choose_engine", lambda _, order=order: Teller(order=order))
+                patch.setattr(unknown, "choose_engine", lambda _, order=order: Teller(order=order))
                 session = PayWhatYouGet(**{**SESSION, "outcomes": k})
                 session.query(dict.fromkeys(range(k + 1), 5), k=k, k_bar=k, places="all")
             assert session.spent.outcomes == int(case["output"]["draws"])
@@ -201,7 +200,7 @@ def test_there_are_never_more_draws_or_queries_than_were_paid_for(
     # The engine's draws are counted up to the bottom: what a reader of the list can tell.
     with pytest.MonkeyPatch.context() as patch:
         engine = Teller()
-        patch.setattr(_call, "choose_engine", lambda _: engine)
+        patch.setattr(unknown, "choose_engine", lambda _: engine)
         session = PayWhatYouGet(outcomes=12, queries=5, epsilon=1, delta="1e-3")
         drawn = asked = 0
         for k, returned, chosen in queries:
@@ -259,7 +258,7 @@ def test_two_adaptive_queries_keep_the_promise(teller: Teller, monkeypatch: Any)
 
     def single(counts: dict[str, int], k: int) -> dict[Any, Any]:
         def run(engine: Teller) -> Any:
-            monkeypatch.setattr(_call, "choose_engine", lambda _: engine)
+            monkeypatch.setattr(unknown, "choose_engine", lambda _: engine)
             session = PayWhatYouGet(outcomes=3, queries=2, epsilon="3/2", delta="0.2")
             labels = session.query(counts, k=min(k, 2), k_bar=2, places="all").labels
             return labels if len(labels) == min(k, 2) else (*labels, BOTTOM)

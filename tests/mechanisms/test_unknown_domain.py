@@ -30,13 +30,15 @@ from safeselect.mechanisms.unknown import (
     gumbel_offset,
     laplace_failure,
     laplace_offset,
-    open_call,
     read_contributions,
 )
-from safeselect.selection import _arguments, _call
+from safeselect.release.call import Call, Charge
+from safeselect.selection._table import choose_engine
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C1")
+
+NOTHING = Charge("a list", ApproximateDP(1, "1/10"), (), {})
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "unknown_domain.json").read_text())
 DIGITS = mpmath.mpf(10) ** -28
@@ -50,13 +52,12 @@ def cases(group: str) -> list[Any]:
 @pytest.fixture
 def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `engine=` take an engine of the test's own."""
-    choose = _call.choose_engine
-    for module in (_call, _arguments):
-        monkeypatch.setattr(
-            module,
-            "choose_engine",
-            lambda engine: engine if isinstance(engine, Teller) else choose(engine),
-        )
+    choose = unknown.choose_engine
+    monkeypatch.setattr(
+        unknown,
+        "choose_engine",
+        lambda engine: engine if isinstance(engine, Teller) else choose(engine),
+    )
     named = unknown.named_engine
     monkeypatch.setattr(
         unknown,
@@ -79,8 +80,8 @@ def law_of_query(query: ListQuery, histogram: list[int]) -> dict[Any, Any]:
 
     def run(teller: Teller) -> tuple[Any, ...]:
         read = hold_counts(dict(enumerate(histogram)), None, query.most + 1)
-        with open_call(read, None, teller) as call:
-            return named(draw_list(query, read, call)[0], query.k)
+        with Call(NOTHING, read.read, source=None, scope=None) as call:
+            return named(draw_list(query, read, call, teller)[0], query.k)
 
     return law_of_list(run)
 
@@ -527,8 +528,9 @@ def drawn(engine: str | None, draws: int, histogram: list[int], query: ListQuery
     seen: Counter[Any] = Counter()
     for _ in range(draws):
         read = hold_counts(dict(enumerate(histogram)), None, query.most + 1)
-        with open_call(read, source, engine) as call:
-            seen[named(draw_list(query, read, call)[0], query.k)] += 1
+        with Call(NOTHING, read.read, source=source, scope=None) as call:
+            found, _ = draw_list(query, read, call, choose_engine(engine))
+            seen[named(found, query.k)] += 1
     return seen
 
 

@@ -30,7 +30,6 @@ import safeselect
 from safeselect.mechanisms import unknown as unknown_domain
 from safeselect.mechanisms.unknown import gumbel_offset, laplace_offset
 from safeselect.noise import Ranking
-from safeselect.selection import _arguments, _call
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -40,8 +39,7 @@ ROUNDING = 1e-12
 @pytest.fixture(autouse=True)
 def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `engine=` take an engine of the test's own."""
-    monkeypatch.setattr(_call, "choose_engine", lambda engine: engine)
-    monkeypatch.setattr(_arguments, "choose_engine", lambda engine: engine)
+    monkeypatch.setattr(unknown_domain, "choose_engine", lambda engine: engine)
     monkeypatch.setattr(unknown_domain, "named_engine", lambda engine, *_: engine)
 
 

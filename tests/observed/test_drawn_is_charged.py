@@ -218,8 +218,8 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "half of a session in the ledger alone": (
         "AdaptiveSparseVector",
         "mechanisms.sessions:Session.__init__",
-        "terms.guarantee,\n        terms.mechanism,",
-        "type(terms.guarantee)(terms.epsilon / 2),\n        terms.mechanism,",
+        "Charge(terms.mechanism, terms.guarantee,",
+        "Charge(terms.mechanism, type(terms.guarantee)(terms.epsilon / 2),",
     ),
     "the candidates that are not chosen in place of all": (
         "top_k",

@@ -31,6 +31,7 @@ from safeselect.noise.plan import plan as ranking_plan
 from safeselect.noise.rankings import Ranking
 from safeselect.noise.rows import batch_plan, combine_rows
 from safeselect.randomness.bits import Bits
+from safeselect.release import call
 from safeselect.selection import _arguments, _call
 from safeselect.spec.samplers import laplace_attempt, permutation
 from safeselect.variates import digits
@@ -146,7 +147,8 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
         return spy
 
     patch.setattr(_call.Call, "_read", spied(_call.Call._read, lambda found: found))
-    patch.setattr(_call, "Bits", spied(Bits, lambda found: found))
+    for module in (_call, call):
+        patch.setattr(module, "Bits", spied(Bits, lambda found: found))
     patch.setattr(HeldCounts, "read", spied(HeldCounts.read, lambda found: found))
     # What is made on the way to the engine counts too.
     for room in (lattice, variates):

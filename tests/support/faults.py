@@ -238,11 +238,6 @@ FAULTS: dict[str, Changes] = {
             "(max_contributions)\n    scope = read_ledger(ledger, monotonic=True)\n",
             "(max_contributions)\n    scope = read_ledger(ledger, monotonic=False)\n",
         ),
-        (
-            "mechanisms/unknown.py",
-            '{"sensitivity": 1, "monotonic": True, "source": source, "ledger": ledger}',
-            '{"sensitivity": 1, "monotonic": False, "source": source, "ledger": ledger}',
-        ),
     ),
     "bits are shared across a fork": (
         ("randomness/bits.py", "        if generation() != self._process:\n", _FIRST),
@@ -287,8 +282,8 @@ FAULTS: dict[str, Changes] = {
     "a session is charged half": (
         (
             "mechanisms/sessions.py",
-            "            terms.guarantee,\n            terms.mechanism,\n",
-            "            type(terms.guarantee)(terms.epsilon / 2),\n            terms.mechanism,\n",
+            "Charge(terms.mechanism, terms.guarantee, ",
+            "Charge(terms.mechanism, type(terms.guarantee)(terms.epsilon / 2), ",
         ),
     ),
     "foreign sources pass as they are": (

@@ -13,11 +13,11 @@ import pytest
 
 from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, TopK
 from safeselect.cli import main
+from safeselect.mechanisms.items import hold_counts
 from safeselect.release.call import UNREADABLE
 from safeselect.scores.containers import Unread, hand_over
 from safeselect.selection import _call
 from safeselect.tables import _duckdb, top_items
-from safeselect.mechanisms.items import hold_counts
 
 pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")
