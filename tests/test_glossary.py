@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8").lower()
 ROOMS = (
-    *("", ".accounting", ".estimates", ".ledger", ".noise", ".planning", ".samplers", ".sources"),
+    *("", ".accounting", ".estimates", ".ledger", ".noise", ".samplers", ".sources"),
     *(".testing", ".variates"),
 )
 

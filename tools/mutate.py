@@ -42,17 +42,14 @@ EXPLAINED = ROOT / "tools" / "survivors.toml"
 TABLES = ("arrays", "laws", "tables")
 RANKING = ("plan", "draws", "contenders", "rankings", "rows")
 PARTS = {
-    "exact": (
-        ("exact/*.py", "accounting/theorems/binomial.py", "planning/_numbers.py"),
-        "tests/exact",
-    ),
+    "exact": (("exact/*.py", "accounting/theorems/binomial.py"), "tests/exact"),
     "guarantees": (("promises/*.py",), "tests/guarantees"),
     "tables": (tuple(f"noise/{name}.py" for name in TABLES), "tests/inside/noise"),
     "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/inside/noise"),
     "variates": (("variates/*.py",), "tests/inside/variates"),
     "scores": (("scores/*.py",), "tests/scores"),
     "mechanisms": (("selection/*.py", "mechanisms/*.py"), "tests/mechanisms"),
-    "budget": (("ledger/records/budget.py",), "tests/accounting"),
+    "budget": (("ledger/balance.py",), "tests/accounting"),
     "calibration": (
         ("accounting/calibration.py", "accounting/largest.py", "accounting/theorems/search.py"),
         "tests/accounting",

@@ -53,7 +53,7 @@ from safeselect import (
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.releases import Release, releases
 from safeselect.exact.rate import NoiseRate
-from safeselect.ledger.records.provenance import library
+from safeselect.ledger.record import library
 from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 
 STATE = Path(__file__).parents[1] / "benchmarks" / "results" / "soak.json"

@@ -27,7 +27,9 @@ from safeselect.errors import (
 from safeselect.estimates import (
     estimate_from_gaps,
     estimate_from_threshold,
+    expected_error,
     expected_gap,
+    explain,
     gap_confidence_bound,
     gap_p_value,
 )
@@ -48,7 +50,6 @@ from safeselect.mechanisms.unknown import (
     PayWhatYouGet,
     unknown_domain_top_k,
 )
-from safeselect.planning import expected_error, explain
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

@@ -26,7 +26,7 @@ import json
 from safeselect import permute_and_flip
 from safeselect.audit.code import running
 from safeselect.audit.verify import QUICK, checks, found
-from safeselect.ledger.records.provenance import library
+from safeselect.ledger.record import library
 wins = sum(permute_and_flip([0, 1], epsilon=1, sensitivity=1).index for _ in range(200))
 (check,) = (check for check in checks() if check.kind == "code")
 finding = found(check, QUICK)

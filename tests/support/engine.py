@@ -86,7 +86,7 @@ MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _SIZES = (
     *("noise", "variates", "spec", "randomness", "selection", "scores", "sources"),
-    *("mechanisms", "planning"),
+    *("mechanisms", "estimates"),
 )
 """The packages through which random words and scores go."""
 

@@ -380,7 +380,7 @@ MUTANTS = {
         _TESTS + "test_ledger.py::test_the_charge_is_in_the_ledger_before_the_first_bit",
     ),
     "refund on error": Mutant(
-        (("ledger/records/replay.py", _SETTLED, _REFUND + _SETTLED.replace("elif", "if")),),
+        (("ledger/replay.py", _SETTLED, _REFUND + _SETTLED.replace("elif", "if")),),
         "C8",
         _TESTS + "test_ledger.py::test_a_later_failure_keeps_the_charge_and_is_written",
     ),

@@ -21,7 +21,7 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.planning import explain_groups
+from safeselect.estimates import explain_groups
 from safeselect.tables import GroupedTopK, TableAs, _sql, top_items_by_group
 from safeselect.tables._counting import open_keyed
 from safeselect.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS

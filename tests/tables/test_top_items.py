@@ -22,7 +22,7 @@ from safeselect import (
     SafeSelectWarning,
     TopK,
     TopSet,
-    planning,
+    estimates,
     selection,
     sessions,
     unknown_domain,
@@ -250,7 +250,7 @@ CALLS: dict[str, dict[str, Any]] = {
 def test_every_function_with_an_epsilon_is_here() -> None:
     with_epsilon = {
         name
-        for room in (selection, sessions, unknown_domain, planning)
+        for room in (selection, sessions, unknown_domain, estimates)
         for name in room.__all__
         if callable(getattr(safeselect, name, None))
         # The functions prepare these, and so warn.

@@ -111,5 +111,5 @@ def test_the_command_prints_a_room() -> None:
     run = subprocess.run(
         [sys.executable, reading.__file__, "ledger"], capture_output=True, text=True, check=True
     )
-    assert "ledger.records.replay" in run.stdout
+    assert "ledger.replay" in run.stdout
     assert run.stdout.splitlines()[-1].startswith("ledger: ")

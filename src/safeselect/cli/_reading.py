@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.cli._output import escaped
+from safeselect.estimates.users import plan_keys
 from safeselect.mechanisms.keys import SelectedPartitions
 from safeselect.mechanisms.unknown import CountNoise, DiscoveredTopK
-from safeselect.planning.keys import plan_keys
 from safeselect.tables import GroupedTopK
 
 _NAMED = 10  # so many groups without items are named

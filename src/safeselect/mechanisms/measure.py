@@ -11,7 +11,6 @@ from typing import Any, Generic, cast
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.charged import charged
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
 from safeselect.exact.rate import NoiseRate
@@ -21,13 +20,13 @@ from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import Receipt, Statement, exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import Charge, Scope, is_replaced, read_ledger, unit_of
+from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
 from safeselect.scores.candidates import Candidates, Label, label_text, read_candidates
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, exactly_one
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
-from safeselect.selection._results import presented, source_name, views
+from safeselect.selection._results import presented, views
 from safeselect.spec.samplers import discrete_gaussian
 from safeselect.variates import discrete_laplace
 from safeselect.variates.gaussian import MOST_TABLED, DiscreteGaussian, RoundedGaussian
@@ -265,7 +264,7 @@ def measure(
         {"values": str(cells.size), name: exact_text(sensitivity)},
     )
     unit = values.unit if isinstance(values, Counts) else None
-    with charged(scope, chosen, charge, lambda: _whole(cells), unit=unit) as call:
+    with Call(charge, lambda: _whole(cells), source=chosen, scope=scope, unit=unit) as call:
         drawn = noise.draw(cells.size, call.bits)
         return call.commit(
             Measurement(
@@ -276,7 +275,7 @@ def measure(
                 guarantee=noise.guarantee,
                 parts=(noise.guarantee,),
                 mechanism=charge.mechanism,
-                source=source_name(chosen),
+                source=call.source_name,
                 statement=call.statement,
             )
         )

@@ -26,7 +26,7 @@ from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetiti
 from safeselect.errors import ParameterError, SafeSelectError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, rational
-from safeselect.ledger.records.budget import Budget
+from safeselect.ledger.balance import Budget
 from safeselect.presentation import kind_of, to_json_line
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record

@@ -13,6 +13,14 @@ from typing import Literal
 
 from safeselect.accounting.cost import PrivacyCost, caution
 from safeselect.errors import InputError, ParameterError
+from safeselect.estimates.users import (
+    Need,
+    best_max_groups,
+    need_known,
+    need_unknown,
+    read_groups_per_user,
+    read_k_bar,
+)
 from safeselect.exact.parameters import Number, describe, integer
 from safeselect.mechanisms.groups import (
     ALL,
@@ -23,14 +31,6 @@ from safeselect.mechanisms.groups import (
     release_by_group,
 )
 from safeselect.mechanisms.unknown import read_contributions, read_total
-from safeselect.planning.by_group import (
-    Need,
-    best_max_groups,
-    need_known,
-    need_unknown,
-    read_groups_per_user,
-)
-from safeselect.planning.items import read_k_bar
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Scope, read_ledger, unit_of

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from safeselect.accounting.cost import caution, rounded_text
 from safeselect.errors import ParameterError
+from safeselect.estimates.users import COMPETING
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.mechanisms.unknown import DiscoveredTopK, read_places, unknown_domain_top_k
-from safeselect.planning.items import COMPETING
 from safeselect.randomness.source import Source
 from safeselect.release.call import read_ledger, unit_of
 from safeselect.scores.counts import check_unit
