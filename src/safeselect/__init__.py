@@ -1,7 +1,7 @@
 """Differentially private selection on exact arithmetic.
 
 The names below are the public interface; everything else may change without notice, except the
-building blocks documented in `safeselect.spec`, `safeselect.noise` and
+building blocks documented in `safeselect.spec`, `safeselect.engine` and
 `safeselect.estimates`.
 """
 

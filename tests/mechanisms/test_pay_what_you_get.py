@@ -29,8 +29,8 @@ from safeselect import (
     SourceError,
 )
 from safeselect.accounting import composed_epsilon
+from safeselect.engine import Ranking
 from safeselect.mechanisms import unknown
-from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -27,9 +27,9 @@ from unknown_laws import (
 )
 
 import safeselect
+from safeselect.engine import Ranking
 from safeselect.mechanisms import unknown as unknown_domain
 from safeselect.mechanisms.unknown import gumbel_offset, laplace_offset
-from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -18,10 +18,10 @@ from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted
 from safeselect.audit.mechanisms import ListCase
 from safeselect.audit.releases import gate
+from safeselect.engine.laws import GUMBEL
 from safeselect.errors import BudgetError
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.unknown import PayWhatYouGet
-from safeselect.noise.laws import GUMBEL
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 
 _EPSILON, _DELTA = Fraction(1), Fraction(1, 10**6)

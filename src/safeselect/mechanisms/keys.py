@@ -40,12 +40,12 @@ from numpy.typing import NDArray
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.theorems.simple import what_is_left
+from safeselect.engine.arrays import random_lanes
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
 from safeselect.mechanisms.items import NOT_WHOLE, Found, hold_counts, item, whole_counts
 from safeselect.mechanisms.unknown import read_total
-from safeselect.noise.arrays import random_lanes
 from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.promises.records import NOT_STATED, Content, Receipt, Statement, exact_text

@@ -34,9 +34,10 @@ from typing import TypeVar, cast, final, get_args
 
 import gmpy2
 
-from safeselect import variates
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.engine import single
+from safeselect.engine.single import SPARE, EnclosedNoise, Kind, Variates
 from safeselect.errors import (
     BudgetError,
     LedgerError,
@@ -61,8 +62,6 @@ from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Values
 from safeselect.selection._results import source_name
 from safeselect.selection._table import named_engine
-from safeselect.variates import EnclosedNoise, Kind, Variates
-from safeselect.variates.enclosed import SPARE
 
 MAX_K = 2**20
 """The most answers above the threshold that a session may have."""
@@ -677,7 +676,7 @@ def _opened(
 ) -> Session:
     """A session on these terms: all parameters are accepted before its first bit is drawn."""
     bytes_from = resolve(source)
-    tier: Variates = named_engine(engine, variates, variates.REFERENCE)
+    tier: Variates = named_engine(engine, single, single.REFERENCE)
     return Session(terms, bytes_from, tier, read_ledger(ledger, monotonic=monotonic))
 
 

@@ -18,9 +18,9 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 import numpy.typing as npt
 
-from safeselect import variates
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.cost import read_epsilon
+from safeselect.engine import single
 from safeselect.errors import BudgetError, ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
@@ -568,7 +568,7 @@ def unknown_domain_top_k(
         more = {"k_bar": str(least), "max_contributions": str(contributions)}
         parts = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
     rank = choose_engine(engine)
-    tier: variates.Variates = named_engine(engine, variates, variates.REFERENCE)
+    tier: single.Variates = named_engine(engine, single, single.REFERENCE)
     held = hold_counts(counts, labels, most + 1)
     charge = list_charge(mechanism, total, parts, count, most + 1, engine, more)
     with Call(
@@ -602,11 +602,7 @@ def unknown_domain_top_k(
 
 
 def _above_bottom(
-    held: HeldCounts,
-    call: Call[Counted],
-    tier: variates.Variates,
-    offset: int,
-    noise_rate: NoiseRate,
+    held: HeldCounts, call: Call[Counted], tier: single.Variates, offset: int, noise_rate: NoiseRate
 ) -> list[tuple[str, int]]:
     """Return the items whose noisy count is above the noisy bottom, the largest first.
 
