@@ -10,7 +10,7 @@ from safeselect.audit.line import Line, found
 from safeselect.errors import InputError, LedgerError
 from safeselect.ledger import Checker, Record, kept_records
 from safeselect.ledger.record import commitment, read_head
-from safeselect.sessions._opening import Opened
+from safeselect.mechanisms.sessions import Opened
 
 _UNSIGNED = (
     "The ledger has no key: only a head shows that it was rewritten.  Whoever writes it and gives "
