@@ -1,6 +1,6 @@
 """The sparse vector sessions: every run against the definition, and what a session refuses.
 
-Laws are in `test_sparse_vector_laws.py`, certificates in `test_sparse_vector_privacy.py`.
+Laws are in `test_sessions_laws.py`, certificates in `test_sessions_privacy.py`.
 """
 
 from __future__ import annotations
