@@ -15,7 +15,7 @@ from safeselect.exact.parameters import describe
 from safeselect.ledger.entries import Charge
 from safeselect.ledger.pending import Pending, Reason
 from safeselect.ledger.records.record import text
-from safeselect.promises.records import Receipt
+from safeselect.release.results import Receipt
 
 EXTERNAL = "external"
 """The source in the record of a release whose guarantee is asserted; no source has this name."""

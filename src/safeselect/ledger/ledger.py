@@ -37,7 +37,7 @@ from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, 
 from safeselect.ledger.rotation import rotate
 from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.store import Store
-from safeselect.promises.records import Receipt
+from safeselect.release.results import Receipt
 
 
 @final

@@ -27,8 +27,9 @@ from safeselect.ledger.events import Event, reported
 from safeselect.ledger.records.balance import Balance
 from safeselect.ledger.records.record import commitment
 from safeselect.ledger.records.replay import Checker
-from safeselect.promises.records import Content, Receipt
+from safeselect.promises.records import Content
 from safeselect.randomness.memory import Generation, generation
+from safeselect.release.results import Receipt
 
 SALT_BYTES = 32
 """Length of the salt that opens the commitment to an output."""

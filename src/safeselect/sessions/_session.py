@@ -33,11 +33,11 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.exact.rate import NoiseRate
-from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
 from safeselect.release.call import Scope, once_charged
+from safeselect.release.results import Receipt
 from safeselect.scores.containers import Column, hand_over
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Values

@@ -9,10 +9,10 @@ from typing import final
 from safeselect import variates
 from safeselect.exact.parameters import Number
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
-from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Scope, read_ledger
+from safeselect.release.results import Receipt
 from safeselect.selection._arguments import Values
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers

@@ -10,7 +10,7 @@ from importlib import import_module
 import gmpy2
 import numpy as np
 
-from safeselect.promises.records import code
+from safeselect.release.results import code
 
 
 @cache
