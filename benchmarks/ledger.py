@@ -19,7 +19,7 @@ from pathlib import Path
 
 from safeselect import Budget, LaplaceDominated, Ledger
 from safeselect.ledger import Scope
-from safeselect.ledger.entries import Charge
+from safeselect.ledger.scope import Charge
 
 CHARGES = 200
 LONG = 6000

@@ -33,8 +33,8 @@ from safeselect import (
 from safeselect.cli import escaped
 from safeselect.exact.parameters import MAX_BITS, rational
 from safeselect.ledger import Checker, Row, check_log, log_lines
-from safeselect.ledger.entries import Charge
-from safeselect.ledger.records.record import canonical, parse, record_hash
+from safeselect.ledger.record import canonical, parse, record_hash
+from safeselect.ledger.scope import Charge
 from safeselect.scores.candidates import read_candidates as read_scores
 from safeselect.scores.reading import Reading
 from safeselect.tables import read_candidates

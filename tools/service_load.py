@@ -77,7 +77,7 @@ class Setup:
     @classmethod
     def of(cls, database: str, folder: Path, data: str = "100", each: str = "30") -> Setup:
         """New tokens and keys, with these budgets."""
-        from safeselect.adapters.ed25519 import Ed25519Signer
+        from safeselect.ledger.signing import Ed25519Signer
 
         key = folder / "key"
         key.write_bytes(os.urandom(32))
@@ -254,8 +254,8 @@ def wrong(load: Load, database: str) -> tuple[list[str], dict[str, int]]:
     from answering import EPSILON, LEDGER
 
     from safeselect import Ledger, from_json
-    from safeselect.adapters.postgres import PostgresStore
-    from safeselect.ledger.records.record import commitment
+    from safeselect.ledger.record import commitment
+    from safeselect.ledger.stores.postgres import PostgresStore
 
     said = list(load.wrong)
     ledger = Ledger.open(PostgresStore(database, schema=LEDGER))

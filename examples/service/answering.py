@@ -18,8 +18,8 @@ from typing import Any
 from database import Anchor, Database
 
 from safeselect import Ledger, RepeatedRequest, from_json, top_k
-from safeselect.adapters.ed25519 import Ed25519Signer
-from safeselect.adapters.postgres import PostgresStore
+from safeselect.ledger.signing import Ed25519Signer
+from safeselect.ledger.stores.postgres import PostgresStore
 
 __all__ = [
     *("EPSILON", "LEDGER", "TERMS", "VISITS", "Gone", "Releases", "Running"),

@@ -27,8 +27,8 @@ from answering import LEDGER, TERMS, read_key, scope_of
 from database import Anchor
 
 from safeselect import Budget, Ledger
-from safeselect.adapters.ed25519 import Ed25519Verifier
-from safeselect.adapters.postgres import PostgresStore
+from safeselect.ledger.signing import Ed25519Verifier
+from safeselect.ledger.stores.postgres import PostgresStore
 
 SERVICE = "service"
 """The role that the service logs in as."""

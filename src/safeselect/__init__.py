@@ -1,7 +1,7 @@
 """Differentially private selection on exact arithmetic.
 
 The names below are the public interface; everything else may change without notice, except the
-building blocks documented in `safeselect.spec`, `safeselect.noise` and
+building blocks documented in `safeselect.spec`, `safeselect.engine` and
 `safeselect.estimates`.
 """
 
@@ -27,7 +27,9 @@ from safeselect.errors import (
 from safeselect.estimates import (
     estimate_from_gaps,
     estimate_from_threshold,
+    expected_error,
     expected_gap,
+    explain,
     gap_confidence_bound,
     gap_p_value,
 )
@@ -40,7 +42,6 @@ from safeselect.mechanisms.keys import (
 )
 from safeselect.mechanisms.measure import Measurement, measure
 from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
-from safeselect.planning import expected_error, explain
 from safeselect.private_candidates import ChosenRun, best_of, first_above
 from safeselect.promises.guarantees import (
     ApproximateDP,

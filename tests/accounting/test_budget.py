@@ -21,7 +21,7 @@ from safeselect import (
 )
 from safeselect.accounting.theorems.renyi import epsilon_by_orders, log_moment
 from safeselect.ledger import Budget
-from safeselect.ledger.records.budget import add, check_cap
+from safeselect.ledger.balance import add, check_cap
 
 
 def budget(**terms):

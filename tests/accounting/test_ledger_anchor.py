@@ -20,7 +20,7 @@ from safeselect import (
     ParameterError,
     RepeatedRequest,
 )
-from safeselect.ledger import known as known_module
+from safeselect.ledger import book as known_module
 
 pytestmark = pytest.mark.claim("C9")
 

@@ -17,7 +17,7 @@ from safeselect.ledger import HmacSigner, Proposal, approve
 
 cryptography = pytest.importorskip("cryptography")
 
-from safeselect.adapters.ed25519 import Ed25519Signer, Ed25519Verifier  # noqa: E402
+from safeselect.ledger.signing import Ed25519Signer, Ed25519Verifier  # noqa: E402
 
 pytestmark = pytest.mark.claim("C9")
 

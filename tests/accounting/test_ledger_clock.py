@@ -13,12 +13,12 @@ from ledgers import TERMS, forge, new, pure, scope
 
 import safeselect
 from safeselect import Budget, Ledger, LedgerDamaged, ParameterError
-from safeselect.adapters.ed25519 import Ed25519Signer
 from safeselect.ledger import Event
+from safeselect.ledger.signing import Ed25519Signer
 
 pytestmark = pytest.mark.claim("C9")
 
-RECORD = "safeselect.ledger.records.record"
+RECORD = "safeselect.ledger.record"
 NOON = 1_790_000_000  # 2026-09-21, 14:13:20
 FORMS = {
     "day": r"2026-09-2[0-9]",

@@ -30,9 +30,9 @@ from safeselect import (
     SparseVector,
 )
 from safeselect.errors import SafeSelectWarning
-from safeselect.ledger.records.lines import log_line
-from safeselect.ledger.records.record import canonical, record_hash
-from safeselect.ledger.stores import file, place
+from safeselect.ledger.record import canonical, log_line, record_hash
+from safeselect.ledger.stores import file
+from safeselect.ledger.stores import file as place
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -190,7 +190,7 @@ def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
 
 def test_a_clock_beyond_the_year_9999_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     there = scope(new(":memory:", epsilon=1))
-    monkeypatch.setattr("safeselect.ledger.records.record.time_ns", lambda: 300_000_000_000 * 10**9)
+    monkeypatch.setattr("safeselect.ledger.record.time_ns", lambda: 300_000_000_000 * 10**9)
     with pytest.raises(LedgerError, match="a year that has not four digits"):
         there.pay(pure())
 

@@ -15,14 +15,12 @@ from workers import kinds
 from safeselect import Budget, Ledger, LedgerDamaged, LedgerError, ParameterError
 from safeselect.cli._main import main
 from safeselect.ledger import Checker, HmacSigner, Proposal, append, approve, kept_records
-from safeselect.ledger.records.keys import handover_message
-from safeselect.ledger.records.lines import log_line
-from safeselect.ledger.records.record import START, canonical, record_hash
-from safeselect.ledger.records.signatures import key_of, signed_message
+from safeselect.ledger.record import START, canonical, log_line, record_hash
+from safeselect.ledger.signing import handover_message, key_of, signed_message
 
 cryptography = pytest.importorskip("cryptography")
 
-from safeselect.adapters.ed25519 import Ed25519Signer, Ed25519Verifier  # noqa: E402
+from safeselect.ledger.signing import Ed25519Signer, Ed25519Verifier  # noqa: E402
 
 pytestmark = pytest.mark.claim("C9")
 

@@ -15,9 +15,8 @@ import pytest
 from ledgers import TERMS, forge, new, pure, scope
 
 from safeselect import Budget, Ledger, LedgerDamaged, LedgerError
-from safeselect.adapters.ed25519 import Ed25519Signer, Ed25519Verifier
-from safeselect.ledger.records.lines import log_line
-from safeselect.ledger.records.record import canonical, record_hash
+from safeselect.ledger.record import canonical, log_line, record_hash
+from safeselect.ledger.signing import Ed25519Signer, Ed25519Verifier
 
 pytestmark = pytest.mark.claim("C9")
 

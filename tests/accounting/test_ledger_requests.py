@@ -26,7 +26,7 @@ from safeselect import (
     ScoreError,
     SourceError,
 )
-from safeselect.ledger.records.record import commitment
+from safeselect.ledger.record import commitment
 from safeselect.ledger.stores import file
 
 pytestmark = pytest.mark.claim("C8")

@@ -31,7 +31,7 @@ from safeselect import (
 )
 from safeselect.cli._main import main
 from safeselect.ledger import Event
-from safeselect.ledger.records.record import commitment
+from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.file import FileStore
 
 pytestmark = pytest.mark.claim("C8")

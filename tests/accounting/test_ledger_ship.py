@@ -26,8 +26,9 @@ from safeselect import (
     RepeatedRequest,
 )
 from safeselect.cli._main import main
-from safeselect.ledger import HmacSigner, append, following
-from safeselect.ledger import known as known_module
+from safeselect.ledger import HmacSigner, append
+from safeselect.ledger import book as following
+from safeselect.ledger import book as known_module
 
 pytestmark = pytest.mark.claim("C9")
 

@@ -192,7 +192,7 @@ class Register:
     def send(self, lines: list[bytes], after: str | None) -> None:
         self.then()
         self.lines += lines
-        record = safeselect.ledger.records.lines.read_line(lines[-1][:-1].decode(), 0)
+        record = safeselect.ledger.record.read_line(lines[-1][:-1].decode(), 0)
         seq = int(__import__("json").loads(record.body)["seq"])
         self.head = f"{seq}:{record.hash}"
 

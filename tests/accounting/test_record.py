@@ -28,11 +28,11 @@ from safeselect import (
     ParameterError,
 )
 from safeselect.ledger import Checker, Record, check_log, log_lines
-from safeselect.ledger.records.budget import exact_texts
-from safeselect.ledger.records.provenance import library
-from safeselect.ledger.records.record import (
+from safeselect.ledger.balance import exact_texts
+from safeselect.ledger.record import (
     canonical,
     commitment,
+    library,
     parse,
     read_numbers,
     record_hash,

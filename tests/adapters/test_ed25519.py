@@ -10,8 +10,8 @@ import pytest
 from ledgers import new, pure, scope
 
 from safeselect import Ledger, LedgerError, ParameterError, Signer
-from safeselect.adapters.ed25519 import Ed25519Signer, Ed25519Verifier
 from safeselect.ledger import Verifier
+from safeselect.ledger.signing import Ed25519Signer, Ed25519Verifier
 
 # RFC 8032, section 7.1, test 2.
 SEED = bytes.fromhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")

@@ -29,8 +29,8 @@ from safeselect import (
     ParameterError,
     SourceError,
 )
-from safeselect.adapters.postgres import PostgresStore
-from safeselect.ledger.records.record import canonical, record_hash
+from safeselect.ledger.record import canonical, record_hash
+from safeselect.ledger.stores.postgres import PostgresStore
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from postgres import Server, needs_postgres, running_server
 from workers import ended, kinds, start_child
 
 from safeselect import Ledger, LedgerBusy, LedgerError, ParameterError
-from safeselect.adapters.postgres import PostgresStore
+from safeselect.ledger.stores.postgres import PostgresStore
 
 psycopg_pool = pytest.importorskip("psycopg_pool")
 
@@ -160,7 +160,7 @@ def test_a_child_needs_a_pool_of_its_own(server: Server) -> None:
 
 def test_a_key_is_replaced_on_the_server(server: Server) -> None:
     pytest.importorskip("cryptography")
-    from safeselect.adapters.ed25519 import Ed25519Signer
+    from safeselect.ledger.signing import Ed25519Signer
 
     old, new_key = (Ed25519Signer(bytes([n]) * 32, key_id=f"k{n}") for n in (1, 2))
     with pool_of(server) as pool:

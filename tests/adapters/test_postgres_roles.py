@@ -25,10 +25,10 @@ from safeselect import (
     ParameterError,
     RepeatedRequest,
 )
-from safeselect.adapters._postgres_rows import send
 from safeselect.ledger import Row
-from safeselect.ledger.records.budget import add
-from safeselect.ledger.records.record import canonical, record_hash
+from safeselect.ledger.balance import add
+from safeselect.ledger.record import canonical, record_hash
+from safeselect.ledger.stores.postgres import send
 
 pytestmark = [pytest.mark.claim("C9"), needs_postgres]
 
@@ -90,8 +90,8 @@ def test_a_closed_scope_is_reopened_by_an_approver_alone(place: Place) -> None:
 
 def test_approvers_sign_and_the_role_writes(place: Place) -> None:
     pytest.importorskip("cryptography")
-    from safeselect.adapters.ed25519 import Ed25519Signer
     from safeselect.ledger import approve
+    from safeselect.ledger.signing import Ed25519Signer
 
     key = Ed25519Signer(b"a" * 32, key_id="a")
     budgets = {

@@ -12,8 +12,8 @@ from workers import kinds
 
 import safeselect
 from safeselect import ChargeStands, Ledger, LedgerBusy
-from safeselect.adapters.postgres import PostgresStore
 from safeselect.ledger import pending as pending_module
+from safeselect.ledger.stores.postgres import PostgresStore
 
 pytestmark = [needs_postgres, pytest.mark.claim("C8")]
 

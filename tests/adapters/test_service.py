@@ -157,8 +157,8 @@ def audited(server: Server, tmp_path: Path, release: str, head: str) -> int:
     from audited import certificate
 
     from safeselect import Ledger
-    from safeselect.adapters.postgres import PostgresStore
     from safeselect.ledger import log_lines
+    from safeselect.ledger.stores.postgres import PostgresStore
 
     ledger = Ledger.open(PostgresStore(server.conninfo, schema="ledger"))
     for name, text in (
@@ -274,7 +274,7 @@ def test_it_is_prepared_twice_signed_approved_and_anchored(server: Server, tmp_p
     from database import Anchor
 
     from safeselect import Ledger, LedgerRolledBack, ParameterError
-    from safeselect.adapters.postgres import PostgresStore
+    from safeselect.ledger.stores.postgres import PostgresStore
 
     setup = prepared(server, tmp_path)
     as_service = server.conninfo.replace("user=owner", "user=service")
@@ -339,7 +339,7 @@ def test_a_request_that_died_before_its_answer_is_told_and_asked_anew(
     import psycopg
 
     from safeselect import Ledger
-    from safeselect.adapters.postgres import PostgresStore
+    from safeselect.ledger.stores.postgres import PostgresStore
 
     service = serve(server, tmp_path, "100", "30", longest=3)
     token, body, load = service.tokens["ada"], {"region": "north", "k": 1}, service_load.Load()

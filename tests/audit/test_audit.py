@@ -24,7 +24,7 @@ from safeselect.audit.report import certificate_json
 from safeselect.audit.theorems import _THEOREMS, is_known
 from safeselect.audit.verify import QUICK, Finding, checks
 from safeselect.cli import main
-from safeselect.ledger.records.provenance import library
+from safeselect.ledger.record import library
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -74,7 +74,7 @@ def test_the_certificate_fits_its_schema(certified: str) -> None:
 def test_who_knows_the_public_key_reaches_a_verdict(
     tmp_path: Path, certified: str, capfdbinary: Run
 ) -> None:
-    ed25519 = pytest.importorskip("safeselect.adapters.ed25519")
+    ed25519 = pytest.importorskip("safeselect.ledger.signing")
     pytest.importorskip("cryptography")
     signer = ed25519.Ed25519Signer(b"k" * 32, key_id="device 3")
     case = Case(tmp_path, certified, signer)

@@ -32,7 +32,7 @@ from safeselect.audit.logged import _UNSIGNED
 from safeselect.audit.mechanisms import names
 from safeselect.audit.release import audit
 from safeselect.ledger import HmacSigner, Ledger, log_lines
-from safeselect.ledger.records.record import commitment
+from safeselect.ledger.record import commitment
 
 pytestmark = [
     pytest.mark.claim("C9"),
@@ -132,14 +132,14 @@ def test_no_field_can_be_changed_that_contradicts_another(tmp_path: Path) -> Non
 
 
 def key_of(number: int) -> Any:
-    ed25519 = pytest.importorskip("safeselect.adapters.ed25519")
+    ed25519 = pytest.importorskip("safeselect.ledger.signing")
     pytest.importorskip("cryptography")
     return ed25519.Ed25519Signer(bytes([number]) * 32, key_id=f"device {number}")
 
 
 def verifier_of(signer: Any) -> dict[str, Any]:
     """What an auditor has who knows this key."""
-    ed25519 = pytest.importorskip("safeselect.adapters.ed25519")
+    ed25519 = pytest.importorskip("safeselect.ledger.signing")
     return {
         "verifier": lambda key: ed25519.Ed25519Verifier(signer.public_key, key_id=key["key_id"])
     }

@@ -26,7 +26,7 @@ import json
 from safeselect import permute_and_flip
 from safeselect.audit.code import running
 from safeselect.audit.verify import QUICK, checks, found
-from safeselect.ledger.records.provenance import library
+from safeselect.ledger.record import library
 wins = sum(permute_and_flip([0, 1], epsilon=1, sensitivity=1).index for _ in range(200))
 (check,) = (check for check in checks() if check.kind == "code")
 finding = found(check, QUICK)
@@ -82,7 +82,7 @@ def test_the_code_that_is_loaded_here_is_the_sources():
     found = running()
     assert found.differing == ()
     assert found.functions > 1000
-    assert "safeselect.noise.rankings" in found.modules
+    assert "safeselect.engine.rankings" in found.modules
     assert "safeselect.spec.rankings" in found.modules
 
 

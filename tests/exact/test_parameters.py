@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect.errors import ParameterError
+from safeselect.estimates.explain import decimal
 from safeselect.exact.parameters import MAX_BITS, _parsed, describe, integer, rational
-from safeselect.planning._numbers import decimal
 
 pytestmark = pytest.mark.claim("C11")
 

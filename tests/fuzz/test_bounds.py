@@ -47,7 +47,7 @@ from safeselect import (
 )
 from safeselect.exact.parameters import MAX_BITS
 from safeselect.ledger import Checker, check_log, log_lines
-from safeselect.ledger.records.record import parse
+from safeselect.ledger.record import parse
 from safeselect.tables import read_candidates
 
 try:

@@ -16,7 +16,7 @@ from ledgers import ListStore, new, pure, scope
 import safeselect
 from safeselect import Ledger, LedgerError
 from safeselect.ledger import Checker, Row, check_log, log_lines
-from safeselect.ledger.records.record import canonical, parse, record_hash
+from safeselect.ledger.record import canonical, parse, record_hash
 
 
 def sample() -> ListStore:

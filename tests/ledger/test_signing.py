@@ -13,14 +13,12 @@ from ledgers import TERMS, pure, scope
 from safeselect import Budget, Ledger
 from safeselect.errors import LedgerDamaged
 from safeselect.ledger import Checker, Proposal, approve, kept_records
-from safeselect.ledger.records.keys import handover_message
-from safeselect.ledger.records.lines import log_line
-from safeselect.ledger.records.record import canonical, record_hash
-from safeselect.ledger.records.signatures import key_of, signed_message
+from safeselect.ledger.record import canonical, log_line, record_hash
+from safeselect.ledger.signing import handover_message, key_of, signed_message
 
 pytest.importorskip("cryptography")
 
-from safeselect.adapters.ed25519 import Ed25519Signer
+from safeselect.ledger.signing import Ed25519Signer
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -31,7 +29,7 @@ def test_a_signature_of_one_kind_is_none_of_another(tmp_path: Path) -> None:
     """Whoever has a text approved by the key of a ledger has no handover, and the other way."""
     path = tmp_path / "l"
     there = scope(Ledger.create(path, {"a": Budget(**TERMS, epsilon=1)}, signer=OLD))
-    there.pay(pure()).released("blue", b"s" * 32)
+    there.pay(pure()).released("blue")
     checker = Checker()
     first = next(kept_records(path, checker))
     for _ in kept_records(path, checker := Checker()):

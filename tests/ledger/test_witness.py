@@ -9,7 +9,7 @@ from ledgers import ListStore, new, pure, scope
 
 from safeselect import Ledger
 from safeselect.errors import LedgerRolledBack
-from safeselect.ledger.records.record import record_hash
+from safeselect.ledger.record import record_hash
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -37,7 +37,7 @@ def test_lines_are_chained_again_while_they_are_read_to_be_sent(hashed_anew: boo
     store = ListStore()
     there = scope(new(store))
     for _ in range(3):
-        there.pay(pure()).released("blue", b"s" * 32)
+        there.pay(pure()).released("blue")
 
     def edit() -> None:
         rows = store.kept or []

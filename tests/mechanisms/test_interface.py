@@ -40,7 +40,7 @@ from safeselect import (
     top_k_with_gaps,
 )
 from safeselect.accounting import composed_epsilon
-from safeselect.ledger.records.provenance import library
+from safeselect.ledger.record import library
 from safeselect.scores.candidates import Candidates
 from safeselect.selection import _call
 from safeselect.testing import DeterministicSource, InsecureSourceWarning

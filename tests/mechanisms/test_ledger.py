@@ -18,7 +18,7 @@ from ledgers import new, pure, scope
 import safeselect
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
 from safeselect.ledger import Balance
-from safeselect.ledger.records.record import commitment
+from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import BoundedRange, PureDP
 from safeselect.promises.records import guarantee_record

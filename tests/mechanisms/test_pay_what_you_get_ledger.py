@@ -25,7 +25,7 @@ from safeselect import (
     SourceError,
 )
 from safeselect.cli import main
-from safeselect.ledger.records.record import commitment
+from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.claim("C8")

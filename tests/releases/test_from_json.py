@@ -22,7 +22,7 @@ from written import CALLS, COUNTS, EVERY, POINTS, RHO, TABLES, UNKNOWN, opened
 
 import safeselect
 from safeselect import Budget, Counts, InputError, Ledger, ParameterError, from_json, json_schema
-from safeselect.ledger.records.provenance import library
+from safeselect.ledger.record import library
 from safeselect.mechanisms.keys import StatedStrategy
 from safeselect.releases import SCHEMAS, OtherLabel
 

@@ -16,14 +16,13 @@ import pytest
 from ledgers import chained
 
 import safeselect as s
-from safeselect.adapters.ed25519 import Ed25519Signer
 from safeselect.audit.code import extensions, running
 from safeselect.audit.report import certificate_json
 from safeselect.audit.verify import QUICK, Finding, checks
 from safeselect.cli import main
 from safeselect.ledger import Signer
-from safeselect.ledger.records.provenance import library
-from safeselect.ledger.records.record import commitment
+from safeselect.ledger.record import commitment, library
+from safeselect.ledger.signing import Ed25519Signer
 
 Json = dict[str, Any]
 Forgery = Callable[["Case"], object]

@@ -41,84 +41,84 @@ BREAKS = (
     # -------------------------------------------------------------------------- C1, C2: ranking
     Break(
         _BOTH,
-        "noise/rankings.py",
+        "engine/rankings.py",
         "certified_order",
         "key=highs.__getitem__, reverse=True)",
         "key=highs.__getitem__)",
     ),
     Break(
         _BOTH,
-        "noise/laws.py",
+        "engine/laws.py",
         "upper_ends",
         "    return [(noise >> cut) + 2 for",
         "    return [(noise >> cut + 1) + 2 for",
     ),
     Break(
         _LAW,
-        "noise/rows.py",
+        "engine/rows.py",
         "combine_rows",
         "    np.subtract(noisy, short.view(np.int64), out=noisy)\n",
         "    np.subtract(noisy, short.view(np.int64) // 2, out=noisy)\n",
     ),
     Break(
         _LAW,
-        "noise/rows.py",
+        "engine/rows.py",
         "noisy_max_rows",
         "        words = random_lanes((n, count), bits)\n",
         "        words = random_lanes((n, count), bits)\n        words[:, 1:] = words[:, :1]\n",
     ),
     Break(
         _LAW,
-        "noise/tables.py",
+        "engine/tables.py",
         "read_noise",
         "    np.add(out, take(table.values, index), out=out)\n",
         "    np.add(out, take(table.values, index) // 2, out=out)\n",
     ),
     Break(
         _LAW,
-        "noise/tables.py",
+        "engine/tables.py",
         "bound_table",
         "    return BoundTable(*_read_only(noise.astype(np.uint64), thresholds, tail_bounds))\n",
         "    return BoundTable(*_read_only(noise.astype(np.uint64) // 2, thresholds, tail_bounds))\n",
     ),
     Break(
         _LAW,
-        "noise/plan.py",
+        "engine/draws.py",
         "fixed_point",
         "    return FixedPoint(steps, shift, unit << back >> _DIGITS, back)\n",
         "    return FixedPoint(steps, shift, 2 * (unit << back >> _DIGITS), back)\n",
     ),
     Break(
         _LAW,
-        "noise/plan.py",
+        "engine/draws.py",
         "_contenders",
         "    return ranked + (_excess(ranked, window) - 1) + (_excess(ranked, law.steep) - 1)\n",
         "    return ranked\n",
     ),
     Break(
         _LAW,
-        "noise/contenders.py",
+        "engine/contenders.py",
         "largest",
         "    np.multiply(values, valid, out=values)\n    return members, values\n",
         "    np.multiply(values, 0, out=values)\n    return members, values\n",
     ),
     Break(
         _LAW,
-        "noise/contenders.py",
+        "engine/contenders.py",
         "contenders",
         "    find = _by_noise if draws.noise.size else _by_keys\n",
         "    find = _by_noise if draws.noise.size else _by_keys\n    level = level // 2\n",
     ),
     Break(
         _LAW,
-        "noise/arrays.py",
+        "engine/arrays.py",
         "top_places",
         "    chosen, equal = np.greater(values, level), np.equal(values, level)\n",
         "    chosen, equal = np.less(values, level), np.equal(values, level)\n",
     ),
     Break(
         _LAW,
-        "noise/draws.py",
+        "engine/draws.py",
         "draw_slots",
         "    return _integers(random_lanes(count * bits_each // 64, bits), bits_each)\n",
         "    first = random_lanes(count * bits_each // 64, bits)\n"
@@ -127,19 +127,19 @@ BREAKS = (
     ),
     Break(
         _LAW,
-        "noise/draws.py",
+        "engine/draws.py",
         "known",
         "        if not self.words.size:\n",
         "        slots = slots[:1] * len(slots)\n        if not self.words.size:\n",
     ),
     Break(
         _LAW,
-        "noise/weights.py",
+        "engine/draws.py",
         "logs",
         "        return [logs[place] for place in picked(self.which, candidates)]\n",
         "        return [(2 * logs[p][0], 2 * logs[p][1]) for p in picked(self.which, candidates)]\n",
     ),
-    Break(_LAW, "noise/laws.py", "minus_logs", " + s + (square >> 1)\n", " + s\n"),
+    Break(_LAW, "engine/laws.py", "minus_logs", " + s + (square >> 1)\n", " + s\n"),
     # ------------------------------------------------------------------------- C1: scalar tier
     Break(
         _LAW,
@@ -212,14 +212,14 @@ BREAKS = (
     # ---------------------------------------------------------- C1: numbers, bits, other engines
     Break(
         _LAW,
-        "variates/geometric.py",
+        "engine/geometric.py",
         "geometric",
         "            np.add(part, digits[:-1], out=part)\n    return result\n",
         "            np.add(part, digits[:-1], out=part)\n    return result + 1\n",
     ),
     Break(
         _LAW,
-        "variates/enclosed.py",
+        "engine/single.py",
         "_whole",
         "            return low\n",
         "            return low + 1\n",
@@ -262,7 +262,7 @@ BREAKS = (
         "getattr(up, name)(*most)",
         "getattr(down, name)(*most)",
     ),
-    Break(_BOTH, "variates/gaussian.py", "threshold", "Fraction(1 - 2 * d, 2)", "Fraction(-d)"),
+    Break(_BOTH, "engine/gaussian.py", "threshold", "Fraction(1 - 2 * d, 2)", "Fraction(-d)"),
     Break(
         _BOTH,
         "mechanisms/quantiles.py",
@@ -502,14 +502,14 @@ BREAKS = (
     ),
     Break(
         ("C3",),
-        "noise/rankings.py",
+        "engine/rankings.py",
         "certified_order",
         "    gaps = None\n    if plan.ranked > plan.k:\n",
         "    half = precision / 2\n    gaps = None if half else None\n    if plan.ranked > plan.k:\n",
     ),
     Break(
         ("C3",),
-        "noise/plan.py",
+        "engine/draws.py",
         "rate",
         "    return noise_rate.scaled(precision + GUARD)\n",
         "    float(precision)\n    return noise_rate.scaled(precision + GUARD)\n",
@@ -534,14 +534,14 @@ BREAKS = (
     # ----------------------------------------------------------------------------- C4: one way
     Break(
         ("C4",),
-        "noise/rankings.py",
+        "engine/rankings.py",
         "combine",
         "    if draws.endless:\n        return None\n",
         "    if draws.endless or int(np.max(scores_on_grid)) % 2:\n        return None\n",
     ),
     Break(
         ("C4",),
-        "noise/arrays.py",
+        "engine/arrays.py",
         "top_places",
         "    missing = m - int(np.count_nonzero(chosen))\n",
         "    missing = m - int(np.count_nonzero(chosen))\n"
@@ -572,7 +572,7 @@ BREAKS = (
     ),
     Break(
         ("C4",),
-        "noise/rows.py",
+        "engine/rows.py",
         "combine_rows",
         "    public.fixed_rate.apply(short)\n",
         "    if np.any(short):\n        public.fixed_rate.apply(short)\n",
@@ -707,14 +707,14 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "ledger/records/budget.py",
+        "ledger/balance.py",
         "check_cap",
         "    short = [name for name, cap in caps.items() if after[name] > cap]\n",
         "    short = []\n",
     ),
     Break(
         ("C8",),
-        "ledger/records/budget.py",
+        "ledger/balance.py",
         "add",
         "    return {name: _rounded(total[name] + price[name]) for name in total}\n",
         "    return {name: _rounded(price[name]) for name in total}\n",
@@ -755,7 +755,7 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "ledger/records/replay.py",
+        "ledger/replay.py",
         "_outcome",
         '        elif record["kind"] == "aborted" and record["reason"] == "input":\n',
         '        if record["kind"] == "aborted":\n'
@@ -767,7 +767,7 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "ledger/records/reading.py",
+        "ledger/replay.py",
         "check_spent",
         "    if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):\n",
         "    if not used or any(n.denominator != 1 for name, n in used.items()):\n",
@@ -781,28 +781,28 @@ BREAKS = (
     ),
     Break(
         ("C9",),
-        "ledger/records/record.py",
+        "ledger/record.py",
         "record_hash",
         "    return hashlib.sha256(RECORD_DOMAIN + body.encode(",
         "    body = ''\n    return hashlib.sha256(RECORD_DOMAIN + body.encode(",
     ),
     Break(
         ("C9",),
-        "ledger/records/replay.py",
+        "ledger/replay.py",
         "read",
         "        if record_hash(row.body) != row.hash:\n",
         "        if False:\n",
     ),
     Break(
         ("C9",),
-        "ledger/records/replay.py",
+        "ledger/replay.py",
         "read",
         "        if self.heads.wanted:\n",
         "        if False:\n",
     ),
     Break(
         ("C9",),
-        "ledger/records/replay.py",
+        "ledger/replay.py",
         "_check_time",
         "        if found is None or found[1] != clock:\n",
         "        if False:\n",
@@ -816,7 +816,7 @@ BREAKS = (
     ),
     Break(
         ("C9",),
-        "ledger/records/replay.py",
+        "ledger/replay.py",
         "read",
         '        if record["seq"] != str(self.count) or record["previous"] != self.last:\n',
         "        if False:\n",
@@ -920,10 +920,10 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "tables/_asking.py",
+        "tables/duckdb.py",
         "ask",
-        "        broken = BROKEN in str(error) and BROKEN not in failure\n",
-        "        broken = BROKEN in str(error) and BROKEN not in failure\n"
+        "        broken = _BROKEN in str(error) and _BROKEN not in failure\n",
+        "        broken = _BROKEN in str(error) and _BROKEN not in failure\n"
         '        failure = f"{failure}: {error}"\n',
     ),
     Break(
@@ -956,7 +956,7 @@ BREAKS = (
     ),
     Break(
         ("C11",),
-        "tables/_files.py",
+        "tables/files.py",
         "_header",
         "    if len(header) > _MOST_COLUMNS:\n",
         "    if False:\n",

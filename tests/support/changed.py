@@ -15,7 +15,7 @@ from typing import Any
 from honest import Made
 from ledgers import chained
 
-from safeselect.ledger.records.record import commitment
+from safeselect.ledger.record import commitment
 
 Json = Any
 Path = tuple[str | int, ...]

@@ -15,9 +15,9 @@ from written import BASE, COUNTS, DAYS, tried
 
 import safeselect as s
 from safeselect.accounting.cost import PrivacyCost
+from safeselect.estimates.users import best_max_groups, need_known, need_unknown
 from safeselect.ledger import Ledger, log_lines
 from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
-from safeselect.planning.by_group import best_max_groups, need_known, need_unknown
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.randomness.source import resolve
 

@@ -13,9 +13,8 @@ from typing import Any
 from safeselect import Budget, Ledger, PureDP
 from safeselect.errors import LedgerError
 from safeselect.ledger import Row
-from safeselect.ledger.entries import Charge
-from safeselect.ledger.records.lines import log_line
-from safeselect.ledger.records.record import START, canonical, record_hash
+from safeselect.ledger.record import START, canonical, log_line, record_hash
+from safeselect.ledger.scope import Charge
 
 TERMS = {"unit": "person", "neighbours": "add_remove"}
 

@@ -11,11 +11,10 @@ from ledgers import new, pure
 from postgres import Server
 
 from safeselect import Ledger, LedgerError
-from safeselect.adapters._postgres_rows import send
-from safeselect.adapters.postgres import PostgresStore
 from safeselect.ledger import Row
-from safeselect.ledger.entries import amounts, charged
-from safeselect.ledger.records.record import canonical, record_hash
+from safeselect.ledger.record import canonical, record_hash
+from safeselect.ledger.scope import amounts, charged
+from safeselect.ledger.stores.postgres import PostgresStore, send
 
 OWNER, CHARGER, APPROVER, READER = "lo", "lc", "la", "lr"
 

@@ -9,8 +9,7 @@ from typing import Any
 from safeselect.audit.line import Line, found
 from safeselect.errors import InputError, LedgerError
 from safeselect.ledger import Checker, Record, Verifier, kept_records
-from safeselect.ledger.records.fields import read_head
-from safeselect.ledger.records.record import commitment
+from safeselect.ledger.record import commitment, read_head
 from safeselect.sessions._opening import Opened
 
 VerifierOf = Callable[[Mapping[str, str]], Verifier]

@@ -19,7 +19,7 @@ from safeselect.audit.stated import Draws, Plan
 from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
 from safeselect.ledger import Budget
-from safeselect.ledger.records.record import read_numbers
+from safeselect.ledger.record import read_numbers
 from safeselect.promises.records import guarantee_record
 from safeselect.releases import Release, from_json
 from safeselect.releases._fields import Fields, count, every_guarantee

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.audit.line import verdict
 from safeselect.audit.release import audit
 from safeselect.cli._options import Command, declare
@@ -15,7 +14,8 @@ from safeselect.cli._output import shown, write
 from safeselect.cli._page import fill, page, table
 from safeselect.errors import InputError
 from safeselect.ledger import Verifier
-from safeselect.ledger.records.fields import read_head
+from safeselect.ledger.record import read_head
+from safeselect.ledger.signing import Ed25519Verifier
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.ledger import EXTERNAL, Budget, Record
-from safeselect.ledger.records.record import read_numbers
+from safeselect.ledger.record import read_numbers
 
 
 @dataclass(slots=True)

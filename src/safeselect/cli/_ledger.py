@@ -13,7 +13,6 @@ from operator import and_
 from pathlib import Path
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.adapters.ed25519 import Ed25519Verifier
 from safeselect.cli._history import Release, changes, releases
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import say, shown, write
@@ -30,8 +29,8 @@ from safeselect.ledger import (
     log_lines,
     repair,
 )
-from safeselect.ledger.records.record import commitment
-from safeselect.ledger.records.signatures import is_key
+from safeselect.ledger.record import commitment
+from safeselect.ledger.signing import Ed25519Verifier, is_key
 
 _NEW_HEAD = "the new head is above"
 FILE = declare("FILE  the ledger")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.cli._output import escaped
+from safeselect.estimates.users import plan_keys
 from safeselect.mechanisms.keys import SelectedPartitions
-from safeselect.planning.keys import plan_keys
 from safeselect.tables import GroupedTopK
 from safeselect.unknown_domain import CountNoise, DiscoveredTopK
 

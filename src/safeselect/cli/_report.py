@@ -13,7 +13,7 @@ from safeselect.cli._history import Release, changes, releases
 from safeselect.cli._page import Html, facts, fill, join, page, table
 from safeselect.errors import LedgerError
 from safeselect.ledger import Balance, Checker, Record
-from safeselect.ledger.records.record import read_numbers, read_time
+from safeselect.ledger.record import read_numbers, read_time
 
 _AMOUNTS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "mu_squared": "μ²"}
 _IS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"

@@ -15,7 +15,7 @@ from safeselect.audit.verify import FULL, QUICK, run
 from safeselect.cli._options import Command, declare
 from safeselect.cli._output import say, write
 from safeselect.errors import InputError
-from safeselect.ledger.records.provenance import library
+from safeselect.ledger.record import library
 
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 

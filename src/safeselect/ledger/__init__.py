@@ -1,24 +1,18 @@
 """A privacy budget that outlives the process, and a record of every release."""
 
-from safeselect.ledger.anchor import Anchor, Receiver
-from safeselect.ledger.asking import Outbox
+from safeselect.ledger.approvals import Proposals
+from safeselect.ledger.balance import Balance, Budget
 from safeselect.ledger.events import Event, OnEvent
-from safeselect.ledger.external import EXTERNAL, ExternalRelease
-from safeselect.ledger.kept import kept_records
 from safeselect.ledger.ledger import Ledger
 from safeselect.ledger.pending import Pending
-from safeselect.ledger.proposals import Proposals
-from safeselect.ledger.records.approvals import Proposal, approve
-from safeselect.ledger.records.balance import Balance
-from safeselect.ledger.records.budget import Budget
-from safeselect.ledger.records.lines import check_log, log_lines
-from safeselect.ledger.records.record import Record
-from safeselect.ledger.records.replay import Checker
-from safeselect.ledger.records.requests import Request
-from safeselect.ledger.records.signatures import HmacSigner, Signer, Verifier
-from safeselect.ledger.restoring import append, repair, set_aside
-from safeselect.ledger.scope import Scope
+from safeselect.ledger.record import Record, log_lines
+from safeselect.ledger.replay import Checker
+from safeselect.ledger.requests import Outbox, Request
+from safeselect.ledger.restoring import append, check_log, kept_records, repair, set_aside
+from safeselect.ledger.scope import EXTERNAL, ExternalRelease, Scope
+from safeselect.ledger.signing import HmacSigner, Proposal, Signer, Verifier, approve
 from safeselect.ledger.store import Journal, Row, Store, Torn
+from safeselect.ledger.witness import Anchor, Receiver
 
 __all__ = [
     "EXTERNAL",

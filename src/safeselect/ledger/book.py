@@ -12,8 +12,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar, final
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar, cast, final
 
 from safeselect.errors import (
     LedgerBusy,
@@ -22,20 +26,239 @@ from safeselect.errors import (
     LedgerRolledBack,
     ParameterError,
 )
-from safeselect.ledger.elsewhere import Elsewhere, Untold
-from safeselect.ledger.entries import Written, made, opened_scope, was_torn
+from safeselect.ledger.balance import Budget, exact_texts
 from safeselect.ledger.events import OnEvent
-from safeselect.ledger.following import all_rows, following, rows_between
-from safeselect.ledger.known import Known, judged
-from safeselect.ledger.records.approvals import Approvers
-from safeselect.ledger.records.budget import Budget
-from safeselect.ledger.records.keys import may_lead
-from safeselect.ledger.records.reading import Reading
-from safeselect.ledger.records.record import Clock
-from safeselect.ledger.records.replay import Checker
-from safeselect.ledger.records.signatures import Signer, Verifier, is_key
-from safeselect.ledger.store import Closing, Journal, Row, Store
+from safeselect.ledger.record import (
+    LONGEST,
+    SCHEMA,
+    START,
+    Clock,
+    canonical,
+    library,
+    log_line,
+    read_head,
+    record_hash,
+    states_time,
+    utc_now,
+)
+from safeselect.ledger.replay import Checker, Reading
+from safeselect.ledger.signing import (
+    Approvers,
+    Signer,
+    Verifier,
+    is_key,
+    key_of,
+    may_lead,
+    signed_message,
+)
+from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
 from safeselect.ledger.stores.turn import Turn, pause
+from safeselect.ledger.witness import Elsewhere, Untold
+from safeselect.promises.records import Content
+
+Written = tuple[str, Mapping[str, Content]]
+"""The kind of a record, and its content without the fields of every record and the time."""
+
+
+def made(
+    signer: Signer | None, place: Mapping[str, str], approvers: Approvers | None, clock: Clock
+) -> Written:
+    """Return the first record."""
+    about: dict[str, Content] = {"clock": clock, "library": dict(library())}
+    if approvers is not None:
+        about["approvers"] = approvers.as_record()
+    return "created", about | {"signer": dict(key_of(signer)), "place": dict(place)}
+
+
+def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
+    """Return the record of a new scope; it states derived caps too, for readers."""
+    return "scope", {
+        "scope": name,
+        "terms": budget.as_record(),
+        "caps": exact_texts(budget.caps),
+        "max_refusals": str(max_refusals),
+    }
+
+
+def was_torn(torn: Torn) -> Written:
+    """Return the record of bytes that were cut off before it."""
+    return "torn", {"length": str(torn.length), "sha256": torn.sha256}
+
+
+def repaired(first: int, last: int, reason: str) -> Written:
+    """Return the record that sets aside the wrong signatures from one place to another."""
+    return "repaired", {"first": str(first), "last": str(last), "reason": reason}
+
+
+_BATCH = 1000  # rows per read
+REPLACED = (
+    "the ledger lacks a record that this process has seen in it: it was replaced, or its end was "
+    "cut off"
+)
+
+
+def following(journal: Journal, last: Row | None) -> list[Row]:
+    """Return the rows after a row that was seen; that row must still be in its place."""
+    if last is None:
+        return journal.rows(0, _BATCH)
+    try:
+        rows = journal.rows(last.seq, _BATCH, last.at)
+    except LedgerDamaged:
+        seen: list[Row] = []
+        with suppress(LedgerDamaged):
+            seen = journal.rows(last.seq, 1, last.at)
+        if seen == [last]:
+            raise  # it is there still: a row after it is damaged
+        raise LedgerRolledBack(REPLACED) from None
+    if not rows or rows[0] != last:
+        raise LedgerRolledBack(REPLACED)
+    return rows[1:]
+
+
+def all_rows(store: Store, end: Row) -> Iterator[Row]:
+    """Yield all rows up to this one, as they are stored.
+
+    Raises:
+        LedgerRolledBack: the last of them disappeared before it was reached.
+    """
+    last: Row | None = None
+    while last is None or last.seq < end.seq:
+        batch = store.read(partial(following, last=last))
+        if not batch:
+            raise LedgerRolledBack(REPLACED)
+        for row in batch[: end.seq - batch[0].seq + 1]:
+            yield row
+            last = row
+    if last.hash != end.hash:
+        raise LedgerRolledBack(REPLACED)
+
+
+def rows_between(store: Store, after: str | None, head: str, at: int | None) -> Iterator[list[Row]]:
+    """Yield the rows after one head up to another, in batches; their chain of hashes is checked.
+
+    Args:
+        after: None from the first row on.
+        at: `Row.at` of the row of `after`; if it is not known, all rows are read.
+
+    Raises:
+        LedgerRolledBack: these are not the rows between the two heads.
+    """
+    start, last = read_head(after) or (-1, START)
+    end, hash_ = read_head(head) or (-1, START)
+    seq, at = (0, 0) if at is None else (start, at)
+    while True:
+        rows = store.read(partial(_batch, seq, at))
+        found = [row for row in rows if start < row.seq <= end]
+        for row in rows:
+            if row.seq == start and row.hash != last:
+                raise LedgerRolledBack(REPLACED)
+        for row in found:
+            if record_hash(row.body) != row.hash or f'"previous":"{last}"' not in row.body:
+                raise LedgerRolledBack(REPLACED)
+            last = row.hash
+        if found:
+            yield found
+            start = found[-1].seq
+        if start == end and last == hash_:
+            return
+        if not rows or (rows[-1].seq, rows[-1].at) == (seq, at):
+            raise LedgerRolledBack(REPLACED)
+        seq, at = rows[-1].seq, rows[-1].at
+
+
+def _batch(seq: int, at: int, journal: Journal) -> list[Row]:
+    return journal.rows(seq, _BATCH, at)
+
+
+_RECENT = 100  # rows that are kept, for an anchor that is a little behind
+
+
+@dataclass(slots=True)
+class Known:
+    """The state that follows from all rows up to the last.
+
+    Attributes:
+        recent: the last rows.
+    """
+
+    checker: Checker
+    recent: deque[Row] = field(default_factory=lambda: deque(maxlen=_RECENT))
+
+    @property
+    def last(self) -> Row:
+        """The last row."""
+        return self.recent[-1]
+
+    def take(self, rows: Sequence[Row], *, verify: bool = True) -> None:
+        """Check the next rows, and apply them.
+
+        Args:
+            verify: whether to check their signatures, if a later one covers them too.
+        """
+        checker = self.checker
+        for row in rows:
+            checker.take(checker.read(row, verify=verify))
+        self.recent.extend(rows)
+
+    def add(self, reading: Reading, row: Row) -> None:
+        """Apply the record that the checker has just judged, as it was stored."""
+        self.checker.take(reading)
+        self.recent.append(row)
+
+    def expects(self, head: str | None) -> bool:
+        """Whether a head is among the rows, or awaited; if not, only a replay of all rows can tell.
+
+        Raises:
+            LedgerRolledBack: another record is in its place.
+        """
+        found = read_head(head)
+        if found is None:
+            return True
+        place, hash_ = found
+        if place > self.last.seq:
+            self.checker.heads.want(head)
+            return True
+        row = self._recent(place)
+        if row is not None and row.hash != hash_:
+            raise LedgerRolledBack(f"record {place} is another one than was published")
+        return row is not None
+
+    def at(self, head: str | None) -> int | None:
+        """Return the store's place of the row of a head, if it is among the last."""
+        found = read_head(head)
+        row = None if found is None else self._recent(found[0])
+        return None if row is None else row.at
+
+    def _recent(self, place: int) -> Row | None:
+        back = self.last.seq - place
+        return self.recent[-1 - back] if 0 <= back < len(self.recent) else None
+
+
+def judged(checker: Checker, written: Written, ledger: str, signer: Signer | None) -> Reading:
+    """Return the next record, signed, and judged by the checker that judges all records.
+
+    Raises:
+        LedgerError: the record is too long, or a reader would refuse it.
+    """
+    kind, content = written
+    record: dict[str, Content] = dict(content)
+    record |= {"schema": SCHEMA, "kind": kind, "ledger": ledger}
+    record |= {"seq": str(checker.count), "previous": checker.last}
+    if states_time(kind):
+        first = cast("Clock", content.get("clock"))
+        record["utc"] = utc_now(checker.clock if checker.count else first)
+    body = canonical(record)
+    hash_, signature = record_hash(body), ""
+    if signer is not None:
+        signature = signer.sign(signed_message(hash_)).hex()
+    if len(log_line(body, hash_, signature)) > LONGEST:
+        raise LedgerError(f"a record would be longer than {LONGEST} bytes: nothing was charged")
+    try:
+        return checker.read(Row(checker.count, body, hash_, signature))
+    except LedgerDamaged as error:
+        said = f"nothing was written, because a reader would refuse it: {error}"
+        raise LedgerError(said) from None
+
 
 T = TypeVar("T")
 

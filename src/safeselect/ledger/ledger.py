@@ -10,34 +10,105 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import final
 
-from safeselect.ledger.anchor import Anchor, Receiver
-from safeselect.ledger.arguments import (
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import describe, integer
+from safeselect.ledger.approvals import (
+    Proposals,
+    add_scope,
     check_budget,
-    read_clock,
-    read_elsewhere,
-    read_entry,
-    read_hook,
-    read_place,
+    enact,
     read_refusals,
-    read_terms,
+    reopen,
+    rotate,
+    unapproved,
 )
+from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
 from safeselect.ledger.book import Book
 from safeselect.ledger.events import OnEvent
-from safeselect.ledger.management import add_scope, enact, reopen, unapproved
-from safeselect.ledger.pending import balance_of, finish_request
-from safeselect.ledger.proposals import Proposals
-from safeselect.ledger.records.approvals import Proposal, read_approvers
-from safeselect.ledger.records.balance import MAX_REFUSALS, Balance
-from safeselect.ledger.records.budget import Budget
-from safeselect.ledger.records.fields import head_of, read_head
-from safeselect.ledger.records.record import Clock, Record, text
-from safeselect.ledger.records.replay import Checker
-from safeselect.ledger.records.requests import Request, request_hash
-from safeselect.ledger.records.signatures import Signer, Verifier, read_signer, read_verifier
-from safeselect.ledger.rotation import rotate
+from safeselect.ledger.pending import SALT_BYTES, balance_of, finish_request
+from safeselect.ledger.record import Clock, Record, head_of, read_head, text
+from safeselect.ledger.replay import Checker
+from safeselect.ledger.requests import Request, request_hash
 from safeselect.ledger.scope import Scope, scope_of
+from safeselect.ledger.signing import (
+    Proposal,
+    Signer,
+    Verifier,
+    read_approvers,
+    read_signer,
+    read_verifier,
+)
 from safeselect.ledger.store import Store
+from safeselect.ledger.stores.file import FileStore
+from safeselect.ledger.stores.memory import MemoryStore
+from safeselect.ledger.witness import Anchor, Receiver, read_elsewhere
 from safeselect.release.results import Receipt
+
+# Nothing finer: the time between two charges in a row may be private.
+_CLOCKS: tuple[Clock, ...] = ("day", "hour", "minute")
+
+
+def read_place(place: str | os.PathLike[str] | Store) -> Store:
+    """Return the store of a place: a path, ":memory:" or a store.
+
+    Raises:
+        ParameterError: it is none of these.
+    """
+    if isinstance(place, Store) and not isinstance(place, type):
+        return place
+    if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
+        raise ParameterError(f"a ledger is at a path or in a Store, not {describe(place)}")
+    return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
+
+
+def read_clock(clock: object) -> Clock:
+    """Check an argument `clock=`.
+
+    Raises:
+        ParameterError: it is none of the words.
+    """
+    for known in _CLOCKS:
+        if clock == known:
+            return known
+    raise ParameterError(f"clock must be one of {', '.join(_CLOCKS)}, got {describe(clock)}")
+
+
+def read_entry(charge: object, salt: object, output: object) -> int:
+    """Check an entry of an outbox; return the place of its charge.
+
+    Raises:
+        ParameterError: it is not what an outbox gets.
+    """
+    if not isinstance(output, str):
+        raise ParameterError(f"output must be text, got {type(output).__name__}")
+    if not isinstance(salt, bytes) or len(salt) != SALT_BYTES:
+        raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox got")
+    return integer(charge, "charge", minimum=0, maximum=2**63 - 1)
+
+
+def read_hook(hook: object) -> OnEvent | None:
+    """Check an argument `on_event=`.
+
+    Raises:
+        ParameterError: it is not a function.
+    """
+    if hook is not None and not callable(hook):
+        raise ParameterError(f"on_event must be a function, got {describe(hook)}")
+    return hook
+
+
+def read_terms(budgets: object, max_refusals: object) -> dict[str, tuple[Budget, int]]:
+    """Check the scopes of a new ledger; return the budget and the limit of refusals of each.
+
+    Raises:
+        ParameterError: they are something else.
+    """
+    if not isinstance(budgets, Mapping):
+        raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
+    for name, budget in budgets.items():
+        check_budget(name, budget)
+    limit = read_refusals(max_refusals, "max_refusals")
+    return {name: (budget, limit) for name, budget in budgets.items()}
 
 
 @final

@@ -1,4 +1,7 @@
-"""A charge whose outcome is still to be written: released, settled or aborted, once."""
+"""A charge whose outcome is still to be written: released, settled or aborted, once.
+
+The salt of the commitment is drawn right after the charge.  Only these bits go to no sampler.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,13 @@ from safeselect.errors import (
     ScoreError,
     SourceError,
 )
-from safeselect.ledger.asking import Asking
-from safeselect.ledger.book import Book
-from safeselect.ledger.elsewhere import reason_of
-from safeselect.ledger.entries import Written
+from safeselect.ledger.balance import Balance
+from safeselect.ledger.book import Book, Written
 from safeselect.ledger.events import Event, reported
-from safeselect.ledger.records.balance import Balance
-from safeselect.ledger.records.record import commitment
-from safeselect.ledger.records.replay import Checker
+from safeselect.ledger.record import commitment
+from safeselect.ledger.replay import Checker
+from safeselect.ledger.requests import Asking
+from safeselect.ledger.witness import reason_of
 from safeselect.promises.records import Content
 from safeselect.randomness.memory import Generation, generation
 from safeselect.release.results import Receipt

@@ -1,32 +1,69 @@
-"""By hand: makes an older copy whole from the lines of its receiver; repairs a damaged file."""
+"""By hand: reads a ledger's file or a log, makes an older copy whole, repairs a damaged file.
+
+An older copy is made whole from the lines of its receiver.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Set
+import stat
+from collections.abc import Iterable, Iterator, Set
+from io import FileIO
 from pathlib import Path
+from typing import BinaryIO
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.anchor import Anchor, Receiver
-from safeselect.ledger.arguments import read_elsewhere, read_place
-from safeselect.ledger.entries import repaired, was_torn
-from safeselect.ledger.following import following
-from safeselect.ledger.known import judged
-from safeselect.ledger.records.fields import read_record
-from safeselect.ledger.records.lines import log_line, read_line
-from safeselect.ledger.records.record import text
-from safeselect.ledger.records.replay import Checker
-from safeselect.ledger.records.signatures import (
-    Signer,
-    Verifier,
-    is_key,
-    read_signer,
-    read_verifier,
-)
+from safeselect.ledger.book import following, judged, repaired, was_torn
+from safeselect.ledger.ledger import read_place
+from safeselect.ledger.record import LONGEST, Record, log_line, read_line, read_record, text
+from safeselect.ledger.replay import Checker
+from safeselect.ledger.signing import Signer, Verifier, is_key, read_signer, read_verifier
 from safeselect.ledger.store import Journal, Row, Store
-from safeselect.ledger.stores.file import FileStore
-from safeselect.ledger.stores.journal import FileJournal
+from safeselect.ledger.stores.file import FileJournal, FileStore, end_found
+from safeselect.ledger.witness import Anchor, Receiver, read_elsewhere
+
+
+def check_log(log: BinaryIO, checker: Checker) -> Iterator[Record]:
+    """Check an exported log to its end, and yield its records.
+
+    Every byte counts: a line that `log_lines` would spell differently is refused.
+
+    Raises:
+        LedgerError: the log is not what was exported; the records yielded before it are.
+    """
+    while line := log.readline(LONGEST):
+        if not line.endswith(b"\n"):
+            raise LedgerDamaged(f"line {checker.count + 1} of the log is cut, or too long")
+        row = read_line(line[:-1].decode("latin-1"), checker.count)
+        yield Record(checker.check(row.body, row.hash, row.signature), row.hash, row.signature)
+    checker.finish()
+
+
+def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Record]:
+    """Check a ledger or an exported log to its end, and yield its records.
+
+    Bytes after the last whole line are an unfinished write: `checker.unfinished` counts them.
+
+    Raises:
+        LedgerError: a record is not what a ledger writes; the records yielded before it are.
+        OSError: the file cannot be read.
+    """
+    if not stat.S_ISREG(os.stat(file).st_mode):
+        with open(file, "rb") as log:
+            yield from check_log(log, checker)
+        return
+    with FileIO(file, "r") as opened:
+        end, size = end_found(opened)
+        journal = FileJournal(opened, end, size)
+        last: Row | None = None
+        checker.unfinished = size - end
+        while rows := following(journal, last):
+            for row in rows:
+                content = checker.check(row.body, row.hash, row.signature)
+                yield Record(content, row.hash, row.signature)
+            last = rows[-1]
+        checker.finish()
 
 
 def append(

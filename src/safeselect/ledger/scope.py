@@ -1,39 +1,200 @@
-"""A ledger as mechanisms see it: the scopes that one call charges."""
+"""A ledger as mechanisms see it: the scopes that one call charges.
+
+A release of another library is charged too: what it costs is asserted, not proved here.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from types import TracebackType
+from typing import final, get_args
 
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
+from safeselect.errors import BudgetError, LedgerError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.asking import Asking, Outbox
-from safeselect.ledger.book import Book
-from safeselect.ledger.elsewhere import Untold
-from safeselect.ledger.entries import Charge, Written, amounts, charged
+from safeselect.ledger.balance import Amounts, Balance, add, check_cap, exact_texts
+from safeselect.ledger.book import Book, Written
 from safeselect.ledger.events import Event, reported
-from safeselect.ledger.external import ExternalRelease, external_charge
 from safeselect.ledger.pending import (
     SALT_BYTES,
     Pending,
+    Reason,
     balance_of,
     check_open,
     check_process,
     standing,
     standing_error,
 )
-from safeselect.ledger.records.budget import Amounts, check_cap
-from safeselect.ledger.records.reading import Reading
-from safeselect.ledger.records.record import text
-from safeselect.ledger.records.replay import Checker
-from safeselect.ledger.records.requests import Request, question_hash, request_hash
+from safeselect.ledger.record import library, text
+from safeselect.ledger.replay import Checker, Reading
+from safeselect.ledger.requests import Asking, Outbox, Request, question_hash, request_hash
+from safeselect.ledger.witness import Untold
 from safeselect.promises.records import Content, guarantee_record
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import generation
 from safeselect.release import call
+from safeselect.release.results import Receipt
 from safeselect.sources.observed import observed
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """A release about to be made, in public terms.
+
+    Attributes:
+        mechanism: name of the mechanism and version of its law.
+        guarantee: what the whole release costs.
+        parts: the guarantees of its draws, fixed in advance, each with its number of draws; their
+            joint cost is charged if it is less.
+        parameters: public parameters and shape, such as sensitivity and number of candidates.
+        source: name of the source of random bytes.
+        production: whether the source is for production: "yes", "asserted" or "no".
+        health: the result of the source's tests, such as "passed" or "not tested".
+        nonce: the 16 bytes that the source gave for this call; no sampler uses them.
+    """
+
+    mechanism: str
+    guarantee: AnyGuarantee
+    parts: tuple[tuple[AnyGuarantee, int], ...]
+    parameters: Mapping[str, str]
+    source: str
+    production: str
+    health: str
+    nonce: bytes
+
+
+def charged(purpose: str, charge: Charge) -> dict[str, Content]:
+    """Return the record of a charge without its amounts, which depend on the last total."""
+    parts: list[Content] = [
+        {"count": str(count), "each": guarantee_record(guarantee)}
+        for guarantee, count in charge.parts
+    ]
+    return {
+        "library": dict(library()),
+        "purpose": purpose,
+        "mechanism": charge.mechanism,
+        "guarantee": guarantee_record(charge.guarantee),
+        "parts": parts,
+        "parameters": dict(charge.parameters),
+        "source": {"name": charge.source, "production": charge.production, "health": charge.health},
+        "nonce": charge.nonce.hex(),
+        "request": {},
+    }
+
+
+def amounts(scope: str, balance: Balance, price: Amounts) -> dict[str, Content]:
+    """Return the amounts of a charge to one scope."""
+    return {
+        "scope": scope,
+        "terms": balance.budget.as_record(),
+        "before": dict(balance.texts),
+        "charge": exact_texts(price),
+        "after": exact_texts(add(balance.spent, price)),
+    }
+
+
+EXTERNAL = "external"
+"""The source in the record of a release whose guarantee is asserted; no source has this name."""
+
+_NAMED = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)+", re.ASCII)
+_OURS = re.compile(r"[a-z0-9_]+/[0-9]+", re.ASCII)
+
+
+@final
+class ExternalRelease:
+    """A charged release of another library; `released` ends it, once.
+
+    Leaving a `with` block without a release ends it too: with an exception as "input", because only
+    the caller knows whether the exception depended on private values.  Such refusals are counted,
+    and too many close the scope.
+    """
+
+    __slots__ = ("_pending",)
+
+    def __init__(self, pending: Pending) -> None:
+        """Only `Scope.charge` calls this."""
+        self._pending: Pending | None = pending
+
+    def released(self, output: str) -> Receipt:
+        """Write a commitment to the output; show the output only after this returns.
+
+        Args:
+            output: the output as text, such as JSON; the ledger keeps its hash alone.
+
+        Returns:
+            Receipt: place of the record, and the salt that opens the commitment.
+
+        Raises:
+            ParameterError: the output is not text.
+            BudgetError: a scope was closed in between; the charge stands.
+            LedgerError: the outcome was written before, or could not be written; the charge stands.
+        """
+        if not isinstance(output, str):
+            raise ParameterError(f"output must be text, got {type(output).__name__}")
+        if self._pending is None:
+            raise LedgerError("the outcome of this charge is in the ledger already")
+        receipt = self._pending.released(output)
+        self._pending = None
+        return receipt
+
+    def __enter__(self) -> ExternalRelease:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pending is None:
+            return
+        pending, self._pending = self._pending, None
+        reason: Reason = "input"
+        if error is None or isinstance(error, (BudgetError, LedgerError)):
+            reason = "error"
+        elif isinstance(error, SourceError):
+            reason = "source"
+        elif not isinstance(error, Exception):
+            reason = "interrupt"
+        # The charge stands with or without this record; an error is already being raised.
+        with suppress(LedgerError):
+            pending.aborted(reason)
+        if error is None:
+            raise LedgerError("the block ended without a release; the charge stands")
+
+
+def external_charge(
+    guarantee: object, mechanism: object, parameters: Mapping[str, str] | None
+) -> Charge:
+    """Return the charge of a release of another library.
+
+    Raises:
+        ParameterError: an argument is wrong.
+    """
+    if not isinstance(guarantee, get_args(AnyGuarantee)):
+        raise ParameterError(
+            f"guarantee must be one of safeselect's, such as PureDP(1), got {describe(guarantee)}"
+        )
+    name = text(mechanism, "mechanism")
+    if not _NAMED.fullmatch(name) or _OURS.fullmatch(name):
+        raise ParameterError(
+            "mechanism must name the library first, such as 'opendp/laplace', and a version of its "
+            f"law after that, if there is one: {name!r}"
+        )
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise ParameterError(f"parameters must map names to texts, got {describe(parameters)}")
+    recorded = {
+        text(key, "the name of a parameter"): text(value, "the value of a parameter")
+        for key, value in (parameters or {}).items()
+    }
+    parts = ((guarantee, 1),)
+    nonce = os.urandom(16)
+    return Charge(name, guarantee, parts, recorded, EXTERNAL, "asserted", "not tested", nonce)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,17 @@ from itertools import groupby
 from typing import Any, get_args
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.charged import charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.randomness.source import Source
-from safeselect.release.call import Charge, Scope
+from safeselect.release.call import Call, Charge, Scope
 from safeselect.release.results import Receipt, Statement
 from safeselect.scores.counts import Counts
 from safeselect.selection import top_k_many
-from safeselect.selection._results import presented, source_name, views
+from safeselect.selection._results import presented, views
 from safeselect.selection._table import TABLE, Peeled, read_choice
 from safeselect.unknown_domain import CountNoise, unknown_domain_top_k
 from safeselect.unknown_domain._bottom import (
@@ -246,7 +245,7 @@ def release_by_group(
     recorded |= {"noise_rate": exact_text(plan.noise_rate)}
     recorded |= {} if plan.k_bar is None else {"k_bar": str(plan.k_bar)}
     charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
-    with charged(scope, source, charge, read, unit=unit) as call:
+    with Call(charge, read, source=source, scope=scope, unit=unit) as call:
         rows = plan.draw(call.values, source)
         return call.commit(
             GroupedTopK(
@@ -264,7 +263,7 @@ def release_by_group(
                 guarantee=plan.guarantee,
                 parts=tuple(part for part, times in plan.parts for _ in range(times)),
                 mechanism=plan.mechanism,
-                source=source_name(source),
+                source=call.source_name,
                 statement=call.statement,
             )
         )

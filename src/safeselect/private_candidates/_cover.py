@@ -14,7 +14,7 @@ from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.records.budget import Budget
+from safeselect.ledger.balance import Budget
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 from safeselect.promises.records import guarantee_record
 from safeselect.randomness.bits import Bits

@@ -8,19 +8,16 @@ from __future__ import annotations
 from dataclasses import fields
 from fractions import Fraction
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.scores.candidates import label_text
-
-if TYPE_CHECKING:
-    from safeselect.release.results import Release
 
 _SHOWN = 10  # labels
 _LONGEST = 40  # characters of a label
 
 
-def line(release: Release) -> str:
+def line(release: Any) -> str:
     """A release in one line: the first labels, what it cost, the mechanism, and a receipt.
 
     Labels are text in quotes, without control characters, and cut where they are long.

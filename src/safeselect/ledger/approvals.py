@@ -1,0 +1,322 @@
+"""What the owner of a ledger does with it: new scopes, limits raised, and another signing key.
+
+In a ledger that was created with approvers, these are proposed, signed by them, and then enacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+from safeselect.errors import LedgerDamaged, ParameterError
+from safeselect.exact.parameters import Number, describe, rational
+from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
+from safeselect.ledger.book import Book, Written, opened_scope
+from safeselect.ledger.pending import balance_of
+from safeselect.ledger.record import text
+from safeselect.ledger.replay import Checker
+from safeselect.ledger.signing import (
+    ED25519,
+    Proposal,
+    Signer,
+    Verifier,
+    handover_message,
+    is_key,
+    is_replaceable,
+    key_of,
+    public_verifier,
+    read_signer,
+    read_verifier,
+)
+from safeselect.promises.records import Content, exact_text
+
+# Mechanisms refuse what is not proved for replaced units, by this exact word.
+_KNOWN = {
+    **dict.fromkeys(("addremove", "addorremove"), "add_remove"),
+    **dict.fromkeys(("replaceone", "replace"), "replace_one"),
+}
+
+
+def read_refusals(value: object, name: str) -> int:
+    """Read a number of refusals, from 1 to 1000.
+
+    Raises:
+        ParameterError: it is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
+        raise ParameterError(f"{name} must be a whole number from 1 to 1000, got {describe(value)}")
+    return value
+
+
+def check_budget(name: object, budget: object) -> None:
+    """Check a new scope.
+
+    Raises:
+        ParameterError: its name is no line of text, its budget is no Budget, or its neighbours are
+            nearly one of the two words that mechanisms know.
+    """
+    text(name, "the name of a scope")
+    if not isinstance(budget, Budget):
+        raise ParameterError(f"the budget of a scope must be a Budget, got {describe(budget)}")
+    written = budget.neighbours
+    meant = _KNOWN.get("".join(filter(str.isalpha, written.casefold())), written)
+    if meant != written:
+        raise ParameterError(
+            f"neighbours={written!r} would be words of your own, whose meaning no mechanism knows; "
+            f"write neighbours={meant!r}"
+        )
+
+
+def more_refusals(balance: Balance, refusals: int) -> tuple[str, str]:
+    """Return the limit of refusals before, and after so many more."""
+    after = max(balance.max_refusals, balance.refusals) + refusals
+    return str(balance.max_refusals), str(after)
+
+
+def raised(scope: str, limit: str, before: str, after: str, reason: str) -> Written:
+    """Return the record that raises a limit of a scope; nobody has approved it yet."""
+    return "raised", {
+        "scope": scope,
+        "limit": limit,
+        "before": before,
+        "after": after,
+        "reason": reason,
+        "approvals": [],
+    }
+
+
+def replaced(checker: Checker, signer: Mapping[str, str]) -> Written:
+    """Return the record of another signing key; nobody has handed over or approved yet."""
+    return "key", {
+        "signer": dict(signer),
+        "replaces": checker.signer["public_key"],
+        "handover": "",
+        "approvals": [],
+    }
+
+
+LIMITS = ("epsilon", "delta", "rho")
+
+
+def add_scope(checker: Checker, name: str, budget: Budget, max_refusals: int) -> Written:
+    """Return the record of another scope."""
+    if name in checker.scopes:
+        raise ParameterError(f"there is a scope {name!r} already")
+    return opened_scope(name, budget, max_refusals)
+
+
+def reopen(checker: Checker, name: str, refusals: int, reason: str) -> Written:
+    """Return the record that raises the limit of refusals of a scope that is closed."""
+    balance = balance_of(checker, name)
+    if not balance.is_closed:
+        raise ParameterError(f"scope {name!r} is not closed")
+    return raised(name, "max_refusals", *more_refusals(balance, refusals), reason)
+
+
+def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason: str) -> Written:
+    """Return the record that raises a number of a scope's budget."""
+    terms = balance_of(checker, name).budget.terms
+    if limit not in LIMITS or limit not in terms:
+        allowed = ", ".join(each for each in LIMITS if each in terms)
+        raise ParameterError(f"of scope {name!r} one can raise {allowed}, not {describe(limit)}")
+    if after <= terms[limit]:
+        raise ParameterError(f"{limit} of scope {name!r} is {terms[limit]} already")
+    balance_of(checker, name).budget.with_limit(limit, after)  # refuses what is no budget
+    return raised(name, limit, exact_text(terms[limit]), exact_text(after), reason)
+
+
+def unapproved(decide: Callable[[Checker], Written]) -> Callable[[Checker], Written]:
+    """Return the decision, for ledgers in which nobody approves."""
+
+    def decided(checker: Checker) -> Written:
+        if checker.approvers is not None:
+            raise ParameterError(
+                "in this ledger approvers sign every new scope and raised limit: propose it"
+            )
+        return decide(checker)
+
+    return decided
+
+
+def propose(checker: Checker, written: Written) -> Proposal:
+    """Return what approvers sign for this record.
+
+    Raises:
+        ParameterError: the ledger has no approvers.
+    """
+    if checker.approvers is None:
+        raise ParameterError("nobody approves in this ledger: it was created without approvers=")
+    kind, content = written
+    record: dict[str, Content] = {**content, "kind": kind, "ledger": checker.ledger}
+    return Proposal.of(record, checker.changed)
+
+
+def enact(book: Book, proposal: object, approvals: object) -> None:
+    """Write a change that approvers signed."""
+    if not isinstance(proposal, Proposal) or not isinstance(proposal.text, str):
+        raise ParameterError(f"proposal must be a Proposal, got {describe(proposal)}")
+    if isinstance(approvals, (str, bytes, Mapping)) or not isinstance(approvals, Iterable):
+        raise ParameterError(f"approvals must be a list, got {describe(approvals)}")
+    signed = list(approvals)
+
+    def decide(checker: Checker) -> Written:
+        if checker.approvers is None:
+            raise ParameterError(
+                "nobody approves in this ledger: it was created without approvers="
+            )
+        try:
+            content = proposal.content
+            ledger, since, kind = (content.pop(name, "") for name in ("ledger", "since", "kind"))
+            if ledger != checker.ledger or since != checker.changed:
+                raise ParameterError(
+                    "the proposal is for another ledger, or its scopes and limits have changed "
+                    "since: propose it anew"
+                )
+            checker.approvers.check(proposal, signed, "the proposal")
+        except LedgerDamaged as error:
+            raise ParameterError(str(error)) from None
+        if kind == "key":  # the record is signed by the new key, which is not here
+            raise ParameterError(
+                "a key is replaced by rotate(key, approvals), with these approvals"
+            )
+        return kind, {**content, "approvals": cast("list[Content]", signed)}
+
+    book.write(decide)
+
+
+def propose_key(checker: Checker, key: Verifier) -> Proposal:
+    """Return what approvers sign for another key, when the one in force is lost."""
+    return propose(checker, _next(checker, key))
+
+
+def rotate(book: Book, key: object, approvals: object) -> None:
+    """Replace the signing key.
+
+    Raises:
+        ParameterError: it is no new key of Ed25519; or neither did the key in force open the
+            ledger, nor did enough approvers sign.
+        LedgerError: a record or a signature fails its check, or the ledger cannot be used.
+    """
+    new = read_signer(key)
+    if new is None:
+        raise ParameterError("key must be the new signer, got None")
+    if isinstance(approvals, (str, bytes, Mapping)) or not isinstance(approvals, Iterable):
+        raise ParameterError(f"approvals must be a list, got {describe(approvals)}")
+    signed = list(approvals)
+    verified = _verified(book) if signed else None
+
+    def decide(checker: Checker) -> Written:
+        kind, content = _next(checker, new)
+        if verified is not None:
+            if checker.last != verified:
+                raise ParameterError("somebody else wrote to the ledger meanwhile: try again")
+            record: dict[str, Content] = {**content, "kind": kind, "ledger": checker.ledger}
+            proposal = Proposal.of(record, checker.changed)
+            try:
+                if checker.approvers is None:
+                    raise ParameterError("nobody approves in this ledger: the old key must sign")
+                checker.approvers.check(proposal, signed, "the key")
+            except LedgerDamaged as error:
+                raise ParameterError(str(error)) from None
+            return kind, {**content, "approvals": cast("list[Content]", signed)}
+        if book.signer is None or not is_key(book.signer, checker.signer):
+            raise ParameterError(
+                "the key in force hands over to the next: open the ledger with it as signer=, or, "
+                "if it is lost, give approvals of propose.key"
+            )
+        place: dict[str, Content] = {"seq": str(checker.count), "previous": checker.last}
+        message = handover_message({**content, **place, "ledger": checker.ledger})
+        return kind, {**content, "handover": book.signer.sign(message).hex()}
+
+    book.write(decide, new)
+
+
+def _next(checker: Checker, key: Verifier) -> Written:
+    """Return the record of the next key, before anybody signs it."""
+    said = key_of(key)
+    if not is_replaceable(checker.signer):
+        raise ParameterError(
+            "only a key of Ed25519 that the records state is replaced: make a new ledger"
+        )
+    if said["algorithm"] != ED25519 or not is_replaceable(said):
+        raise ParameterError(f"the next key must be one of Ed25519, got {describe(key)}")
+    if said["public_key"] in checker.keys.used:
+        raise ParameterError("this key signed records of the ledger before: make a new one")
+    if checker.approvers is not None and said["public_key"] in checker.approvers.keys:
+        raise ParameterError("the key that signs records cannot be an approver's")
+    if isinstance(key, Signer):
+        test = b"safeselect/key test"
+        if not public_verifier(said["public_key"]).verify(test, key.sign(test)):
+            raise ParameterError("the next key signs otherwise than its public key says")
+    return replaced(checker, said)
+
+
+def _verified(book: Book) -> str:
+    """Verify all records with the keys that they state; return the last hash.
+
+    The approvers' key vouches for all records before it, and nobody has to hold the old one.
+    """
+    stated = book.state(lambda checker: checker.signer)
+    if not is_replaceable(stated):
+        raise ParameterError(
+            "only a key of Ed25519 that the records state is replaced: make a new ledger"
+        )
+    checker = Checker(public_verifier(stated["public_key"]))
+    for row in book.rows():
+        checker.check(row.body, row.hash, row.signature)
+    checker.finish()
+    return checker.last
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What can be proposed; nothing is written before `Ledger.enact`.
+
+    Every method raises `ParameterError` if a parameter is wrong or nobody approves in this ledger,
+    and `LedgerError` if the ledger cannot be used.
+    """
+
+    _book: Book
+
+    def scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> Proposal:
+        """Return the proposal of another scope; arguments as for `Ledger.add_scope`."""
+        check_budget(name, budget)
+        limit = read_refusals(max_refusals, "max_refusals")
+        return self._book.state(
+            lambda checker: propose(checker, add_scope(checker, name, budget, limit))
+        )
+
+    def limit(self, name: str, *, limit: str, to: Number, reason: str) -> Proposal:
+        """Return the proposal of a greater budget.
+
+        Unit, neighbours, the quantity that adds up and its order never change.
+
+        Args:
+            name: the scope.
+            limit: "epsilon", "delta" or "rho", as the scope's budget has it.
+            to: the new value.
+            reason: why; one line that goes into the records.
+        """
+        known, why, after = text(name, "scope"), text(reason, "reason"), rational(to, "to")
+        return self._book.state(
+            lambda checker: propose(checker, raise_limit(checker, known, limit, after, why))
+        )
+
+    def reopening(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> Proposal:
+        """Return the proposal to reopen a scope; arguments as for `Ledger.reopen`."""
+        more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
+        known = text(name, "scope")
+        return self._book.state(lambda checker: propose(checker, reopen(checker, known, more, why)))
+
+    def key(self, key: Verifier) -> Proposal:
+        """Return the proposal of another signing key, when the one in force is lost.
+
+        Args:
+            key: the next key, of Ed25519; its public half is enough.
+        """
+        new = read_verifier(key)
+        if new is None:
+            raise ParameterError("key must be the next key, got None")
+        return self._book.state(lambda checker: propose_key(checker, new))

@@ -1,0 +1,415 @@
+"""What a scope of a ledger states, and where it stands: its budget, its sums and its refusals.
+
+In a ledger the next release, and its guarantee, may depend on earlier ones.  So the quantity that
+is added up and its cap are fixed in advance.  Minimising over Rényi orders after the releases are
+known would promise too much (`docs/ledger.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from safeselect.accounting.cost import rounded_text
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.theorems.renyi import log_moment
+from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
+from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
+from safeselect.exact.parameters import Number, rational
+from safeselect.ledger.record import read_numbers, text
+from safeselect.promises.guarantees import ApproximateDP
+from safeselect.promises.records import Content, exact_text
+
+Amounts = dict[str, Fraction]
+"""The amounts that add up, by name: epsilon; rho; epsilon and delta; or log_moment."""
+
+Parts = Sequence[tuple[AnyGuarantee, int]]
+
+_BITS = 1024
+_UNIT = Fraction(1, 2**_BITS)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Budget:
+    """The cap on all releases of one scope together, in exactly one of four forms.
+
+    - `epsilon`: the epsilons of pure guarantees add up.
+    - `rho`: the zCDP parameters add up.
+    - `epsilon` and `delta`: both add up.
+    - `epsilon`, `delta` and `order` > 1: ln M at this Rényi order adds up, to the cap that gives
+      (epsilon, delta) by Canonne, Kamath and Steinke (2020), Proposition 12.
+
+    In each form the releases may be fully adaptive.  Irrational prices are rounded up; the cap of
+    the last form is rounded down.
+
+    Args:
+        unit: whose privacy it is, such as "person".
+        neighbours: how neighbouring data sets differ by one unit: "add_remove", "replace_one" or
+            your own words.
+        epsilon, delta, rho, order: positive rationals of at most 1024 bits above and below.
+
+    Raises:
+        ParameterError: the arguments are not one of the four forms, or a value is wrong.
+    """
+
+    unit: str
+    neighbours: str
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+    order: Fraction | None = None
+    _caps: Amounts = field(init=False, repr=False, compare=False)
+    _record: dict[str, Content] = field(init=False, repr=False, compare=False)
+
+    def __init__(  # the fields are exact; what is handed over may be any exact number
+        self,
+        unit: str,
+        neighbours: str,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        order: Number | None = None,
+    ) -> None:
+        object.__setattr__(self, "unit", text(unit, "unit"))
+        object.__setattr__(self, "neighbours", text(neighbours, "neighbours"))
+        numbers = {"epsilon": epsilon, "delta": delta, "rho": rho, "order": order}
+        for name, value in numbers.items():
+            object.__setattr__(self, name, None if value is None else _read(value, name))
+        given = {name for name in numbers if getattr(self, name)}
+        forms = ({"epsilon"}, {"rho"}, {"epsilon", "delta"}, {"epsilon", "delta", "order"})
+        if given not in forms:
+            raise ParameterError(
+                "a budget is epsilon, or rho, or epsilon and delta, or epsilon, delta and order; "
+                f"got {', '.join(sorted(given)) or 'none'}"
+            )
+        if self.order is not None and self.order <= 1:
+            raise ParameterError(f"order must be greater than 1, got {self.order}")
+        # This refuses a cap that allows nothing.
+        object.__setattr__(self, "_caps", self._worked_out())
+        terms = exact_texts({name: getattr(self, name) for name in sorted(given)})
+        record: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
+        object.__setattr__(self, "_record", record | {"budget": terms})
+
+    @property
+    def caps(self) -> Amounts:
+        """The largest sums allowed."""
+        return dict(self._caps)
+
+    @property
+    def terms(self) -> Amounts:
+        """The numbers with which the budget was made, by name."""
+        named = ((name, getattr(self, name)) for name in ("epsilon", "delta", "rho", "order"))
+        return {name: value for name, value in named if value is not None}
+
+    def with_limit(self, name: str, value: Fraction) -> Budget:
+        """Return the budget with another epsilon, delta or rho."""
+        return Budget(self.unit, self.neighbours, **{**self.terms, name: value})
+
+    def _worked_out(self) -> Amounts:
+        if self.epsilon is not None and self.delta is not None and self.order is not None:
+            return {"log_moment": _moment_cap(self.epsilon, self.delta, self.order - 1)}
+        named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {name: value for name, value in named.items() if value is not None}
+
+    def in_epsilon(self, amounts: Amounts) -> Amounts:
+        """Return amounts in readable form: ln M at one order becomes epsilon at the delta.
+
+        ln M <= ln delta + (order - 1) epsilon - c gives (epsilon, delta), so adding x to ln M adds
+        exactly x / (order - 1) to epsilon.
+        """
+        if self.order is None:
+            return dict(amounts)
+        return {"epsilon": amounts["log_moment"] / (self.order - 1)}
+
+    def price(self, guarantee: AnyGuarantee, parts: Parts = ()) -> Amounts:
+        """Return the price of a release, rounded up: of the whole or of its parts, if less.
+
+        Raises:
+            ParameterError: the guarantee does not bound the amounts that this budget adds up.
+        """
+        return dict(_price(self, guarantee, tuple(parts)))
+
+    def as_record(self) -> dict[str, Content]:
+        """Return the content for records."""
+        return self._record
+
+    @classmethod
+    def of(cls, content: object) -> Budget:
+        """Read what `as_record` wrote.
+
+        Raises:
+            LedgerDamaged: the content is something else.
+        """
+        if not isinstance(content, dict) or content.keys() != {"unit", "neighbours", "budget"}:
+            raise LedgerDamaged("the record of a scope holds no budget")
+        terms = read_numbers(content["budget"], "the budget of a scope")
+        try:
+            unit = text(content["unit"], "unit")
+            if not terms.keys() <= {"epsilon", "delta", "rho", "order"}:
+                raise ParameterError("a term of the budget is unknown")
+            return cls(unit, text(content["neighbours"], "neighbours"), **terms)
+        except ParameterError:
+            raise LedgerDamaged("the record of a scope holds no budget to be kept") from None
+
+
+@lru_cache(maxsize=256)
+def _price(budget: Budget, guarantee: AnyGuarantee, parts: Parts) -> Amounts:
+    if budget.rho is not None:
+        prices = [
+            sum((_rho(each) * count for each, count in way), Fraction(0))
+            for way in _with_moments(guarantee, parts)
+        ]
+        return {"rho": _bounded(min(prices))}
+    if budget.order is not None:
+        excess = budget.order - 1
+        prices = [rounded_up(_log_moments(way, excess)) for way in _with_moments(guarantee, parts)]
+        return {"log_moment": _bounded(min(prices))}
+    if guarantee.pure is not None:
+        epsilon, delta = guarantee.pure.epsilon, Fraction(0)
+    elif isinstance(guarantee, ApproximateDP) and budget.delta is not None:
+        epsilon, delta = guarantee.epsilon, guarantee.delta
+    else:
+        raise _no_price(budget, guarantee)
+    if budget.delta is None:
+        return {"epsilon": _bounded(epsilon)}
+    return {"epsilon": _bounded(epsilon), "delta": _bounded(delta) if delta else delta}
+
+
+def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
+    """Exact numbers as strings, such as "1/3"."""
+    return {name: exact_text(value) for name, value in values.items()}
+
+
+def add(total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> Amounts:
+    """Return the new running total.
+
+    It is the exact sum.  Only if its denominator exceeds 1024 bits, it is rounded up to a multiple
+    of 2**-1024, so that the numbers of an old ledger stay short.
+    """
+    return {name: _rounded(total[name] + price[name]) for name in total}
+
+
+def check_cap(scope: str, total: Amounts, price: Amounts, budget: Budget) -> None:
+    """Refuse a price that would exceed a cap.
+
+    Raises:
+        BudgetError: the price would.  The message quotes public numbers: totals, caps and prices.
+    """
+    caps, after = budget.caps, add(total, price)
+    short = [name for name, cap in caps.items() if after[name] > cap]
+    if not short:
+        return
+    left = budget.in_epsilon({name: cap - total[name] for name, cap in caps.items()})
+    asked, allowed = budget.in_epsilon(price), budget.in_epsilon(caps)
+    name = short[0] if short[0] in asked else "epsilon"
+    of = f"{rounded_text(left[name])} of {rounded_text(allowed[name])} is left"
+    if budget.order is not None and budget.delta is not None:
+        # The first charge leaves less than epsilon minus its price: at an order, delta has a price.
+        of = f"{rounded_text(left[name])} is left at delta {rounded_text(budget.delta)}"
+    raise BudgetError(
+        f"the budget of scope {scope!r} does not allow this release: it costs {name} "
+        f"{rounded_text(asked[name])}, and {of}",
+        scope=scope,
+        asked=asked,
+        left=left,
+    )
+
+
+@lru_cache(maxsize=64)
+def _moment_cap(epsilon: Fraction, delta: Fraction, excess: Fraction) -> Fraction:
+    """Return the largest ln M at order 1 + excess that gives (epsilon, delta), rounded down."""
+    cap = rounded_down(
+        lambda precision: (
+            Interval.of(delta, precision).log()
+            + Interval.of(excess * epsilon, precision)
+            - log_order_constant(excess, precision)
+        )
+    )
+    if cap <= 0:
+        raise ParameterError("at this order, epsilon and delta allow nothing: take another")
+    return cap
+
+
+def _read(value: object, name: str) -> Fraction:
+    number = rational(value, name, below=1 if name == "delta" else None)
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _BITS:
+        raise ParameterError(f"{name} must have at most {_BITS} bits above and below the line")
+    return number
+
+
+def _rounded(value: Fraction) -> Fraction:
+    return value if value.denominator <= 1 << _BITS else -(-value // _UNIT) * _UNIT
+
+
+def _bounded(price: Fraction) -> Fraction:
+    """Return a price in a short form, never zero."""
+    return max(_UNIT, _rounded(price))
+
+
+def _with_moments(guarantee: AnyGuarantee, parts: Parts) -> list[Parts]:
+    """Return the views of the release that bound moments: the whole, and its parts."""
+    ways: list[Parts] = [((guarantee, 1),), tuple(parts)]
+    usable = [way for way in ways if way and all(each.zcdp is not None for each, _ in way)]
+    if not usable:
+        raise ParameterError(
+            "this budget adds up moments (rho, or one Rényi order), which a release with delta "
+            "does not bound; give rho instead, or epsilon alone"
+        )
+    return usable
+
+
+def _rho(guarantee: AnyGuarantee) -> Fraction:
+    return guarantee.zcdp.rho if guarantee.zcdp is not None else Fraction(0)
+
+
+def _log_moments(parts: Parts, excess: Fraction) -> Callable[[int], Interval]:
+    def enclose(precision: int) -> Interval:
+        total = Interval.of(0, precision)
+        for guarantee, count in parts:
+            total = total + Interval.of(count, precision) * log_moment(guarantee, excess, precision)
+        return total
+
+    return enclose
+
+
+def _no_price(budget: Budget, guarantee: AnyGuarantee) -> ParameterError:
+    adds = "epsilon alone" if budget.delta is None else "epsilon and delta"
+    return ParameterError(
+        f"this budget adds up {adds}, which {type(guarantee).__name__} does not bound by itself; "
+        "calibrate the release in the budget's terms"
+    )
+
+
+MAX_REFUSALS = 10
+"""The default number of refusals of private input at which a scope closes."""
+
+_LARGEST = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The balance of a scope.
+
+    Attributes:
+        budget: the budget of the scope.
+        spent: the amounts charged in total.
+        refusals: the number of calls that were charged and then refused for their private input.
+        max_refusals: the number of refusals at which the scope is closed.
+    """
+
+    budget: Budget
+    spent: Amounts
+    refusals: int = 0
+    max_refusals: int = MAX_REFUSALS
+    _texts: Mapping[str, Content] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def texts(self) -> Mapping[str, Content]:
+        """The amounts charged in total, as records spell them."""
+        return exact_texts(self.spent) if self._texts is None else self._texts
+
+    @property
+    def left(self) -> Amounts:
+        """The amounts that may still be charged."""
+        return {name: cap - self.spent[name] for name, cap in self.budget.caps.items()}
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the refusals reached their limit, so that every answer is refused.
+
+        Which calls were refused depends on private values; no budget bounds what that reveals.
+        """
+        return self.refusals >= self.max_refusals
+
+    @classmethod
+    def opened(cls, record: Mapping[str, Any], where: str) -> Balance:
+        """Return the balance that a record of a new scope states.
+
+        Raises:
+            LedgerDamaged: its caps do not match its budget, or its limit is not valid.
+        """
+        budget = Budget.of(record["terms"])
+        nothing = dict.fromkeys(budget.caps, Fraction(0))
+        if record["caps"] != exact_texts(budget.caps):
+            raise LedgerDamaged(f"{where} states other caps than those of its budget")
+        return cls(budget, nothing, 0, read_limit(record["max_refusals"], where))
+
+
+def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> Balance:
+    """Return the balance after a charge, whose sum and cap are checked.
+
+    Raises:
+        LedgerDamaged: it does not continue the scope's total, does not add up, is not positive or
+            exceeds a cap, or the scope was closed.
+    """
+    if balance is None or charge["terms"] != balance.budget.as_record():
+        raise LedgerDamaged(f"{where} does not continue the running total of its scope")
+    # An exact number has one spelling, so texts differ exactly where numbers do.
+    if charge["before"] != balance.texts:
+        raise LedgerDamaged(f"{where} does not continue the running total of its scope")
+    price, caps = read_numbers(charge["charge"], where), balance.budget.caps
+    if price.keys() != caps.keys():
+        raise LedgerDamaged(f"{where} does not add up")
+    after = add(balance.spent, price)
+    if charge["after"] != (texts := exact_texts(after)):
+        raise LedgerDamaged(f"{where} does not add up")
+    is_allowed = any(price.values())
+    for name, cap in caps.items():
+        is_allowed = is_allowed and after[name] <= cap
+    if not is_allowed:
+        raise LedgerDamaged(f"{where} is no charge that its budget allows")
+    if balance.is_closed:
+        raise LedgerDamaged(f"{where} charges a scope that was closed")
+    return Balance(balance.budget, after, balance.refusals, balance.max_refusals, texts)
+
+
+def refused(balance: Balance) -> Balance:
+    """Return the balance after one more call was refused for its private input."""
+    return replace(balance, refusals=balance.refusals + 1)
+
+
+def raised(
+    scopes: Mapping[str, Balance], record: Mapping[str, Any], where: str, *, is_approved: bool
+) -> dict[str, Balance]:
+    """Return the balance after a limit was raised.
+
+    Args:
+        is_approved: whether approvers signed it; without them only the limit of refusals is raised.
+
+    Raises:
+        LedgerDamaged: the limit cannot be raised, or not by this record.
+    """
+    balance, limit = scopes.get(record["scope"]), record["limit"]
+    if balance is None:
+        raise LedgerDamaged(f"{where} raises something that cannot be raised")
+    if limit == "max_refusals":
+        after = read_limit(record["after"], where)
+        if record["before"] != str(balance.max_refusals) or after <= balance.max_refusals:
+            raise LedgerDamaged(f"{where} does not raise the limit that there was")
+        return {record["scope"]: replace(balance, max_refusals=after)}
+    terms = balance.budget.terms
+    if not is_approved or limit not in terms or limit == "order":
+        raise LedgerDamaged(f"{where} raises something that cannot be raised")
+    new = read_numbers({limit: record["after"]}, where)[limit]
+    if record["before"] != exact_text(terms[limit]) or new <= terms[limit]:
+        raise LedgerDamaged(f"{where} does not raise the limit that there was")
+    try:
+        budget = balance.budget.with_limit(limit, new)
+    except ParameterError:
+        raise LedgerDamaged(f"{where} raises a limit to what is none") from None
+    return {record["scope"]: replace(balance, budget=budget)}
+
+
+def read_limit(written: object, where: str) -> int:
+    """Read a count in the spelling of records.
+
+    Raises:
+        LedgerDamaged: it is not a count, or is out of bounds.
+    """
+    count = read_numbers({"count": written}, where)["count"]
+    if count.denominator != 1 or not 1 <= count <= _LARGEST:
+        raise LedgerDamaged(f"{where} holds a count that is out of bounds")
+    return int(exact_text(count))

@@ -1,0 +1,446 @@
+"""Release records: the ledger's entries, in a form that has one spelling.
+
+A record is one object of canonical JSON, schema "safeselect.record/2": sorted keys, no spaces,
+ASCII, every value a string, a list or an object.  Numbers are exact and written as strings.  Each
+record has the hash of the record before it.  So a reader who knows the last hash, the head, can
+detect any edit, reordering, insertion or deletion.
+
+A record never has a score, a random byte other than the call's public nonce, a duration, a time
+finer than the ledger's clock, or the time at which a release ended: what happens between two
+charges in a row may be private.  Their order is their place in the log.  A record has a commitment
+to the output.  The commitment's salt goes to the caller with the result: without a salt the hash
+could be guessed, because the possible outputs are few.
+
+A ledger's file and an exported log are the same text, a line for each record:
+
+    {"hash":"<64 hexadecimal digits>","record":{...},"signature":"<hexadecimal or empty>"}
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cache, lru_cache
+from importlib import import_module
+from time import time_ns
+from typing import Any, Literal
+
+import gmpy2
+import numpy as np
+
+from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
+from safeselect.exact.parameters import describe, rational
+from safeselect.ledger.store import Row
+from safeselect.promises.records import Content, exact_text
+from safeselect.release.results import code
+
+SCHEMA = "safeselect.record/2"
+Clock = Literal["day", "hour", "minute"]
+"""How finely a ledger states times."""
+START = "0" * 64
+"""The previous hash in the first record."""
+
+# Each use of the hash has different first bytes, so that no input of one is an input of another.
+RECORD_DOMAIN = b"safeselect/record/1\x00"
+_OUTPUT = b"safeselect/out/1\x00"
+
+_MOST_CHARACTERS = 200
+_SHORT = 64
+LONGEST = 2**18
+"""Bytes of the longest line of a ledger, with its newline."""
+
+# No record holds itself, so nobody looks for circles.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it was read.
+
+    Attributes:
+        content: its fields.
+        hash: its hash.
+        signature: hexadecimal, or empty.
+    """
+
+    content: dict[str, Any]
+    hash: str
+    signature: str
+
+
+def canonical(content: Content) -> str:
+    """Return the canonical JSON of this content."""
+    return _ENCODER.encode(content)
+
+
+def parse(body: str, what: str) -> dict[str, Any]:
+    """Read canonical JSON; refuse every other spelling.
+
+    Raises:
+        LedgerDamaged: it is not canonical, or not an object of strings, lists and objects.
+    """
+    try:
+        if len(body) > LONGEST:
+            raise ValueError
+        content, end = _DECODER.raw_decode(body)
+        if type(content) is not dict or end != len(body) or _ENCODER.encode(content) != body:
+            raise ValueError
+        if ("true" in body or "false" in body or "null" in body) and not _is_plain(content):
+            raise ValueError
+    except (ValueError, RecursionError):
+        raise LedgerDamaged(f"{what} is not canonical JSON: it was changed or cut") from None
+    return content
+
+
+def _is_plain(content: object) -> bool:
+    """Whether there are only strings, lists and objects; numbers were refused before."""
+    rest = [content]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, dict):
+            rest += value.values()
+        elif isinstance(value, list):
+            rest += value
+        elif not isinstance(value, str):
+            return False
+    return True
+
+
+def _refuse(_: str) -> None:
+    raise ValueError
+
+
+_DECODER = json.JSONDecoder(parse_int=_refuse, parse_float=_refuse, parse_constant=_refuse)
+
+
+def record_hash(body: str) -> str:
+    """Return the hash of a record; the body contains the hash of the record before it."""
+    return hashlib.sha256(RECORD_DOMAIN + body.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def commitment(salt: bytes, output: str) -> str:
+    """Return the commitment to an output: a hash that reveals nothing without the salt."""
+    return hashlib.sha256(_OUTPUT + salt + output.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read_numbers(content: object, what: str) -> dict[str, Fraction]:
+    """Read the numbers that `numbers` wrote.
+
+    Raises:
+        LedgerDamaged: it is not an object of numbers in their canonical spelling.
+    """
+    if not isinstance(content, dict):
+        raise LedgerDamaged(f"{what} is not an object of numbers")
+    return {name: _read_number(written, what) for name, written in content.items()}
+
+
+def _read_number(written: object, what: str) -> Fraction:
+    # Charges repeat: a cache of short spellings saves most of the time of a replay.
+    if isinstance(written, str) and len(written) <= _SHORT and (value := _short(written)):
+        return value
+    try:
+        value = rational(written, "number", zero=True)
+    except ParameterError:
+        raise LedgerDamaged(f"{what} holds something that is no number") from None
+    if exact_text(value) != written:
+        raise LedgerDamaged(f"{what} holds a number in another spelling than its own")
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _short(written: str) -> Fraction | None:
+    """Read a short number; None if it is not a number or not canonical."""
+    try:
+        value = rational(written, "number", zero=True)
+    except ParameterError:
+        return None
+    return value if exact_text(value) == written else None
+
+
+def text(value: object, name: str) -> str:
+    """Read a line of text that goes into records: 1 to 200 printable characters.
+
+    Raises:
+        ParameterError: the value is something else.
+    """
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be text, got {describe(value)}")
+    if not 1 <= len(value) <= _MOST_CHARACTERS or not value.isprintable() or value != value.strip():
+        raise ParameterError(
+            f"{name} must be one line of 1 to {_MOST_CHARACTERS} printable characters, without "
+            "spaces at its ends"
+        )
+    return value
+
+
+def utc_now(clock: Clock) -> str:
+    """Return the time as a ledger with this clock states it, for people; nothing depends on it.
+
+    Raises:
+        LedgerError: the clock's year does not have four digits.
+    """
+    try:
+        now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise LedgerError("the clock shows a year that has not four digits: set it") from None
+    return _stated(now, clock)
+
+
+@lru_cache(maxsize=256)
+def read_time(written: str) -> tuple[datetime, Clock] | None:
+    """Return the time that a record states, and how finely; None if it states none."""
+    try:
+        moment = datetime.fromisoformat(written.removesuffix("Z")).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    for clock in _DIGITS:
+        if _stated(moment, clock) == written:
+            return moment, clock
+    return None
+
+
+def _stated(moment: datetime, clock: Clock) -> str:
+    return moment.isoformat()[: _DIGITS[clock]] + ("" if clock == "day" else "Z")
+
+
+_DIGITS: dict[Clock, int] = {"day": 10, "hour": 13, "minute": 16}
+
+
+@cache
+def library() -> dict[str, str]:
+    """Return what records say about the code; computed once a process, at its first ledger."""
+    version_, source_tree = code()
+    return {
+        "name": "safeselect",
+        "version": version_,
+        "source_tree_sha256": source_tree,
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "numpy": np.__version__,
+        "gmpy2": gmpy2.version(),
+        "gmp": gmpy2.mp_version(),
+        "openssl": _openssl(),
+        "fips_mode": _fips_mode(),
+        "platform": f"{sys.platform} {platform.machine()}",
+    }
+
+
+def _openssl() -> str:
+    try:
+        # Not imported at the top: the import takes milliseconds.
+        return str(import_module("ssl").OPENSSL_VERSION)
+    except ImportError:
+        return "none"
+
+
+def _fips_mode() -> str:
+    """Return OpenSSL's FIPS state, for the record; no conformance is claimed."""
+    try:
+        return str(import_module("_hashlib").get_fips_mode())
+    except (ImportError, AttributeError, ValueError):
+        return "unknown"
+
+
+Fields = dict[str, Any]
+"""A record, or an object in one."""
+
+_Types = dict[str, type]
+_Form = tuple[tuple[str, ...], tuple[type, ...]]
+OUTCOMES = ("released", "aborted", "settled")
+_REASONS = ("source", "interrupt", "error", "input")
+
+_COMMON: _Types = {"schema": str, "kind": str, "ledger": str, "seq": str, "previous": str}
+_OUTCOME: _Types = {"charge": str, "commitment": str}
+_KINDS: dict[str, _Types] = {
+    "created": {"utc": str, "library": dict, "signer": dict, "place": dict, "clock": str},
+    "scope": {"utc": str, "scope": str, "terms": dict, "caps": dict, "max_refusals": str},
+    "charged": {
+        "utc": str,
+        "library": dict,
+        "purpose": str,
+        "mechanism": str,
+        "guarantee": dict,
+        "parts": list,
+        "parameters": dict,
+        "source": dict,
+        "nonce": str,
+        "charges": list,
+        "request": dict,
+    },
+    "released": _OUTCOME,
+    "settled": {**_OUTCOME, "spent": dict},
+    "aborted": {"charge": str, "reason": str},
+    # The owner raised a limit of a scope.
+    "raised": {
+        "utc": str,
+        "scope": str,
+        "limit": str,
+        "before": str,
+        "after": str,
+        "reason": str,
+        "approvals": list,
+    },
+    # Another key signs from this record on.
+    "key": {"utc": str, "signer": dict, "replaces": str, "handover": str, "approvals": list},
+    # The owner set aside the wrong signatures of charges and outcomes; what they charged stands.
+    "repaired": {"utc": str, "first": str, "last": str, "reason": str},
+    # The bytes of an unfinished write were cut off.
+    "torn": {"length": str, "sha256": str},
+}
+# What a record of a kind may have besides: who approves, and their approvals.
+_MORE: dict[str, _Types] = {"created": {"approvers": dict}, "scope": {"approvals": list}}
+
+
+def _form(fields: _Types) -> _Form:
+    """Return names and types in the order of canonical JSON, which sorts them."""
+    names = tuple(sorted(fields))
+    return names, tuple(fields[name] for name in names)
+
+
+_FORMS = {
+    kind: tuple(
+        _form({**_COMMON, **fields, **more}) for more in ({}, _MORE.get(kind)) if more is not None
+    )
+    for kind, fields in _KINDS.items()
+}
+_CHARGE = (_form({"scope": str, "terms": dict, "before": dict, "charge": dict, "after": dict}),)
+_SOURCE = (_form({"name": str, "production": str, "health": str}),)
+_REQUEST = (_form({"id": str, "asked": str}),)
+_LINES = {
+    kind: [name for name in ("scope", "purpose", "mechanism", "reason") if name in fields]
+    for kind, fields in _KINDS.items()
+}
+_HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
+_NONCE = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
+
+
+def head_of(seq: int, hash_: str) -> str:
+    """Return the head of a ledger, for publication: place and hash of its last record."""
+    return f"{seq}:{hash_}"
+
+
+def read_head(head: object) -> tuple[int, str] | None:
+    """Return place and hash of a head, or None for None.
+
+    Raises:
+        ParameterError: it is not the text of a head.
+    """
+    if head is None:
+        return None
+    match = _HEAD.fullmatch(head) if isinstance(head, str) else None
+    if match is None:
+        raise ParameterError("head must be a text such as '12:9f86d0…', as the ledger gave it")
+    return int(match.group(1)), match.group(2)
+
+
+def read_record(body: str, where: str) -> Fields:
+    """Read a record: canonical, with the fields and types of its kind, all text printable.
+
+    Raises:
+        LedgerDamaged: it is something else.
+    """
+    record = parse(body, where)
+    kind = record.get("kind")
+    forms = _FORMS.get(kind) if isinstance(kind, str) else None
+    if forms is None or record.get("schema") != SCHEMA:
+        raise LedgerDamaged(f"{where} is not of schema {SCHEMA}, or of a kind that is unknown")
+    _check_form(record, forms, where)
+    _check_texts(record, body, where)
+    if kind == "charged":
+        _check_charged(record, where)
+    elif kind == "aborted" and record["reason"] not in _REASONS:
+        raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
+    elif kind == "repaired" and not all(_COUNT.fullmatch(record[end]) for end in ("first", "last")):
+        raise LedgerDamaged(f"{where} repairs records that have no place")
+    return record
+
+
+def states_time(kind: object) -> bool:
+    """Whether records of this kind state a time."""
+    return isinstance(kind, str) and "utc" in _KINDS.get(kind, ())
+
+
+def names_of(kind: str) -> list[list[str]]:
+    """Return the names that the fields of a record of this kind may have."""
+    return [list(names) for names, _ in _FORMS[kind]]
+
+
+def _check_form(found: Fields, forms: tuple[_Form, ...], where: str) -> None:
+    if type(found) is not dict or (tuple(found), tuple(map(type, found.values()))) not in forms:
+        raise LedgerDamaged(f"{where} has not the fields of its kind")
+
+
+def _check_charged(record: Fields, where: str) -> None:
+    _check_form(record["source"], _SOURCE, where)
+    if record["source"]["production"] not in ("yes", "asserted", "no"):
+        raise LedgerDamaged(f"{where} does not say whether its source is for production")
+    if record["request"]:
+        _check_form(record["request"], _REQUEST, where)
+        if not all(map(_HASH.fullmatch, record["request"].values())):
+            raise LedgerDamaged(f"{where} names a request by something that is no hash")
+    if not record["charges"]:
+        raise LedgerDamaged(f"{where} charges no scope")
+    for charge in record["charges"]:
+        _check_form(charge, _CHARGE, where)
+    if not _NONCE.fullmatch(record["nonce"]):
+        raise LedgerDamaged(f"{where} has no nonce of 16 bytes")
+
+
+def _check_texts(record: Fields, body: str, where: str) -> None:
+    """Refuse control characters and lone surrogates: records are shown to people."""
+    try:
+        for name in _LINES[record["kind"]]:
+            text(record[name], name)
+    except ParameterError:
+        raise LedgerDamaged(f"{where} holds text that cannot be printed") from None
+    if "\\" not in body and "\x7f" not in body:
+        return  # ASCII, and nothing in it is escaped
+    rest: list[Any] = [record]
+    while rest:
+        value = rest.pop()
+        if type(value) is dict:
+            rest += value
+            rest += value.values()
+        elif type(value) is list:
+            rest += value
+        elif not value.isprintable():
+            raise LedgerDamaged(f"{where} holds text that cannot be printed")
+
+
+_SIGNATURE = ',"signature":"'
+
+
+def log_line(body: str, hash_: str, signature: str) -> bytes:
+    """Return the line of a record, with its newline."""
+    return f'{{"hash":"{hash_}","record":{body},"signature":"{signature}"}}\n'.encode("ascii")
+
+
+def log_lines(records: Iterable[Record]) -> Iterator[str]:
+    """Yield the lines of an exported log, each with its newline."""
+    for each in records:
+        yield log_line(canonical(each.content), each.hash, each.signature).decode("ascii")
+
+
+def read_line(line: str, seq: int, at: int = 0) -> Row:
+    """Return the row of a line without its newline; the record's content is not checked.
+
+    Args:
+        line: its bytes as Latin-1: no canonical JSON has a character beyond ASCII.
+
+    Raises:
+        LedgerDamaged: it is not such a line.
+    """
+    end = line.rfind(_SIGNATURE)
+    start = end + len(_SIGNATURE)
+    framed = line.startswith('{"hash":"') and line.startswith('","record":', 73)
+    if end < 0 or not framed or not line.endswith('"}', start):
+        raise LedgerDamaged(f"record {seq} is not a line of a ledger: it was changed or cut")
+    return Row(seq, line[84:end], line[9:73], line[start:-2], at)

@@ -1,0 +1,356 @@
+"""Replays a ledger's records one after the other, from the first.
+
+A process learns about a ledger only here: each record is checked before it has any effect.  An
+edit, a reordering, an insertion and a deletion break the chain of hashes.  A log that was cut at
+its end is consistent in itself; only a head that was published before reveals the cut.
+
+`Checker.read` judges a record and changes nothing; `Checker.take` applies it.  So a writer can have
+its own record judged before it writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+from safeselect.errors import LedgerDamaged, LedgerRolledBack
+from safeselect.ledger.balance import Balance, charged, raised, refused
+from safeselect.ledger.record import (
+    OUTCOMES,
+    START,
+    Clock,
+    Fields,
+    head_of,
+    read_head,
+    read_numbers,
+    read_record,
+    read_time,
+    record_hash,
+)
+from safeselect.ledger.requests import Requests
+from safeselect.ledger.signing import Approvers, Keys, Verifier, check_approved
+from safeselect.ledger.store import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A charge that has no outcome yet: its scopes and its public parameters."""
+
+    scopes: tuple[str, ...]
+    parameters: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Reading:
+    """A correct record, and what follows from it.
+
+    Attributes:
+        row: the record as it is stored.
+        record: its content.
+        scopes: the new balances of the scopes that it changes.
+        nonce: the nonce of a charge.
+        request: the two hashes of the request that was charged, if it had one.
+        opens: a charge that awaits its outcome.
+        closes: the place of the charge whose outcome this record states.
+        is_signed: whether its signature is right, as far as it was checked.
+    """
+
+    row: Row
+    record: Fields
+    scopes: Mapping[str, Balance] = field(default_factory=dict)
+    nonce: int | None = None
+    request: tuple[str, str] | None = None
+    opens: Open | None = None
+    closes: str | None = None
+    is_signed: bool = True
+
+
+def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
+    """Check that a session used counted amounts, and no more than its charge reserved."""
+    used = read_numbers(spent, where)
+    there = read_numbers({name: reserved.get(name) for name in spent}, where)
+    if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
+        raise LedgerDamaged(f"{where} does not tell what was used of what was reserved")
+
+
+@dataclass(slots=True)
+class Heads:
+    """Heads that are still to be found.
+
+    Attributes:
+        wanted: their hashes, by place.
+    """
+
+    wanted: dict[int, str] = field(default_factory=dict)
+
+    def want(self, head: str | None) -> None:
+        """Take in a head that was published, of a record to come.
+
+        Raises:
+            LedgerRolledBack: another head with its place is awaited already.
+        """
+        found = read_head(head)
+        if found is not None and self.wanted.setdefault(*found) != found[1]:
+            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
+
+    def check(self, seq: int, hash_: str) -> None:
+        """Compare a record with the published heads that name its place.
+
+        Raises:
+            LedgerRolledBack: one names another record.
+        """
+        if self.wanted.get(seq, hash_) != hash_:
+            raise LedgerRolledBack(f"record {seq} is another one than the published head says")
+
+    def finish(self, count: int) -> None:
+        """Check after so many records that no head names a later one.
+
+        Raises:
+            LedgerRolledBack: one does.
+        """
+        if any(place >= count for place in self.wanted):
+            raise LedgerRolledBack(
+                f"the records end at {count - 1}, before the published head: the end was cut"
+            )
+
+
+_NOTHING = Open((), {})
+
+
+@dataclass(slots=True)
+class Checker:
+    """The state that follows from the records so far; `check` takes the next one.
+
+    Attributes:
+        verifier: checks signatures, as one of the ledger's keys; without it those of a ledger are
+            not checked.
+        published: a head that must be among the records.
+        accepted: public keys; with any, every key of the ledger must be among them.
+        ledger: identity of the ledger.
+        clock: how finely its records state the time.
+        count: the number of records so far.
+        last: hash of the last record.
+        scopes: the balance of each scope.
+        torn: the number of replayed records that report bytes cut off.
+        unfinished: the number of bytes after the last whole record, if a file was read.
+        nonces: the nonces of all charges.
+        requests: all requests that were charged.
+        heads: heads that are still to be found.
+        approvers: who approves new scopes and raised limits, if anybody.
+        changed: hash of the last record of a scope, a limit or a key, or of the first record.
+        unsigned: places of charges and outcomes whose wrong signature nobody has set aside.
+        keys: the key that signs, and those before it.
+    """
+
+    verifier: Verifier | None = None
+    published: str | None = None
+    accepted: Set[str] = frozenset()
+    ledger: str = ""
+    clock: Clock = "day"
+    count: int = 0
+    last: str = START
+    scopes: dict[str, Balance] = field(default_factory=dict)
+    torn: int = 0
+    unfinished: int = 0
+    nonces: set[int] = field(default_factory=set)
+    requests: Requests = field(default_factory=Requests)
+    _open: dict[str, Open] = field(default_factory=dict)  # by place, as records spell it
+    _like: Open = _NOTHING
+    heads: Heads = field(default_factory=Heads)
+    approvers: Approvers | None = None
+    changed: str = ""
+    unsigned: set[int] = field(default_factory=set)
+    keys: Keys = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.heads.want(self.published)
+        self.keys = Keys(self.verifier, self.accepted)
+
+    @property
+    def signer(self) -> dict[str, str]:
+        """Algorithm and name of the key in force; empty for a ledger without signatures."""
+        return self.keys.signer
+
+    @property
+    def pending(self) -> set[str]:
+        """Places of charges without an outcome: their calls still run, or died.  They stand."""
+        return set(self._open)
+
+    @property
+    def head(self) -> str:
+        """The head, for publication: place and hash of the last record."""
+        return head_of(self.count - 1, self.last)
+
+    def has_nonce(self, nonce: bytes) -> bool:
+        """Whether a charge had this nonce."""
+        return int.from_bytes(nonce, "big") in self.nonces
+
+    def awaits(self, charge: int) -> Open | None:
+        """Return the charge at this place, if it has no outcome yet."""
+        return self._open.get(str(charge))
+
+    def check(self, body: str, hash_: str, signature: str) -> Fields:
+        """Check the next record, apply it and return its content.
+
+        Raises:
+            LedgerDamaged: it is not a record that a ledger would have written here.
+            LedgerRolledBack: the published head names another record here.
+        """
+        reading = self.read(Row(self.count, body, hash_, signature))
+        self.take(reading)
+        return reading.record
+
+    def read(self, row: Row, *, verify: bool = True) -> Reading:
+        """Judge the next record, and change nothing.
+
+        Args:
+            verify: whether to check its signature, if a later record's signature covers it too.
+
+        Raises:
+            LedgerDamaged, LedgerRolledBack: as `check` does.
+        """
+        where, is_signed = f"record {self.count}", True
+        record = read_record(row.body, where)
+        if record_hash(row.body) != row.hash:
+            raise LedgerDamaged(f"{where} does not have the hash that is stated for it")
+        if record["seq"] != str(self.count) or record["previous"] != self.last:
+            raise LedgerDamaged(f"{where} does not follow the record before it")
+        if (record["kind"] == "created") != (self.count == 0):
+            raise LedgerDamaged(f"{where} is of a kind that does not belong at this place")
+        if self.count == 0:
+            self.keys.check_first(row, record["signer"], where)
+            if "approvers" in record:
+                Approvers.of(record["approvers"], record["signer"])
+        elif record["ledger"] != self.ledger:
+            raise LedgerDamaged(f"{where} belongs to another ledger")
+        elif record["kind"] == "key":
+            self.keys.check_next(row, record, self.approvers, self.changed, where)
+        elif row.signature or self.keys.signer:
+            try:
+                self.keys.check(row, verify=verify)
+            except LedgerDamaged:
+                # A server has no keys, so whoever may charge can write these.
+                is_signed = record["kind"] not in ("charged", *OUTCOMES)
+                if is_signed:
+                    raise
+        if "utc" in record:
+            self._check_time(record, where)
+        if self.heads.wanted:
+            self.heads.check(self.count, row.hash)
+        reading = self._follow(row, record, where)
+        reading.is_signed = is_signed
+        return reading
+
+    def take(self, reading: Reading) -> None:
+        """Apply the record that `read` has just judged."""
+        if self.count == 0:
+            self.ledger = reading.record["ledger"]
+            self.clock = reading.record.get("clock", "day")
+            if "approvers" in reading.record:
+                self.approvers = Approvers.of(reading.record["approvers"], reading.record["signer"])
+        self.scopes |= reading.scopes
+        if reading.nonce is not None:
+            self.nonces.add(reading.nonce)
+        if reading.request is not None:
+            self.requests.open(*reading.request, self.count)
+        if reading.opens is not None:
+            self._open[reading.record["seq"]] = self._like = reading.opens
+        if reading.closes is not None:
+            del self._open[reading.closes]
+            self.requests.close(int(reading.closes), self.count, reading.record)
+        if not reading.is_signed:
+            self.unsigned.add(self.count)
+        kind = reading.record["kind"]
+        if kind == "repaired":
+            first, last = int(reading.record["first"]), int(reading.record["last"])
+            self.unsigned -= set(range(first, min(last, self.count) + 1))
+        if kind in ("created", "key"):
+            self.keys.take(reading.record["signer"])
+        if kind in ("created", "scope", "raised", "key"):
+            self.changed = reading.row.hash
+        self.torn += kind == "torn"
+        self.heads.wanted.pop(self.count, None)
+        self.count, self.last = self.count + 1, reading.row.hash
+
+    def verify(self, row: Row) -> None:
+        """Check the signature of a row, if `read` judged the row without it.
+
+        Raises:
+            LedgerDamaged: the signature is wrong.
+        """
+        self.keys.check(row)
+
+    def finish(self) -> None:
+        """Check that nothing is missing at the end, as far as the published head can show.
+
+        Raises:
+            LedgerDamaged: there is no record, or it is not signed with the verifier's key.
+            LedgerRolledBack: the record that the published head names is missing.
+        """
+        if not self.count:
+            raise LedgerDamaged("there is no record; every ledger has at least one")
+        if self.unsigned:
+            first = f"the signature of record {min(self.unsigned)} is wrong"
+            raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
+        self.keys.finish()
+        self.heads.finish(self.count)
+
+    def _check_time(self, record: Fields, where: str) -> None:
+        """Refuse a time that is none, or finer or coarser than the ledger says."""
+        clock = record.get("clock", self.clock)
+        found = read_time(record["utc"])
+        if found is None or found[1] != clock:
+            raise LedgerDamaged(f"{where} states no time to the {clock}")
+
+    def _follow(self, row: Row, record: Fields, where: str) -> Reading:
+        kind = record["kind"]
+        if kind == "charged":
+            return self._charged(row, record, where)
+        if kind in OUTCOMES:
+            return self._outcome(row, record, where)
+        if kind in ("scope", "raised"):
+            change = self.approvers, record, self.changed, self.count
+            is_approved = check_approved(*change, where)
+            if kind == "raised":
+                changed = raised(self.scopes, record, where, is_approved=is_approved)
+            elif record["scope"] in self.scopes:
+                raise LedgerDamaged(f"{where} opens a scope that is open already")
+            else:
+                changed = {record["scope"]: Balance.opened(record, where)}
+            return Reading(row, record, changed)
+        return Reading(row, record)
+
+    def _charged(self, row: Row, record: Fields, where: str) -> Reading:
+        nonce, request = int(record["nonce"], 16), record.get("request")
+        if nonce in self.nonces:
+            raise LedgerDamaged(f"{where} repeats a nonce")
+        if request and request["id"] in self.requests.found:
+            raise LedgerDamaged(f"{where} repeats a request")
+        scopes: dict[str, Balance] = {}
+        for charge in record["charges"]:
+            if charge["scope"] in scopes:
+                raise LedgerDamaged(f"{where} charges a scope twice")
+            scopes[charge["scope"]] = charged(self.scopes.get(charge["scope"]), charge, where)
+        # Charges that repeat the one before share one object while they await their outcomes.
+        waits, parameters = self._like, record["parameters"]
+        if parameters != waits.parameters or tuple(scopes) != waits.scopes:
+            if not all(type(value) is str for value in parameters.values()):
+                raise LedgerDamaged(f"{where} has a parameter that is not text")
+            waits = Open(tuple(scopes), parameters)
+        asked = (request["id"], request["asked"]) if request else None
+        return Reading(row, record, scopes, nonce, asked, waits)
+
+    def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
+        charge = self._open.get(record["charge"])
+        if charge is None:
+            raise LedgerDamaged(f"{where} tells the outcome of a charge that awaits none")
+        scopes: dict[str, Balance] = {}
+        if record["kind"] == "settled":
+            check_spent(record["spent"], charge.parameters, where)
+        elif record["kind"] == "aborted" and record["reason"] == "input":
+            scopes = {name: refused(self.scopes[name]) for name in charge.scopes}
+        elif record["kind"] == "released" and any(
+            self.scopes[name].is_closed for name in charge.scopes
+        ):
+            raise LedgerDamaged(f"{where} releases an answer from a scope that was closed")
+        return Reading(row, record, scopes, closes=record["charge"])

@@ -1,0 +1,451 @@
+"""A ledger in a schema of a PostgreSQL database, by psycopg: `safeselect[postgres]`.
+
+    ledger = Ledger.create(PostgresStore("host=db dbname=privacy", schema="ledger"), {...})
+
+- Every process replays and checks the rows, as with a file, and does not trust the server.  The
+  server builds each record from arguments that it checks (`postgres_functions.py`): only the owner
+  may write to a table, and roles execute functions, by their duty: reader, charger, approver.
+- Each thread keeps one connection, or each transaction borrows one from a pool.  A forked child
+  loses its parent's.
+- A writer takes the ledger's lock before it reads; readers do not wait.
+- A commit is on the server's disk before it returns.  A server that does not wait for its disk is
+  refused.  So is a standby server: if it lags behind, that looks like a rollback.  A warning during
+  the commit, for example that a standby was not waited for, is an error.
+- If the reply to a commit is lost, the same rows are offered again, for the same places: then they
+  are there once, or others are, or the error says that the charge may stand.
+- Triggers stop mistakes of the owner.  Only signatures and a head kept elsewhere protect against an
+  owner who means it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from select import select
+from typing import Any, Literal, TypeVar, final
+from weakref import finalize
+
+from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
+from safeselect.exact.parameters import describe
+from safeselect.ledger.store import Journal, Row, Torn
+from safeselect.ledger.stores.postgres_functions import FORMAT, GRANTS, schema_of
+from safeselect.ledger.stores.turn import guard, pause
+from safeselect.randomness.memory import Generation, generation
+
+_SETTINGS = ("autocommit", "row_factory", "prepare_threshold")
+_LOST: list[Any] = []
+
+
+@final
+class OwnPool:
+    """The connections of a store that are not in use; a child leaves its parent's alone."""
+
+    __slots__ = ("__weakref__", "_born", "_conninfo", "_idle", "_psycopg")
+
+    def __init__(self, psycopg: Any, conninfo: str) -> None:
+        self._psycopg, self._conninfo = psycopg, conninfo
+        self._renew()
+
+    def _renew(self) -> None:
+        self._idle, self._born = list[Any](), generation()
+        finalize(self, _close, self._idle, self._born)
+
+    def getconn(self) -> Any:
+        """Return the connection that was used last, or a new one."""
+        if generation() != self._born:
+            self._renew()
+        with suppress(IndexError):
+            while True:
+                found = self._idle.pop()
+                if not select([found], [], [], 0)[0]:
+                    return found
+                found.close()  # it has something to say: that the server ended it
+        return self._psycopg.connect(self._conninfo, autocommit=True, client_encoding="utf8")
+
+    def putconn(self, connection: Any) -> None:
+        """Keep it for the next transaction, if it is open."""
+        if not connection.closed and generation() == self._born:
+            self._idle.append(connection)
+
+    def close(self) -> None:
+        """Close those that are not in use; the next use makes new ones."""
+        _close(self._idle, self._born)
+
+
+def _close(idle: list[Any], born: Generation) -> None:
+    if generation() != born:
+        _LOST.append(idle)  # a child does not end its parent's, and is not warned that it did not
+        return
+    while idle:
+        with suppress(Exception):
+            idle.pop().close()
+
+
+@contextmanager
+def borrowed(pool: Any, psycopg: Any, begin: str) -> Iterator[tuple[Any, list[str]]]:
+    """Yield a connection after this statement, and a list of the server's warnings.
+
+    It goes back with the settings that it had, and closed if its transaction did not end.
+
+    Raises:
+        LedgerBusy: the pool had none in time.
+    """
+    born, warnings = generation(), list[str]()
+
+    def notice(said: Any) -> None:
+        warnings.append(said.severity)
+
+    try:
+        connection = pool.getconn()
+    except psycopg.OperationalError as error:
+        if type(error).__name__ not in ("PoolTimeout", "TooManyRequests"):
+            raise
+        said = "the pool had no connection in time; nothing was charged, try again"
+        raise LedgerBusy(said) from None
+    guard(connection)
+    connection.add_notice_handler(notice)
+    before = [getattr(connection, name) for name in _SETTINGS]
+    try:
+        if connection.info.encoding != "utf-8":
+            raise LedgerError("the connections of the pool must have client_encoding=utf8")
+        # Nothing is prepared: another pool may be behind this one.
+        for name, value in zip(_SETTINGS, (True, psycopg.rows.tuple_row, None), strict=True):
+            setattr(connection, name, value)
+        connection.execute(begin)
+        yield connection, warnings
+    finally:
+        if generation() == born:
+            connection.remove_notice_handler(notice)
+            if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+                for name, value in zip(_SETTINGS, before, strict=True):
+                    setattr(connection, name, value)
+            else:
+                connection.close()
+            pool.putconn(connection)
+
+
+class Lost(Exception):
+    """The connection ended during a commit: what was sent may stand."""
+
+
+@final
+class Rows:
+    """The rows of a transaction, as a `Journal`; `append` keeps rows in `new`, to be sent."""
+
+    __slots__ = ("_connection", "_schema", "new")
+
+    def __init__(self, connection: Any, schema: str) -> None:
+        self._connection, self._schema = connection, schema
+        self.new: list[Row] = []
+
+    @property
+    def torn(self) -> Torn | None:
+        """None: a transaction exists as a whole or not at all."""
+        return None
+
+    def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
+        """Return the rows from a place on."""
+        query = f"""SELECT seq, body, hash, signature FROM {self._schema}.records
+            WHERE seq >= %s ORDER BY seq LIMIT %s"""  # noqa: S608
+        found = [Row(*values) for values in self._connection.execute(query, (first, count))]
+        where = f"in schema {self._schema} of PostgreSQL"
+        if [row.seq for row in found] != list(range(first, first + len(found))):
+            raise LedgerDamaged(f"a record from {first} on is missing {where}")
+        for row in found:
+            if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
+                raise LedgerDamaged(f"record {row.seq} {where} is not text")
+        return found
+
+    def append(self, row: Row) -> Row:
+        """Keep a row until the work is done."""
+        self.new.append(row)
+        return row
+
+
+def send(connection: Any, schema: str, row: Row, wait: int) -> None:
+    """Have the server build the record of a row from its fields, and write it.
+
+    Raises:
+        LedgerError: a server keeps no records of this kind.
+    """
+    record = json.loads(row.body)
+    kind, ledger = record["kind"], record["ledger"]
+    if kind in _OWNERS:  # who may write to tables
+        insert = f"INSERT INTO {schema}.records VALUES (%s, %s, %s, %s)"  # noqa: S608
+        connection.execute(insert, (row.seq, row.body, row.hash, row.signature))
+        update = f"""UPDATE {schema}.state SET count = %s, last = %s, ledger = %s, signed = %s,
+            clock = coalesce(clock, %s)"""  # noqa: S608
+        values = (row.seq + 1, row.hash, ledger, row.signature != "", record.get("clock"))
+        connection.execute(update, values)
+        return
+    if kind not in _FUNCTIONS:
+        raise LedgerError(f"a server keeps no records of kind {kind!r}")
+    jsonb = import_module("psycopg.types.json").Jsonb
+    known = _KNOWN if _FUNCTIONS[kind] == "settle" else _KNOWN | {"kind"}
+    fields = {name: value for name, value in record.items() if name not in known}
+    fields |= {"wait": wait, "hash": row.hash, "signature": row.signature}
+    named = ", ".join(f'"{name}" => %({name})s' for name in fields)
+    connection.execute(
+        f"SELECT {schema}.{_FUNCTIONS[kind]}({named})",
+        {name: jsonb(v) if isinstance(v, (dict, list)) else v for name, v in fields.items()},
+    )
+
+
+_OWNERS = ("created", "repaired")
+_KNOWN = {"schema", "ledger", "seq"}  # to the server
+_FUNCTIONS = {
+    "charged": "charge",
+    **dict.fromkeys(("released", "settled", "aborted"), "settle"),
+    "scope": "open_scope",
+    "raised": "raise_limit",
+    "key": "replace_key",
+}
+
+T = TypeVar("T")
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
+_IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
+_OLDEST = 130000  # gcd of numeric
+_TRIES = 3
+_BUSY = "55P03"
+_WRITING, _READING = "READ COMMITTED", "REPEATABLE READ, READ ONLY"
+_UNSAFE = "cannot be used: the server only follows another, or does not wait for its disk"
+# What to say of a failure, by SQLSTATE or its first two characters, and whether to try again.
+_PROBLEMS = {
+    "": ("cannot be reached, or the connection was lost", True),
+    "08": ("cannot be reached, or the connection was lost", True),
+    "40": ("was used by a transaction that excludes this one", True),
+    "53": ("could not be written: the server lacks space, memory or connections", True),
+    _BUSY: ("is locked by another writer", True),
+    "57": ("cannot be used now: the server cancels, starts or stops", True),
+    "25006": ("cannot be written: the server is read-only", False),
+    "42501": ("cannot be used: the role lacks a permission", False),
+    "3F000": ("is not there; Ledger.create makes one", False),
+    "42P01": ("is not there, or is another's; Ledger.create makes one in a new schema", False),
+    "42P06": ("is there already: open it", False),
+    "42883": (f"is not of format {FORMAT}", False),
+    "23": ("refused a row that contradicts the rows before it", False),
+    "P0001": ("refused a row that contradicts the rows before it", False),
+    "SL": (_UNSAFE, False),
+}
+
+
+@final
+class PostgresStore:
+    """The store of one schema.
+
+    Args:
+        conninfo: how to connect, in libpq's words.  No message repeats it: it may hold a password.
+            Each thread keeps a connection of its own.
+        schema: the schema's name: lower-case letters, digits and underscores.
+        wait: seconds to wait for another writer.
+        pool: instead of conninfo, a `psycopg_pool.ConnectionPool`, from which each transaction
+            borrows a connection.  It stays yours to close, and others may use it.
+
+    Raises:
+        ParameterError: an argument is wrong, or psycopg is not installed.
+    """
+
+    __slots__ = ("_born", "_pool", "_psycopg", "_schema", "_wait")
+
+    def __init__(
+        self, conninfo: str | None = None, *, schema: str, wait: int = 30, pool: Any = None
+    ) -> None:
+        if (conninfo is None) == (pool is None):
+            raise ParameterError("give conninfo, or pool= instead of it")
+        if conninfo is not None and not isinstance(conninfo, str):
+            raise ParameterError("conninfo must be text in libpq's words")
+        if pool is not None and not all(
+            callable(getattr(pool, name, None)) for name in ("getconn", "putconn")
+        ):
+            raise ParameterError(f"pool must be a psycopg_pool.ConnectionPool: {describe(pool)}")
+        if not isinstance(schema, str) or not _NAME.fullmatch(schema):
+            raise ParameterError(f"schema must be a plain lower-case name, got {describe(schema)}")
+        try:
+            self._psycopg: Any = import_module("psycopg")
+        except ImportError:
+            raise ParameterError("PostgreSQL needs psycopg: safeselect[postgres]") from None
+        self._schema, self._wait = schema, wait
+        self._pool = OwnPool(self._psycopg, conninfo) if conninfo is not None else pool
+        self._born = generation()
+
+    def __repr__(self) -> str:
+        return f"<PostgresStore {self._schema!r}>"
+
+    @property
+    def name(self) -> str:
+        """The schema."""
+        return f"schema {self._schema} of PostgreSQL"
+
+    def about(self) -> dict[str, str]:
+        """Return, for the first record, that the place is a database."""
+        return {"database": "PostgreSQL"}
+
+    @property
+    def _begin_charge(self) -> str:
+        return f"SELECT {self._schema}.begin_charge({self._wait})"
+
+    def create(self, work: Callable[[Journal], T]) -> T:
+        """Make a schema with the first rows in it, in one transaction.
+
+        The role of the connection owns it.  Let that be one that nobody logs in as, for example
+        with `options='-c role=ledger_owner'` in conninfo.
+        """
+        with self._translated(), self._transaction() as connection:
+            if connection.info.server_version < _OLDEST:
+                raise LedgerError("a ledger needs PostgreSQL 13 or later")
+            if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
+                raise LedgerError("a ledger needs a database whose encoding is UTF8")
+            connection.execute(f"CREATE SCHEMA {self._schema}")
+            connection.execute(f"SET LOCAL search_path = {self._schema}, pg_temp")
+            for statement in schema_of(self._schema):
+                connection.execute(statement)
+            journal = Rows(connection, self._schema)
+            done = work(journal)
+            self._send(connection, journal.new)
+        return done
+
+    def grant(self, role: str, duty: Literal["reader", "charger", "approver"]) -> None:
+        """Give a role the rights of a duty; connect as the owner of the schema.
+
+        Args:
+            role: the role's name: lower-case letters, digits and underscores.
+            duty: "reader" reads records, "charger" also charges and writes outcomes, "approver"
+                also opens scopes, raises limits and replaces the signing key.  No role writes to
+                a table.
+
+        Raises:
+            ParameterError: the name is not plain, or there is no such duty.
+            LedgerError: the role is not there, or the connection's role may not grant this.
+        """
+        if not isinstance(role, str) or not _NAME.fullmatch(role):
+            raise ParameterError(f"role must be a plain lower-case name, got {describe(role)}")
+        if duty not in GRANTS:
+            raise ParameterError(f"duty must be reader, charger or approver, got {describe(duty)}")
+        with self._translated(), self._transaction() as connection:
+            self._check(connection)
+            # The server only warns of a grant that grants nothing.
+            if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
+                raise LedgerError(f"only the owner of {self.name} grants rights")
+            schema = self._schema
+            connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+            connection.execute(f"GRANT SELECT ON {schema}.records, {schema}.format TO {role}")
+            for function in GRANTS[duty]:
+                connection.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{function} TO {role}")
+
+    def write(self, work: Callable[[Journal], T]) -> T:
+        """Take the lock, run the work, and commit its rows durably."""
+        born = generation()
+        with self._translated():
+            while True:
+                try:
+                    # Read committed: what is read after the lock is all that was committed before.
+                    with self._transaction() as connection:
+                        connection.execute(self._begin_charge)
+                        journal = Rows(connection, self._schema)
+                        done = work(journal)
+                        self._send(connection, journal.new)
+                    return done
+                except Lost:
+                    if not journal.new or self._are_there(journal.new, born):
+                        return done
+
+    def read(self, work: Callable[[Journal], T]) -> T:
+        """Run the work on one consistent state."""
+        with self._translated(), self._transaction(_READING) as connection:
+            self._check(connection)
+            return work(Rows(connection, self._schema))
+
+    def close(self) -> None:
+        """Close the connections of all threads, but no pool; the next use makes new ones."""
+        if isinstance(self._pool, OwnPool):
+            self._pool.close()
+
+    def _send(self, connection: Any, rows: list[Row]) -> None:
+        for row in rows:
+            send(connection, self._schema, row, self._wait)
+
+    def _are_there(self, rows: list[Row], born: Generation) -> bool:
+        """Return whether rows were written whose commit had no reply; offer them again if not.
+
+        Only one row can follow another, so both offers cannot stand.
+        """
+        for _ in range(_TRIES):
+            self._check_process(born)
+            with suppress(Lost, self._psycopg.Error, LedgerError):
+                with self._transaction() as connection:
+                    connection.execute(self._begin_charge)
+                    there = Rows(connection, self._schema).rows(rows[0].seq, 1)
+                    self._send(connection, [] if there else rows)
+                return not there or there[0].hash == rows[0].hash
+            pause()
+        raise LedgerError(
+            f"the connection to the ledger in {self.name} was lost, and what became of the record "
+            "cannot be asked: nothing is released, and the charge may stand"
+        )
+
+    def _check_process(self, born: Generation) -> None:
+        if generation() != born:
+            raise LedgerError("this process was forked in the middle of its parent's use")
+
+    @contextmanager
+    def _transaction(self, mode: str = _WRITING) -> Iterator[Any]:
+        born, is_sent = generation(), False
+        if born != self._born and not isinstance(self._pool, OwnPool):
+            raise LedgerError(
+                "this process was forked after the store got its pool: make both anew in the child"
+            )
+        begin = f"BEGIN TRANSACTION ISOLATION LEVEL {mode}"
+        with borrowed(self._pool, self._psycopg, begin) as (connection, warnings):
+            try:
+                yield connection
+                self._check_process(born)
+                warnings.clear()
+                is_sent = mode == _WRITING
+                done = connection.execute("COMMIT")
+                if warnings or done.statusmessage != "COMMIT":
+                    raise LedgerError(
+                        f"the ledger in {self.name}: the server warned while it committed; nothing "
+                        "is released, and the charge may stand"
+                    )
+            except BaseException as error:
+                # The error is already being raised; without a commit the server rolls back anyway.
+                if generation() == born:
+                    with suppress(self._psycopg.Error):
+                        connection.execute("ROLLBACK")
+                if is_sent and isinstance(error, self._psycopg.Error) and connection.closed:
+                    raise Lost from None
+                raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Replace the errors of psycopg, which quote rows and the connection, by ours."""
+        where = f"the ledger in {self.name}"
+        try:
+            yield
+        except Lost:
+            raise LedgerError(f"{where}: the connection was lost; the change may stand") from None
+        except self._psycopg.Error as error:
+            state = error.sqlstate or ""
+            found = _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
+            if found is None or not (state or isinstance(error, self._psycopg.OperationalError)):
+                found = "cannot be used", False
+            kind = LedgerBusy if state == _BUSY else LedgerError
+            raised = kind(
+                f"{where} {found[0]}: nothing was charged{', try again' if found[1] else ''}"
+                + (f" (SQLSTATE {state})" if state else "")
+            )
+            raised.sqlstate, raised.try_again = state or None, found[1]
+            raise raised from None
+
+    def _check(self, connection: Any) -> None:
+        query = f"""SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
+            FROM {self._schema}.format"""  # noqa: S608
+        found = connection.execute(query).fetchall()
+        if [version for version, _ in found] != [FORMAT]:
+            raise LedgerError(f"the ledger in {self.name} is not of format {FORMAT}")
+        if not found[0][1]:
+            raise LedgerError(f"the ledger in {self.name} {_UNSAFE}")

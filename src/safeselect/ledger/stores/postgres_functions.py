@@ -1,0 +1,452 @@
+"""The tables and functions of a ledger in PostgreSQL, format 3.
+
+Nobody but the owner writes to a table.  Others call functions that run with the owner's rights.
+Each function takes a record's content as arguments, checks them, and builds the record: so it is
+canonical JSON with the fields of its kind, printable, and follows from the records before it.  The
+caller has built the same record, since it signs its hash; another hash is refused.
+
+- A charger has `begin_charge`, `charge` and `settle`.
+- An approver has `begin_charge`, `open_scope`, `raise_limit` and `replace_key`.
+- A reader has SELECT on the records, and so have the others.
+
+The server has no keys, so signatures and approvals are left to the processes.  All literals are
+read in one way, whatever the settings of a session: the functions fix `search_path` and
+`standard_conforming_strings`, and have no backslash.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from safeselect.exact.parameters import MAX_BITS
+from safeselect.ledger.record import LONGEST, RECORD_DOMAIN, SCHEMA
+
+_UNIT = 2**1024  # below the line of a total that is rounded up
+
+TEXTS = (
+    # A text in JSON, in ASCII, as Python's json writes it; nothing that cannot be printed.
+    """CREATE FUNCTION quoted(value text) RETURNS text {settings} AS
+$$DECLARE
+    found text := '';
+    letter text;
+    code integer;
+BEGIN
+    IF value COLLATE "C" ~ '^[ -~]*$' THEN
+        RETURN to_json(value);
+    END IF;
+    FOREACH letter IN ARRAY regexp_split_to_array(value, '') LOOP
+        code := ascii(letter);
+        IF code NOT BETWEEN 32 AND 126 AND code > coalesce(
+            (SELECT last FROM printable WHERE first <= code ORDER BY first DESC LIMIT 1), 0) THEN
+            RAISE EXCEPTION 'a text cannot be printed';
+        END IF;
+        found := found || CASE
+            WHEN code IN (34, 92) THEN chr(92) || letter
+            WHEN code < 127 THEN letter
+            WHEN code < 65536 THEN chr(92) || 'u' || lpad(to_hex(code), 4, '0')
+            ELSE chr(92) || 'u' || to_hex(55296 + (code - 65536) / 1024)
+                || chr(92) || 'u' || to_hex(56320 + (code - 65536) % 1024) END;
+    END LOOP;
+    RETURN '"' || found || '"';
+END$$""",
+    # Writes the one spelling of a value, at most so many levels deep.
+    """CREATE FUNCTION canonical(value jsonb, levels integer) RETURNS text {settings} AS
+$$BEGIN
+    CASE (levels > 0)::text || jsonb_typeof(value)
+    WHEN 'truestring' THEN
+        RETURN quoted(value #>> '{{}}');
+    WHEN 'truearray' THEN
+        RETURN '[' || coalesce((
+            SELECT string_agg(canonical(item, levels - 1), ',' ORDER BY place)
+            FROM jsonb_array_elements(value) WITH ORDINALITY AS items (item, place)
+        ), '') || ']';
+    WHEN 'trueobject' THEN
+        RETURN '{{' || coalesce((
+            SELECT string_agg(quoted(name) || ':' || canonical(item, levels - 1), ','
+                ORDER BY name COLLATE "C")
+            FROM jsonb_each(value) AS items (name, item)
+        ), '') || '}}';
+    ELSE
+        RAISE EXCEPTION 'a value is missing, too deep, or no text, list or object';
+    END CASE;
+END$$""",
+    # A text of a form: a regular expression.
+    """CREATE FUNCTION formed(value text, form text) RETURNS text {settings} AS
+$$BEGIN
+    IF (value COLLATE "C" ~ ('^(' || form || ')$')) IS NOT TRUE THEN
+        RAISE EXCEPTION 'a text is not of its form: %', form;
+    END IF;
+    RETURN value;
+END$$""",
+    # A time that the calendar has, exactly as fine as the ledger's clock.
+    """CREATE FUNCTION instant(value text, clock text) RETURNS text {settings} AS
+$$DECLARE
+    bare text := rtrim(formed(value, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T0-9:Z]{{0,10}}'), 'Z');
+    whole text := to_char((bare || substr('0001-01-01T00:00:00', length(bare) + 1))::timestamp,
+        'YYYY-MM-DD"T"HH24:MI:SS');
+BEGIN
+    whole := CASE clock WHEN 'day' THEN left(whole, 10) WHEN 'hour' THEN left(whole, 13) || 'Z'
+        WHEN 'minute' THEN left(whole, 16) || 'Z' ELSE whole || 'Z' END;
+    IF value IS DISTINCT FROM whole THEN
+        RAISE EXCEPTION 'a time is not as fine as the clock of the ledger';
+    END IF;
+    RETURN value;
+END$$""",
+    # An object of texts, perhaps with further objects in it.
+    """CREATE FUNCTION object(value jsonb, is_flat boolean) RETURNS jsonb {settings} AS
+$$BEGIN
+    IF jsonb_typeof(value) IS DISTINCT FROM 'object' OR is_flat AND EXISTS (
+        SELECT FROM jsonb_each(value) AS items (name, item) WHERE jsonb_typeof(item) <> 'string'
+    ) THEN
+        RAISE EXCEPTION 'a value is no object of texts';
+    END IF;
+    RETURN value;
+END$$""",
+    # A number as two: above and below the line, in lowest terms.
+    f"""CREATE FUNCTION rational(written text) RETURNS numeric[] {{settings}} AS
+$$DECLARE
+    above numeric := split_part(formed(written, '(0|[1-9][0-9]*)(/[1-9][0-9]*)?'), '/', 1);
+    below numeric := coalesce(nullif(split_part(written, '/', 2), ''), '1');
+BEGIN
+    IF greatest(above, below) >= {2**MAX_BITS} OR strpos(written, '/') > 0
+        AND (below = 1 OR gcd(above, below) <> 1) THEN
+        RAISE EXCEPTION 'a number is too long, or not in lowest terms';
+    END IF;
+    RETURN ARRAY[above, below];
+END$$""",
+    # The new total as records spell it: exact, and rounded up where it would grow too long.
+    f"""CREATE FUNCTION added(total numeric[], price numeric[]) RETURNS numeric[] {{settings}} AS
+$$DECLARE
+    above numeric := total[1] * price[2] + price[1] * total[2];
+    below numeric := total[2] * price[2];
+    common numeric := gcd(above, below);
+BEGIN
+    IF below > {_UNIT} * common THEN
+        above := div(above * {_UNIT} + below - 1, below);
+        below := {_UNIT};
+        common := gcd(above, below);
+    END IF;
+    RETURN ARRAY[div(above, common), div(below, common)];
+END$$""",
+)
+"""The statements; `{settings}` is the same for all functions."""
+
+CHARGES = (
+    """CREATE FUNCTION totals(asked text) RETURNS jsonb {settings} AS
+$$BEGIN
+    RETURN (
+        SELECT jsonb_object_agg(name, CASE total[2] WHEN 1 THEN total[1]::text
+            ELSE total[1] || '/' || total[2] END)
+        FROM amounts WHERE scope = asked
+    );
+END$$""",
+    # Adds a price to the totals of a scope; returns what the record says of it.
+    """CREATE FUNCTION charge_scope(charged text, price jsonb) RETURNS jsonb {settings} AS
+$$DECLARE
+    here scopes%ROWTYPE;
+    before jsonb := totals(charged);
+BEGIN
+    SELECT * INTO here FROM scopes WHERE name = charged;
+    IF NOT FOUND OR here.refusals >= here.max_refusals THEN
+        RAISE EXCEPTION 'a charge names no scope, or a scope is closed';
+    END IF;
+    UPDATE amounts SET total = added(total, rational(price ->> name)) WHERE scope = charged;
+    IF price - ARRAY(SELECT name FROM amounts WHERE scope = charged) <> '{{}}'
+        OR totals(charged) = before THEN
+        RAISE EXCEPTION 'a charge has amounts that its scope has not, or costs nothing';
+    END IF;
+    -- The amounts of way 0, and of one other way, if there is one.
+    IF NOT (
+        SELECT coalesce(bool_and(fits) FILTER (WHERE way = 0), true)
+            AND coalesce(bool_or(fits) FILTER (WHERE way > 0), true)
+        FROM (
+            SELECT way, bool_and(total[1] * cap[2] <= cap[1] * total[2]) AS fits
+            FROM amounts WHERE scope = charged GROUP BY way
+        ) AS ways
+    ) THEN
+        RAISE EXCEPTION 'a charge exceeds its cap';
+    END IF;
+    RETURN jsonb_build_object('scope', charged, 'terms', here.terms, 'before', before,
+        'charge', object(price, true), 'after', totals(charged));
+END$$""",
+    """CREATE FUNCTION charge(previous text, wait integer, utc text, library jsonb, purpose text,
+    mechanism text, guarantee jsonb, parts jsonb, parameters jsonb, source jsonb, nonce text,
+    request jsonb, charges jsonb, hash text, signature text) RETURNS void
+SECURITY DEFINER {settings} AS
+$$DECLARE
+    here state%ROWTYPE := hold(previous, wait);
+    names text[] := ARRAY(SELECT item ->> 'scope' FROM jsonb_array_elements(charges) AS item);
+    charged jsonb[];
+BEGIN
+    IF cardinality(names) <> (SELECT count(DISTINCT name) FROM unnest(names) AS name)
+        OR cardinality(names) = 0 THEN
+        RAISE EXCEPTION 'a charge names no scope, or one twice';
+    END IF;
+    FOR place IN 1..cardinality(names) LOOP
+        charged := charged || charge_scope(names[place], charges -> (place - 1) -> 'charge');
+    END LOOP;
+    INSERT INTO open_charges VALUES (here.count, names, object(parameters, true));
+    INSERT INTO nonces VALUES (formed(nonce, '[0-9a-f]{{32}}'));
+    IF request <> '{{}}' THEN
+        INSERT INTO requests VALUES (formed(request ->> 'id', '{hash}'));
+        request := jsonb_build_object('id', request -> 'id',
+            'asked', formed(request ->> 'asked', '{hash}'));
+    END IF;
+    PERFORM put(here, 'charged', hash, signature, jsonb_build_object(
+        'utc', instant(utc, here.clock),
+        'library', object(library, true),
+        'purpose', formed(purpose, '{line}'),
+        'mechanism', formed(mechanism, '{line}'),
+        'guarantee', object(guarantee, false),
+        'parts', ARRAY(
+            SELECT jsonb_build_object('count', formed(part ->> 'count', '[1-9][0-9]{{0,17}}'),
+                'each', object(part -> 'each', false))
+            FROM jsonb_array_elements(parts) WITH ORDINALITY AS items (part, place) ORDER BY place
+        ),
+        'parameters', parameters,
+        'source', jsonb_build_object('name', source -> 'name', 'health', source -> 'health',
+            'production', formed(source ->> 'production', 'yes|asserted|no')),
+        'nonce', nonce,
+        'request', object(request, true),
+        'charges', charged));
+END$$""",
+    # The outcome of an open charge: a commitment to an output, or a reason why there is none.
+    """CREATE FUNCTION settle(previous text, wait integer, kind text, charge bigint, hash text,
+    signature text, commitment text DEFAULT NULL, reason text DEFAULT NULL,
+    spent jsonb DEFAULT NULL) RETURNS void SECURITY DEFINER {settings} AS
+$$DECLARE
+    here state%ROWTYPE := hold(previous, wait);
+    ended open_charges%ROWTYPE;
+    outcome jsonb := jsonb_build_object('charge', charge::text);
+BEGIN
+    DELETE FROM open_charges AS open WHERE open.charge = settle.charge RETURNING * INTO ended;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'an outcome is of a charge that awaits none';
+    END IF;
+    IF formed(kind, 'released|settled|aborted') = 'aborted' THEN
+        UPDATE scopes SET refusals = refusals + 1
+            WHERE reason = 'input' AND name = ANY (ended.scopes);
+        outcome := outcome || jsonb_build_object('reason',
+            formed(reason, 'source|interrupt|error|input'));
+    ELSE
+        outcome := outcome || jsonb_build_object('commitment', formed(commitment, '{hash}'));
+    END IF;
+    IF kind = 'released' AND EXISTS (
+        SELECT FROM scopes WHERE name = ANY (ended.scopes) AND refusals >= max_refusals
+    ) THEN
+        RAISE EXCEPTION 'a scope is closed';
+    ELSIF kind = 'settled' THEN
+        IF spent = '{{}}' OR EXISTS (
+            SELECT FROM jsonb_each_text(object(spent, true)) AS used,
+                rational(used.value) AS amount, rational(ended.parameters ->> used.key) AS most
+            WHERE amount[2] <> 1 OR amount[1] * most[2] > most[1]
+        ) THEN
+            RAISE EXCEPTION 'a session used other amounts than were reserved';
+        END IF;
+        outcome := outcome || jsonb_build_object('spent', spent);
+    END IF;
+    PERFORM put(here, kind, hash, signature, outcome);
+END$$""",
+)
+"""The statements; `{settings}` is the same for all functions."""
+
+APPROVALS = (
+    """CREATE FUNCTION open_scope(previous text, wait integer, utc text, scope text, terms jsonb,
+    caps jsonb, max_refusals text, hash text, signature text, approvals jsonb DEFAULT NULL)
+RETURNS void SECURITY DEFINER {settings} AS
+$$DECLARE
+    here state%ROWTYPE := hold(previous, wait);
+BEGIN
+    INSERT INTO scopes VALUES (formed(scope, '{line}'), object(terms, false), 0,
+        formed(max_refusals, '[1-9][0-9]{{0,6}}')::bigint);
+    INSERT INTO amounts (scope, name, cap)
+        SELECT open_scope.scope, key, rational(value) FROM jsonb_each_text(object(caps, true));
+    IF caps = '{{}}' OR EXISTS (SELECT FROM amounts WHERE cap[1] = 0) THEN
+        RAISE EXCEPTION 'a scope has no cap';
+    END IF;
+    PERFORM put(here, 'scope', hash, signature, jsonb_strip_nulls(jsonb_build_object('utc',
+        instant(utc, here.clock), 'scope', scope, 'terms', terms, 'caps', caps,
+        'max_refusals', max_refusals, 'approvals', approvals)));
+END$$""",
+    # A cap at a Rényi order follows from logarithms: such a budget is not raised on a server.
+    """CREATE FUNCTION raise_limit(previous text, wait integer, utc text, scope text, "limit" text,
+    before text, after text, reason text, approvals jsonb, hash text, signature text) RETURNS void
+SECURITY DEFINER {settings} AS
+$$DECLARE
+    here state%ROWTYPE := hold(previous, wait);
+    low numeric[] := rational(before);
+    high numeric[] := rational(after);
+    field text[] := ARRAY['budget', "limit"];
+BEGIN
+    UPDATE scopes SET max_refusals = high[1] WHERE name = scope AND "limit" = 'max_refusals'
+        AND max_refusals = low[1] AND low[2] * high[2] = 1 AND high[1] > low[1];
+    IF NOT FOUND THEN
+        UPDATE amounts SET cap = high WHERE amounts.scope = raise_limit.scope AND name = "limit"
+            AND cap = low AND high[1] * low[2] > low[1] * high[2]
+            AND jsonb_array_length(approvals) > 0;
+        UPDATE scopes SET terms = jsonb_set(terms, field, to_jsonb(after))
+            WHERE FOUND AND name = scope AND NOT terms -> 'budget' ? 'order';
+    END IF;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'a limit is not raised by this';
+    END IF;
+    PERFORM put(here, 'raised', hash, signature, jsonb_build_object('utc', instant(utc, here.clock),
+        'scope', scope, 'limit', "limit", 'before', before, 'after', after,
+        'reason', formed(reason, '{line}'), 'approvals', approvals));
+END$$""",
+    """CREATE FUNCTION replace_key(previous text, wait integer, utc text, signer jsonb,
+    replaces text, handover text, approvals jsonb, hash text, signature text) RETURNS void
+SECURITY DEFINER {settings} AS
+$$DECLARE
+    here state%ROWTYPE := hold(previous, wait);
+BEGIN
+    PERFORM put(here, 'key', hash, signature, jsonb_build_object('utc',
+        instant(utc, here.clock), 'signer', object(signer, true), 'replaces', replaces,
+        'handover', handover, 'approvals', approvals));
+END$$""",
+)
+"""The statements; `{settings}` is the same for all functions."""
+
+FORMAT = 3
+
+GRANTS = {
+    "reader": (),
+    "charger": ("begin_charge", "charge", "settle"),
+    "approver": ("begin_charge", "open_scope", "raise_limit", "replace_key"),
+}
+"""The functions that a role may execute, by its duty."""
+
+# Forms of texts: a line for people, a hash.
+_LINE = "[^ ](.{0,198}[^ ])?"
+_HASH = "[0-9a-f]{64}"
+
+# SQLSTATEs of our own.
+MOVED, UNKNOWN, UNSAFE = "SL001", "SL002", "SL003"
+
+_TABLES = (
+    "CREATE TABLE format (version integer NOT NULL)",
+    f"INSERT INTO format VALUES ({FORMAT})",  # noqa: S608 - a constant of ours
+    """CREATE TABLE records (
+    seq bigint PRIMARY KEY CHECK (seq >= 0),
+    body text NOT NULL,
+    hash text NOT NULL UNIQUE,
+    signature text NOT NULL
+)""",
+    # What follows from the records.  The one row of state is also what writers lock.
+    """CREATE TABLE state (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    count bigint NOT NULL DEFAULT 0,
+    last text NOT NULL,
+    ledger text,
+    signed boolean,
+    clock text
+)""",
+    f"INSERT INTO state (last) VALUES ('{'0' * 64}')",  # noqa: S608 - a constant of ours
+    """CREATE TABLE scopes (
+    name text PRIMARY KEY,
+    terms jsonb NOT NULL,
+    refusals bigint NOT NULL DEFAULT 0,
+    max_refusals bigint NOT NULL
+)""",
+    # Numbers above and below the line.  The amounts of way 0 stay within their caps, and those of
+    # one other way, if there are others: so a total may exceed the cap of a way that is not used.
+    """CREATE TABLE amounts (
+    scope text REFERENCES scopes,
+    name text,
+    way smallint NOT NULL DEFAULT 0,
+    cap numeric[] NOT NULL,
+    total numeric[] NOT NULL DEFAULT ARRAY[0, 1],
+    PRIMARY KEY (scope, name)
+)""",
+    "CREATE TABLE nonces (nonce text PRIMARY KEY)",
+    "CREATE TABLE requests (id text PRIMARY KEY)",
+    """CREATE TABLE open_charges (
+    charge bigint PRIMARY KEY,
+    scopes text[] NOT NULL,
+    parameters jsonb NOT NULL
+)""",
+    "CREATE TABLE printable (first integer PRIMARY KEY, last integer NOT NULL)",
+)
+
+_FUNCTIONS = (
+    """CREATE FUNCTION only_grows() RETURNS trigger {settings} AS
+$$BEGIN
+    IF TG_OP = 'INSERT' AND NEW.seq = (SELECT coalesce(max(seq), -1) + 1 FROM records) THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'records are only appended, never changed or removed';
+END$$""",
+    """CREATE TRIGGER only_appended BEFORE INSERT ON records
+FOR EACH ROW EXECUTE FUNCTION only_grows()""",
+    """CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
+FOR EACH STATEMENT EXECUTE FUNCTION only_grows()""",
+    *TEXTS,
+    # Locks the ledger until the commit, which is then durable whatever the session says.
+    f"""CREATE FUNCTION hold(previous text, wait integer) RETURNS state {{settings}} AS
+$$DECLARE
+    here state%ROWTYPE;
+BEGIN
+    IF pg_is_in_recovery() OR current_setting('fsync') <> 'on' THEN
+        RAISE EXCEPTION 'the server only follows another, or does not wait for its disk'
+            USING ERRCODE = '{UNSAFE}';
+    END IF;
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'a record is only written in a transaction that is read committed'
+            USING ERRCODE = '{UNSAFE}';
+    END IF;
+    PERFORM set_config('synchronous_commit', 'on', true),
+        set_config('lock_timeout', wait || 's', true);
+    SELECT * INTO STRICT here FROM state FOR UPDATE;
+    IF here.last <> previous THEN
+        IF EXISTS (SELECT FROM records WHERE hash = previous) THEN
+            RAISE EXCEPTION 'another record was written meanwhile' USING ERRCODE = '{MOVED}';
+        END IF;
+        RAISE EXCEPTION 'the previous record is not in the ledger' USING ERRCODE = '{UNKNOWN}';
+    END IF;
+    RETURN here;
+END$$""",  # noqa: S608
+    """CREATE FUNCTION begin_charge(wait integer) RETURNS void SECURITY DEFINER {settings} AS
+$$BEGIN
+    PERFORM hold(NULL, wait);
+END$$""",
+    # Builds the record of these fields, and adds it.
+    f"""CREATE FUNCTION put(here state, kind text, hash text, signature text, fields jsonb)
+RETURNS void {{settings}} AS
+$$DECLARE
+    body text := canonical(fields || jsonb_build_object('kind', kind, 'ledger', here.ledger,
+        'previous', here.last, 'schema', '{SCHEMA}', 'seq', here.count::text), 8);
+BEGIN
+    IF octet_length(body) + length(signature) > {LONGEST - 200} THEN
+        RAISE EXCEPTION 'a record is too long';
+    ELSIF here.signed IS DISTINCT FROM (formed(signature, '([0-9a-f][0-9a-f])*') <> '') THEN
+        RAISE EXCEPTION 'a record is not signed as the ledger is';
+    ELSIF hash IS DISTINCT FROM encode(sha256(
+        decode('{RECORD_DOMAIN.hex()}', 'hex') || convert_to(body, 'UTF8')), 'hex') THEN
+        RAISE EXCEPTION 'a record has another hash';
+    END IF;
+    INSERT INTO records VALUES (here.count, body, hash, signature);
+    UPDATE state SET count = here.count + 1, last = hash;
+END$$""",  # noqa: S608
+    *CHARGES,
+    *APPROVALS,
+    # A function may be executed by everybody until that is taken away.
+    "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC",
+)
+
+
+def schema_of(schema: str) -> list[str]:
+    """Return the statements that make the tables and functions, for a path on the schema alone."""
+    settings = (
+        f"LANGUAGE plpgsql SET search_path = {schema}, pg_temp SET standard_conforming_strings = on"
+    )
+    forms = {"settings": settings, "schema": schema, "line": _LINE, "hash": _HASH}
+    made = [each.format(**forms) for each in _FUNCTIONS]
+    return [*_TABLES, *made, _printable()]
+
+
+def _printable() -> str:
+    """Return the statement that lists the characters beyond ASCII that this Python prints."""
+    runs = groupby(range(0x80, 0x110000), lambda code: chr(code).isprintable())
+    found = [[*codes] for is_printed, codes in runs if is_printed]
+    rows = ", ".join(f"({codes[0]}, {codes[-1]})" for codes in found)
+    return f"INSERT INTO printable VALUES {rows}"  # noqa: S608 - numbers of ours
