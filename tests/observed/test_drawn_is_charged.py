@@ -413,7 +413,7 @@ FAULTS |= {
     ),
     "a cap's users who take another's place": (
         "choose_cap",
-        "tables._cap:choose_cap",
+        "tables.items:choose_cap",
         "sensitivity=change",
         "sensitivity=low",
     ),

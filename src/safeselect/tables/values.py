@@ -1,24 +1,37 @@
-"""From a table to quantiles in one call: of a column with one value for each user."""
+"""From a table to numbers: ready scores, and quantiles of one value for each user."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import date
+from decimal import Decimal
 from typing import Any, Literal, cast, get_args
 
-from safeselect.errors import InputError, ParameterError
+from safeselect.errors import InputError, ParameterError, ScoreError
 from safeselect.exact.parameters import Number
 from safeselect.ledger import Scope
 from safeselect.mechanisms.quantiles import Later, Neighbours, Quantiles, Ties, quantiles
 from safeselect.randomness.source import Source
-from safeselect.release.call import read_ledger, unit_of
-from safeselect.scores.counts import check_unit
+from safeselect.scores.containers import Unread
 from safeselect.selection._table import read_choice
-from safeselect.tables._duckdb import open_table
-from safeselect.tables._files import shown
-from safeselect.tables._keys import FLOATS, INTEGERS, TEXT, require_key, warn_if_same
-from safeselect.tables._sql import ADDED, NEAR_DECIMAL, SHORTEST, VALUES_OF_USERS, WHOLE_TEXT
+from safeselect.tables.duckdb import Table, open_table
+from safeselect.tables.files import shown
+from safeselect.tables.keys import check_scope, closing_after, require_key, warn_if_same
+from safeselect.tables.sql import (
+    ADDED,
+    FLOATS,
+    INTEGERS,
+    LABELS_AND_SCORES,
+    LABELS_OF_SCORES,
+    NEAR_DECIMAL,
+    SHORTEST,
+    TEXT,
+    VALUES_OF_USERS,
+    WHOLE_TEXT,
+)
 
 Of = Literal["smallest", "largest", "sum"]
 """Which value of a user counts."""
@@ -28,6 +41,90 @@ _MOST = 10**18
 _NEAR = "CAST(value AS DOUBLE)"
 _FAR = 2**53  # from here on doubles skip integers
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+
+_SCORES = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", TEXT, '"NULL"')
+_CELL = re.compile(
+    r" *[+-]?(?:[0-9]{1,1234}(?:\.[0-9]{0,1234})?|\.[0-9]{1,1234})(?:[eE][+-]?[0-9]{1,4})? *",
+    re.ASCII,
+)
+
+
+def read_scores(
+    path: str | os.PathLike[str], *, label: str, score: str
+) -> tuple[list[str], list[int | float | Decimal]]:
+    r"""Read ready scores, one candidate a row, in the order of the labels.
+
+    Args:
+        path: a .csv, .csv.gz or .parquet file.
+        label: the column with the candidates' names, which are public.
+        score: the column with the scores.
+
+    Returns:
+        The labels, and the scores, which are private.  By the declared type the scores are
+        integers, exact decimals (text and DECIMAL) or binary floats (FLOAT and DOUBLE).
+
+    Raises:
+        InputError: the file or a column cannot be used, or a label is NULL.
+        ScoreError: the declared type is not one of numbers, or a cell is not a number.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from safeselect.tables import read_scores
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "scores.csv")
+        ...     _ = file.write_bytes(b"name,score\ntea,7\nmilk,1.25\n")
+        ...     read_scores(file, label="name", score="score")
+        (['milk', 'tea'], [Decimal('1.25'), Decimal('7')])
+    """
+    with open_scores(path, label=label, score=score) as (labels, scores):
+        return labels, scores.read()
+
+
+@contextmanager
+def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[str], Unread]]:
+    """Open ready scores for the length of a `with` block; read the labels, which are public.
+
+    The number of rows is public too.  The type and the cells of the column of scores are looked at
+    when the scores are read; then the table is closed.
+
+    Args, Raises: as for `read_scores`.
+    """
+    with ExitStack() as stack:
+        table = stack.enter_context(open_table(path, {"label": label, "score": score}))
+        declared = table.types["label"]
+        if declared is not None:
+            require_key(declared, label)
+        require_key(table.load("label")["label"], label)
+        labels = [row[0] for row in table.fetch(LABELS_OF_SCORES)]
+        if None in labels:
+            raise InputError(f"column {shown(label)} has a row without a label")
+        read = closing_after(stack, lambda: _read_scores(table, labels, score))
+        yield labels, Unread(len(labels), read)
+
+
+def _read_scores(
+    table: Table, labels: list[str], column: str
+) -> list[int] | list[float] | list[Decimal]:
+    kind = table.load("label", "score")["score"]
+    if kind not in _SCORES and not kind.startswith("DECIMAL("):
+        raise ScoreError(f"scores must be numbers, but column {shown(column)} holds {kind}")
+    rows = table.fetch(LABELS_AND_SCORES)
+    if [row[0] for row in rows] != labels:
+        raise InputError("the table changed while it was read")
+    scores = [row[1] for row in rows]
+    # Checked before any conversion; a missing score has no safe replacement.
+    if any(value is None for value in scores):
+        raise ScoreError(f"column {shown(column)} has a row without a score")
+    return _parsed(scores, column) if kind == TEXT else scores
+
+
+def _parsed(cells: list[str], column: str) -> list[Decimal]:
+    if not all(_CELL.fullmatch(cell) for cell in cells):
+        raise ScoreError(
+            f"every score in column {shown(column)} must be a number, such as 7 or 1.25"
+        )
+    return [Decimal(cell.strip()) for cell in cells]
 
 
 def table_quantiles(
@@ -46,7 +143,6 @@ def table_quantiles(
     neighbours: Neighbours = "add_remove",
     ties: Ties = "interval",
     unit: str | None = None,
-    memory: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Quantiles:
@@ -65,7 +161,7 @@ def table_quantiles(
         rows of one user are others.
 
     Args:
-        table, user, unit, memory: as for `count_distinct_users`; not a Spark DataFrame.
+        table, user, unit: as for `count_distinct_users`; not a Spark DataFrame.
         value: the column of values: integers, decimals, floats or dates.  In a CSV file, whose
             cells are text, up to 38 digits alone are that integer, other numbers are floats, and
             dates are as in 2024-02-29.  Equal numbers are one number in every type.
@@ -91,28 +187,26 @@ def table_quantiles(
         >>> table_quantiles(trips, value="fare", user="rider", quantiles=["1/2"], **given).value
         8
     """
-    warn_if_same(value, user)
+    warn_if_same(item=value, user=user)
     read_choice(of, "of", get_args(Of))
     dated = isinstance(lowest, date) or isinstance(highest, date)
     if dated and of == "sum":
         raise ParameterError("dates have no sum; write of='smallest' or of='largest'")
-    check_unit(unit, unit_of(read_ledger(ledger, monotonic=False)))
+    scope = check_scope(unit, ledger, monotonic=False)
     with ExitStack() as stack:
         columns = {"value": value, "person": user}
-        rows = stack.enter_context(open_table(table, columns, memory=memory))
+        rows = stack.enter_context(open_table(table, columns))
         _check(rows.types, columns, dated)
 
         def read() -> list[Any]:
-            with stack:  # closed after the read, before any noise
-                types = rows.load("value", "person")
-                _check(types, columns, dated)
-                cell = _cell(str(types["value"]), of, dated)
-                sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
-                found = rows.fetch(sql, unfit=_unfit(value, dated))
-                return [_number(each) for (each,) in found]
+            types = rows.load("value", "person")
+            _check(types, columns, dated)
+            cell = _cell(str(types["value"]), of, dated)
+            sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
+            return [_number(each) for (each,) in rows.fetch(sql, unfit=_unfit(value, dated))]
 
         return _released(
-            cast("Any", Later(read, unit)),
+            cast("Any", Later(closing_after(stack, read), unit)),
             quantiles=quantiles,
             lowest=lowest,
             highest=highest,
@@ -123,7 +217,7 @@ def table_quantiles(
             neighbours=neighbours,
             ties=ties,
             source=source,
-            ledger=ledger,
+            ledger=scope,
         )
 
 

@@ -1,6 +1,6 @@
 """Apache Spark, as the caller set it up: it only counts, by the same SQL as DuckDB.
 
-- Spark repeats tasks that fail or are slow.  A count is not affected: every statement of `_sql` is
+- Spark repeats tasks that fail or are slow.  A count is not affected: every statement of `sql` is
   a function of the rows.  Noise would be drawn twice, so none is drawn there.
 - Columns are taken by position, so that no name means anything to SQL.
 - Items are texts as for DuckDB; a float of 2**63 or more is none, and others that are not whole
@@ -19,9 +19,9 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from safeselect.errors import InputError, ParameterError
-from safeselect.tables._files import position
-from safeselect.tables._keys import LABELS, spelled
+from safeselect.errors import InputError
+from safeselect.tables.files import position
+from safeselect.tables.sql import LABELS, spelled
 
 # Spark's names of the types that keys may have, and DuckDB's names of them.  A string with a
 # collation has another name and is refused: two different keys may be equal in it.
@@ -52,7 +52,7 @@ class SparkTable:
         return {ours: self.types[ours] for ours in columns}
 
     def fetch(self, sql: str) -> list[tuple[Any, ...]]:
-        """Run one statement of `_sql` and return all rows.
+        """Run one statement of `sql` and return all rows.
 
         Raises:
             InputError: Spark failed; the message has no word of Spark's own.
@@ -65,21 +65,10 @@ class SparkTable:
         """Return the labels: cells are taken as they stand."""
         return [*labels]
 
-    def store_candidates(self, labels: list[str]) -> None:
-        """Put the labels into the view `safeselect_candidates`."""
-        self._store(labels, "candidates")
-
-    def store_groups(self, labels: list[str]) -> None:
-        """Put the labels into the view `safeselect_groups`."""
-        self._store(labels, "groups")
-
-    def _store(self, labels: list[str], name: str) -> None:
-        rows = [(label,) for label in labels]
-        _ask(
-            lambda: self._session.createDataFrame(rows, "label STRING").createTempView(
-                f"{self._name}{name}"
-            )
-        )
+    def store(self, name: str, labels: list[str]) -> None:
+        """Put public labels into the view of this name, for a statement of `sql`."""
+        rows, view = [(label,) for label in labels], name.replace("safeselect_", self._name)
+        _ask(lambda: self._session.createDataFrame(rows, "label STRING").createTempView(view))
 
 
 def is_spark(table: object) -> bool:
@@ -99,9 +88,6 @@ def open_spark(table: Any, columns: Mapping[str, str]) -> Iterator[SparkTable]:
         InputError: there is no such column, or Spark failed.
         ParameterError: a column's name is not text.
     """
-    for column in columns.values():
-        if not isinstance(column, str):
-            raise ParameterError(f"a column's name must be a string, got {type(column).__name__}")
     names: list[str] = list(table.columns)
     at = {ours: position(names, name, "the table") for ours, name in columns.items()}
     kinds = [kind for _, kind in table.dtypes]

@@ -2,7 +2,7 @@
 
 Each statement runs unchanged on DuckDB and on Apache Spark.  `safeselect_rows` has two columns:
 `item`, a candidate, and `person`, the protected user.  Both are integers or strings; either way an
-item is a text (`_keys.spelled`).  Where values are read, `value` stands for `item`, a number or a
+item is a text (`spelled`).  Where values are read, `value` stands for `item`, a number or a
 date.
 
 - A row whose item or person is NULL is dropped by the WHERE clauses here and nowhere else.
@@ -16,6 +16,8 @@ date.
 
 from __future__ import annotations
 
+from typing import Literal
+
 __all__ = [
     "ADDED",
     "AMONG_CANDIDATES",
@@ -26,6 +28,8 @@ __all__ = [
     "GROUPS",
     "ITEMS",
     "ITEMS_PER_USER",
+    "LABELS_AND_SCORES",
+    "LABELS_OF_SCORES",
     "LARGEST_CAPPED_COUNTS",
     "LARGEST_COUNTS",
     "NEAR_DECIMAL",
@@ -206,6 +210,16 @@ ORDER BY label
 """
 """The set of groups, if the caller asserts that it is public; no person is looked at."""
 
+LABELS_OF_SCORES = "SELECT CAST(label AS STRING) AS label FROM safeselect_rows ORDER BY label"
+"""The candidates of ready scores, which are public."""
+
+LABELS_AND_SCORES = """
+SELECT CAST(label AS STRING) AS label, score
+FROM safeselect_rows
+ORDER BY label
+"""
+"""Ready scores, one a row."""
+
 ITEMS_PER_USER = """
 WITH users AS (
   SELECT person, LEAST(COUNT(DISTINCT item), {most}) AS items
@@ -219,3 +233,59 @@ GROUP BY items
 ORDER BY items
 """
 """How many persons have so many items, `most` standing for more; a person moves one number by 1."""
+
+# --------------------------------------------------------------------- types and cells of keys
+
+INTEGERS = frozenset(
+    sign + size + "INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
+) | {"INTEGER", "UINTEGER"}
+TEXT = "VARCHAR"
+# By our names: what is chosen, and who is protected.
+LABELS = frozenset(("item", "grp"))
+KEYS = LABELS | {"person"}
+FLOATS = frozenset(("FLOAT", "DOUBLE"))
+
+# The size of a number as a plain decimal: from its digits and exponent if it is written with one,
+# as in 1.25E-7, and without zeros at its end.
+_TEXT = "upper(CAST(abs({cell}) AS STRING))"
+_SHIFT = f"TRY_CAST(split_part({_TEXT}, 'E', 2) AS INT)"
+_DIGITS = f"replace(regexp_replace(split_part({_TEXT}, 'E', 1), '[.]?0*$', ''), '.', '')"
+_SIZE = (
+    f"CASE WHEN {_SHIFT} < 0 THEN CONCAT('0.', repeat('0', -{_SHIFT} - 1), {_DIGITS}) "
+    f"WHEN {_SHIFT} >= 0 THEN CONCAT(left({_DIGITS}, {_SHIFT} + 1), '.', "
+    f"substr({_DIGITS}, {_SHIFT} + 2)) "
+    f"WHEN instr({_TEXT}, '.') > 0 THEN regexp_replace({_TEXT}, '[.]?0*$', '') ELSE {_TEXT} END"
+)
+# Each condition is false or NULL for NULL, of which DuckDB's CONCAT would make an empty text.
+_EXACT = (
+    f"CASE WHEN {{cell}} > 0 THEN {_SIZE} WHEN {{cell}} < 0 THEN CONCAT('-', {_SIZE}) "
+    "WHEN {cell} = 0 THEN '0' END"
+)
+_FLOAT = (
+    "CASE WHEN NOT abs({cell}) < power(2, {places}) THEN NULL "  # NaN is above every number
+    f"WHEN {{cell}} = floor({{cell}}) THEN CAST(CAST({{cell}} AS {{whole}}) AS STRING) "
+    f"ELSE {_EXACT} END"
+)
+_PLACES = {"HUGEINT": 127, "BIGINT": 63}
+
+
+def spelled(cell: str, kind: str, whole: Literal["HUGEINT", "BIGINT"]) -> str:
+    """Return the SQL of an item or a group as a text or an integer; NULL where it can be none.
+
+    Items are texts by the rule of `unknown_domain._items`: cells that are equal have one spelling,
+    whatever the column's type.  Text is itself, and integers need no change.
+
+    Args:
+        cell: the column.
+        kind: its declared type.
+        whole: the engine's widest type of integers; a float beyond it can be no item.
+    """
+    kind = kind.partition("(")[0]
+    if kind == "BOOLEAN":
+        return f"CAST(CAST({cell} AS INT) AS STRING)"
+    if kind == "DECIMAL":
+        return _EXACT.format(cell=cell)
+    if kind in FLOATS:
+        wide = f"CAST({cell} AS DOUBLE)"
+        return _FLOAT.format(cell=wide, whole=whole, places=_PLACES[whole])
+    return cell

@@ -10,15 +10,25 @@ missing.  Values without a declared type must be strings.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from typing import Any
 
 from safeselect.errors import InputError, ParameterError
 from safeselect.scores.columns import hushed
-from safeselect.tables._files import identifier, position, shown
+from safeselect.tables.files import identifier, position, shown
 from safeselect.unknown_domain._items import item
 
 _PLACE = "the table"
+_PANDAS = "pandas.DataFrame"
+_LAZY = "polars.LazyFrame"
+_RELATION = "duckdb.DuckDBPyRelation"
+_NAMES: dict[str, Callable[[Any], Any]] = {
+    _PANDAS: lambda table: table.columns,
+    "polars.DataFrame": lambda table: table.columns,
+    _LAZY: lambda table: table.collect_schema().names(),
+    "pyarrow.Table": lambda table: table.column_names,
+    _RELATION: lambda table: table.columns,
+}
+_READ_AT_ONCE = frozenset(("string", "large_string", "bool", "float", "double", "null"))
 
 
 def without_rows(table: object, columns: Sequence[str]) -> Any:
@@ -36,7 +46,9 @@ def without_rows(table: object, columns: Sequence[str]) -> Any:
         ParameterError: the table has another type.
     """
     kind, places = _located(table, columns)
-    return None if kind == _PANDAS else _converted(_EMPTIED[kind], table, places, columns)
+    if kind == _PANDAS:
+        return None
+    return _converted(lambda _: _arrow(kind, table, [*places], empty=True), places)
 
 
 def as_arrow(table: object, columns: Sequence[str], *values: str) -> Any:
@@ -51,11 +63,12 @@ def as_arrow(table: object, columns: Sequence[str], *values: str) -> Any:
         ParameterError: the table has another type.
     """
     kind, places = _located(table, columns)
-    convert = partial(_from_pandas, values) if kind == _PANDAS else _CONVERTERS[kind]
-    return _converted(convert, table, places, columns)
+    if kind == _PANDAS:
+        return _converted(lambda arrow: _from_pandas(arrow, table, places, values), places)
+    return _converted(lambda _: _arrow(kind, table, [*places]), places)
 
 
-def _located(table: object, columns: Sequence[str]) -> tuple[str, list[int]]:
+def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]]:
     """Return the table's kind, and the positions of its columns."""
     kind = f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
     if kind == "duckdb.DuckDBPyConnection":
@@ -63,49 +76,51 @@ def _located(table: object, columns: Sequence[str]) -> tuple[str, list[int]]:
             "a DuckDB connection may have many tables: write connection.table('trips') or "
             "connection.sql('SELECT ...')"
         )
-    if kind not in _CONVERTERS:
+    if kind not in _NAMES:
         raise ParameterError(
             "a table must be the path of a file, several paths, a pandas or polars DataFrame, "
             f"a polars LazyFrame, a pyarrow Table or a DuckDB relation, got {type(table).__name__}"
         )
-    names = _names(kind, table)
-    return kind, [position(names, name, _PLACE) for name in dict.fromkeys(columns)]
-
-
-def _names(kind: str, table: Any) -> list[str]:
-    if kind != _LAZY:
-        return [*getattr(table, "column_names" if kind == "pyarrow.Table" else "columns")]
     names = None
-    with hushed():  # any error may quote what it read
-        names = table.collect_schema().names()
+    with hushed():  # any error may quote what a LazyFrame read
+        names = [*_NAMES[kind](table)]
     if names is None:
         raise InputError("the columns of the LazyFrame cannot be found out")
-    return [*names]
+    return kind, {name: position(names, name, _PLACE) for name in columns}
 
 
-def _converted(
-    convert: Callable[[Any, Any, list[int]], Any],
-    table: object,
-    places: list[int],
-    columns: Sequence[str],
-) -> Any:
+def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
     arrow, converted = _import_arrow(), None
     with hushed():  # any error may quote cells
-        converted = convert(arrow, table, places)
+        converted = convert(arrow)
     if converted is None:
-        quoted = " or ".join(shown(name) for name in dict.fromkeys(columns))
         raise InputError(
-            f"column {quoted} cannot be read: keys are integers or strings, all of one kind; write "
-            'for example df["rider"].astype("Int64") or .astype("string"), also for values that '
-            "are decimals or dates in a column of objects"
+            f"column {' or '.join(map(shown, places))} cannot be read: keys are integers or "
+            'strings, all of one kind; write for example df["rider"].astype("Int64") or '
+            '.astype("string"), also for values that are decimals or dates in a column of objects'
         )
     return converted
 
 
-def _from_pandas(values: Collection[str], arrow: Any, table: Any, places: list[int]) -> Any:
+def _arrow(kind: str, table: Any, names: list[str], *, empty: bool = False) -> Any:
+    """Columns of a table that has declared types."""
+    if kind == _RELATION:
+        picked = table.project(", ".join(map(identifier, names)))
+        picked = picked.limit(0) if empty else picked
+        # The second is the older name of the first.
+        read = getattr(picked, "to_arrow_reader", None) or picked.fetch_record_batch
+        return read()
+    picked = table.select(names)
+    if kind == "pyarrow.Table":
+        return picked.slice(0, 0) if empty else picked
+    picked = picked.head(0) if empty else picked
+    return (picked.collect() if kind == _LAZY else picked).to_arrow()
+
+
+def _from_pandas(arrow: Any, table: Any, places: dict[str, int], values: Collection[str]) -> Any:
     found = {}
-    for place in places:
-        column, name = table.iloc[:, place], table.columns[place]
+    for name, place in places.items():
+        column = table.iloc[:, place]
         if name not in values and len(column):
             found[name] = _keys_of(arrow, column)
             continue
@@ -135,59 +150,6 @@ def _text(cell: Any) -> str | None:
     # As in SQL, where a float of 2**127 or more is no item.
     is_in_reach = isinstance(cell, str) or (len(whole), whole) < (39, str(2**127))
     return text if is_in_reach else None
-
-
-def _from_polars(arrow: Any, table: Any, places: list[int]) -> Any:
-    return _from_arrow(arrow, table[:, places].to_arrow(), list(range(len(places))))
-
-
-def _from_lazy(arrow: Any, table: Any, places: list[int]) -> Any:
-    return _from_arrow(arrow, _lazy(table, places).collect().to_arrow(), list(range(len(places))))
-
-
-def _lazy(table: Any, places: list[int]) -> Any:
-    names = table.collect_schema().names()
-    return table.select([names[place] for place in places])
-
-
-def _from_arrow(arrow: Any, table: Any, places: list[int]) -> Any:
-    found = table.select(places)
-    if not len(found):
-        return arrow.table({name: arrow.array([], arrow.string()) for name in found.column_names})
-    return found
-
-
-def _from_relation(arrow: Any, table: Any, places: list[int]) -> Any:
-    del arrow  # DuckDB imports it itself
-    return _reader(_projected(table, places))
-
-
-def _projected(table: Any, places: list[int]) -> Any:
-    return table.project(", ".join(identifier(table.columns[place]) for place in places))
-
-
-def _reader(relation: Any) -> Any:
-    # The second is the older name of the first.
-    read: Callable[[], Any] | None = getattr(relation, "to_arrow_reader", None)
-    return read() if read is not None else relation.fetch_record_batch()
-
-
-_READ_AT_ONCE = frozenset(("string", "large_string", "bool", "float", "double", "null"))
-_PANDAS = "pandas.DataFrame"
-_LAZY = "polars.LazyFrame"
-_EMPTIED: dict[str, Callable[[Any, Any, list[int]], Any]] = {
-    "polars.DataFrame": lambda _, table, places: table[:, places].clear().to_arrow(),
-    _LAZY: lambda _, table, places: _lazy(table, places).head(0).collect().to_arrow(),
-    "pyarrow.Table": lambda _, table, places: table.select(places).slice(0, 0),
-    "duckdb.DuckDBPyRelation": lambda _, table, places: _reader(_projected(table, places).limit(0)),
-}
-_CONVERTERS: dict[str, Callable[[Any, Any, list[int]], Any]] = {
-    _PANDAS: partial(_from_pandas, ()),
-    "polars.DataFrame": _from_polars,
-    _LAZY: _from_lazy,
-    "pyarrow.Table": _from_arrow,
-    "duckdb.DuckDBPyRelation": _from_relation,
-}
 
 
 def _import_arrow() -> Any:
