@@ -1,7 +1,7 @@
 """Differentially private selection on exact arithmetic.
 
 The names below are the public interface; everything else may change without notice, except the
-building blocks documented in `safeselect.spec`, `safeselect.noise` and
+building blocks documented in `safeselect.spec`, `safeselect.engine` and
 `safeselect.estimates`.
 """
 
@@ -50,8 +50,8 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.source import OpenSSLSource, Source
+from safeselect.release.results import Receipt, Statement
 from safeselect.releases import from_json, json_schema
 from safeselect.scores.counts import Counts
 from safeselect.selection import (

@@ -29,7 +29,7 @@ from safeselect import (
     SourceError,
 )
 from safeselect.accounting import composed_epsilon
-from safeselect.noise import Ranking
+from safeselect.engine import Ranking
 from safeselect.selection import _call
 from safeselect.sessions import pay_what_you_get
 from safeselect.unknown_domain import _bottom

@@ -15,10 +15,10 @@ import pytest
 from ledgers import new, scope
 
 from safeselect import AdaptiveSparseVector, Counts, LedgerError, PayWhatYouGet, SparseVector
+from safeselect.engine.single import SPARE
 from safeselect.errors import SourceError
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.testing import DeterministicSource, RecordingSource
-from safeselect.variates.enclosed import SPARE
 
 pytestmark = [
     pytest.mark.claim("C2"),

@@ -26,10 +26,10 @@ from safeselect import (
     SourceError,
     SparseVector,
 )
+from safeselect.engine.single import WholeNoise
 from safeselect.sessions import _session
 from safeselect.sessions._terms import BELOW, SQRT2, compare, optimal_share
 from safeselect.testing import DeterministicSource, RecordingSource
-from safeselect.variates.enclosed import WholeNoise
 
 pytestmark = [
     pytest.mark.claim("C2"),

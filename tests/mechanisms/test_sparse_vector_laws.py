@@ -16,14 +16,15 @@ import pytest
 from chances import fits
 from sparse_vector_laws import LAST, VALUES, Rules, joint, nodes, table
 
-from safeselect import AdaptiveSparseVector, SparseVector, variates
+from safeselect import AdaptiveSparseVector, SparseVector
+from safeselect.engine import single
+from safeselect.engine.laws import EXPONENTIAL, LAPLACE
+from safeselect.engine.single import InvertedNoise
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, LAPLACE
 from safeselect.selection._table import named_engine
 from safeselect.sessions import _session
 from safeselect.sessions._terms import BELOW, compare
 from safeselect.testing import DeterministicSource
-from safeselect.variates.enclosed import InvertedNoise
 
 pytestmark = [
     pytest.mark.claim("C1"),
@@ -187,7 +188,7 @@ def law_of(kind: str, noise: str, **options) -> dict:
 def observed(kind: str, noise: str, engine=None, *, many: bool = False, **options) -> Counter:
     terms, tape = terms_of(kind, noise, **options), source()
     places = {None: 0, "top": 0, "middle": 1}
-    tier = named_engine(engine, variates, variates.REFERENCE)
+    tier = named_engine(engine, single, single.REFERENCE)
     counts: Counter = Counter()
     for _ in range(DRAWS):
         session = _session.Session(terms, tape, tier)
@@ -241,7 +242,7 @@ def test_a_fresh_threshold_for_every_query_is_noticed(kind, monkeypatch):
 
 
 def test_one_noise_for_both_branches_is_noticed(monkeypatch):
-    draw, kept = variates.enclosed_noise, []
+    draw, kept = single.enclosed_noise, []
 
     def same(kind, noise_rate, digits, bits):
         drawn = draw(kind, noise_rate, digits, bits)
@@ -250,7 +251,7 @@ def test_one_noise_for_both_branches_is_noticed(monkeypatch):
             drawn._v = kept[-2]._v
         return drawn
 
-    monkeypatch.setattr(variates, "enclosed_noise", same)
+    monkeypatch.setattr(single, "enclosed_noise", same)
     assert not fits(observed("adaptive", "laplace"), law_of("adaptive", "laplace"))
 
 

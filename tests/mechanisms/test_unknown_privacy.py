@@ -27,7 +27,7 @@ from unknown_laws import (
 )
 
 import safeselect
-from safeselect.noise import Ranking
+from safeselect.engine import Ranking
 from safeselect.selection import _arguments, _call
 from safeselect.unknown_domain import top_k as unknown_domain
 from safeselect.unknown_domain._threshold import gumbel_offset, laplace_offset

@@ -22,10 +22,10 @@ from planted import modules, planted
 
 import safeselect
 from safeselect import adapters, permute_and_flip, tables
-from safeselect.noise.laws import LAWS
+from safeselect.engine import gaussian
+from safeselect.engine.laws import LAWS
+from safeselect.engine.single import Kind
 from safeselect.randomness.bits import Bits
-from safeselect.variates import gaussian
-from safeselect.variates.enclosed import Kind
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
@@ -431,31 +431,31 @@ FAULTS |= {
     ),
     "the enclosures at twice the rate": (
         "permute_and_flip",
-        "noise.plan:plan",
+        "engine.draws:plan",
         "rate=rate(noise_rate, precision)",
         "rate=rate(NoiseRate(2 * noise_rate.rate), precision)",
     ),
     "the coarse look at twice the rate": (
         "exponential_mechanism",
-        "noise.plan:plan",
+        "engine.draws:plan",
         "fixed_point(noise_rate,",
         "fixed_point(NoiseRate(2 * noise_rate.rate),",
     ),
     "batches at twice the rate": (
         "select_many",
-        "noise.rows:batch_plan",
+        "engine.rows:batch_plan",
         "rate=rate(noise_rate, _PRECISION)",
         "rate=rate(NoiseRate(2 * noise_rate.rate), _PRECISION)",
     ),
     "signs at one rate and sizes at another": (
         "measure",
-        "variates.geometric:discrete_laplace",
+        "engine.geometric:discrete_laplace",
         "geometric(n, noise_rate, bits)",
         "geometric(n, NoiseRate(2 * noise_rate.rate), bits)",
     ),
     "a session's noise at twice the rate": (
         "SparseVector",
-        "variates.enclosed:enclosed_noise",
+        "engine.single:enclosed_noise",
         "digits, bits)\n    return",
         "digits, bits)\n    drawn._rate *= 2\n    return",
     ),

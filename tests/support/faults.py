@@ -23,18 +23,18 @@ _FIRST = "        if False:\n"
 FAULTS: dict[str, Changes] = {
     # ------------------------------------------------------------------ joint laws
     "two rows of a batch share their words": (
-        ("noise/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),
+        ("engine/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),
     ),
     "every second row has the words of the one before": (
         (
-            "noise/rows.py",
+            "engine/rows.py",
             _DRAWN,
             _DRAWN + "        words[:, 1::2] = words[:, : 2 * (count // 2) : 2]\n",
         ),
     ),
     "every block of rows has the words of the first": (
         (
-            "noise/rows.py",
+            "engine/rows.py",
             _DRAWN,
             _DRAWN
             + "        words = first[:, :count].copy() if start else words\n        first = words\n",
@@ -42,7 +42,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "the last of few candidates has the first one's digits": (
         (
-            "noise/draws.py",
+            "engine/draws.py",
             "        return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)\n",
             "        slots = draw_slots(available, plan.slot_bits, bits)\n"
             "        slots[-1] = slots[0] ^ 1\n"
@@ -76,7 +76,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "rounds of peeling share their noise": (
         (
-            "noise/rankings.py",
+            "engine/rankings.py",
             "        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])\n"
             "    return Ranking(tuple(winners), None)\n",
             "        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])\n"
@@ -95,7 +95,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "noise repeats after a chunk": (
         (
-            "variates/geometric.py",
+            "engine/geometric.py",
             "            draw_digits(digits, table, bits)\n            np.left",
             "            draw_digits(digits, table, bits)\n"
             "            part[1:] = result[: part.size - 1] if start else part[1:]\n"
@@ -103,11 +103,15 @@ FAULTS: dict[str, Changes] = {
         ),
     ),
     "a last block of one row is skipped": (
-        ("noise/rows.py", _DRAWN, _DRAWN + "        if count == 1 < rows:\n            continue\n"),
+        (
+            "engine/rows.py",
+            _DRAWN,
+            _DRAWN + "        if count == 1 < rows:\n            continue\n",
+        ),
     ),
     "candidates beyond two to the eighteenth have the last word": (
         (
-            "noise/draws.py",
+            "engine/draws.py",
             "    words = numbers[lanes + capacity :].view(np.uint16)[:n]\n",
             "    words = numbers[lanes + capacity :].view(np.uint16)[:n]\n"
             "    words[1 << 18 :] = 40000\n",
@@ -115,23 +119,23 @@ FAULTS: dict[str, Changes] = {
     ),
     # ------------------------------------------------------------------ the slow path for the fast
     "the coarse decision of a batch is never refined": (
-        ("noise/rows.py", "    block.refine(least, more, winners)\n", ""),
-        ("noise/rows.py", "    if np.min(margins) < clear:", "    if False:"),
+        ("engine/rows.py", "    block.refine(least, more, winners)\n", ""),
+        ("engine/rows.py", "    if np.min(margins) < clear:", "    if False:"),
     ),
     "ties of a batch go to the first": (
-        ("noise/rows.py", "    if np.min(margins) < clear:", "    if np.min(margins) < 0:"),
+        ("engine/rows.py", "    if np.min(margins) < clear:", "    if np.min(margins) < 0:"),
     ),
     "the second round of peeling sees the first one's words": (
         (
-            "noise/draws.py",
+            "engine/draws.py",
             "    lanes = random_lanes(n + count * slot_bits // 64, bits)\n",
             "    lanes = _LANES.setdefault(n, random_lanes(n + count * slot_bits // 64, bits)).copy()\n",
         ),
-        ("noise/draws.py", "_TAIL_EXTRA = 64\n", "_TAIL_EXTRA = 64\n_LANES: dict = {}\n"),
+        ("engine/draws.py", "_TAIL_EXTRA = 64\n", "_TAIL_EXTRA = 64\n_LANES: dict = {}\n"),
     ),
     "thousands of candidates: the noise of half the rate": (
         (
-            "noise/draws.py",
+            "engine/draws.py",
             "        return draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)\n",
             "        drawn = draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)\n"
             "        np.left_shift(drawn.words, np.uint64(1), out=drawn.words)\n"
@@ -327,12 +331,12 @@ FAULTS: dict[str, Changes] = {
     ),
     "gaps are those of one noise less": (
         (
-            "noise/rankings.py",
+            "engine/rankings.py",
             "        least = [(lows[i] - highs[j]) * below // (fast * unit) for i, j in pairs]\n",
             "        least = [(lows[i] - highs[j]) * below // (fast * unit) + 1 for i, j in pairs]\n",
         ),
         (
-            "noise/rankings.py",
+            "engine/rankings.py",
             "        most = [(highs[i] - lows[j]) * below // (slow * unit) for i, j in pairs]\n",
             "        most = [(highs[i] - lows[j]) * below // (slow * unit) + 1 for i, j in pairs]\n",
         ),
@@ -343,14 +347,14 @@ FAULTS: dict[str, Changes] = {
     # ------------------------------------------------------------------ weights, quantiles, runs
     "weights decide who is compared and not who wins": (
         (
-            "noise/weights.py",
+            "engine/draws.py",
             "        return [logs[place] for place in picked(self.which, candidates)]\n",
             "        return [logs[0] for _ in candidates]\n",
         ),
     ),
     "weights are not in the bounds that choose who is compared": (
         (
-            "noise/weights.py",
+            "engine/draws.py",
             "        return np.take(np.array(logs, dtype), self.which)\n",
             "        return np.take(np.zeros(len(logs), dtype), self.which)\n",
         ),

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.noise import Ranking, contenders, rankings, tables
-from safeselect.noise.laws import EXPONENTIAL
-from safeselect.noise.plan import GUARD
+from safeselect.engine import Ranking, contenders, geometric, rankings, tables
+from safeselect.engine.draws import GUARD
+from safeselect.engine.laws import EXPONENTIAL
+from safeselect.engine.single import WholeNoise
 from safeselect.scores import floats, numbers
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading, Sensitivity
@@ -26,8 +27,6 @@ from safeselect.selection._table import TABLE, Row, one_draw
 from safeselect.sessions import SparseVector, _session, _terms
 from safeselect.sources import resolve
 from safeselect.spec import rankings as _reference
-from safeselect.variates import digits
-from safeselect.variates.enclosed import WholeNoise
 
 __all__ = [
     "BELOW",
@@ -56,7 +55,7 @@ __all__ = [
     "told",
 ]
 
-CONTENDERS, DIGITS, FINE = contenders, digits, tables
+CONTENDERS, DIGITS, FINE = contenders, geometric, tables
 DYADIC = floats._dyadic
 
 

@@ -18,9 +18,9 @@ from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted
 from safeselect.audit.mechanisms import ListCase
 from safeselect.audit.releases import gate
+from safeselect.engine.laws import GUMBEL
 from safeselect.errors import BudgetError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import GUMBEL
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.sessions import PayWhatYouGet
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.presentation import kind_of, to_json_line
-from safeselect.promises.records import Receipt, Statement
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.candidates import label_text
 from safeselect.scores.columns import hushed
 

@@ -9,10 +9,10 @@ from typing import TypeVar, final
 from safeselect.errors import LedgerError, ScoreError
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
 from safeselect.release.call import Call, Charge, Scope
+from safeselect.release.results import Receipt, Statement
 
 _Drawn = TypeVar("_Drawn")
 

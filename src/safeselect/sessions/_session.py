@@ -24,6 +24,7 @@ from functools import partial
 from threading import RLock
 from typing import TypeVar, final
 
+from safeselect.engine.single import EnclosedNoise, Variates
 from safeselect.errors import (
     BudgetError,
     LedgerError,
@@ -33,11 +34,11 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.exact.rate import NoiseRate
-from safeselect.promises.records import Receipt
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source
 from safeselect.release.call import Scope, once_charged
+from safeselect.release.results import Receipt
 from safeselect.scores.containers import Column, hand_over
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Values
@@ -45,7 +46,6 @@ from safeselect.selection._results import source_name
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import reserve_session
 from safeselect.sessions._terms import BELOW, Branch, SessionParameters, compare
-from safeselect.variates import EnclosedNoise, Variates
 
 _REFINED = 8  # digits by which the scalar tier refines one of two noises; the array engine takes 64
 _MANY = 4096  # bytes for which `query_many` asks the source at once

@@ -14,6 +14,7 @@ from typing import get_args
 import gmpy2
 
 from safeselect.accounting.cost import read_epsilon
+from safeselect.engine.single import SPARE, Kind
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import describe, integer, rational
@@ -21,7 +22,6 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import exact_text
 from safeselect.scores.reading import Reading, flag
-from safeselect.variates.enclosed import SPARE, Kind
 
 MAX_K = 2**20
 """The most answers above the threshold that a session may have."""

@@ -18,10 +18,10 @@ from safeselect.errors import (
 )
 from safeselect.exact.parameters import Number, integer
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee
-from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Scope, read_ledger, unit_of
+from safeselect.release.results import Receipt
 from safeselect.scores.counts import check_unknown
 from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._call import Call

@@ -6,20 +6,20 @@ from fractions import Fraction
 from types import TracebackType
 from typing import final
 
-from safeselect import variates
+from safeselect.engine import single
+from safeselect.engine.single import Kind
 from safeselect.exact.parameters import Number
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
-from safeselect.promises.records import Receipt
 from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Scope, read_ledger
+from safeselect.release.results import Receipt
 from safeselect.selection._arguments import Values
 from safeselect.selection._table import named_engine
 from safeselect.sessions._answers import Answer, Answers
 from safeselect.sessions._opening import leave
 from safeselect.sessions._session import Session
 from safeselect.sessions._terms import SessionArguments
-from safeselect.variates import Kind
 
 
 @final
@@ -111,7 +111,7 @@ class SparseVector:
         )
         terms = setting.terms("sparse_vector", (None, Fraction(0), setting.answer))
         bytes_from = resolve(source)
-        tier: variates.Variates = named_engine(engine, variates, variates.REFERENCE)
+        tier: single.Variates = named_engine(engine, single, single.REFERENCE)
         scope = read_ledger(ledger, monotonic=setting.monotonic)
         # All parameters are accepted and the guarantee is fixed; the next line draws the first bit.
         self._session = Session(terms, bytes_from, tier, scope)

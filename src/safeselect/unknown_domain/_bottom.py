@@ -13,10 +13,10 @@ import numpy as np
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.cost import UNPRICED, read_epsilon
+from safeselect.engine.arrays import GridScores
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer, rational
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import GridScores
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 from safeselect.randomness.source import Source
 from safeselect.release.call import Scope

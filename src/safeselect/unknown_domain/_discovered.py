@@ -13,7 +13,8 @@ from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.rate import NoiseRate
 from safeselect.presentation import rate, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
-from safeselect.promises.records import Content, Receipt, Statement, exact_text, guarantee_record
+from safeselect.promises.records import Content, exact_text, guarantee_record
+from safeselect.release.results import Receipt, Statement
 from safeselect.selection._results import presented, views
 
 _MISSED = Fraction(1, 20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from safeselect import variates
+from safeselect.engine import single
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
 from safeselect.exact.rate import NoiseRate
@@ -30,7 +30,6 @@ from safeselect.unknown_domain._bottom import (
 from safeselect.unknown_domain._discovered import DiscoveredTopK
 from safeselect.unknown_domain._histogram import HeldCounts, hold_counts
 from safeselect.unknown_domain._threshold import laplace_offset
-from safeselect.variates import Variates
 
 Noise = Literal["gumbel", "laplace"]
 _NOISES: tuple[str, ...] = get_args(Noise)
@@ -136,7 +135,7 @@ def unknown_domain_top_k(
         offset, noise_rate = plan_counts(total, least, contributions)
         held = hold_counts(counts, labels, least + 1)
         call = open_call(held, source, engine, ledger)
-        tier: Variates = named_engine(engine, variates, variates.REFERENCE)
+        tier: single.Variates = named_engine(engine, single, single.REFERENCE)
         return _with_counts(total, count, held, call, tier, offset, noise_rate)
     query, part = plan_list(total, (count, least, most), contributions, threshold_delta)
     held = hold_counts(counts, labels, query.most + 1)
@@ -173,7 +172,7 @@ def _with_counts(
     k: int,
     held: HeldCounts,
     call: Call,
-    tier: Variates,
+    tier: single.Variates,
     offset: int,
     noise_rate: NoiseRate,
 ) -> DiscoveredTopK:
@@ -216,7 +215,7 @@ def plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[i
 
 
 def _above_bottom(
-    held: HeldCounts, call: Call, tier: Variates, offset: int, noise_rate: NoiseRate
+    held: HeldCounts, call: Call, tier: single.Variates, offset: int, noise_rate: NoiseRate
 ) -> list[tuple[str, int]]:
     """Return the items whose noisy count is above the noisy bottom, the largest first.
 

@@ -1,4 +1,4 @@
-"""One noise at a time, for the comparisons of a session; `noise.laws` has the laws.
+"""One noise at a time, for the comparisons of a session; `laws` has the laws.
 
 A noise is known by two bounds.  They hold for every value of the digits not yet drawn, so a
 comparison that they decide is decided for the noise itself; nothing is ever rounded.
@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from safeselect.engine.geometric import discrete_laplace as discrete_laplace
+from safeselect.engine.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import sealed
 
@@ -21,6 +25,10 @@ SPARE = 32
 """Digits of V beyond the precision; the noise of a small V needs them."""
 
 _MORE = 64  # digits by which undecided noise is refined
+
+
+REFERENCE = "safeselect.spec.sessions"
+"""The module with the same functions in the scalar tier; imported by name, on request only."""
 
 
 class EnclosedNoise(Protocol):
@@ -38,6 +46,18 @@ class EnclosedNoise(Protocol):
 
     def refine(self, bits: Bits) -> None:
         """Draw further digits."""
+
+
+class Variates(Protocol):
+    """An engine: the functions that both tiers offer, with the same laws."""
+
+    def discrete_laplace(self, n: int, noise_rate: NoiseRate, bits: Bits) -> NDArray[np.int64]:
+        """Draw n integers x with probability proportional to rho**|x|."""
+
+    def enclosed_noise(
+        self, kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits
+    ) -> EnclosedNoise:
+        """Draw the noise of one number, known by bounds."""
 
 
 @final
@@ -105,7 +125,6 @@ class WholeNoise:
 def enclosed_noise(kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits) -> EnclosedNoise:
     """Draw one noise with this rate per grid step: exponential, Laplace or geometric.
 
-    Scalar twin: `spec.sessions.enclosed_noise`.
     Method: a geometric number is the whole part of an exponential one.
     Bits: `digits`; more with probability 2**(SPARE - digits) times the grid steps per nat.
     """

@@ -256,4 +256,4 @@ GUMBEL = Law("gumbel", _gumbel_quantile, _gumbel_quick, _gumbel_survival, -160, 
 
 LAWS = {law.name: law for law in (EXPONENTIAL, LAPLACE, GUMBEL)}
 """The noise laws by name.  A new law is one more row here, once a proof shows that it keeps the
-bounds on Q's first derivative (above), on its second (`tables`) and on the hazard rate (`plan`)."""
+bounds on Q's first derivative (above), on its second (`tables`), on the hazard rate (`draws`)."""

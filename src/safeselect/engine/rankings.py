@@ -9,7 +9,7 @@ Coarse for all, exact for few.  A 16-bit word bounds every candidate's Y from ab
 *key*.  Only the candidates with the largest keys, the *contenders*, get more digits and enclosures.
 The result is certified afterwards: it stands only if the last exact number released is at least
 the bound of all candidates left out.  The number of contenders decides how often the ordinary path
-suffices (see `plan`), and never what is released.
+suffices (see `draws`), and never what is released.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
+from safeselect.engine.arrays import Numbers, picked, to_integers
+from safeselect.engine.contenders import Ceiling, contenders
+from safeselect.engine.draws import GUARD, Draws, Plan, Weights, draw, plan, rate
+from safeselect.engine.laws import LAWS, UNBOUNDED, Known, lower_end, upper_ends
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Numbers, picked, to_integers
-from safeselect.noise.contenders import Ceiling, contenders
-from safeselect.noise.draws import Draws, draw
-from safeselect.noise.laws import LAWS, UNBOUNDED, Known, lower_end, upper_ends
-from safeselect.noise.plan import GUARD, Plan, plan, rate
-from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 _STEP = Fraction(1)

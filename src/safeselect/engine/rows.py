@@ -17,13 +17,13 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from safeselect.engine.allowances import ERROR, RARE_ROWS, UNIT_BITS
+from safeselect.engine.arrays import Indices, Numbers, best_and_rest, random_lanes, to_integers
+from safeselect.engine.draws import Plan, Weights, plan, rate
+from safeselect.engine.laws import LAWS, Law
+from safeselect.engine.rankings import certified_order
+from safeselect.engine.tables import UNKNOWN, noise_table, read_noise
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Indices, Numbers, best_and_rest, random_lanes, to_integers
-from safeselect.noise.laws import LAWS, Law
-from safeselect.noise.plan import Plan, plan, rate
-from safeselect.noise.rankings import certified_order
-from safeselect.noise.tables import ERROR, UNIT_BITS, UNKNOWN, noise_table, read_noise
-from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 _BLOCK = 1 << 15  # how many candidates are handled at once, so that they stay in the cache
@@ -67,7 +67,7 @@ def _capacity(n: int, rows: int, clear: int) -> int:
     """
     chance = clear + clear // 100 + 1 + 2 * n
     c = 0
-    while comb(rows, c + 1) * chance ** (c + 1) > (1 << UNIT_BITS * (c + 1)) >> 41:
+    while comb(rows, c + 1) * chance ** (c + 1) > (1 << UNIT_BITS * (c + 1)) >> RARE_ROWS:
         c += 1
     return min(c, rows)
 

@@ -37,22 +37,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safeselect.engine.allowances import ERROR, KEY_BITS, REACH, UNIT_BITS
+from safeselect.engine.arrays import Numbers, take, word
+from safeselect.engine.laws import DIGITS, Law
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.arrays import Numbers, take, word
-from safeselect.noise.laws import DIGITS, Law
 
-UNIT_BITS = 32
 _POINTS_BITS = 6
-ERROR = (1 << UNIT_BITS - 15) + 16
-"""Units by which a tabulated noise may be off: the line, and 16 for roundings (2 for the points, 1
-for the place between them, 2 for the unknown digits of V after the first 64)."""
-
-REACH = 64
-"""Nats: tabulated noise lies within -23 .. 23, so it cannot reorder scores farther apart."""
-
-LOSS = 1 << 11
-"""Units by which a distance of 2 * REACH nats may come out too small: see `plan.fixed_point`."""
-
 UNKNOWN = 1 << 60
 """Stands for noise that the table does not cover; larger than all noise in the table."""
 
@@ -63,7 +53,6 @@ TAIL_DIGITS = 63
 _LAST = 3328  # 52 nats: S is below 2**-74 there, in every law
 _PRECISION = 128
 _STEP_BITS = UNIT_BITS - 6  # a step of 1/64 nat in units
-_KEY_BITS = 9  # a unit of a key is below 2**-9 nat, and not below 2**-10 nat
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +207,8 @@ def keys(
         A spread of weights, 2840 nats at most, adds less than 3 * 2**22 units.
     """
     low, high = noise_rate.nats(128).fractions()
-    # 2**(e - 1) <= high < 2**e for e = shift - _KEY_BITS, because its denominator is a power of 2.
-    shift = high.numerator.bit_length() - high.denominator.bit_length() + _KEY_BITS + 1
+    # 2**(e - 1) <= high < 2**e for e = shift - KEY_BITS, because its denominator is a power of 2.
+    shift = high.numerator.bit_length() - high.denominator.bit_length() + KEY_BITS + 1
     unit = Fraction(2) ** (shift - UNIT_BITS) / low  # the table's unit in units of a key
     # Bounds have 38 digits, and factor has 26: together 64.
     back = 25 - unit.numerator.bit_length() + unit.denominator.bit_length()

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from safeselect.noise.arrays import (
+from safeselect.engine.allowances import ERROR, REACH, UNIT_BITS
+from safeselect.engine.arrays import (
     Indices,
     Numbers,
     best_and_rest,
@@ -23,10 +24,9 @@ from safeselect.noise.arrays import (
     top_places,
     word,
 )
-from safeselect.noise.draws import Draws
-from safeselect.noise.laws import UNBOUNDED
-from safeselect.noise.plan import GUARD, Plan
-from safeselect.noise.tables import ERROR, REACH, UNIT_BITS, UNKNOWN, Keys, keys
+from safeselect.engine.draws import GUARD, Draws, Plan
+from safeselect.engine.laws import UNBOUNDED
+from safeselect.engine.tables import UNKNOWN, Keys, keys
 
 GROUP = 32
 _BLOCK = 1 << 15  # its arrays, and the table of bounds, fit 1 MiB: the smallest second-level caches

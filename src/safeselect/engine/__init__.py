@@ -8,7 +8,7 @@ independent fair bits with probability below 2**-100.  The law is exact given th
 
 from __future__ import annotations
 
-from safeselect.noise.rankings import Ranking, noisy_top_k, peeled_top_k
-from safeselect.noise.rows import noisy_max_rows
+from safeselect.engine.rankings import Ranking, noisy_top_k, peeled_top_k
+from safeselect.engine.rows import noisy_max_rows
 
 __all__ = ["Ranking", "noisy_max_rows", "noisy_top_k", "peeled_top_k"]
