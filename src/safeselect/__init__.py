@@ -34,14 +34,9 @@ from safeselect.estimates import (
     gap_p_value,
 )
 from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
-from safeselect.mechanisms.keys import (
-    PartitionStrategy,
-    SelectedPartitions,
-    partition_strategy,
-    select_partitions,
-)
-from safeselect.mechanisms.measure import Measurement, measure
-from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
+from safeselect.mechanisms.keys import PartitionStrategy, partition_strategy, select_partitions
+from safeselect.mechanisms.measure import measure
+from safeselect.mechanisms.quantiles import quantile, quantiles
 from safeselect.private_candidates import ChosenRun, best_of, first_above
 from safeselect.promises.guarantees import (
     ApproximateDP,
@@ -109,7 +104,6 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "LedgerRolledBack",
-    "Measurement",
     "OpenSSLSource",
     "ParameterError",
     "PartitionStrategy",
@@ -117,7 +111,6 @@ __all__ = [
     "PermuteAndFlip",
     "PoissonRepeated",
     "PureDP",
-    "Quantiles",
     "Receipt",
     "Repeated",
     "RepeatedRequest",
@@ -125,7 +118,6 @@ __all__ = [
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
-    "SelectedPartitions",
     "Selection",
     "Selections",
     "Signer",

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.mechanisms.groups import GroupedTopK, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
 from safeselect.randomness.source import resolve
+from safeselect.release.results import Groups
 from safeselect.release.call import read_ledger
 from safeselect.unknown_domain._bottom import read_total
 
@@ -81,6 +82,7 @@ def rows_of_groups(
     return _as_seen(found, indices=np.array(found.labels, dtype=np.int64))
 
 
-def _as_seen(found: GroupedTopK, **more: Any) -> Any:
-    kept = ("guarantee", "parts", "offset", "mechanism", "source", "receipt")
-    return SimpleNamespace(**{name: getattr(found, name) for name in kept}, **more)
+def _as_seen(found: Groups[str], **more: Any) -> Any:
+    kept = ("guarantee", "parts", "mechanism", "source", "receipt")
+    offset = found.statement.number("offset")
+    return SimpleNamespace(**{name: getattr(found, name) for name in kept}, offset=offset, **more)

@@ -40,7 +40,7 @@ _NOT_WHOLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Law:
+class Law:
     """The noise of one measurement, all of it public.
 
     Args:
@@ -194,7 +194,7 @@ def measure(
         return call.commit(Numbers(values=noisy, labels=names, **call.header))
 
 
-def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) -> _Law:
+def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) -> Law:
     given = {"epsilon": epsilon, "rho": rho, "mu": mu}
     if sum(value is not None for value in given.values()) != 1:
         exactly_one(given, "write for example epsilon=1, sensitivity_l1=1")
@@ -206,7 +206,7 @@ def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) 
             )
         own, sensitivity = read_epsilon(epsilon), rational(l1, "sensitivity_l1")
         rate = own / sensitivity
-        return _Law("discrete Laplace", PureDP(own), "sensitivity_l1", sensitivity, rate)
+        return Law("discrete Laplace", PureDP(own), "sensitivity_l1", sensitivity, rate)
     if l2 is None or l1 is not None:
         raise ParameterError(
             "rho and mu go with sensitivity_l2_squared, the largest sum of the squares of the "
@@ -216,12 +216,12 @@ def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) 
     if rho is not None:
         concentrated = ZeroConcentratedDP(rational(rho, "rho"))
         squared = covered[1] / (2 * concentrated.rho)
-        return _Law("discrete Gaussian", concentrated, *covered, squared)
+        return Law("discrete Gaussian", concentrated, *covered, squared)
     gaussian = GaussianDP(rational(mu, "mu") ** 2)
-    return _Law("rounded Gaussian", gaussian, *covered, covered[1] / gaussian.mu_squared)
+    return Law("rounded Gaussian", gaussian, *covered, covered[1] / gaussian.mu_squared)
 
 
-def _check_counts(values: object, size: int, law: _Law, scope: Scope | None) -> None:
+def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> None:
     """Refuse `Counts` that one user may move by more than the sensitivity; the rest passes."""
     if not isinstance(values, Counts):
         return
