@@ -33,11 +33,18 @@ from safeselect.estimates import (
     gap_confidence_bound,
     gap_p_value,
 )
-from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
+from safeselect.ledger import Budget, Ledger
 from safeselect.mechanisms.keys import PartitionStrategy, partition_strategy, select_partitions
 from safeselect.mechanisms.measure import measure
 from safeselect.mechanisms.quantiles import quantile, quantiles
-from safeselect.private_candidates import ChosenRun, best_of, first_above
+from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
+from safeselect.mechanisms.unknown import (
+    CountNoise,
+    DiscoveredTopK,
+    PayWhatYouGet,
+    unknown_domain_top_k,
+)
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -73,9 +80,7 @@ from safeselect.selection import (
     top_k_many,
     top_k_with_gaps,
 )
-from safeselect.sessions import AdaptiveSparseVector, Answer, Answers, PayWhatYouGet, SparseVector
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
-from safeselect.unknown_domain import CountNoise, DiscoveredTopK, unknown_domain_top_k
 
 __all__ = [
     "AdaptiveSparseVector",
@@ -96,7 +101,6 @@ __all__ = [
     "ExponentialMechanism",
     "ExponentialMechanismBase2",
     "GaussianDP",
-    "HmacSigner",
     "InputError",
     "LaplaceDominated",
     "Ledger",
@@ -120,7 +124,6 @@ __all__ = [
     "ScoreError",
     "Selection",
     "Selections",
-    "Signer",
     "Source",
     "SourceError",
     "SparseVector",

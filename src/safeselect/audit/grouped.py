@@ -13,10 +13,10 @@ import numpy as np
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.unknown import read_total
 from safeselect.randomness.source import resolve
-from safeselect.release.results import Groups
 from safeselect.release.call import read_ledger
-from safeselect.unknown_domain._bottom import read_total
+from safeselect.release.results import Groups
 
 
 def first_of_groups(

@@ -13,13 +13,13 @@ from typing import Any
 from safeselect.audit.stated import Plan
 from safeselect.errors import SafeSelectError
 from safeselect.mechanisms.quantiles import Grid
-from safeselect.private_candidates import ChosenRun
+from safeselect.mechanisms.runs import ChosenRun
+from safeselect.mechanisms.sessions import Opened
+from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.release import results
 from safeselect.releases import Release
 from safeselect.releases._parts import OtherLabel
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
-from safeselect.sessions._opening import Opened
-from safeselect.unknown_domain import DiscoveredTopK
 
 _Stated = Mapping[str, str]
 _ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)

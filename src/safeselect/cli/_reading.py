@@ -9,8 +9,8 @@ from safeselect.cli._output import escaped
 from safeselect.estimates.users import plan_keys
 from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.measure import noise_of
+from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.release.results import Groups, Noise, TopK
-from safeselect.unknown_domain import DiscoveredTopK
 
 _NAMED = 10  # so many groups without items are named
 _STATED_GROUPS = "; groups must be named as in the table: --trim and --casefold read both alike"

@@ -11,9 +11,17 @@ from typing import Literal, cast
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.engine.gaussian import (
+    MOST_TABLED,
+    DiscreteGaussian,
+    RoundedGaussian,
+    draw_symmetric,
+)
+from safeselect.engine.geometric import discrete_laplace
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.unknown import CountNoise
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
@@ -26,10 +34,6 @@ from safeselect.scores.reading import INTEGERS, exactly_one
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
 from safeselect.spec.samplers import discrete_gaussian
-from safeselect.unknown_domain import CountNoise
-from safeselect.variates import discrete_laplace
-from safeselect.variates.gaussian import MOST_TABLED, DiscreteGaussian, RoundedGaussian
-from safeselect.variates.inversion import draw_symmetric
 
 _NORMAL_95 = Fraction(1_959_964, 10**6)  # P(|Z| > 1.959964) is below 0.05, Z normal
 _LEAST, _MOST = Fraction(1, 2**80), Fraction(2**100)  # of sigma squared: noise fits 64 bits

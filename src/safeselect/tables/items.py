@@ -27,6 +27,13 @@ from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.keys import Terms, select_partitions
+from safeselect.mechanisms.unknown import (
+    DiscoveredTopK,
+    read_contributions,
+    read_places,
+    read_total,
+    unknown_domain_top_k,
+)
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.release import results
@@ -53,8 +60,6 @@ from safeselect.tables.sql import (
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
-from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
-from safeselect.unknown_domain._bottom import read_contributions, read_places, read_total
 
 _NEEDS_DELTA = (
     "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "
