@@ -34,14 +34,9 @@ from safeselect.estimates import (
     gap_p_value,
 )
 from safeselect.ledger import Budget, Ledger
-from safeselect.mechanisms.keys import (
-    PartitionStrategy,
-    SelectedPartitions,
-    partition_strategy,
-    select_partitions,
-)
-from safeselect.mechanisms.measure import Measurement, measure
-from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
+from safeselect.mechanisms.keys import PartitionStrategy, partition_strategy, select_partitions
+from safeselect.mechanisms.measure import measure
+from safeselect.mechanisms.quantiles import quantile, quantiles
 from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
 from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
 from safeselect.mechanisms.unknown import (
@@ -113,7 +108,6 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "LedgerRolledBack",
-    "Measurement",
     "OpenSSLSource",
     "ParameterError",
     "PartitionStrategy",
@@ -121,7 +115,6 @@ __all__ = [
     "PermuteAndFlip",
     "PoissonRepeated",
     "PureDP",
-    "Quantiles",
     "Receipt",
     "Repeated",
     "RepeatedRequest",
@@ -129,7 +122,6 @@ __all__ = [
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
-    "SelectedPartitions",
     "Selection",
     "Selections",
     "Source",

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from covers import pairwise_cover
 from quantile_laws import TIES, ledger, whole
 
 from safeselect import (
@@ -27,10 +28,15 @@ from safeselect.mechanisms.quantiles import Law, _split
 # ---------------------------------------------------------------------------- all inputs
 
 
-@pytest.mark.parametrize("values", [[], [7], [7] * 500, [0, 10**30, -(10**30)], [3, 3, 4, 4]])
-@pytest.mark.parametrize("share", [0, "1/2", "0.999", 1])
-@pytest.mark.parametrize("ends", [(0, 9), (7, 7), (-(2**63), 2**64 - 1), (0, 2**255)])
-@pytest.mark.parametrize("epsilon", ["1e-9", 1, "1000000"])
+@pytest.mark.parametrize(
+    ("values", "share", "ends", "epsilon"),
+    pairwise_cover(
+        [[], [7], [7] * 500, [0, 10**30, -(10**30)], [3, 3, 4, 4]],
+        [0, "1/2", "0.999", 1],
+        [(0, 9), (7, 7), (-(2**63), 2**64 - 1), (0, 2**255)],
+        ["1e-9", 1, "1000000"],
+    ),
+)
 @pytest.mark.filterwarnings("ignore:epsilon=")
 def test_no_values_and_no_grid_are_a_fault(values, share, ends, epsilon):
     given = {"lowest": ends[0], "highest": ends[1], "step": 1, "epsilon": epsilon}
@@ -122,14 +128,12 @@ def test_wrong_parameters_say_what_to_write(given, match):
         ((datetime.date(1900, 1, 1), datetime.date(2000, 1, 1)), "step=36, in days"),
     ],
 )
-@pytest.mark.parametrize("values", [[0, 1], [0.25, None], ["x"], [DAY]])
-def test_a_step_is_proposed_by_the_ends_alone(ends, proposed, values):
+def test_a_step_is_proposed_by_the_ends_alone(ends, proposed):
     """Five values in [0, 1] on a grid of integers are five zeros: nobody may forget the step."""
     made, scope = ledger(epsilon=9)
     given = {"lowest": ends[0], "highest": ends[1], "epsilon": 1, "ledger": scope}
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    for held in (values, column):
+    column = np.empty(2, dtype=object)
+    for held in ([0, 1], [0.25, None], ["x"], [DAY], column):
         for call in (partial(quantile, quantile="1/2"), partial(quantiles, quantiles=["1/2"])):
             with pytest.raises(ParameterError, match=r"step must be given") as caught:
                 call(held, **given)
@@ -139,18 +143,15 @@ def test_a_step_is_proposed_by_the_ends_alone(ends, proposed, values):
     assert made.balance("main").spent["epsilon"] == 0
 
 
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
+def test_wrong_lists_of_quantiles():
+    for given, match in (
         ({"quantiles": []}, "different from one another, and at least one"),
         ({"quantiles": ["1/2", "0.5"]}, "different from one another"),
         ({"quantiles": "1/2"}, "quantiles must be a list"),
         ({"quantiles": ["1/2", "1/3"], "max_contributions": 2}, "max_contributions=1"),
-    ],
-)
-def test_wrong_lists_of_quantiles(given, match):
-    with pytest.raises(ParameterError, match=match):
-        quantiles([1, 2], **{"lowest": 0, "highest": 9, "step": 1, "epsilon": 1, **given})
+    ):
+        with pytest.raises(ParameterError, match=match):
+            quantiles([1, 2], **{"lowest": 0, "highest": 9, "step": 1, "epsilon": 1, **given})
 
 
 # ------------------------------------------------------------------------------ what is paid

@@ -11,9 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from safeselect.errors import ParameterError
-from safeselect.mechanisms.keys import SelectedPartitions
-from safeselect.mechanisms.measure import Measurement
-from safeselect.mechanisms.quantiles import Quantiles
+from safeselect.release.results import Release
 from safeselect.scores.candidates import label_text
 from safeselect.selection import Selection, Selections, TopSet
 
@@ -33,35 +31,17 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
         >>> top_k({"tea": 3, "rum": 2000}, k=1, epsilon=1, sensitivity=1).to_dict()
         {'rank': [1], 'label': ['rum']}
     """
+    if isinstance(result, Release):
+        return result.to_dict()
     if isinstance(result, Selections):
         return _rows_of(result)
-    if hasattr(result, "groups"):
-        return _rows_of_groups(result)
     if isinstance(result, Selection):
         columns: dict[str, list[Any]] = {"rank": [1], "label": [result.label]}
         columns |= {} if result.index is None else {"index": [result.index]}
         return columns if result.gap is None else columns | {"gap": [float(result.gap)]}
-    if isinstance(result, Measurement):
-        names = range(len(result)) if result.labels is None else result.labels
-        near = result.within_95
-        return {
-            "label": list(names),
-            "value": list(result.values),
-            "low": [value - near for value in result.values],
-            "high": [value + near for value in result.values],
-        }
-    if isinstance(result, Quantiles):
-        return {
-            "quantile": [float(each) for each in result.quantiles],
-            "value": list(result.values),
-        }
     if isinstance(result, TopSet):
         # Labels and positions of a set have no common order, so only the labels are told.
         return {"label": sorted(result.labels, key=label_text)}
-    if isinstance(result, SelectedPartitions):
-        # In the order of their names, which is no rank.
-        columns = {"label": list(result.labels)}
-        return _with_counts(columns, result.counts, result.noise_95 or (0, 0))
     labels = list(result.labels)
     columns = {"rank": list(range(1, len(labels) + 1)), "label": labels}
     if (indices := getattr(result, "indices", None)) is not None:
@@ -83,21 +63,6 @@ def _with_counts(
     columns["count"] = list(counts)
     columns["low"] = [max(0, count - high) for count in counts]
     columns["high"] = [max(0, count - low) for count in counts]
-    return columns
-
-
-def _rows_of_groups(result: Any) -> dict[str, list[Any]]:
-    names = ["group", "rank", "label"] + ["count", "low", "high"] * (result.counts is not None)
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    width = 0 if result.count_noise is None else result.count_noise.within_95
-    for place, (group, labels) in enumerate(zip(result.groups, result.labels, strict=True)):
-        for rank, label in enumerate(labels):
-            values = [group, rank + 1, label]
-            if result.counts is not None:
-                count = result.counts[place][rank]
-                values += [count, max(0, count - width), max(0, count + width)]
-            for name, value in zip(names, values, strict=True):
-                columns[name].append(value)
     return columns
 
 

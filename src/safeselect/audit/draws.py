@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from safeselect.mechanisms.groups import GroupedTopK
-from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
-from safeselect.mechanisms.measure import Measurement
-from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.mechanisms.sessions import Opened
 from safeselect.mechanisms.unknown import DiscoveredTopK
+from safeselect.release import results
 from safeselect.releases._fields import count
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
 
@@ -33,20 +30,20 @@ _TABLE: tuple[tuple[str, type[Any], _Drawn], ...] = (
     ("top_k_above_", TopAbove, _once),
     ("top_k_one_shot_", TopK, _once),
     ("top_k_laplace", TopSet, _once),
-    ("top_k_by_group_gumbel", GroupedTopK, lambda n: (n["k"] * n["groups"], n["groups"])),
-    ("top_k_by_group_laplace", GroupedTopK, lambda n: (n["groups"], n["groups"])),
-    ("top_k_by_group_", GroupedTopK, lambda n: (n["k"] * n["groups"],)),
+    ("top_k_by_group_gumbel", results.Groups, lambda n: (n["k"] * n["groups"], n["groups"])),
+    ("top_k_by_group_laplace", results.Groups, lambda n: (n["groups"], n["groups"])),
+    ("top_k_by_group_", results.Groups, lambda n: (n["k"] * n["groups"],)),
     ("top_k_", TopK, lambda n: (n["k"],)),
     ("unknown_domain_top_k_gumbel", DiscoveredTopK, lambda n: (n["k"] + n["chosen"], 1)),
     ("unknown_domain_top_k_laplace", DiscoveredTopK, lambda _: (1, 1)),
     ("pay_what_you_get_", Opened, lambda n: (n["outcomes"], 1)),
     ("sparse_vector_", Opened, _once),
     ("adaptive_sparse_vector_", Opened, _once),
-    ("select_partitions", SelectedPartitions, lambda n: (n["max_partitions"],)),
-    ("partition_strategy", StatedStrategy, lambda n: (n["max_partitions"],)),
-    ("measure_", Measurement, _once),
-    ("quantiles/", Quantiles, lambda n: (n["levels"],)),
-    ("quantile/", Quantiles, _once),
+    ("select_partitions", results.TopK, lambda n: (n["max_partitions"],)),
+    ("partition_strategy", results.Answers, lambda n: (n["max_partitions"],)),
+    ("measure_", results.Numbers, _once),
+    ("quantiles", results.Numbers, lambda n: (n["levels"],)),
+    ("quantile", results.Numbers, _once),
     ("best_of", ChosenRun, _once),
     ("first_above/", ChosenRun, _once),
     ("permute_and_flip", Selection, _once),

@@ -12,13 +12,11 @@ from typing import Any
 
 from safeselect.audit.stated import Plan
 from safeselect.errors import SafeSelectError
-from safeselect.mechanisms.groups import GroupedTopK
-from safeselect.mechanisms.keys import SelectedPartitions
-from safeselect.mechanisms.measure import Measurement
-from safeselect.mechanisms.quantiles import Grid, Quantiles
+from safeselect.mechanisms.quantiles import Grid
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.mechanisms.sessions import Opened
 from safeselect.mechanisms.unknown import DiscoveredTopK
+from safeselect.release import results
 from safeselect.releases import Release
 from safeselect.releases._parts import OtherLabel
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
@@ -52,17 +50,19 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
         most = min(k, release.k_bar)
         with_counts = release.mechanism.startswith("unknown_domain_top_k_laplace")
         yield from _found(release.labels, release.counts, most, with_counts, plan)
-    if isinstance(release, GroupedTopK):
+    if isinstance(release, results.Groups):
         yield from _groups(release, k, plan, stated)
-    if isinstance(release, SelectedPartitions):
+    if release.mechanism.startswith("select_partitions"):
         with_counts = stated.get("with_counts") == "yes"
         yield from _found(release.labels, release.counts, None, with_counts, plan)
-    if isinstance(release, Measurement) and stated["values"] != str(len(release.values)):
+    if release.mechanism.startswith("measure_") and stated["values"] != str(len(release.values)):
         yield "It has another number of values than its parameters say."
-    if isinstance(release, Quantiles):
+    if release.mechanism.startswith("quantile"):
         yield from _points(release, stated)
     if isinstance(release, ChosenRun):
         yield from _run(release, stated)
+    if isinstance(release, results.Answers) and (release.consumed or release.spent):
+        yield "It has answers, which a strategy gives later."
     if isinstance(release, Opened):
         limits = {"k"} if "k" in stated else {"outcomes", "queries"}
         took = release.spent or {}
@@ -142,21 +142,21 @@ def _found(
         yield "Its labels are not in the order of their counts."
 
 
-def _groups(release: GroupedTopK, k: int, plan: Plan, stated: _Stated) -> Iterator[str]:
+def _groups(release: results.Groups[str], k: int, plan: Plan, stated: _Stated) -> Iterator[str]:
     if str(len(release.groups)) != stated["groups"]:
         yield f"It has {len(release.groups)} groups, and {stated['groups']} were paid for."
     counts = release.counts or (None,) * len(release.groups)
     for row, counted in zip(release.labels, counts, strict=True):
         yield from _found(row, counted, k, release.mechanism.startswith(_WITH_COUNTS), plan)
-        if release.k_bar is None and len(row) != k:
+        if "k_bar" not in stated and len(row) != k:
             yield f"A group has {len(row)} of the known candidates, and {k} are chosen."
 
 
 _WITH_COUNTS = "top_k_by_group_laplace/"
 
 
-def _points(release: Quantiles, stated: _Stated) -> Iterator[str]:
-    pairs = sorted(zip(release.quantiles, map(_number, release.values), strict=True))
+def _points(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
+    pairs = sorted(zip(release.labels or (), map(_number, release.values), strict=True))
     if any(one[1] > other[1] for one, other in pairwise(pairs)):
         yield "A larger quantile has a smaller point."
     for kind in _ENDS:

@@ -344,7 +344,8 @@ def plan_keys(terms: Terms) -> KeyPlan:
     found = terms.total.epsilon, terms.each, even_odds + above, users + above, table.certain + above
     if not terms.with_counts:
         return KeyPlan(*found, None, None)
-    return KeyPlan(*found, table.standard_deviation, table.noise_95)
+    noise = table.noise
+    return KeyPlan(*found, noise.deviation, (noise.low_95, noise.high_95))
 
 
 def explain_groups(

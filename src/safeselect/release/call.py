@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar, final, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, final, runtime_checkable
 
 import numpy as np
 
@@ -225,6 +225,18 @@ class Call(Generic[Values]):
         """Where the bits come from, for results; it says where they are predictable."""
         source = self.bits.source
         return source.name if source.production else f"{source.name} (NOT PRIVATE)"
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """The fields of `Release`, but for the receipt: what the result says of itself."""
+        charge = self.charge
+        return {
+            "mechanism": charge.mechanism,
+            "guarantee": charge.guarantee,
+            "parts": tuple(part for part, times in charge.parts for _ in range(times)),
+            "source": self.source_name,
+            "statement": self.statement,
+        }
 
     def commit(self, result: Result) -> Result:
         """The result; with a ledger it has its receipt, once its record is written.

@@ -1,67 +1,12 @@
-"""From JSON to quantiles and to chosen runs."""
+"""From JSON to chosen runs."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from datetime import date
-from decimal import Decimal
 from typing import Any
 
-from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.mechanisms.runs import ChosenRun
-from safeselect.releases._fields import Fields, every_guarantee, exact, refuse, text
-from safeselect.releases._parts import draws, labelled, listed, read_common, read_exacts
-
-_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,999})(\.[0-9]{1,999})?(E[+-][1-9][0-9]{0,4})?", re.ASCII)
-_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
-
-
-def _integer(written: str) -> int:
-    number = exact(written, "values")
-    if number.denominator != 1:
-        raise ValueError
-    return int(number)
-
-
-def _decimal(written: str) -> Decimal:
-    if _DECIMAL.fullmatch(written) is None:
-        raise ValueError
-    return Decimal(written)
-
-
-def _date(written: str) -> date:
-    if _DATE.fullmatch(written) is None:
-        raise ValueError
-    return date.fromisoformat(written)
-
-
-_POINTS: Mapping[str, Callable[[str], Any]] = {
-    "integer": _integer,
-    "fraction": lambda written: exact(written, "values"),
-    "decimal": _decimal,
-    "date": _date,
-}
-
-
-def quantiles(fields: Fields) -> Quantiles:
-    """Read points of a grid."""
-    written = [text(each, "values") for each in fields.take("values", listed)]
-    kinds = fields.take("value_kinds", lambda value, _: value)
-    each = kinds if isinstance(kinds, list) else [kinds] * len(written)
-    asked = fields.take("quantiles", read_exacts)
-    if not len(each) == len(asked) == len(written) > 0 or not set(map(str, each)) <= {*_POINTS}:
-        refuse("there is not a point, and what it was, for each quantile")
-    try:
-        points = tuple(_POINTS[kind](value) for kind, value in zip(each, written, strict=True))
-    except ValueError:
-        refuse("'values' has a point that is not of its kind")
-    return Quantiles(
-        values=points,
-        quantiles=asked,
-        parts=draws(fields.object("parts"), len(asked).bit_length()),
-        **read_common(fields),
-    )
+from safeselect.releases._fields import Fields, every_guarantee, refuse, text
+from safeselect.releases._parts import labelled, read_common
 
 
 def chosen_run(fields: Fields) -> ChosenRun[Any]:

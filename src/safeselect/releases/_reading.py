@@ -8,10 +8,6 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.mechanisms.groups import GroupedTopK
-from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
-from safeselect.mechanisms.measure import Measurement
-from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.mechanisms.sessions import Opened
 from safeselect.mechanisms.unknown import DiscoveredTopK
@@ -32,8 +28,7 @@ from safeselect.releases._parts import (
     read_labels,
     read_places,
 )
-from safeselect.releases._points import chosen_run, quantiles
-from safeselect.releases._tables import grouped, measurement, selected_partitions, stated_strategy
+from safeselect.releases._points import chosen_run
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
 
 Release = (
@@ -43,13 +38,9 @@ Release = (
     | Selections[Any]
     | TopAbove[Any]
     | DiscoveredTopK
-    | SelectedPartitions
-    | StatedStrategy
-    | Measurement
-    | GroupedTopK
-    | Quantiles
     | ChosenRun[Any]
     | Opened
+    | results.Release
 )
 
 
@@ -65,10 +56,10 @@ def from_json(written: str) -> Any:
         written: one JSON object, of a schema that `docs/releases.md` lists.
 
     Returns:
-        Selection, TopK, TopSet, Selections, TopAbove, DiscoveredTopK, SelectedPartitions,
-        Measurement, GroupedTopK, Quantiles or ChosenRun (of an output or score that is neither a
-        text nor an integer only its text, as `OtherLabel`); for what a ledger holds of a session,
-        the statement of its opening or its end; for that of a strategy, its public terms.
+        Selection, TopK, TopSet, Selections, TopAbove, DiscoveredTopK, Groups, Numbers, Answers or
+        ChosenRun (of an output or score that is neither a text nor an integer only its text, as
+        `OtherLabel`); for what a ledger holds of a session, the statement of its opening or its
+        end; for that of a strategy, its public terms.
 
     Raises:
         InputError: it is no such text.
@@ -210,11 +201,6 @@ _READERS: dict[str, Callable[[Fields], Release]] = {
     "safeselect.selections/3": _selections,
     "safeselect.top-above/3": _top_above,
     "safeselect.discovered-top-k/2": _discovered,
-    "safeselect.selected-partitions/1": selected_partitions,
-    "safeselect.partition-strategy/1": stated_strategy,
-    "safeselect.measurement/1": measurement,
-    "safeselect.grouped-top-k/1": grouped,
-    "safeselect.quantiles/1": quantiles,
     "safeselect.chosen-run/1": chosen_run,
     "safeselect.session/2": _session,
 }

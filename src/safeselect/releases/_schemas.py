@@ -8,6 +8,7 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
+from safeselect.release import results
 
 _FOLDER = Path(__file__).parent / "schemas"
 
@@ -19,11 +20,6 @@ SCHEMAS = (
     "safeselect.top-above/3",
     "safeselect.discovered-top-k/2",
     "safeselect.session/2",
-    "safeselect.selected-partitions/1",
-    "safeselect.partition-strategy/1",
-    "safeselect.measurement/1",
-    "safeselect.grouped-top-k/1",
-    "safeselect.quantiles/1",
     "safeselect.chosen-run/1",
     "safeselect.certificate/2",
 )
@@ -43,6 +39,9 @@ def json_schema(name: str) -> dict[str, Any]:
         >>> json_schema("safeselect.top-k/3")["title"]
         'safeselect.top-k/3'
     """
+    shapes = {shape.schema: shape for shape in results.SHAPES}
+    if name in shapes:
+        return results.json_schema(shapes[name])
     if name not in SCHEMAS:
         raise ParameterError(f"name must be one of {', '.join(SCHEMAS)}; got {describe(name)}")
     file = f"{name.removeprefix('safeselect.').replace('/', '-')}.json"
