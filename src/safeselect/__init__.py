@@ -37,14 +37,9 @@ from safeselect.ledger import Budget, Ledger
 from safeselect.mechanisms.keys import PartitionStrategy, partition_strategy, select_partitions
 from safeselect.mechanisms.measure import measure
 from safeselect.mechanisms.quantiles import quantile, quantiles
-from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
-from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
-from safeselect.mechanisms.unknown import (
-    CountNoise,
-    DiscoveredTopK,
-    PayWhatYouGet,
-    unknown_domain_top_k,
-)
+from safeselect.mechanisms.runs import best_of, first_above
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
+from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -84,20 +79,15 @@ from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 
 __all__ = [
     "AdaptiveSparseVector",
-    "Answer",
-    "Answers",
     "ApproximateDP",
     "BoundedRange",
     "Budget",
     "BudgetError",
     "CallbackSource",
     "ChargeStands",
-    "ChosenRun",
     "CombinedSource",
     "Composition",
-    "CountNoise",
     "Counts",
-    "DiscoveredTopK",
     "ExponentialMechanism",
     "ExponentialMechanismBase2",
     "GaussianDP",

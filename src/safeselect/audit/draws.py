@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from safeselect.mechanisms.runs import ChosenRun
-from safeselect.mechanisms.sessions import Opened
-from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.release import results
 from safeselect.releases._fields import count
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
@@ -34,18 +31,18 @@ _TABLE: tuple[tuple[str, type[Any], _Drawn], ...] = (
     ("top_k_by_group_laplace", results.Groups, lambda n: (n["groups"], n["groups"])),
     ("top_k_by_group_", results.Groups, lambda n: (n["k"] * n["groups"],)),
     ("top_k_", TopK, lambda n: (n["k"],)),
-    ("unknown_domain_top_k_gumbel", DiscoveredTopK, lambda n: (n["k"] + n["chosen"], 1)),
-    ("unknown_domain_top_k_laplace", DiscoveredTopK, lambda _: (1, 1)),
-    ("pay_what_you_get_", Opened, lambda n: (n["outcomes"], 1)),
-    ("sparse_vector_", Opened, _once),
-    ("adaptive_sparse_vector_", Opened, _once),
+    ("unknown_domain_top_k_gumbel", results.TopK, lambda n: (n["k"] + n["chosen"], 1)),
+    ("unknown_domain_top_k_laplace", results.TopK, lambda _: (1, 1)),
+    ("pay_what_you_get_", results.Answers, lambda n: (n["outcomes"], 1)),
+    ("sparse_vector_", results.Answers, _once),
+    ("adaptive_sparse_vector_", results.Answers, _once),
     ("select_partitions", results.TopK, lambda n: (n["max_partitions"],)),
     ("partition_strategy", results.Answers, lambda n: (n["max_partitions"],)),
     ("measure_", results.Numbers, _once),
     ("quantiles", results.Numbers, lambda n: (n["levels"],)),
     ("quantile", results.Numbers, _once),
-    ("best_of", ChosenRun, _once),
-    ("first_above/", ChosenRun, _once),
+    ("best_of", results.Numbers, _once),
+    ("first_above/", results.Numbers, _once),
     ("permute_and_flip", Selection, _once),
     ("exponential_mechanism", Selection, _once),
     ("report_noisy_max_", Selection, _once),

@@ -13,9 +13,6 @@ from typing import Any
 from safeselect.audit.stated import Plan
 from safeselect.errors import SafeSelectError
 from safeselect.mechanisms.quantiles import Grid
-from safeselect.mechanisms.runs import ChosenRun
-from safeselect.mechanisms.sessions import Opened
-from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.release import results
 from safeselect.releases import Release
 from safeselect.releases._parts import OtherLabel
@@ -46,7 +43,7 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
             yield f"It says it spent {release.spent}, and its labels cost {used}."
     if isinstance(release, Selections):
         yield from _batch(release, k, stated)
-    if isinstance(release, DiscoveredTopK):
+    if release.mechanism.startswith("unknown_domain_"):
         most = min(k, release.k_bar)
         with_counts = release.mechanism.startswith("unknown_domain_top_k_laplace")
         yield from _found(release.labels, release.counts, most, with_counts, plan)
@@ -59,15 +56,10 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
         yield "It has another number of values than its parameters say."
     if release.mechanism.startswith("quantile"):
         yield from _points(release, stated)
-    if isinstance(release, ChosenRun):
+    if release.mechanism.startswith(("best_of", "first_above")):
         yield from _run(release, stated)
-    if isinstance(release, results.Answers) and (release.consumed or release.spent):
-        yield "It has answers, which a strategy gives later."
-    if isinstance(release, Opened):
-        limits = {"k"} if "k" in stated else {"outcomes", "queries"}
-        took = release.spent or {}
-        if took.keys() != limits or any(took[each] > int(stated[each]) for each in limits):
-            yield "It says that it used what was not paid for."
+    if isinstance(release, results.Answers):
+        yield from _session(release, stated)
 
 
 def _places(release: Any) -> list[list[int]]:
@@ -174,12 +166,21 @@ def _points(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str
     yield "It has a point that is not on the grid of its parameters."
 
 
-def _run(release: ChosenRun[Any], stated: _Stated) -> Iterator[str]:
-    if not release.found and release.mechanism == "best_of/1":
-        yield "It has no run, and best_of always releases one."
-    if release.found and "threshold" in stated:
+def _session(release: results.Answers, stated: _Stated) -> Iterator[str]:
+    limits = {"k"} if "k" in stated else {"outcomes", "queries"} & stated.keys()
+    took = dict(release.spent)
+    if release.consumed:
+        yield "It has answers, which are given one by one."
+    if took.keys() != limits or any(took[each] > int(stated[each]) for each in limits):
+        yield "It says that it used what was not paid for."
+
+
+def _run(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
+    if len(release) > 1 or (not release.values and release.mechanism == "best_of/1"):
+        yield "It has no run, or several, and best_of always releases one."
+    if release.values and "threshold" in stated:
         with suppress(ValueError):  # a score of a class of one's own is its text
-            lead = Fraction(str(release.score)) - Fraction(stated["threshold"])
+            lead = Fraction(str(release.value)) - Fraction(stated["threshold"])
             if lead and (lead > 0) is (stated["minimize"] == "yes"):
                 yield "Its score does not reach the threshold."
 

@@ -24,18 +24,17 @@ def of_list(stated: Stated) -> Plan:
     read_contributions(cap)
     if stated.name.endswith("laplace"):
         _, k_bar, _ = read_places(k, stated.whole("k_bar"))
-        offset, noise = plan_counts(total, k_bar, cap or 0)
-        own = {"k_bar": str(k_bar), "max_contributions": str(cap), "candidates": str(k_bar + 1)}
+        offset, noise, said = plan_counts(total, k_bar, cap or 0)
+        own = said | {"max_contributions": str(cap), "candidates": str(k_bar + 1)}
         draws = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
-        fixed = {"k_bar": k_bar, "offset": offset}
-        return Plan(total, draws, common | own, fixed, _least(offset, noise.rate))
+        return Plan(total, draws, common | own, {"k_bar": k_bar}, _least(offset, noise.rate))
     least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
     places = read_places(k, least if least == most else (least, most))
     query, part = plan_list(total, places, cap)
-    k_bar = integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
+    integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
     parts = (BoundedRange(query.epsilon), query.draws), (ApproximateDP(Fraction(0), part), 1)
     parameters = common | query.as_record | {"candidates": str(most + 1)}
-    return Plan(total, parts, parameters, {"offset": query.offset_in_counts(k_bar)})
+    return Plan(total, parts, parameters)
 
 
 def _least(offset: Fraction | int, rate: Fraction) -> int:

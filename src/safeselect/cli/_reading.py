@@ -9,7 +9,6 @@ from safeselect.cli._output import escaped
 from safeselect.estimates.users import plan_keys
 from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.measure import noise_of
-from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.release.results import Groups, Noise, TopK
 
 _NAMED = 10  # so many groups without items are named
@@ -21,7 +20,7 @@ def how_to_read(result: Any) -> list[str]:
     if result.mechanism.startswith("select_partitions"):
         return _keys(result)
     grouped, number = isinstance(result, Groups), result.statement.number
-    if not grouped and not isinstance(result, DiscoveredTopK):
+    if not grouped and not result.mechanism.startswith("unknown_domain_"):
         return []
     said = [_groups(result)] if grouped else []
     found = any(result.labels) if grouped else bool(result.labels)

@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from safeselect import DiscoveredTopK, TopK, TopSet, top_k
+from safeselect import TopK, TopSet, top_k
 from safeselect.adapters.plots import plot, plot_path, save_plot
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
@@ -21,7 +21,7 @@ from safeselect.selection._table import MECHANISMS
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
 from safeselect.tables.values import open_scores
 
-Release = TopK | TopSet | DiscoveredTopK | results.Groups[str] | results.TopK[str]
+Release = TopK | TopSet | results.Groups[str] | results.TopK[str]
 
 _EXIT_CODES = """
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
@@ -229,7 +229,7 @@ def _content(result: Release) -> str:
     """Describe what was released."""
     if isinstance(result, results.Groups):
         return "for each group " + ("items" if result.counts is None else "items and noisy counts")
-    if not isinstance(result, (DiscoveredTopK, results.TopK)):
+    if not isinstance(result, results.TopK):
         return "the items, no count"
     return "items found, no count" if result.counts is None else "items found and noisy counts"
 

@@ -11,7 +11,6 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.mechanisms.items import hold_counts
-from safeselect.mechanisms.measure import noise_of
 from safeselect.mechanisms.unknown import (
     draw_list,
     plan_counts,
@@ -102,13 +101,7 @@ def _plan_counts(
         found = [one(counts, source) for counts in tables.values()]
         return [(each.labels, each.counts) for each in found]
 
-    offset, noise = plan_counts(ApproximateDP(epsilon, delta), k_bar, contributions)
-    parameters = {
-        "noise_rate": exact_text(noise.rate),
-        "k_bar": str(k_bar),
-        "offset": str(offset),
-        **noise_of("discrete Laplace", noise.rate).as_parameters(),
-    }
+    _, _, parameters = plan_counts(ApproximateDP(epsilon, delta), k_bar, contributions)
     return Plan("top_k_by_group_laplace/1", total, parts, parameters, k_bar + 1, draw)
 
 

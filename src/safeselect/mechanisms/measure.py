@@ -21,7 +21,7 @@ from safeselect.engine.geometric import discrete_laplace
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
 from safeselect.exact.rate import NoiseRate
-from safeselect.mechanisms.unknown import CountNoise
+from safeselect.mechanisms.unknown import count_noise
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
@@ -106,8 +106,7 @@ def noise_of(law: str, parameter: Fraction) -> Noise:
     more (the same).
     """
     if law == "discrete Laplace":
-        counted = CountNoise.of(parameter, 1)
-        return Noise(law, counted.standard_deviation, -counted.within_95, counted.within_95)
+        return count_noise(parameter)
     if law == "discrete Gaussian":
         variance, reach = parameter, _root(_NORMAL_95**2 * parameter, 1)
     else:

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, NoReturn, TypeVar, final
+from typing import Any, NoReturn, TypeVar, final
 
 from safeselect.accounting.changes import Base
 from safeselect.accounting.kinds import AnyGuarantee
@@ -27,15 +27,13 @@ from safeselect.errors import ParameterError, SafeSelectError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.ledger.balance import Budget
-from safeselect.presentation import kind_of, to_json_line
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger
-from safeselect.release.results import Receipt, Statement
-from safeselect.scores.candidates import label_text
+from safeselect.release.results import Numbers
 from safeselect.scores.columns import hushed
 from safeselect.scores.reading import flag
 from safeselect.scores.reals import Place, place_of
@@ -301,53 +299,6 @@ def _said(guarantee: AnyGuarantee) -> str:
     return f"{kind}({', '.join(numbers)})"
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenRun(Generic[Out]):
-    """One of many private runs.
-
-    Attributes:
-        output: what the run released beside its score; None where there is no run to release.
-        score: its score, as the run returned it; None where there is no run to release.
-        found: whether there is one: false where no run passed a threshold, or where a Poisson
-            number of runs was 0; always true for `best_of` without `mean`.
-        guarantee: what the whole call costs.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes came from that decide how many runs there are.
-        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
-        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
-    """
-
-    output: Out | None
-    score: Any
-    found: bool
-    guarantee: AnyGuarantee
-    mechanism: str
-    source: str
-    statement: Statement = field(repr=False)
-    receipt: Receipt | None = None
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.chosen-run/1"; output and score as text.
-
-        Where there is a run, `output_kind` and `score_kind` say what the two were, as for labels.
-        """
-        names = "output", "output_kind", "score", "score_kind"
-        content: dict[str, str | None] = dict.fromkeys(names)
-        if self.found:
-            for name, value in (("output", self.output), ("score", self.score)):
-                content[name], content[f"{name}_kind"] = _written(value)
-        found = "yes" if self.found else "no"
-        return to_json_line("safeselect.chosen-run/1", self, found=found, **content)
-
-
-def _written(value: object) -> tuple[str, str]:
-    """A value as text, and what it was, as for labels."""
-    written = f"an object of type {type(value).__name__}", "other"
-    with hushed():  # a caller's class may raise anything
-        written = str.__str__(label_text(value)), kind_of(value)
-    return written
-
-
 class Ended(ScoreError):
     """What ended the runs; a ledger counts it, as it counts scores that cannot be read.
 
@@ -384,7 +335,7 @@ def best_of(
     minimize: bool = False,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> ChosenRun[Out]:
+) -> Numbers[Any, Out]:
     """Run a private mechanism K times, and release the run with the best score alone.
 
     K has a truncated negative binomial law, P(K = k) proportional to
@@ -432,7 +383,8 @@ def best_of(
             where a run's own error is raised.
 
     Returns:
-        ChosenRun: with `mean`, its `found` is false where there was no run.
+        Numbers: its `value` is the score of the run, as it returned it, and its one label the
+            output.  With `mean` it is empty where there was no run.
 
     Raises:
         ParameterError: a parameter is wrong; or, without a ledger, a run returned no pair of a
@@ -449,8 +401,8 @@ def best_of(
         ...     found = permute_and_flip([3, 900], epsilon=1, sensitivity=1, ledger=scope)
         ...     return found.index, found.label
         >>> chosen = best_of(run, base=PureDP(1), gamma="1/20")
-        >>> chosen.output, chosen.guarantee.pure.epsilon, chosen.guarantee.expected_runs
-        (1, Fraction(3, 1), Fraction(20, 1))
+        >>> chosen.labels, chosen.guarantee.pure.epsilon, chosen.guarantee.expected_runs
+        ((1,), Fraction(3, 1), Fraction(20, 1))
     """
     guarantee, law = _repetition(base, gamma, eta, mean)
     smaller = flag(minimize, "minimize")
@@ -469,7 +421,7 @@ def first_above(
     minimize: bool = False,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> ChosenRun[Out]:
+) -> Numbers[Any, Out]:
     """Run a private mechanism until a run's score reaches a threshold, and release that run alone.
 
     After each run that does not reach it, the call ends with nothing with probability gamma.  With
@@ -488,7 +440,7 @@ def first_above(
         run, source, ledger: as for `best_of`.
 
     Returns:
-        ChosenRun: its `found` is false where no run passed.
+        Numbers: as of `best_of`; empty where no run passed.
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `best_of`.
@@ -499,8 +451,8 @@ def first_above(
         ...     found = permute_and_flip([3, 900], epsilon=1, sensitivity=1, ledger=scope)
         ...     return found.index, found.label
         >>> chosen = first_above(run, threshold=1, base=PureDP(1), gamma="1/20")
-        >>> chosen.output, chosen.guarantee
-        (1, PureDP(epsilon=Fraction(2, 1)))
+        >>> chosen.labels, chosen.guarantee
+        ((1,), PureDP(epsilon=Fraction(2, 1)))
     """
     one = Repeated(base, 1, gamma)  # type: ignore[arg-type]  # it reads them, and checks the base
     if base.pure is None:
@@ -562,7 +514,7 @@ class _Call:
         self._scope = read_ledger(ledger, monotonic=False)
         self._source = resolve(source)
 
-    def released(self, charge: Charge, enough: Place | None) -> ChosenRun[Any]:
+    def released(self, charge: Charge, enough: Place | None) -> Numbers[Any, Any]:
         """Make the call; with a ledger, no word of a run comes out of it."""
         try:
             return self._released(charge, enough)
@@ -575,22 +527,13 @@ class _Call:
             instead = empty(error)
         raise instead  # from here, so that no frame behind it knows a score or the number of runs
 
-    def _released(self, charge: Charge, enough: Place | None) -> ChosenRun[Any]:
+    def _released(self, charge: Charge, enough: Place | None) -> Numbers[Any, Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
         with Call(charge, lambda: None, source=self._source, scope=self._scope) as call:
             runs = self._runs if self._scope is None else self._runs_charged
             found, score, output = runs(Stopping(self._law, call.bits), enough)
-            return call.commit(
-                ChosenRun(
-                    output,
-                    score,
-                    found,
-                    charge.guarantee,
-                    charge.mechanism,
-                    call.source_name,
-                    call.statement,
-                )
-            )
+            values, labels = ((score,), (output,)) if found else ((), ())
+            return call.commit(Numbers(values=values, labels=labels, **call.header))
 
     def _runs_charged(self, stopping: Stopping, enough: Place | None) -> tuple[bool, Any, Any]:
         """As `_runs`, paid for: whatever ends a run is counted, and what comes between two as well.

@@ -8,10 +8,6 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.mechanisms.runs import ChosenRun
-from safeselect.mechanisms.sessions import Opened
-from safeselect.mechanisms.unknown import DiscoveredTopK
-from safeselect.promises.guarantees import ApproximateDP
 from safeselect.release import results
 from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
 from safeselect.releases._parts import (
@@ -20,27 +16,16 @@ from safeselect.releases._parts import (
     equal_draws,
     labelled,
     listed,
-    listed_draws,
     read_common,
     read_counts,
     read_exacts,
-    read_integers,
     read_labels,
     read_places,
 )
-from safeselect.releases._points import chosen_run
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
 
 Release = (
-    Selection[Any]
-    | TopK[Any]
-    | TopSet[Any]
-    | Selections[Any]
-    | TopAbove[Any]
-    | DiscoveredTopK
-    | ChosenRun[Any]
-    | Opened
-    | results.Release
+    Selection[Any] | TopK[Any] | TopSet[Any] | Selections[Any] | TopAbove[Any] | results.Release
 )
 
 
@@ -56,10 +41,8 @@ def from_json(written: str) -> Any:
         written: one JSON object, of a schema that `docs/releases.md` lists.
 
     Returns:
-        Selection, TopK, TopSet, Selections, TopAbove, DiscoveredTopK, Groups, Numbers, Answers or
-        ChosenRun (of an output or score that is neither a text nor an integer only its text, as
-        `OtherLabel`); for what a ledger holds of a session, the statement of its opening or its
-        end; for that of a strategy, its public terms.
+        Selection, TopK, TopSet, Selections, TopAbove, Groups, Numbers or Answers; what a ledger
+        holds of a session or a strategy are `Answers` without answers.
 
     Raises:
         InputError: it is no such text.
@@ -164,43 +147,10 @@ def _top_above(fields: Fields) -> TopAbove[Any]:
     )
 
 
-def _discovered(fields: Fields) -> DiscoveredTopK:
-    labels = read_labels(fields)
-    if len(set(labels)) < len(labels):
-        refuse("'labels' names an item twice")
-    counts = as_many(labels, fields.maybe("counts", read_integers))
-    fields.maybe("count_noise", lambda value, _: value)  # follows from the rest; compared at last
-    common = read_common(fields)
-    if counts is not None and not isinstance(common["guarantee"], ApproximateDP):
-        refuse("'guarantee' has not the type that counts have")
-    if counts is not None:
-        parameters = dict(common["statement"].parameters)
-        count(parameters.get("max_contributions", ""), "max_contributions")
-    return DiscoveredTopK(
-        labels=labels,
-        counts=counts,
-        k_bar=fields.take("k_bar", count),
-        offset=fields.take("offset", exact),
-        parts=fields.take("parts", listed_draws),
-        **common,
-    )
-
-
-def _session(fields: Fields) -> Opened:
-    def used(value: object, name: str) -> dict[str, int]:
-        spent = Fields(value, name)
-        return {each: spent.take(each, count) for each in spent.names()}
-
-    return Opened(spent=fields.maybe("spent", used), **read_common(fields))
-
-
 _READERS: dict[str, Callable[[Fields], Release]] = {
     "safeselect.selection/3": _selection,
     "safeselect.top-k/3": _top_k,
     "safeselect.top-set/3": _top_set,
     "safeselect.selections/3": _selections,
     "safeselect.top-above/3": _top_above,
-    "safeselect.discovered-top-k/2": _discovered,
-    "safeselect.chosen-run/1": chosen_run,
-    "safeselect.session/2": _session,
 }

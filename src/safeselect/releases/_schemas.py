@@ -18,9 +18,6 @@ SCHEMAS = (
     "safeselect.top-set/3",
     "safeselect.selections/3",
     "safeselect.top-above/3",
-    "safeselect.discovered-top-k/2",
-    "safeselect.session/2",
-    "safeselect.chosen-run/1",
     "safeselect.certificate/2",
 )
 """What `json_schema` knows."""

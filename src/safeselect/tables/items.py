@@ -28,7 +28,6 @@ from safeselect.ledger import Scope
 from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.keys import Terms, select_partitions
 from safeselect.mechanisms.unknown import (
-    DiscoveredTopK,
     read_contributions,
     read_places,
     read_total,
@@ -225,7 +224,7 @@ def top_items(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> TopK | TopSet | DiscoveredTopK:
+) -> TopK | TopSet | results.TopK[str]:
     """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
@@ -253,7 +252,7 @@ def top_items(
         source, ledger: as for `top_k`.
 
     Returns:
-        DiscoveredTopK where the domain is unknown, otherwise TopK, or TopSet for "laplace".
+        TopK, or TopSet for "laplace" where the candidates are known.
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.
