@@ -332,7 +332,9 @@ def test_without_a_ledger_the_error_is_the_runs_own(name: str) -> None:
     run = GOES_ON[name][0] if name in GOES_ON else SENTENCE[name]
     error = ended("best_of", run, None)
     returned = name in ("a generator", "a coroutine")
-    assert returned or any("test_words" in each.f_code.co_filename for each in last_frames(error))
+    assert returned or any(
+        "test_runs_words" in each.f_code.co_filename for each in last_frames(error)
+    )
 
 
 def last_frames(error: BaseException) -> list[FrameType]:
