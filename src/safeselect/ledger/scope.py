@@ -38,7 +38,7 @@ from safeselect.promises.records import Content, Receipt, guarantee_record
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import generation
 from safeselect.release import call
-from safeselect.sources.observed import observed
+from safeselect.sources import observed
 
 
 @dataclass(frozen=True, slots=True)
