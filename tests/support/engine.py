@@ -77,7 +77,7 @@ MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _DRAWS = ("noisy_top_k", "peeled_top_k", "noisy_max_rows", "discrete_laplace", "enclosed_noise")
 _SIZES = (
-    *("engine", "spec", "randomness", "selection", "scores", "sources"),
+    *("engine", "spec", "randomness", "selection", "scores"),
     *("unknown_domain", "sessions", "estimates"),
 )
 """The packages through which random words and scores go."""
