@@ -49,7 +49,7 @@ PARTS = {
     "ranking": (tuple(f"engine/{name}.py" for name in RANKING), "tests/inside/noise"),
     "variates": (tuple(f"engine/{name}.py" for name in ALONE), "tests/inside/variates"),
     "scores": (("scores/*.py",), "tests/scores"),
-    "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
+    "mechanisms": (("selection/*.py", "mechanisms/*.py"), "tests/mechanisms"),
     "budget": (("ledger/balance.py",), "tests/accounting"),
     "calibration": (
         ("accounting/calibration.py", "accounting/largest.py", "accounting/theorems/search.py"),

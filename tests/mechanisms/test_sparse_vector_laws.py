@@ -21,9 +21,9 @@ from safeselect.engine import single
 from safeselect.engine.laws import EXPONENTIAL, LAPLACE
 from safeselect.engine.single import InvertedNoise
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms import sessions
+from safeselect.mechanisms.sessions import BELOW, compare
 from safeselect.selection._table import named_engine
-from safeselect.sessions import _session
-from safeselect.sessions._terms import BELOW, compare
 from safeselect.testing import DeterministicSource
 
 pytestmark = [
@@ -191,7 +191,7 @@ def observed(kind: str, noise: str, engine=None, *, many: bool = False, **option
     tier = named_engine(engine, single, single.REFERENCE)
     counts: Counter = Counter()
     for _ in range(DRAWS):
-        session = _session.Session(terms, tape, tier)
+        session = sessions.Session(terms, tape, tier)
         names: list = [("below",)] * 2
         if many:
             found = session.query_many(ASKED)
@@ -229,13 +229,13 @@ def test_a_missing_factor_of_two_is_noticed(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fresh_threshold_for_every_query_is_noticed(kind, monkeypatch):
-    answer = _session.Session._answer
+    answer = sessions.Session._answer
 
     def refreshed(self, steps, bits):
         self._noise = self._draw(self.terms.noise_rate, bits)
         return answer(self, steps, bits)
 
-    monkeypatch.setattr(_session.Session, "_answer", refreshed)
+    monkeypatch.setattr(sessions.Session, "_answer", refreshed)
     # Most of the budget for the values, so that the threshold's noise is the larger one.
     options = {"split": "1/8", "monotonic": True}
     assert not fits(observed(kind, "laplace", **options), law_of(kind, "laplace", **options))
@@ -261,5 +261,5 @@ def test_a_gap_off_by_one_step_is_noticed(off, monkeypatch):
         cells = compare(low, high, least, cell)
         return cells if cells is None or cells == BELOW else max(cells + off, 0)
 
-    monkeypatch.setattr(_session, "compare", wrong)
+    monkeypatch.setattr(sessions, "compare", wrong)
     assert not fits(observed("plain", "exponential"), law_of("plain", "exponential"))

@@ -36,10 +36,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "safeselect"
 FILES = sorted(
     path
-    for layer in (
-        *("spec", "engine", "randomness", "scores"),
-        *("selection", "sessions", "unknown_domain"),
-    )
+    for layer in (*("spec", "engine", "randomness", "scores"), *("selection", "mechanisms"))
     for path in (SOURCE / layer).glob("*.py")
 )
 PAGE = (ROOT / "docs" / "mathematics.md").read_text()

@@ -274,42 +274,42 @@ BREAKS = (
     # -------------------------------------------------------------- C1, C2: sessions and lists
     Break(
         _BOTH,
-        "sessions/_terms.py",
+        "mechanisms/sessions.py",
         "compare",
         "    if high < least:\n        return BELOW\n",
         "    if low >= least:\n        return BELOW\n    low = high = abs(low)\n",
     ),
     Break(
         _BOTH,
-        "sessions/_session.py",
+        "mechanisms/sessions.py",
         "_answer",
         "        distance = terms.denominator * terms.cut(value)\n",
         "        distance = 2 * terms.denominator * terms.cut(value)\n",
     ),
     Break(
         _BOTH,
-        "unknown_domain/_threshold.py",
+        "mechanisms/unknown.py",
         "gumbel_offset",
         "    return max(0, -(-whole.numerator // whole.denominator))\n",
         "    return max(0, -(-whole.numerator // whole.denominator) // 2)\n",
     ),
     Break(
         _BOTH,
-        "unknown_domain/_threshold.py",
+        "mechanisms/unknown.py",
         "laplace_offset",
         "    return high\n",
         "    return high // 2\n",
     ),
     Break(
         _BOTH,
-        "unknown_domain/top_k.py",
+        "mechanisms/unknown.py",
         "_above_bottom",
         "        if label is not None and count > bottom\n",
         "        if label is not None and count >= bottom - 2\n",
     ),
     Break(
         _BOTH,
-        "unknown_domain/_bottom.py",
+        "mechanisms/unknown.py",
         "offset",
         "(1 << self.fineness) + gumbel_offset(",
         "gumbel_offset(",
@@ -323,24 +323,24 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "sessions/pay_what_you_get.py",
+        "mechanisms/unknown.py",
         "query",
         "min(len(found) + 1, k) - k",
         "min(len(found), k) - k",
     ),
     Break(
         _PRIVATE,
-        "sessions/_terms.py",
+        "mechanisms/sessions.py",
         "guarantee",
         'PureDP(self.epsilon) if self.noise == "geometric" else LaplaceDominated(self.epsilon)',
         "LaplaceDominated(self.epsilon)",
     ),
     Break(
         _PRIVATE,
-        "sessions/_terms.py",
-        "terms",
-        "NoiseRate(start / self.rise)",
-        "NoiseRate(self.epsilon / self.rise)",
+        "mechanisms/sessions.py",
+        "read_terms",
+        "NoiseRate(total * share / rise)",
+        "NoiseRate(total / rise)",
     ),
     # -------------------------------------------------------------------------- C2: what is due
     Break(
@@ -565,7 +565,7 @@ BREAKS = (
     ),
     Break(
         ("C4",),
-        "sessions/_session.py",
+        "mechanisms/sessions.py",
         "_answer",
         "        distance = terms.denominator * terms.cut(value)\n",
         "        distance = terms.denominator * terms.cut(value)\n        bits.take(value % 2)\n",
@@ -830,7 +830,7 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "private_candidates/_ending.py",
+        "mechanisms/runs.py",
         "empty",
         "            return kind()\n",
         "            return error\n",
@@ -903,18 +903,18 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "unknown_domain/_items.py",
+        "mechanisms/items.py",
         "read_items",
         '            "labels must be as many as the scores; write one label for each, in the same order"\n',
         '            f"labels must be as many as the scores, not {len(found)}"\n',
     ),
     Break(
         ("C10",),
-        "unknown_domain/_items.py",
+        "mechanisms/items.py",
         "item",
-        "    with suppress(Exception):\n        return _spelled(*_ratio(kind, label))\n    return None\n",
+        "    with suppress(Exception):\n        return _spelled(*_ratio(label))\n    return None\n",
         "    try:\n"
-        "        return _spelled(*_ratio(kind, label))\n"
+        "        return _spelled(*_ratio(label))\n"
         "    except Exception:\n"
         '        raise ParameterError(f"{label!r} is no item") from None\n',
     ),

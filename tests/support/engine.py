@@ -28,10 +28,11 @@ from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, UNBOUNDED
 from safeselect.engine.rankings import Ranking
 from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.items import HeldCounts
 from safeselect.randomness.bits import Bits
+from safeselect.release import call
 from safeselect.selection import _arguments, _call
 from safeselect.spec.samplers import laplace_attempt, permutation
-from safeselect.unknown_domain import _histogram
 
 __all__ = [
     "EXPONENTIAL",
@@ -76,10 +77,7 @@ PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
 MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _DRAWS = ("noisy_top_k", "peeled_top_k", "noisy_max_rows", "discrete_laplace", "enclosed_noise")
-_SIZES = (
-    *("engine", "spec", "randomness", "selection", "scores"),
-    *("unknown_domain", "sessions", "estimates"),
-)
+_SIZES = (*("engine", "spec", "randomness", "selection", "scores"), *("mechanisms", "estimates"))
 """The packages through which random words and scores go."""
 
 
@@ -139,9 +137,9 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
         return spy
 
     patch.setattr(_call.Call, "_read", spied(_call.Call._read, lambda found: found))
-    patch.setattr(_call, "Bits", spied(Bits, lambda found: found))
-    held = _histogram.HeldCounts
-    patch.setattr(held, "read", spied(held.read, lambda found: found.counts))
+    for module in (_call, call):
+        patch.setattr(module, "Bits", spied(Bits, lambda found: found))
+    patch.setattr(HeldCounts, "read", spied(HeldCounts.read, lambda found: found))
     # What is made on the way to the engine counts too.
     for room in (lattice, single, geometric):
         for name, function in list(vars(room).items()):

@@ -51,17 +51,17 @@ FAULTS: dict[str, Changes] = {
     ),
     "two branches of a session share their noise with the next query": (
         (
-            "sessions/_session.py",
+            "mechanisms/sessions.py",
             "        noises = [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n",
             "        noises = _KEPT.setdefault(\n"
             "            id(self), [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n"
             "        )\n",
         ),
-        ("sessions/_session.py", "_REFINED = 8 ", "_KEPT: dict = {}\n_REFINED = 8 "),
+        ("mechanisms/sessions.py", "_REFINED = 8 ", "_KEPT: dict = {}\n_REFINED = 8 "),
     ),
     "the threshold of a session is drawn anew for each query": (
         (
-            "sessions/_session.py",
+            "mechanisms/sessions.py",
             "        threshold, denominator = self._noise, self.terms.denominator\n",
             "        threshold, denominator = self._noise, self.terms.denominator\n"
             "        threshold = threshold and self._draw(self.terms.noise_rate, bits)\n",
@@ -69,7 +69,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "two counts of a list share their noise": (
         (
-            "unknown_domain/top_k.py",
+            "mechanisms/unknown.py",
             "call.bits).tolist()\n",
             "call.bits).tolist()\n    noise[1:2] = noise[:1]\n",
         ),
@@ -169,21 +169,21 @@ FAULTS: dict[str, Changes] = {
     ),
     "delta is spent twice": (
         (
-            "unknown_domain/_bottom.py",
+            "mechanisms/unknown.py",
             "        rest = total.delta - part or None\n",
             "        rest = total.delta\n",
         ),
     ),
     "the bottom of Laplace lists is one too low": (
         (
-            "unknown_domain/top_k.py",
+            "mechanisms/unknown.py",
             "    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)),",
             "    return laplace_offset(each, total.delta, min(k_bar, contributions)),",
         ),
     ),
     "the bottom of lists is for one item": (
         (
-            "unknown_domain/_bottom.py",
+            "mechanisms/unknown.py",
             "        m = k_bar if self.contributions is None else min(k_bar, self.contributions)\n"
             "        grid",
             "        m = 1\n        grid",
@@ -191,22 +191,22 @@ FAULTS: dict[str, Changes] = {
     ),
     "a session's answers above are not counted": (
         (
-            "sessions/_session.py",
-            "        if self._below.remaining == 0:\n            self._finish(_EXHAUSTED)\n",
+            "mechanisms/sessions.py",
+            "        if self._below.remaining == 0:\n            self.turns.finish(_EXHAUSTED)\n",
             "        if self._below.remaining == 0:\n"
             "            self._below = self._answer_below(self.terms.epsilon)\n",
         ),
     ),
     "values of a session that move both ways have the noise of one way": (
         (
-            "sessions/_terms.py",
-            "        decays = [NoiseRate(epsilon / self.spread) for _, _, epsilon in branches]\n",
-            "        decays = [NoiseRate(epsilon / self.rise) for _, _, epsilon in branches]\n",
+            "mechanisms/sessions.py",
+            "    decays = [NoiseRate(cost / spread) for _, _, cost in ways]\n",
+            "    decays = [NoiseRate(cost / rise) for _, _, cost in ways]\n",
         ),
     ),
     "lists are charged per query what they return": (
         (
-            "sessions/pay_what_you_get.py",
+            "mechanisms/unknown.py",
             "            self._spend(min(len(found) + 1, k) - k, 0)\n",
             "            self._spend(len(found) - k, 0)\n",
         ),
@@ -231,21 +231,16 @@ FAULTS: dict[str, Changes] = {
     "a release that failed is refunded": MUTANTS["refund on error"].changes,
     "sessions are not refused where neighbours replace": (
         (
-            "sessions/sparse_vector.py",
-            "        scope = read_ledger(ledger, monotonic=setting.monotonic)\n",
-            "        scope = read_ledger(ledger, monotonic=False)\n",
+            "mechanisms/sessions.py",
+            "read_ledger(ledger, monotonic=monotonic))\n",
+            "read_ledger(ledger, monotonic=False))\n",
         ),
     ),
     "lists are not refused where neighbours replace": (
         (
-            "unknown_domain/top_k.py",
-            "    scope = read_ledger(ledger, monotonic=True)\n",
-            "    scope = read_ledger(ledger, monotonic=False)\n",
-        ),
-        (
-            "unknown_domain/_bottom.py",
-            '{"sensitivity": 1, "monotonic": True, "source": source, "ledger": ledger}',
-            '{"sensitivity": 1, "monotonic": False, "source": source, "ledger": ledger}',
+            "mechanisms/unknown.py",
+            "(max_contributions)\n    scope = read_ledger(ledger, monotonic=True)\n",
+            "(max_contributions)\n    scope = read_ledger(ledger, monotonic=False)\n",
         ),
     ),
     "bits are shared across a fork": (
@@ -253,18 +248,17 @@ FAULTS: dict[str, Changes] = {
     ),
     "a session is shared across a fork": (
         (
-            "sessions/_session.py",
-            "        if generation() != self._born:\n"
-            "            self._finish(_ELSEWHERE)\n            raise",
-            "        if False:\n            self._finish(_ELSEWHERE)\n            raise",
+            "mechanisms/sessions.py",
+            "        if generation() != self._born:\n            # Before",
+            "        if False:\n            # Before",
         ),
         ("randomness/bits.py", "        if generation() != self._process:\n", _FIRST),
     ),
     "lists are spent in a child": (
         (
-            "sessions/pay_what_you_get.py",
-            "        if generation() != self._born:\n            raise SourceError(",
-            "        if False:\n            raise SourceError(",
+            "mechanisms/unknown.py",
+            "        with self._turns:\n",
+            "        self._turns._born = generation()\n        with self._turns:\n",
         ),
     ),
     "the charge comes after the release": (
@@ -284,16 +278,16 @@ FAULTS: dict[str, Changes] = {
     ),
     "a session charges after its first bits": (
         (
-            "sessions/_opening.py",
-            "    with call.opened():\n        drawn = draw(call.bits)\n",
-            "    with Bits(source) as bits:\n        drawn = draw(bits)\n    with call.opened():\n",
+            "mechanisms/sessions.py",
+            "        with call.opened():\n            drawn = draw(call.bits)\n",
+            "        with Bits(source) as bits:\n            drawn = draw(bits)\n        with call.opened():\n",
         ),
     ),
     "a session is charged half": (
         (
-            "sessions/_session.py",
-            "            terms.guarantee,\n            terms.mechanism,\n",
-            "            type(terms.guarantee)(terms.epsilon / 2),\n            terms.mechanism,\n",
+            "mechanisms/sessions.py",
+            "Charge(terms.mechanism, terms.guarantee, ",
+            "Charge(terms.mechanism, type(terms.guarantee)(terms.epsilon / 2), ",
         ),
     ),
     "foreign sources pass as they are": (
@@ -388,7 +382,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "the number of runs has a longer tail": (
         (
-            "private_candidates/_stopping.py",
+            "mechanisms/runs.py",
             "        return (1 - self.gamma) * (k + self.eta) / (k + 1)\n",
             "        return (1 - self.gamma) * (k + self.eta) / k\n",
         ),
@@ -405,7 +399,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "where no run passes the best one is released": (
         (
-            "private_candidates/best_of.py",
+            "mechanisms/runs.py",
             "        if best is None or enough is not None:\n",
             "        if best is None:\n",
         ),

@@ -173,7 +173,7 @@ MUTANTS = {
     "threshold for unknown candidates off by one": Mutant(
         (
             (
-                "unknown_domain/_threshold.py",
+                "mechanisms/unknown.py",
                 "return max(0, -(-whole.numerator // whole.denominator))",
                 "return max(0, -(-whole.numerator // whole.denominator) - 1)",
             ),

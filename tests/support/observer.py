@@ -261,9 +261,9 @@ WATCHED: dict[str, Note] = {
     "mechanisms.keys.keyed_threshold": _keyed,
     "mechanisms.quantiles.draw_point": _point,
     "mechanisms.quantiles._Factors.__init__": _factors,
-    "private_candidates._stopping.Stopping.__init__": _runs,
-    "private_candidates._stopping.Stopping._refine": _nothing,
-    "unknown_domain.top_k._above_bottom": _bottom,
+    "mechanisms.runs.Stopping.__init__": _runs,
+    "mechanisms.runs.Stopping._refine": _nothing,
+    "mechanisms.unknown._above_bottom": _bottom,
 }
 """The functions that draw, and what to note of their arguments."""
 

@@ -82,7 +82,7 @@ def test_readme_says_the_order_that_is_printed() -> None:
     assert named == printed_rooms()
 
 
-@pytest.mark.parametrize("name", ["accounting", "ledger", "sessions", "adapters"])
+@pytest.mark.parametrize("name", ["accounting", "ledger", "mechanisms", "adapters"])
 def test_a_room_is_read_in_the_order_of_its_imports(name: str) -> None:
     files = [file.module for file in reading.room(name)]
     folder = reading.ROOT / reading.PACKAGE / name

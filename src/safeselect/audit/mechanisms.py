@@ -22,6 +22,8 @@ from safeselect.audit.runs import runs
 from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.weighted import weighted
 from safeselect.engine.single import Kind
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
+from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
 from safeselect.selection import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -38,8 +40,6 @@ from safeselect.selection import (
 )
 from safeselect.selection._table import MECHANISMS, TABLE, Noise, Peeled
 from safeselect.selection.gaps import GapNoise
-from safeselect.sessions import AdaptiveSparseVector, PayWhatYouGet, SparseVector
-from safeselect.unknown_domain import unknown_domain_top_k
 
 Places = tuple[int, ...]
 _NOISE: Mapping[str, str] = {name: row.noise for name, row in TABLE.items()}

@@ -44,6 +44,8 @@ from safeselect.engine.arrays import random_lanes
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
+from safeselect.mechanisms.items import NOT_WHOLE, Found, hold_counts, item, whole_counts
+from safeselect.mechanisms.unknown import read_total
 from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.promises.records import NOT_STATED, Content, Receipt, Statement, exact_text
@@ -57,9 +59,6 @@ from safeselect.scores.reading import INTEGERS, flag
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, views
-from safeselect.unknown_domain._bottom import read_total
-from safeselect.unknown_domain._histogram import NOT_WHOLE, Found, hold_counts, whole_counts
-from safeselect.unknown_domain._items import item
 
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself

@@ -21,6 +21,7 @@ from safeselect.engine.geometric import discrete_laplace
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.unknown import CountNoise
 from safeselect.presentation import to_json_line, written_labels
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.promises.records import Receipt, Statement, exact_text
@@ -34,7 +35,6 @@ from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, views
 from safeselect.spec.samplers import discrete_gaussian
-from safeselect.unknown_domain import CountNoise
 
 _NORMAL_95 = Fraction(1_959_964, 10**6)  # P(|Z| > 1.959964) is below 0.05, Z normal
 
