@@ -41,6 +41,7 @@ from safeselect.errors import SafeSelectError
 from safeselect.exact.interval import Interval
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.groups import plan_known, plan_unknown
+from safeselect.release.results import Release
 
 __all__ = ["SETS", "Row", "Tape", "Told", "differences", "read", "tell"]
 
@@ -324,6 +325,9 @@ class Told:
             return [self.plain(each) for each in value]
         if hasattr(value, "pure"):
             return _named(value, self.plain)
+        if isinstance(value, safeselect.PartitionStrategy):
+            self.plain(value.release)
+            return None  # it decides later
         if hasattr(value, "to_json"):
             self.releases.append(value)
         if hasattr(value, "mechanism") and hasattr(value, "guarantee"):
@@ -333,6 +337,8 @@ class Told:
             if said not in self.stated:
                 self.stated.append(said)
         found = {name: getattr(value, _MOVED.get(name, name), None) for name in _FIELDS}
+        if isinstance(value, Release):
+            found["sigma_squared"] = value.statement.number("sigma_squared")
         told = {name: self.plain(each) for name, each in found.items() if each is not None}
         if told:
             same = [("label", "index"), ("labels", "indices"), ("labels", "winners")]
@@ -460,6 +466,9 @@ def _written(release: Any) -> Json:
     text = release.to_json()
     left_out = ("library", "receipt", "utc")
     content = {key: each for key, each in json.loads(text).items() if key not in left_out}
+    if "statement" in content:
+        kept = ("unit", "neighbours", "parameters")
+        content["statement"] = {each: content["statement"][each] for each in kept}
     return [content, safeselect.from_json(text).to_json() == text]
 
 
