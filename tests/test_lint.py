@@ -42,7 +42,7 @@ ALLOWED = {
     ("accounting/optimum/climb.py", "float("): "its constants, from intervals",
     ("accounting/optimum/bracket.py", "float type"): "turns those floats into integers",
     ("unknown_domain/_items.py", "float type"): "recognises floats, that equal integers or not",
-    ("adapters/_drop_in.py", "array of a guessed type"): "one number without dimensions",
+    ("adapters/_numbers.py", "array of a guessed type"): "one number without dimensions",
     ("noise/rows.py", "array of a guessed type"): "an array of ours in another order",
     ("exact/parameters.py", "float type"): "recognises NumPy floats, which are read as typed",
 }
