@@ -331,8 +331,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Fraction]]:
 
 
 @pytest.mark.parametrize(
-    ("place", "epsilon"),
-    [*enumerate([0.3, "1/3", 0.7, 1, 1.0, Fraction(2, 7), "0.1", 1e-8, "1e-30"])],
+    ("place", "epsilon"), [*enumerate([0.3, "1/3", 0.7, 1.0, Fraction(2, 7), "0.1", "1e-30"])]
 )
 def test_what_is_drawn_is_charged_and_never_less(place, epsilon, drawn) -> None:
     """Each number of outputs with each kind of epsilon."""

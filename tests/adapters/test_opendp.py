@@ -11,10 +11,10 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-import engine
 import pytest
 from chances import same_law
 
+import engine
 import safeselect
 from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours

@@ -376,7 +376,6 @@ CASES["unknown_domain_top_k"] = Case(
         "counts": _OTHER,
         "k": [{"k": 1}, {"k": 3}],
         "k_bar": [{"k_bar": 2}, {"k_bar": 4}, {"k_bar": (2, 4)}],
-        "threshold_delta": [{"threshold_delta": "1e-7"}, {"threshold_delta": "7e-7"}],
         "max_contributions": [{"max_contributions": 1}, {"max_contributions": 2}],
         "noise": [{"noise": "gumbel"}, {"noise": "laplace", "max_contributions": 2}],
         "places": [{"places": 5}, {"places": 9}],
@@ -455,7 +454,6 @@ CASES["PayWhatYouGet"] = Case(
         "engine": _ENGINES,
         "outcomes": [{"outcomes": 2}, {"outcomes": 12}],
         "queries": [{"queries": 1}, {"queries": 6}],
-        "threshold_delta": [{"threshold_delta": "1e-7"}, {"threshold_delta": "7e-7"}],
     },
 )
 

@@ -13,12 +13,12 @@ import pytest
 
 from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, TopK
 from safeselect.cli import main
+from safeselect.mechanisms.items import hold_counts
 from safeselect.release.call import UNREADABLE
 from safeselect.scores.containers import Unread, hand_over
 from safeselect.selection import _call
 from safeselect.tables import duckdb as engine
 from safeselect.tables import top_items
-from safeselect.unknown_domain._histogram import hold_counts
 
 pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")

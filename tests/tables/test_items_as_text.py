@@ -24,6 +24,7 @@ import pytest
 from pyarrow import parquet
 
 from safeselect import InputError
+from safeselect.mechanisms.items import item
 from safeselect.tables import (
     count_distinct_users,
     largest_counts,
@@ -33,7 +34,6 @@ from safeselect.tables import (
 )
 from safeselect.tables.keys import open_keyed
 from safeselect.tables.sql import GROUPED_COUNTS
-from safeselect.unknown_domain._items import item
 
 KEYS = {"item": "city", "user": "rider"}
 ALIKE = (935124, 2399654)

@@ -11,10 +11,10 @@ import pytest
 from tapes import TapeSource
 
 from safeselect import InputError, partition_strategy, unknown_domain_top_k
+from safeselect.mechanisms.items import item
 from safeselect.tables import count_distinct_users, largest_counts, select_keys, top_items_by_group
 from safeselect.tables.keys import open_keyed
 from safeselect.tables.sql import AMONG_CANDIDATES, GROUPED_COUNTS
-from safeselect.unknown_domain._items import item
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -40,16 +40,19 @@ from numpy.typing import NDArray
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.theorems.simple import what_is_left
+from safeselect.engine.arrays import random_lanes
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
-from safeselect.noise.arrays import random_lanes
+from safeselect.mechanisms.items import NOT_WHOLE, Found, hold_counts, item, whole_counts
+from safeselect.mechanisms.unknown import read_total
 from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, PureDP
-from safeselect.promises.records import NOT_STATED, Content, Receipt, Statement, exact_text
+from safeselect.promises.records import Content, exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
+from safeselect.release.results import NOT_STATED, Receipt, Statement
 from safeselect.scores.candidates import label_text
 from safeselect.scores.containers import hand_over
 from safeselect.scores.counts import Counts, check_unit
@@ -57,9 +60,6 @@ from safeselect.scores.reading import INTEGERS, flag
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, views
-from safeselect.unknown_domain._bottom import read_total
-from safeselect.unknown_domain._histogram import NOT_WHOLE, Found, hold_counts, whole_counts
-from safeselect.unknown_domain._items import item
 
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself

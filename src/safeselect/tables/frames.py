@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from safeselect.errors import InputError, ParameterError
+from safeselect.mechanisms.items import item
 from safeselect.scores.columns import hushed
 from safeselect.tables.files import identifier, position, shown
-from safeselect.unknown_domain._items import item
 
 _PLACE = "the table"
 _PANDAS = "pandas.DataFrame"

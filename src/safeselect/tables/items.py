@@ -34,6 +34,13 @@ from safeselect.mechanisms.groups import (
     release_by_group,
 )
 from safeselect.mechanisms.keys import SelectedPartitions, Terms, select_partitions
+from safeselect.mechanisms.unknown import (
+    DiscoveredTopK,
+    read_contributions,
+    read_places,
+    read_total,
+    unknown_domain_top_k,
+)
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import is_replaced
@@ -59,8 +66,6 @@ from safeselect.tables.sql import (
     LARGEST_CAPPED_COUNTS,
     LARGEST_COUNTS,
 )
-from safeselect.unknown_domain import DiscoveredTopK, unknown_domain_top_k
-from safeselect.unknown_domain._bottom import read_contributions, read_places, read_total
 
 _NEEDS_DELTA = (
     "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "
