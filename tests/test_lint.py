@@ -36,10 +36,10 @@ ALLOWED = {
     ("scores/floats.py", "float type"): "reads columns of floats, by exact operations",
     ("scores/floats.py", "float("): "the same: constants, exact or near enough",
     (
-        "accounting/optimum/climb.py",
+        "accounting/optimum/curve.py",
         "float type",
     ): "nonnegative terms, each rounded away from the truth",
-    ("accounting/optimum/climb.py", "float("): "its constants, from intervals",
+    ("accounting/optimum/curve.py", "float("): "its constants, from intervals",
     ("accounting/optimum/bracket.py", "float type"): "turns those floats into integers",
     ("unknown_domain/_items.py", "float type"): "recognises floats, that equal integers or not",
     ("adapters/_drop_in.py", "array of a guessed type"): "one number without dimensions",

@@ -42,7 +42,7 @@ EXPLAINED = ROOT / "tools" / "survivors.toml"
 TABLES = ("arrays", "laws", "tables")
 RANKING = ("plan", "draws", "contenders", "rankings", "rows")
 PARTS = {
-    "exact": (("exact/*.py", "accounting/theorems/binomial.py"), "tests/exact"),
+    "exact": (("exact/*.py", "accounting/binomial.py"), "tests/exact"),
     "guarantees": (("promises/*.py",), "tests/guarantees"),
     "tables": (tuple(f"noise/{name}.py" for name in TABLES), "tests/inside/noise"),
     "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/inside/noise"),
@@ -51,7 +51,7 @@ PARTS = {
     "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
     "budget": (("ledger/balance.py",), "tests/accounting"),
     "calibration": (
-        ("accounting/calibration.py", "accounting/largest.py", "accounting/theorems/search.py"),
+        ("accounting/rate.py", "accounting/search.py"),
         "tests/accounting",
     ),
 }

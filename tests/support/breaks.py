@@ -360,7 +360,7 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "accounting/calibration.py",
+        "accounting/rate.py",
         "per_draw_epsilon",
         "    least = epsilon / count\n",
         "    least = 2 * epsilon / count\n",
@@ -404,21 +404,15 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "accounting/theorems/renyi.py",
+        "accounting/moments.py",
         "_moment",
         "        if isinstance(guarantee, BoundedRange):\n",
         "        if isinstance(guarantee, (BoundedRange, PureDP)):\n",
     ),
     Break(
-        _PRIVATE,
-        "accounting/theorems/equal_pure.py",
-        "at",
-        "- self.count) // 2) - 1  #",
-        "- self.count) // 2)  #",
+        _PRIVATE, "accounting/pure.py", "at", "- self.count) // 2) - 1  #", "- self.count) // 2)  #"
     ),
-    Break(
-        _PRIVATE, "accounting/theorems/closed_forms.py", "bound", " + root + root\n", " + root\n"
-    ),
+    Break(_PRIVATE, "accounting/moments.py", "bound", " + root + root\n", " + root\n"),
     Break(
         _PRIVATE,
         "accounting/laws.py",

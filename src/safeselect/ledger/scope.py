@@ -14,7 +14,7 @@ from functools import partial
 from types import TracebackType
 from typing import final, get_args
 
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.balance import Amounts, Balance, add, check_cap, exact_texts

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn, final
 
-from safeselect.accounting.changes import Base
-from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import PoissonRepeated, Repeated
+from safeselect.accounting.repetition import AnyGuarantee, Base, PoissonRepeated, Repeated
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.balance import Budget

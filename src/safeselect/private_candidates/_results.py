@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.presentation import kind_of, to_json_line
 from safeselect.promises.records import Receipt, Statement
 from safeselect.scores.candidates import label_text

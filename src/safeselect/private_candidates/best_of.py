@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from safeselect.accounting.changes import Base
-from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
+from safeselect.accounting.repetition import Base, PoissonRepeated, Repeated, Repetition
 from safeselect.charged import charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from safeselect import noise as array_engine
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.accounting.guess import Family
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import describe
@@ -39,6 +38,7 @@ from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
+    Family,
     Guarantee,
     LaplaceDominated,
     PureDP,

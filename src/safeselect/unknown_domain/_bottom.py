@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.cost import UNPRICED, read_epsilon
+from safeselect.accounting.rate import per_draw_epsilon
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer, rational
 from safeselect.exact.rate import NoiseRate
