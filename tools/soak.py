@@ -52,9 +52,9 @@ from safeselect import (
 )
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.releases import Release, releases
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.exact.rate import NoiseRate
 from safeselect.ledger.record import library
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 
 STATE = Path(__file__).parents[1] / "benchmarks" / "results" / "soak.json"
 ALARM = 1e9

@@ -1,7 +1,7 @@
 """Differentially private selection on exact arithmetic.
 
 The names below are the public interface; everything else may change without notice, except the
-building blocks documented in `safeselect.spec`, `safeselect.noise` and
+building blocks documented in `safeselect.spec`, `safeselect.engine` and
 `safeselect.estimates`.
 """
 
@@ -42,7 +42,14 @@ from safeselect.mechanisms.keys import (
 )
 from safeselect.mechanisms.measure import Measurement, measure
 from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
-from safeselect.private_candidates import ChosenRun, best_of, first_above
+from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
+from safeselect.mechanisms.unknown import (
+    CountNoise,
+    DiscoveredTopK,
+    PayWhatYouGet,
+    unknown_domain_top_k,
+)
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -78,9 +85,7 @@ from safeselect.selection import (
     top_k_many,
     top_k_with_gaps,
 )
-from safeselect.sessions import AdaptiveSparseVector, Answer, Answers, PayWhatYouGet, SparseVector
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
-from safeselect.unknown_domain import CountNoise, DiscoveredTopK, unknown_domain_top_k
 
 __all__ = [
     "AdaptiveSparseVector",

@@ -8,9 +8,9 @@ import mpmath
 import pytest
 
 from safeselect.audit.cells import cells, ranking_law
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
 
 HALF = Fraction(1, 2)
 SCORES = [3, 1, 0]

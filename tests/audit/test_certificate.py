@@ -6,9 +6,9 @@ import pytest
 
 from safeselect.audit.cells import ranking_law
 from safeselect.audit.certificate import certify, neighbours
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
 
 ONE = Fraction(1)
 

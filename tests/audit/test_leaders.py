@@ -9,8 +9,8 @@ import pytest
 
 from safeselect.audit.cells import ranking_law
 from safeselect.audit.leaders import gap_of_equals, leader_among
+from safeselect.engine.laws import LAWS
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import LAWS
 
 NOISES = pytest.mark.parametrize("noise", LAWS)
 

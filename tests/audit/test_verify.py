@@ -11,8 +11,8 @@ from safeselect.audit import noise, primitives, privacy, releases, verify
 from safeselect.audit.certificate import Certificate, certify, neighbours
 from safeselect.audit.finding import Refuted
 from safeselect.audit.series import exp_minus
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
-from safeselect.noise.rankings import certified_order
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE
+from safeselect.engine.rankings import certified_order
 from safeselect.scores.reading import Sensitivity
 from safeselect.selection import permute_and_flip
 

@@ -18,8 +18,8 @@ from chances import fits
 
 from safeselect import PayWhatYouGet, select_many, top_k_many, unknown_domain_top_k
 from safeselect.audit.cells import ranking_law
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, Law
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, Law
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 pytestmark = pytest.mark.slow("statistics with power")

@@ -131,7 +131,7 @@ from safeselect.ledger import (
     approve,
     repair,
 )
-from safeselect.private_candidates import CoveredScope
+from safeselect.mechanisms.runs import CoveredScope
 from safeselect.sources import Observed, observed
 from safeselect.tables import (
     GroupedTopK,

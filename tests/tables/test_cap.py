@@ -47,7 +47,7 @@ def test_the_sensitivity_covers_every_user(share, neighbours, monkeypatch):
         declared.add(sensitivity)
         raise ParameterError("stopped before any draw")
 
-    monkeypatch.setattr("safeselect.tables._cap.permute_and_flip", watched)
+    monkeypatch.setattr("safeselect.tables.items.permute_and_flip", watched)
     for without in (None, 0, 300, 500, 599):
         kept = [(city, user) for city, user in PAIRS if user != without]
         table = pa.table({"city": [a for a, _ in kept], "rider": [b for _, b in kept]})

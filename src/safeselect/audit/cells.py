@@ -1,7 +1,7 @@
 """The law of an exact ranking, enclosed: the uniform numbers of the array engine cut into cells.
 
 The array engine ranks by Y_i = rate * score_i + Q(V_i), with independent uniform V_i.  Its result
-holds for all digits of V that it did not draw (`safeselect.noise.rankings`), so its law is that of
+holds for all digits of V that it did not draw (`safeselect.engine.rankings`), so its law is that of
 the Y_i.  This module encloses that law from the shipped Q only.  It cuts V into cells, each with
 two bounds of its noise.  An outcome's probability lies between the mass of the cells where it is
 certain and the mass of the cells where it is possible.
@@ -22,9 +22,9 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
+from safeselect.engine.laws import Law as NoiseLaw
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import Law as NoiseLaw
 
 Enclosure = Mapping[Hashable, tuple[Fraction, Fraction]]
 """Proved bounds low <= P(outcome) <= high, for every outcome considered."""

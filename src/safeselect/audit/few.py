@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from safeselect.audit.cells import Enclosure, ranking_law
+from safeselect.engine.laws import LAWS
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import LAWS
 
 
 @cache

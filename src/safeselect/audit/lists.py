@@ -18,11 +18,11 @@ from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted
 from safeselect.audit.mechanisms import ListCase
 from safeselect.audit.releases import gate
+from safeselect.engine.laws import GUMBEL
 from safeselect.errors import BudgetError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import GUMBEL
+from safeselect.mechanisms.unknown import PayWhatYouGet
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
-from safeselect.sessions import PayWhatYouGet
 
 _EPSILON, _DELTA = Fraction(1), Fraction(1, 10**6)
 _COST: dict[str, Any] = {"epsilon": _EPSILON, "delta": _DELTA}

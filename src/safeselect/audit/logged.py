@@ -10,7 +10,7 @@ from safeselect.audit.line import Line, found
 from safeselect.errors import InputError, LedgerError
 from safeselect.ledger import Checker, Record, Verifier, kept_records
 from safeselect.ledger.record import commitment, read_head
-from safeselect.sessions._opening import Opened
+from safeselect.mechanisms.sessions import Opened
 
 VerifierOf = Callable[[Mapping[str, str]], Verifier]
 """From algorithm and name of a ledger's key to what verifies its signatures."""

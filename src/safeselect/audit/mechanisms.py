@@ -21,6 +21,9 @@ from safeselect.audit.others import OtherCase
 from safeselect.audit.runs import runs
 from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.weighted import weighted
+from safeselect.engine.single import Kind
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
+from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
 from safeselect.selection import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -37,9 +40,6 @@ from safeselect.selection import (
 )
 from safeselect.selection._table import MECHANISMS, TABLE, Noise, Peeled
 from safeselect.selection.gaps import GapNoise
-from safeselect.sessions import AdaptiveSparseVector, PayWhatYouGet, SparseVector
-from safeselect.unknown_domain import unknown_domain_top_k
-from safeselect.variates import Kind
 
 Places = tuple[int, ...]
 _NOISE: Mapping[str, str] = {name: row.noise for name, row in TABLE.items()}

@@ -16,8 +16,8 @@ from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.certificate import Certificate, certify, neighbours
 from safeselect.audit.finding import Refuted
 from safeselect.audit.mechanisms import ONE_SHOT
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 from safeselect.scores.reading import INTEGERS, Sensitivity
 

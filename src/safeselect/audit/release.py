@@ -186,7 +186,7 @@ def _miscounted(release: Release, draws: Draws) -> str | None:
 
 def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
     """Compute the plan again, and compare all of it; keep it for what comes after."""
-    plan, stated = plan_of(release, draws), dict(release.statement.parameters)
+    plan, stated = plan_of(release), dict(release.statement.parameters)
     made.append(plan)
     if release.statement.neighbours == "replace_one" and stated.get("monotonic") == "yes":
         return "Monotonic scores move both ways where neighbours replace one unit by another."

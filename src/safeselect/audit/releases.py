@@ -16,8 +16,8 @@ from math import log
 
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.selection import (
     Selection,
     exponential_mechanism,

@@ -8,10 +8,10 @@ from hashlib import shake_256
 
 import numpy as np
 
-from safeselect import variates
 from safeselect.audit.finding import Refuted
 from safeselect.audit.forks import in_child
 from safeselect.audit.tape import Tape
+from safeselect.engine.geometric import discrete_laplace, geometric
 from safeselect.errors import SourceError
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness import bits as random_bits
@@ -87,7 +87,7 @@ def check_variates(every: int) -> str:
     """
     n = 300_000 if every == 1 else 140_000
     rate = NoiseRate(Fraction(1, 1 << 20))
-    for name, draw in (("geometric", variates.geometric), ("Laplace", variates.discrete_laplace)):
+    for name, draw in (("geometric", geometric), ("Laplace", discrete_laplace)):
         tape = Tape(b"", name.encode())
         with Bits(tape) as bits:
             found = np.asarray(draw(n, rate, bits))

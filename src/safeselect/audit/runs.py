@@ -13,8 +13,7 @@ from typing import Any
 from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.audit.finding import Refuted
 from safeselect.audit.others import Chances, Look, OtherCase, follow, independent, loss
-from safeselect.private_candidates import best_of, first_above
-from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, Stopping
+from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping, best_of, first_above
 from safeselect.promises.guarantees import PureDP
 
 _GAMMA = Fraction(1, 3)

@@ -11,7 +11,7 @@ from typing import Any
 from safeselect.audit.finding import Refuted
 from safeselect.audit.mechanisms import LISTS, ONE_SHOT, OTHERS, SESSIONS
 from safeselect.audit.tables import KEYS, MEASURES
-from safeselect.sessions import PayWhatYouGet
+from safeselect.mechanisms.unknown import PayWhatYouGet
 
 _EQUAL = 1000  # equal candidates; four winners are the same by chance with probability 10**-12
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from safeselect.audit.finding import Refuted
 from safeselect.audit.tape import Tape
+from safeselect.engine import noisy_max_rows, noisy_top_k, peeled_top_k
+from safeselect.engine.laws import Law, enclose
+from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import noisy_max_rows, noisy_top_k, peeled_top_k
-from safeselect.noise.laws import Law, enclose
-from safeselect.noise.rows import batch_plan, combine_rows
 from safeselect.randomness.bits import Bits
 
 _RATE = NoiseRate(Fraction(1))

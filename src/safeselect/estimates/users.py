@@ -18,19 +18,18 @@ from safeselect.estimates.explain import aligned, decimal
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.mechanisms.keys import Terms
-from safeselect.promises.guarantees import ApproximateDP
-from safeselect.scores.reading import flag
-from safeselect.selection._table import TABLE, read_choice
-from safeselect.unknown_domain import CountNoise
-from safeselect.unknown_domain._bottom import (
-    ListQuery,
-    odds,
+from safeselect.mechanisms.unknown import (
+    CountNoise,
+    laplace_failure,
+    laplace_offset,
+    plan_list,
     read_contributions,
     read_places,
     read_total,
-    split_delta,
 )
-from safeselect.unknown_domain._threshold import laplace_failure, laplace_offset
+from safeselect.promises.guarantees import ApproximateDP
+from safeselect.scores.reading import flag
+from safeselect.selection._table import TABLE, read_choice
 
 _CHANCE = Fraction(19, 20)  # to show, to be kept, or of two items to come out in their order
 COMPETING = 10  # times k: the default of k_bar, also of `top_items`
@@ -262,8 +261,8 @@ def read_k_bar(k: int, k_bar: object) -> int:
 def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups: int) -> ItemPlan:
     """What one total buys; the arguments are those of `explain_items`, read and checked."""
     if cap is None:
-        each, part = split_delta(total, None, groups * k, groups, k_bar)
-        query = ListQuery(k, k_bar, k_bar, each, odds(part / groups), None)
+        query, _ = plan_list(total, (k, k_bar, k_bar), None, draws=groups * k, lists=groups)
+        each = query.epsilon
         offset = query.offset_in_counts(k_bar)
         # Item and bottom have Gumbel noise: the difference is logistic.
         users = ceil(offset + rounded_up(_log_odds) / each)

@@ -12,7 +12,9 @@ from safeselect.mechanisms.groups import GroupedTopK
 from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
 from safeselect.mechanisms.measure import Measurement
 from safeselect.mechanisms.quantiles import Quantiles
-from safeselect.private_candidates import ChosenRun
+from safeselect.mechanisms.runs import ChosenRun
+from safeselect.mechanisms.sessions import Opened
+from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
 from safeselect.releases._parts import (
@@ -32,8 +34,6 @@ from safeselect.releases._parts import (
 from safeselect.releases._points import chosen_run, quantiles
 from safeselect.releases._tables import grouped, measurement, selected_partitions, stated_strategy
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
-from safeselect.sessions._opening import Opened
-from safeselect.unknown_domain import DiscoveredTopK
 
 Release = (
     Selection[Any]
