@@ -33,7 +33,7 @@ from safeselect.estimates import (
     gap_confidence_bound,
     gap_p_value,
 )
-from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
+from safeselect.ledger import Budget, Ledger
 from safeselect.mechanisms.keys import (
     PartitionStrategy,
     SelectedPartitions,
@@ -57,8 +57,8 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.source import OpenSSLSource, Source
+from safeselect.release.results import Receipt, Statement
 from safeselect.releases import from_json, json_schema
 from safeselect.scores.counts import Counts
 from safeselect.selection import (
@@ -106,7 +106,6 @@ __all__ = [
     "ExponentialMechanism",
     "ExponentialMechanismBase2",
     "GaussianDP",
-    "HmacSigner",
     "InputError",
     "LaplaceDominated",
     "Ledger",
@@ -133,7 +132,6 @@ __all__ = [
     "SelectedPartitions",
     "Selection",
     "Selections",
-    "Signer",
     "Source",
     "SourceError",
     "SparseVector",

@@ -30,7 +30,6 @@ from safeselect import (
     ExponentialMechanism,
     ExponentialMechanismBase2,
     GaussianDP,
-    HmacSigner,
     InputError,
     LaplaceDominated,
     Ledger,
@@ -119,6 +118,7 @@ from safeselect.estimates import (
 )
 from safeselect.ledger import (
     Anchor,
+    Ed25519Signer,
     Event,
     ExternalRelease,
     Outbox,
@@ -338,7 +338,7 @@ def from_tables(table: Path, scope: Scope) -> None:
 
 def charged(anchor: Anchor, receiver: Receiver, outbox: Outbox, proposals: Proposals) -> None:
     """A ledger, and who may change it."""
-    signer: Signer = HmacSigner(bytes(32), key_id="a")
+    signer: Signer = Ed25519Signer(bytes(32), key_id="a")
     asked: Proposal = proposals.limit("votes", limit="epsilon", to=2, reason="a second survey")
     approval = approve(asked, signer)
     assert_type(approval, dict[str, str])
