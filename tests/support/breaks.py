@@ -623,14 +623,14 @@ BREAKS = (
     ),
     Break(
         ("C5",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "with_system_bytes",
         "    return mixed(device, system, health=False)\n",
         "    return device\n",
     ),
     Break(
         ("C5",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "draw",
         "            second.fill(theirs)\n",
         "            try:\n"
@@ -672,7 +672,7 @@ BREAKS = (
     ),
     Break(
         ("C7",),
-        "randomness/source.py",
+        "randomness/guard.py",
         "is_own",
         "    return _OWN.get(id(type(value))) is type(value)\n",
         "    return hasattr(value, 'fill')\n",
@@ -686,7 +686,7 @@ BREAKS = (
     ),
     Break(
         ("C7",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "_why_not",
         "    kind = type(value).__name__\n    if predictable_generator(value):\n",
         "    kind = type(value).__name__\n    return kind\n    if predictable_generator(value):\n",
@@ -876,7 +876,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "asked",
         "            raise SourceError(failure) from None\n",
         '            raise SourceError(f"{failure}: {error}") from None\n',

@@ -39,7 +39,7 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import generation
 from safeselect.release import call
 from safeselect.release.results import Receipt
-from safeselect.sources.observed import observed
+from safeselect.sources import observed
 
 
 @dataclass(frozen=True, slots=True)
