@@ -30,12 +30,11 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any, Literal
 
-from safeselect.accounting.guess import Family
 from safeselect.adapters._numbers import at_least, number
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import NoiseRate
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
+from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated
 from safeselect.randomness.source import Source, resolve
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.floats import GridScores
