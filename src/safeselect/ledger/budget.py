@@ -1,0 +1,114 @@
+"""The decision of a privacy budget: what a release costs, and whether it may be made.
+
+Nothing here knows a ledger, a record or a file.  Amounts are exact rationals that add up, and each
+has a cap.  The next release, and its guarantee, may depend on all that was released before: so what
+is added up, and up to where, is fixed in a rule beforehand.  Minimising over Rényi orders after the
+releases are known would promise too much (`docs/ledger.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.theorems.renyi import log_moment
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.promises.guarantees import ApproximateDP
+
+Amounts = dict[str, Fraction]
+"""The amounts that add up, by name: epsilon; rho; epsilon and delta; or log_moment."""
+
+Parts = tuple[tuple[AnyGuarantee, int], ...]
+"""Guarantees that together bound all that a release shows, each with how often it occurs."""
+
+BITS = 1024
+"""The longest numerator and denominator of a cap, and the longest denominator of a sum."""
+
+_UNIT = Fraction(1, 2**BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a scope decides by.
+
+    Attributes:
+        caps: the largest sum of each amount; all of them must hold.
+        excess: the Rényi order less 1, where `log_moment` adds up.
+    """
+
+    caps: Mapping[str, Fraction]
+    excess: Fraction = Fraction(0)
+
+
+def price(rule: Rule, guarantee: AnyGuarantee, parts: Parts = ()) -> Amounts | None:
+    """Return the price of a release, rounded up and never zero; None if an amount is not bounded.
+
+    Moments are those of the whole release or of its parts, whichever are less.  Of epsilon and
+    delta the whole pays: which of its parts had which delta is open.
+    """
+    views: list[Parts] = [((guarantee, 1),)]
+    if parts and "epsilon" not in rule.caps:
+        views.append(parts)
+    found: Amounts = {}
+    for name in rule.caps:
+        sums = [each for view in views if (each := _amount(rule, name, view)) is not None]
+        if not sums:
+            return None
+        least = _rounded(min(sums))
+        found[name] = least if name == "delta" else max(_UNIT, least)
+    return found
+
+
+def add(total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> Amounts:
+    """Return the new running total.
+
+    It is the exact sum.  Only if its denominator exceeds 1024 bits, it is rounded up to a multiple
+    of 2**-1024, so that the numbers of an old ledger stay short.
+    """
+    return {name: _rounded(total[name] + price[name]) for name in total}
+
+
+def allows(rule: Rule, price: Mapping[str, Fraction], after: Mapping[str, Fraction]) -> bool:
+    """Whether a release of this price may be made, with the sums after it: the whole decision."""
+    return any(price.values()) and not exceeded(rule, after)
+
+
+def exceeded(rule: Rule, after: Mapping[str, Fraction]) -> list[str]:
+    """Return the amounts whose sums are above their caps."""
+    return [name for name, cap in rule.caps.items() if after[name] > cap]
+
+
+def _amount(rule: Rule, name: str, view: Parts) -> Fraction | None:
+    """Return one amount of all guarantees of a view; None if one of them does not bound it."""
+    if name == "log_moment" and all(each.zcdp is not None for each, _ in view):
+        return rounded_up(lambda bits: _log_moments(view, rule.excess, bits))
+    total = Fraction(0)
+    for each, count in view:
+        amount = _of_one(rule, name, each)
+        if amount is None:
+            return None
+        total += amount * count
+    return total
+
+
+def _of_one(rule: Rule, name: str, each: AnyGuarantee) -> Fraction | None:
+    if name == "rho":
+        return None if each.zcdp is None else each.zcdp.rho
+    if isinstance(each, ApproximateDP) and "delta" in rule.caps:
+        return each.epsilon if name == "epsilon" else each.delta
+    if each.pure is None or name == "log_moment":
+        return None
+    return each.pure.epsilon if name == "epsilon" else Fraction(0)
+
+
+def _log_moments(view: Parts, excess: Fraction, bits: int) -> Interval:
+    total = Interval.of(0, bits)
+    for each, count in view:
+        total = total + Interval.of(count, bits) * log_moment(each, excess, bits)
+    return total
+
+
+def _rounded(value: Fraction) -> Fraction:
+    return value if value.denominator <= 1 << BITS else -(-value // _UNIT) * _UNIT
