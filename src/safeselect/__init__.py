@@ -57,8 +57,8 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.source import OpenSSLSource, Source
+from safeselect.release.results import Receipt, Statement
 from safeselect.releases import from_json, json_schema
 from safeselect.scores.counts import Counts
 from safeselect.selection import (

@@ -18,7 +18,7 @@ import pytest
 
 import safeselect
 from safeselect.cli import main
-from safeselect.promises.records import code
+from safeselect.release.results import code
 from safeselect.tables import items
 
 pytest.importorskip("duckdb")

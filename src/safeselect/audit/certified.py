@@ -11,7 +11,7 @@ from safeselect.audit.code import Running
 from safeselect.audit.line import Line, found
 from safeselect.audit.report import certificate_json
 from safeselect.audit.verify import FULL, QUICK, Finding, checks
-from safeselect.promises.records import code
+from safeselect.release.results import code
 
 _ARITHMETIC = ("python", "numpy", "gmpy2", "gmp")
 

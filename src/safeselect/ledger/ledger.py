@@ -41,7 +41,7 @@ from safeselect.ledger.store import Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.ledger.witness import Anchor, Receiver, read_elsewhere
-from safeselect.promises.records import Receipt
+from safeselect.release.results import Receipt
 
 # Nothing finer: the time between two charges in a row may be private.
 _CLOCKS: tuple[Clock, ...] = ("day", "hour", "minute")

@@ -22,9 +22,10 @@ from safeselect.mechanisms.unknown import (
 )
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
-from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
+from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.randomness.source import Source
 from safeselect.release.call import Call, Charge, Scope
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.counts import Counts
 from safeselect.selection import top_k_many
 from safeselect.selection._results import presented, views

@@ -48,10 +48,11 @@ from safeselect.mechanisms.items import NOT_WHOLE, Found, hold_counts, item, who
 from safeselect.mechanisms.unknown import read_total
 from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, PureDP
-from safeselect.promises.records import NOT_STATED, Content, Receipt, Statement, exact_text
+from safeselect.promises.records import Content, exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
+from safeselect.release.results import NOT_STATED, Receipt, Statement
 from safeselect.scores.candidates import label_text
 from safeselect.scores.containers import hand_over
 from safeselect.scores.counts import Counts, check_unit

@@ -24,10 +24,11 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.unknown import CountNoise
 from safeselect.presentation import to_json_line, written_labels
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
-from safeselect.promises.records import Receipt, Statement, exact_text
+from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.candidates import Candidates, Label, label_text, read_candidates
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, exactly_one

@@ -35,10 +35,11 @@ from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.plain import FLOATS
 from safeselect.presentation import kinds_of, to_json_line
 from safeselect.promises.guarantees import BoundedRange, Guarantee
-from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
+from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.columns import hushed, names_of
 from safeselect.scores.containers import LISTS, hand_over
 from safeselect.scores.reals import Place, place_of

@@ -29,11 +29,12 @@ from safeselect.exact.parameters import Number, describe, rational
 from safeselect.ledger.balance import Budget
 from safeselect.presentation import kind_of, to_json_line
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
-from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
+from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.candidates import label_text
 from safeselect.scores.columns import hushed
 from safeselect.scores.reading import flag

@@ -51,11 +51,12 @@ from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
-from safeselect.promises.records import Receipt, Statement, exact_text
+from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.containers import Column, hand_over
 from safeselect.scores.reading import Reading, flag
 from safeselect.scores.values import read_values

@@ -29,10 +29,11 @@ from safeselect.mechanisms.items import HeldCounts, hold_counts
 from safeselect.mechanisms.sessions import Turns
 from safeselect.presentation import rate, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
-from safeselect.promises.records import Content, Receipt, Statement, exact_text, guarantee_record
+from safeselect.promises.records import Content, exact_text, guarantee_record
 from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.counts import check_unknown
 from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, views

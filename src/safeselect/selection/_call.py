@@ -22,9 +22,9 @@ from safeselect.engine.draws import Weights
 from safeselect.errors import LedgerError, ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.release.call import Charge, Pending, Result, is_replaced, once_charged
+from safeselect.release.results import Statement
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import GridScores
