@@ -709,7 +709,7 @@ BREAKS = (
         ("C8",),
         "ledger/budget.py",
         "exceeded",
-        "    return [name for name, cap in rule.caps.items() if after[name] > cap]\n",
+        "    return [name for name, cap in caps.items() if after[name] > cap]\n",
         "    return []\n",
     ),
     Break(

@@ -13,7 +13,7 @@ from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down
 from safeselect.exact.parameters import Number, rational
-from safeselect.ledger.budget import BITS, Amounts, Parts, Rule, add, allows, exceeded, price
+from safeselect.ledger.budget import BITS, Amounts, Parts, add, allows, exceeded, price
 from safeselect.ledger.record import read_numbers, text
 from safeselect.promises.records import Content, exact_text
 
@@ -47,7 +47,7 @@ class Budget:
     delta: Fraction | None = None
     rho: Fraction | None = None
     order: Fraction | None = None
-    rule: Rule = field(init=False, repr=False, compare=False)
+    _caps: Amounts = field(init=False, repr=False, compare=False)
     _record: dict[str, Content] = field(init=False, repr=False, compare=False)
 
     def __init__(  # the fields are exact; what is handed over may be any exact number
@@ -74,7 +74,7 @@ class Budget:
         if self.order is not None and self.order <= 1:
             raise ParameterError(f"order must be greater than 1, got {self.order}")
         # This refuses a cap that allows nothing.
-        object.__setattr__(self, "rule", self._rule())
+        object.__setattr__(self, "_caps", self._worked_out())
         terms = exact_texts({name: getattr(self, name) for name in sorted(given)})
         record: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
         object.__setattr__(self, "_record", record | {"budget": terms})
@@ -82,7 +82,7 @@ class Budget:
     @property
     def caps(self) -> Amounts:
         """The largest sums allowed."""
-        return dict(self.rule.caps)
+        return dict(self._caps)
 
     @property
     def terms(self) -> Amounts:
@@ -94,12 +94,11 @@ class Budget:
         """Return the budget with another epsilon, delta or rho."""
         return Budget(self.unit, self.neighbours, **{**self.terms, name: value})
 
-    def _rule(self) -> Rule:
+    def _worked_out(self) -> Amounts:
         if self.epsilon is not None and self.delta is not None and self.order is not None:
-            excess = self.order - 1
-            return Rule({"log_moment": _moment_cap(self.epsilon, self.delta, excess)}, excess)
+            return {"log_moment": _moment_cap(self.epsilon, self.delta, self.order - 1)}
         named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return Rule({name: value for name, value in named.items() if value is not None})
+        return {name: value for name, value in named.items() if value is not None}
 
     def in_epsilon(self, amounts: Amounts) -> Amounts:
         """Return amounts in readable form: ln M at one order becomes epsilon at the delta.
@@ -122,7 +121,7 @@ class Budget:
         found = _price(self, guarantee, tuple(parts))
         if found is not None:
             return dict(found)
-        if "epsilon" not in self.rule.caps:
+        if "epsilon" not in self._caps:
             raise ParameterError(
                 "this budget adds up moments (rho, or one Rényi order), which a release with delta "
                 "does not bound; give rho instead, or epsilon alone"
@@ -139,10 +138,10 @@ class Budget:
         Raises:
             BudgetError: the price would.  The message quotes public numbers: totals, caps, prices.
         """
-        short = exceeded(self.rule, add(total, price))
+        short = exceeded(self._caps, add(total, price))
         if not short:
             return
-        left = self.in_epsilon({name: cap - total[name] for name, cap in self.rule.caps.items()})
+        left = self.in_epsilon({name: cap - total[name] for name, cap in self._caps.items()})
         asked, allowed = self.in_epsilon(price), self.in_epsilon(self.caps)
         name = short[0] if short[0] in asked else "epsilon"
         of = f"{rounded_text(left[name])} of {rounded_text(allowed[name])} is left"
@@ -183,7 +182,8 @@ class Budget:
 
 @lru_cache(maxsize=256)
 def _price(budget: Budget, guarantee: AnyGuarantee, parts: Parts) -> Amounts | None:
-    return price(budget.rule, guarantee, parts)
+    excess = Fraction(0) if budget.order is None else budget.order - 1
+    return price(budget.caps, guarantee, parts, excess)
 
 
 def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
@@ -280,13 +280,13 @@ def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> B
     # An exact number has one spelling, so texts differ exactly where numbers do.
     if charge["before"] != balance.texts:
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
-    cost, rule = read_numbers(charge["charge"], where), balance.budget.rule
-    if cost.keys() != rule.caps.keys():
+    cost, caps = read_numbers(charge["charge"], where), balance.budget.caps
+    if cost.keys() != caps.keys():
         raise LedgerDamaged(f"{where} does not add up")
     after = add(balance.spent, cost)
     if charge["after"] != (texts := exact_texts(after)):
         raise LedgerDamaged(f"{where} does not add up")
-    if not allows(rule, cost, after):
+    if not allows(caps, cost, after):
         raise LedgerDamaged(f"{where} is no charge that its budget allows")
     if balance.is_closed:
         raise LedgerDamaged(f"{where} charges a scope that was closed")
