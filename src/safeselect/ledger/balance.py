@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down
 from safeselect.exact.parameters import Number, rational

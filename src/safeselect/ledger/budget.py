@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.theorems.renyi import log_moment
+from safeselect.accounting.moments import log_moment
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.promises.guarantees import ApproximateDP
 
