@@ -25,8 +25,8 @@ SOME = {
     "weights decide who is compared and not who wins": (
         "releases: exponential_mechanism_weighted/1: few"
     ),
-    "quantiles have the noise of half their range": "privacy: quantile/3: neighbours",
-    "what lies above a cut is counted on both sides": "releases: quantiles/3: few",
+    "quantiles have the noise of half their range": "privacy: quantile/1: neighbours",
+    "what lies above a cut is counted on both sides": "releases: quantiles/1: few",
     "the number of runs has a longer tail": "noise: best_of/1: words",
     "where no run passes the best one is released": "releases: first_above/1: few",
 }

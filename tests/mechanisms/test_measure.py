@@ -18,17 +18,18 @@ from safeselect import (
     Counts,
     GaussianDP,
     Ledger,
-    Measurement,
     ParameterError,
     PureDP,
     ScoreError,
     SourceError,
     ZeroConcentratedDP,
     compose,
+    from_json,
     measure,
 )
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.release.call import UNREADABLE
+from safeselect.release.results import Numbers
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "measurements.json"
 COSTS = {
@@ -43,17 +44,17 @@ COSTS = {
 def test_what_it_costs(name: str) -> None:
     cost, guarantee = COSTS[name]
     found = measure([10**30, -5, 0], **cost)
-    assert isinstance(found, Measurement)
+    assert isinstance(found, Numbers)
     assert found.guarantee == guarantee
     assert compose(found.parts).guarantee == guarantee
     assert all(type(value) is int for value in found.values)
     noise = np.array([v - w for v, w in zip(found.values, [10**30, -5, 0], strict=True)])
     assert abs(noise).max() < 2000
     if name == "epsilon":
-        assert (found.rate, found.sigma_squared) == (Fraction(1, 6), None)
+        assert (found.noise_rate, found.statement.number("sigma_squared")) == (Fraction(1, 6), None)
     else:
         squared = {"rho": Fraction(12), "mu": Fraction(75)}[name]
-        assert (found.rate, found.sigma_squared) == (None, squared)
+        assert (found.noise_rate, found.statement.number("sigma_squared")) == (None, squared)
 
 
 def test_the_published_chance_of_a_vector_of_discrete_laplace_noise() -> None:
@@ -61,7 +62,7 @@ def test_the_published_chance_of_a_vector_of_discrete_laplace_noise() -> None:
     (vector,) = (
         v for v in json.loads(VECTORS.read_text("utf-8")) if v["name"] == "discrete_laplace_vector"
     )
-    stated = measure([0, 0, 0], epsilon=1, sensitivity_l1=10).rate
+    stated = measure([0, 0, 0], epsilon=1, sensitivity_l1=10).noise_rate
     assert stated == Fraction(vector["inputs"]["rate"])
     with mpmath.workdps(50):
         rho = mpmath.exp(-mpmath.mpf(stated.numerator) / stated.denominator)
@@ -89,7 +90,7 @@ def test_the_noise_has_the_variance_of_its_law() -> None:
     for wide in ({"rho": "1/100000000"}, {"mu": "1/10000"}):
         found = measure([0] * 300, **wide, sensitivity_l2_squared=1)
         mean = sum(value * value for value in found.values) / 300
-        assert 0.58 < mean / float(found.sigma_squared) < 1.6
+        assert 0.58 < mean / float(found.statement.number("sigma_squared")) < 1.6
 
 
 @pytest.mark.claim("C8")
@@ -104,10 +105,7 @@ def test_it_is_charged_and_has_its_receipt(name: str) -> None:
     assert charge["parameters"]["values"] == "2"
     assert found.receipt is not None
     assert found.labels == ("a", "b")
-    written = json.loads(found.to_json())
-    assert written["schema"] == "safeselect.measurement/1"
-    assert written["values"] == [str(value) for value in found.values]
-    assert written["receipt"]["ledger"] == ledger.id
+    assert from_json(found.to_json()) == found
     measure([1], **cost, ledger=scope(ledger))
     left = new(MemoryStore(), **dict.fromkeys(budget, "1/1000"))
     with pytest.raises(BudgetError, match="does not allow"):
