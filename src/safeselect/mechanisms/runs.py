@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar, final
 
@@ -32,7 +32,7 @@ from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.ledger.balance import Budget
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
-from safeselect.promises.records import exact_text, guarantee_record
+from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
@@ -163,6 +163,7 @@ class CoveredScope:
     """
 
     __slots__ = ("_base", "_born", "_broken", "_ended", "_releases", "neighbours", "unit")
+    utc = None  # the time is that of the call that paid
 
     def __init__(self, base: Base, paying: Scope | None) -> None:
         self._base = base
@@ -177,10 +178,10 @@ class CoveredScope:
         """A name for messages."""
         return "of a run"
 
-    def begin(self, charge: Charge, bits: Bits) -> _Covered:
+    def begin(self, charge: Charge, bits: Bits) -> CoveredScope:
         """Check that the run keeps its base; nothing is charged, and no bit is taken."""
         self.cover(charge.guarantee, charge.parts)
-        return _Covered(self)
+        return self
 
     def check_open(self) -> None:
         """Refuse a release, or an answer of a session, after the run or in another process.
@@ -212,8 +213,17 @@ class CoveredScope:
         if not _covers(self._base, self._releases):
             self._refuse(guarantee)
 
-    def end(self) -> None:
-        """Close the scope: its run has ended."""
+    def released(self, output: str) -> None:
+        """Do nothing: the call that paid has the receipt."""
+
+    def settled(self, output: str, spent: Mapping[str, int]) -> None:
+        """Do nothing: a session in a run has no receipt."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Do nothing: the call that paid says what became of it."""
+
+    def close(self) -> None:
+        """Refuse from now on: its run has ended."""
         self._ended = True
 
     def verify(self) -> None:
@@ -233,31 +243,6 @@ class CoveredScope:
             f"beyond it, being release {len(self._releases)} of the run; what was charged stays "
             "charged: write as base what all releases of one run cost together"
         )
-
-
-@final
-@sealed
-class _Covered:
-    """A release in a run: nothing is written, and the time is that of the call that paid."""
-
-    __slots__ = ("_cover",)
-    utc = None
-
-    def __init__(self, cover: CoveredScope) -> None:
-        self._cover = cover
-
-    def check_open(self) -> None:
-        """Refuse an answer of a session after the run, or in another process."""
-        self._cover.check_open()
-
-    def released(self, output: str) -> None:
-        """Do nothing: there is no receipt."""
-
-    def settled(self, output: str, spent: Mapping[str, int]) -> None:
-        """Do nothing: a session in a run has no receipt."""
-
-    def end(self, error: BaseException | None) -> None:
-        """Do nothing: the call that paid says what became of it."""
 
 
 def check_base(base: Base) -> None:
@@ -290,17 +275,12 @@ def _covers(base: Base, releases: list[tuple[AnyGuarantee, _Parts]]) -> bool:
         return False
 
 
-def _said(guarantee: AnyGuarantee) -> str:
+def _said(value: object) -> str:
     """A guarantee in words for a message; all are public."""
-    if isinstance(guarantee, Repeated):
-        return f"Repeated({_said(guarantee.base)}, {guarantee.eta}, {guarantee.gamma})"
-    if isinstance(guarantee, PoissonRepeated):
-        return f"PoissonRepeated({_said(guarantee.base)}, {guarantee.mean})"
-    try:
-        kind, *numbers = map(str, guarantee_record(guarantee).values())
-    except (AttributeError, TypeError):
-        return describe(guarantee)
-    return f"{kind}({', '.join(numbers)})"
+    if not is_dataclass(value):
+        return str(value) if isinstance(value, Fraction) else describe(value)
+    numbers = (getattr(value, each.name) for each in fields(value))
+    return f"{type(value).__name__}({', '.join(map(_said, numbers))})"
 
 
 class Ended(ScoreError):
@@ -413,7 +393,8 @@ def best_of(
     parameters = {"minimize": "yes" if smaller else "no"}
     mechanism = "best_of/1" if mean is None else "best_of_poisson/1"
     charge = Charge(mechanism, guarantee, ((guarantee, 1),), parameters)
-    return _Call(run, base, law, smaller, source, ledger).released(charge, None)
+    scope = read_ledger(ledger, monotonic=False)
+    return _Call(run, base, law, smaller, resolve(source), scope).released(charge, None)
 
 
 def first_above(
@@ -473,7 +454,8 @@ def first_above(
     }
     law = NegativeBinomial(one.eta, one.gamma)
     charge = Charge("first_above/1", guarantee, ((guarantee, 1),), parameters)
-    call = _Call(run, base, law, smaller, source, ledger)
+    scope = read_ledger(ledger, monotonic=False)
+    call = _Call(run, base, law, smaller, resolve(source), scope)
     return call.released(charge, _place(least, smaller))
 
 
@@ -493,30 +475,24 @@ def _repetition(
     return counted, Poisson(counted.mean)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class _Call:
     """The steps of both: charge, run, compare, report.  The number of runs is nowhere kept."""
 
-    __slots__ = ("_base", "_law", "_minimize", "_run", "_scope", "_source")
+    run: Run[Any]
+    base: Base
+    law: NegativeBinomial | Poisson
+    minimize: bool
+    source: Source
+    scope: Scope | None
 
-    def __init__(
-        self,
-        run: Run[Any],
-        base: Base,
-        law: NegativeBinomial | Poisson,
-        minimize: bool,
-        source: Source | None,
-        ledger: Scope | None,
-    ) -> None:
-        if not callable(run):
+    def __post_init__(self) -> None:
+        if not callable(self.run):
             raise ParameterError(
-                f"run must be a function of one argument, got {describe(run)}; write for example "
-                "def run(scope): return score, output"
+                f"run must be a function of one argument, got {describe(self.run)}; write for "
+                "example def run(scope): return score, output"
             )
-        check_base(base)
-        self._run, self._base, self._law = run, base, law
-        self._minimize = minimize
-        self._scope = read_ledger(ledger, monotonic=False)
-        self._source = resolve(source)
+        check_base(self.base)
 
     def released(self, charge: Charge, enough: Place | None) -> Numbers[Any, Any]:
         """Make the call; with a ledger, no word of a run comes out of it."""
@@ -526,16 +502,16 @@ class _Call:
             instead = error.instead
         except BaseException as error:
             # The ledger's, or the source's; else from outside, or of the class of an output.
-            if self._scope is None or issubclass(type(error), Exception):
+            if self.scope is None or issubclass(type(error), Exception):
                 raise
             instead = empty(error)
         raise instead  # from here, so that no frame behind it knows a score or the number of runs
 
     def _released(self, charge: Charge, enough: Place | None) -> Numbers[Any, Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
-        with Call(charge, lambda: None, source=self._source, scope=self._scope) as call:
-            runs = self._runs if self._scope is None else self._runs_charged
-            found, score, output = runs(Stopping(self._law, call.bits), enough)
+        with Call(charge, lambda: None, source=self.source, scope=self.scope) as call:
+            runs = self._runs if self.scope is None else self._runs_charged
+            found, score, output = runs(Stopping(self.law, call.bits), enough)
             values, labels = ((score,), (output,)) if found else ((), ())
             return call.commit(Numbers(values=values, labels=labels, **call.header))
 
@@ -566,16 +542,16 @@ class _Call:
         return True, best[1], best[2]
 
     def _once(self) -> tuple[Place, Any, Any]:
-        cover = CoveredScope(self._base, self._scope)
+        cover = CoveredScope(self.base, self.scope)
         try:
-            returned = self._run(cover)
+            returned = self.run(cover)
         finally:
-            cover.end()
+            cover.close()
         cover.verify()
         if type(returned) is not tuple or len(returned) != 2:
             raise ParameterError("a run must return a pair: return score, output")
         score, output = returned
-        return _place(score, self._minimize), score, output
+        return _place(score, self.minimize), score, output
 
 
 def _place(score: object, minimize: bool) -> Place:
