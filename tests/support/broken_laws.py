@@ -50,8 +50,8 @@ BROKEN: dict[str, Break] = {
     "the rate of counts in a list": _broken(
         "mechanisms/unknown.py",
         "plan_counts",
-        "min(k_bar, contributions)), NoiseRate(each)\n",
-        "min(k_bar, contributions)), NoiseRate(2 * each)\n",
+        "    return offset, NoiseRate(each), said",
+        "    return offset, NoiseRate(2 * each), said",
     ),
     "the rows of keys": _broken(
         "mechanisms/keys.py",
