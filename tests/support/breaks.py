@@ -529,7 +529,11 @@ BREAKS = (
         "else (2, Fraction(*ratio_of(number)))\n",
     ),
     Break(
-        ("C3",), "exact/plain.py", "plain", "issubclass(kind, FLOATS)", "issubclass(kind, float)"
+        ("C3",),
+        "exact/parameters.py",
+        "plain",
+        "issubclass(kind, FLOATS)",
+        "issubclass(kind, float)",
     ),
     # ----------------------------------------------------------------------------- C4: one way
     Break(
@@ -860,7 +864,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "scores/containers.py",
+        "scores/candidates.py",
         "numbers",
         "        cell = values.dtype.type.__name__\n",
         "        cell = values.dtype.str\n",
@@ -896,7 +900,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "scores/containers.py",
+        "scores/candidates.py",
         "check_known",
         "    if type(scores) is not Counts:\n",
         '    if not hasattr(scores, "check_known"):\n',

@@ -7,8 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from safeselect.exact.interval import Interval, above_zero, rounded_up
-from safeselect.exact.normal import normal
+from safeselect.exact.interval import Interval, above_zero, normal, rounded_up
 from safeselect.exact.parameters import Number, rational
 from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
 
