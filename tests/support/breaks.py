@@ -92,7 +92,7 @@ BREAKS = (
         _LAW,
         "engine/draws.py",
         "_contenders",
-        "    return ranked + (_excess(ranked, window) - 1) + (_excess(ranked, law.steep) - 1)\n",
+        "    return ranked + (near - 1) + (steep - 1)\n",
         "    return ranked\n",
     ),
     Break(
