@@ -38,13 +38,13 @@ ALLOWED = {
     ("scores/floats.py", "float type"): "reads columns of floats, by exact operations",
     ("scores/floats.py", "float("): "the same: constants, exact or near enough",
     (
-        "accounting/optimum/climb.py",
+        "accounting/optimum/curve.py",
         "float type",
     ): "nonnegative terms, each rounded away from the truth",
-    ("accounting/optimum/climb.py", "float("): "its constants, from intervals",
+    ("accounting/optimum/curve.py", "float("): "its constants, from intervals",
     ("accounting/optimum/bracket.py", "float type"): "turns those floats into integers",
     ("mechanisms/items.py", "float type"): "recognises floats, that equal integers or not",
-    ("adapters/_drop_in.py", "array of a guessed type"): "one number without dimensions",
+    ("adapters/_numbers.py", "array of a guessed type"): "one number without dimensions",
     ("engine/rows.py", "array of a guessed type"): "an array of ours in another order",
 }
 RANDOM_MODULES = {"random", "secrets"}
