@@ -36,12 +36,10 @@ SIZES = {
     "_terms.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
     "_terms._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
     "geometric._PIECE": ARRAYS,
-    "geometric._SPARE": "inside/variates/test_geometric.py::"
-    "test_what_goes_beyond_the_table_is_continued",
+    "geometric._SPARE": "engine/test_geometric.py::test_what_goes_beyond_the_table_is_continued",
     "draws._CHUNK": RANKINGS,
     "geometric._CHUNK": ARRAYS,
-    "gaussian._LAST": "inside/variates/test_gaussian.py::"
-    "test_a_magnitude_is_the_number_of_thresholds_above",
+    "gaussian._LAST": "engine/test_gaussian.py::test_a_magnitude_is_the_number_of_thresholds_above",
     "contenders.GROUP": RANKINGS,
     "contenders._BLOCK": RANKINGS,
     "contenders._DIRECT": RANKINGS,
@@ -68,10 +66,10 @@ SIZES = {
     "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
     "numbers._MAX_BITS": "mechanisms/test_scores.py::",
     "numbers._BEYOND": "mechanisms/test_scores.py::",
-    "bits.REFINEMENTS": "samplers/test_rounds.py::",
-    "bits._ROUNDS": "samplers/test_rounds.py::",
-    "source._FEW_BYTES": "sources/test_openssl.py::test_few_bytes_are_the_xor_of_both_generators",
-    "foreign._REMEMBERED": "sources/test_hostile.py::",
+    "bits.REFINEMENTS": "spec/test_rounds.py::",
+    "bits._ROUNDS": "spec/test_rounds.py::",
+    "source._FEW_BYTES": "randomness/test_openssl.py::test_few_bytes_are_the_xor_of_both_generators",
+    "foreign._REMEMBERED": "randomness/test_foreign.py::",
     "guard._REMEMBERED": f"{HERE}::test_a_nonce_is_known_again_after_all_that_are_remembered",
     "explain._LARGEST": "mechanisms/test_explain.py::",
     "explain._MOST_WORK": "mechanisms/test_explain.py::",
@@ -106,7 +104,7 @@ NO_SIZES = {
         *("foreign._LONGEST_NAME", "_discovered._PLACES", "items.COMPETING")
     },
     "more than any memory holds": {"prepared._MOST", "by_group._MOST"},
-    "start-up tests of sources: tests/sources/test_startup.py": {
+    "start-up tests of sources: tests/randomness/test_startup.py": {
         *("guard._BLOCK", "guard._BLOCKS"),
         *("guard._WINDOW", "guard._PROPORTION_CUTOFF", "guard._MONOBIT_LIMIT"),
     },
