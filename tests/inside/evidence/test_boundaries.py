@@ -36,12 +36,10 @@ SIZES = {
     "sessions.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
     "sessions._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
     "geometric._PIECE": ARRAYS,
-    "geometric._SPARE": "inside/variates/test_geometric.py::"
-    "test_what_goes_beyond_the_table_is_continued",
+    "geometric._SPARE": "engine/test_geometric.py::test_what_goes_beyond_the_table_is_continued",
     "draws._CHUNK": RANKINGS,
     "geometric._CHUNK": ARRAYS,
-    "gaussian._LAST": "inside/variates/test_gaussian.py::"
-    "test_a_magnitude_is_the_number_of_thresholds_above",
+    "gaussian._LAST": "engine/test_gaussian.py::test_a_magnitude_is_the_number_of_thresholds_above",
     "contenders.GROUP": RANKINGS,
     "contenders._BLOCK": RANKINGS,
     "contenders._DIRECT": RANKINGS,
@@ -67,14 +65,15 @@ SIZES = {
     "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
     "numbers._MAX_BITS": "mechanisms/test_scores.py::",
     "numbers._BEYOND": "mechanisms/test_scores.py::",
-    "bits.REFINEMENTS": "samplers/test_rounds.py::",
-    "bits._ROUNDS": "samplers/test_rounds.py::",
-    "source._FEW_BYTES": "sources/test_openssl.py::test_few_bytes_are_the_xor_of_both_generators",
-    "foreign._REMEMBERED": "sources/test_hostile.py::",
+    "bits.REFINEMENTS": "spec/test_rounds.py::",
+    "bits._ROUNDS": "spec/test_rounds.py::",
+    "source._FEW_BYTES": "randomness/test_openssl.py::"
+    "test_few_bytes_are_the_xor_of_both_generators",
+    "foreign._REMEMBERED": "randomness/test_foreign.py::",
     "guard._REMEMBERED": f"{HERE}::test_a_nonce_is_known_again_after_all_that_are_remembered",
-    "explain._LARGEST": "mechanisms/test_explain.py::",
-    "explain._MOST_WORK": "mechanisms/test_explain.py::",
-    "explain._FARTHEST": "mechanisms/test_explain.py::",
+    "explain._LARGEST": "estimates/test_explain.py::",
+    "explain._MOST_WORK": "estimates/test_explain.py::",
+    "explain._FARTHEST": "estimates/test_explain.py::",
 }
 """Blocks, chunks, capacities and limits, each with a test of the sizes around it."""
 
@@ -92,7 +91,7 @@ NO_SIZES = {
         *("tables._PRECISION", "tables._STEP_BITS"),
         *("samplers._COIN_GUARD", "samplers._LOG_GUARD", "unknown._FINEST", "unknown._PER_NAT"),
         *("rankings._DIGITS", "sessions._DIGITS", "sessions._MOST_PARTS", "sessions._MEAN_PLACES"),
-        *("sessions._REFINED", "draws._DIGITS", "runs._MORE", "runs._GUARD"),
+        *("sessions._REFINED", "draws._DIGITS"),
     },
     "an allowance: tests/engine/test_allowances.py adds them up": {
         name for name in CONSTANTS if name.startswith("allowances.")
@@ -101,11 +100,18 @@ NO_SIZES = {
         *("tables.UNKNOWN", "laws.UNBOUNDED", "sessions.BELOW", "memory._forks"),
         *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
     },
-    "what people are told: where a warning begins, how much of a name is kept": {
-        *("foreign._LONGEST_NAME", "unknown._THOUSAND", "items.COMPETING")
+    "of keys, quantiles, runs and estimates: the tests of the file of that name": {
+        name
+        for name in CONSTANTS
+        if name.startswith(
+            ("keys.", "quantiles.", "runs.", "groups.", "inference.", "shrunk.", "users.")
+        )
     },
-    "more than any memory holds": {"prepared._MOST", "by_group._MOST"},
-    "start-up tests of sources: tests/sources/test_startup.py": {
+    "what people are told: where a warning begins, how much of a name is kept": {
+        *("foreign._LONGEST_NAME", "unknown._THOUSAND")
+    },
+    "more than any memory holds": {"prepared._MOST"},
+    "start-up tests of sources: tests/randomness/test_startup.py": {
         *("guard._BLOCK", "guard._BLOCKS"),
         *("guard._WINDOW", "guard._PROPORTION_CUTOFF", "guard._MONOBIT_LIMIT"),
     },
@@ -271,7 +277,7 @@ def test_values_are_cut_at_the_reach():
 
 @pytest.mark.parametrize("name", ["outcomes", "queries"])
 def test_the_most_outcomes_of_a_session(name):
-    below, most, above = around("unknown._MOST_PLACES")
+    below, most, above = around("sessions.MAX_K")
     more = {"outcomes": 5, "queries": 2, "epsilon": 1, "delta": "1e-6"}
     for count in (below, most):
         session = safeselect.PayWhatYouGet(**more | {name: count})
