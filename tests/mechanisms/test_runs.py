@@ -53,6 +53,7 @@ CASES = [
     )
     if case["group"] == "k4"
 ]
+MEANS = ["1/100", "1", "7/2", "40"]
 LAWS = [("1", "1/10"), ("0", "1/100"), ("1/2", "1/10"), ("-1/2", "1/20"), ("3", "1/3")]
 
 
@@ -107,31 +108,43 @@ def shipped(eta, gamma, count):
 # ------------------------------------------------------------------------- the law of K
 
 
-@pytest.mark.parametrize(("eta", "gamma"), LAWS)
-def test_every_word_stops_where_the_exact_sums_say(eta, gamma):
+def poisson_sums(mean, count=400):
+    """P(K <= 0), P(K <= 1), ... from the definition of the law alone."""
+    m = mp(mean)
+    return list(
+        itertools.accumulate(mpmath.exp(-m) * m**k / mpmath.factorial(k) for k in range(count))
+    )
+
+
+def laws():
+    """Each law, and where its sums are, in units of 2**-160."""
+    for eta, gamma in LAWS:
+        sums = [mpmath.mpf(0), *itertools.accumulate(probabilities(eta, gamma, 900))]
+        yield NegativeBinomial(Fraction(eta), Fraction(gamma)), sums
+    for mean in MEANS:
+        yield Poisson(Fraction(mean)), poisson_sums(mean)
+
+
+def test_every_word_stops_where_the_exact_sums_say():
     """For all words of 9 digits: K where the digits decide it, and more digits where not."""
-    digits, fine = 9, 160
     with mpmath.workdps(60):
-        sums = itertools.accumulate(probabilities(eta, gamma, 900))
-        places = [int(mpmath.floor(each * 2**fine)) for each in sums]
-    undecided = 0
-    for word in range(1 << digits):
-        stopping, runs = (
-            Stopping(NegativeBinomial(Fraction(eta), Fraction(gamma)), Word(word), digits),
-            0,
-        )
-        low, high = word << fine - digits, word + 1 << fine - digits
-        crossed = bisect(places, high - 1) - bisect(places, low)
-        try:
-            while stopping.goes_on():
-                runs += 1
-        except AssertionError:
-            undecided += 1
-            assert crossed or high == 1 << fine
-        else:
-            assert not crossed
-        assert runs == 1 + bisect(places, low)
-    assert 0 < undecided < (1 << digits) // 2
+        for law, sums in laws():
+            places = [int(mpmath.floor(each * 2**160)) for each in sums]
+            undecided = 0
+            for word in range(1 << 9):
+                stopping, runs = Stopping(law, Word(word), 9), 0
+                low, high = word << 151, word + 1 << 151
+                crossed = bisect(places, high - 1) - bisect(places, low)
+                try:
+                    while stopping.goes_on():
+                        runs += 1
+                except AssertionError:
+                    undecided += 1
+                    assert crossed or high == 1 << 160, law
+                else:
+                    assert not crossed, law
+                assert runs == bisect(places, low), law
+            assert 0 < undecided < 1 << 8, law
 
 
 @pytest.mark.parametrize(("eta", "gamma"), LAWS)
@@ -243,38 +256,6 @@ def test_the_first_of_the_best_of_k_is_released(eta, gamma):
 
 
 # --------------------------------------------------------------- a Poisson number of runs
-
-MEANS = ["1/100", "1", "7/2", "40"]
-
-
-def poisson_sums(mean, count=400):
-    """P(K <= 0), P(K <= 1), ... from the definition of the law alone."""
-    m = mp(mean)
-    return list(
-        itertools.accumulate(mpmath.exp(-m) * m**k / mpmath.factorial(k) for k in range(count))
-    )
-
-
-@pytest.mark.parametrize("mean", MEANS)
-def test_every_word_stops_where_the_poisson_sums_say(mean):
-    """For all words of 9 digits: K where the digits decide it, and more digits where not."""
-    with mpmath.workdps(60):
-        places = [int(mpmath.floor(each * 2**160)) for each in poisson_sums(mean)]
-    undecided = 0
-    for word in range(1 << 9):
-        stopping, runs = Stopping(Poisson(Fraction(mean)), Word(word), 9), 0
-        low, high = word << 151, word + 1 << 151
-        crossed = bisect(places, high - 1) - bisect(places, low)
-        try:
-            while stopping.goes_on():
-                runs += 1
-        except AssertionError:
-            undecided += 1
-            assert crossed or high == 1 << 160
-        else:
-            assert not crossed
-        assert runs == bisect(places, low)
-    assert 0 < undecided < 1 << 8
 
 
 @pytest.mark.parametrize("mean", MEANS)
