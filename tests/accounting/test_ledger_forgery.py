@@ -278,7 +278,7 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     is_refused(path, "record 5 releases an answer from a scope that was closed")
     charged = json.loads(before[3])["record"]
     amounts = charge_of(charged)
-    amounts.update(before=amounts["after"], after={"epsilon": "3/10"})
+    amounts.update(after={"epsilon": "3/10"})
     body = canonical({**charged, **common, "nonce": "ab" * 16})
     path.write_bytes(b"".join(before) + log_line(body, record_hash(body), ""))
     is_refused(path, "record 5 charges a scope that was closed")

@@ -263,7 +263,7 @@ def test_with_a_key_not_even_the_owner_of_the_log_can_rewrite_it() -> None:
     for place in range(0, len(joined), 7):
         changed = bytearray(joined)
         changed[place] ^= 1
-        with pytest.raises(LedgerError, match=r"record [0-9]+ "):
+        with pytest.raises(LedgerError, match=r"(record|line) [0-9]+ "):
             check(bytes(changed), public_keys=[signer.public_key])
 
 
