@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks.mechanisms import names
 
 import execute_claims
 import known
 from safeselect import known_answers
-from safeselect.audit.mechanisms import names
 from safeselect.known_answers import Tape
 
 TOOL = Path(__file__).parents[1] / "support" / "known.py"
