@@ -117,14 +117,14 @@ def _bars() -> list[Bar]:
         text = f"{SHOT_GAPS}, k = {k}, n = 10^6, against the release without"
         bars.append(Bar(text, f"gaps-1e6-top-{k}", "at most", SHOT_GAPS, SHOT, 1.5))
     for scale in SCALES:
-        ours, case = "variates.discrete_laplace", f"laplace-{scale}"
+        ours, case = "engine.discrete_laplace", f"laplace-{scale}"
         text = f"discrete Laplace, 10^6 values, scale {scale}, against rng.laplace"
         bars.append(Bar(text, case, "at most", ours, "rng.laplace", 0.8))
         text = f"discrete Laplace, 10^6 values, scale {scale}, faster than OpenDP"
         bars.append(Bar(text, case, "at least", ours, DP_LAPLACE, 200))
     for scale in SCALES:
         text = f"geometric, 10^6 values, scale {scale}, against rng.geometric"
-        ours = "variates.geometric"
+        ours = "engine.geometric"
         bars.append(Bar(text, f"geometric-{scale}", "at most", ours, "rng.geometric", 1.0))
     return bars + _door_bars() + _small_bars()
 

@@ -160,9 +160,9 @@ def _noise_cases() -> list[Case]:
     cases = []
     for scale in SCALES:
         work = Work(MILLION, rate=Fraction(1, scale))
-        names = ["variates.discrete_laplace", "rng.laplace", DP_LAPLACE]
+        names = ["engine.discrete_laplace", "rng.laplace", DP_LAPLACE]
         cases.append(_case(f"laplace-{scale}", "discrete Laplace noise", names, work))
-        names = ["variates.geometric", "rng.geometric"]
+        names = ["engine.geometric", "rng.geometric"]
         cases.append(_case(f"geometric-{scale}", "geometric noise", names, work))
     return cases
 

@@ -47,8 +47,8 @@ _OTHERWISE = {
     RUNS: (FLOAT_RUNS,),
     ROWS: (FLOAT_ROWS,),
     TOP_ROWS: (FLOAT_TOP_ROWS,),
-    "variates.discrete_laplace": ("rng.laplace",),
-    "variates.geometric": ("rng.geometric",),
+    "engine.discrete_laplace": ("rng.laplace",),
+    "engine.geometric": ("rng.geometric",),
 }
 
 

@@ -246,14 +246,14 @@ def geometric(work: Work) -> Call:
 
 
 def _noise(name: str, work: Work) -> Call:
-    from safeselect import variates
+    from safeselect.engine import geometric as arrays
     from safeselect.exact.rate import NoiseRate
     from safeselect.randomness.bits import Bits
     from safeselect.randomness.source import resolve
 
-    draw = getattr(variates, name, None)
+    draw = getattr(arrays, name, None)
     if not callable(draw):
-        raise Unavailable(f"safeselect.variates has no {name}")
+        raise Unavailable(f"safeselect.engine.geometric has no {name}")
     noise_rate, n = NoiseRate(work.rate), work.n
 
     def call() -> object:
@@ -299,6 +299,6 @@ OURS = {
     "quantile": one_quantile,
     "quantiles, seven": seven_quantiles,
     "best_of": best_runs,
-    "variates.discrete_laplace": discrete_laplace,
-    "variates.geometric": geometric,
+    "engine.discrete_laplace": discrete_laplace,
+    "engine.geometric": geometric,
 }

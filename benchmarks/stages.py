@@ -27,12 +27,12 @@ _STAGES = (
     ("reading parameters and scores", "safeselect.selection._call.Call.__init__"),
     ("the source begins: nonce, checks", "safeselect.randomness.bits.Bits.__init__"),
     ("random bytes", "safeselect.randomness.bits.Bits.fill"),
-    ("words, tails, slots", "safeselect.noise.rankings.draw"),
-    ("bounds: level, tails, setting up", "safeselect.noise.rankings.contenders"),
-    ("bounds: keys and maxima of groups", "safeselect.noise.contenders._maxima"),
-    ("choosing the best groups and members", "safeselect.noise.contenders._best"),
-    ("choosing the contenders", "safeselect.noise.contenders.best_and_rest"),
-    ("logarithms and certificate", "safeselect.noise.rankings.certified_order"),
+    ("words, tails, slots", "safeselect.engine.rankings.draw"),
+    ("bounds: level, tails, setting up", "safeselect.engine.rankings.contenders"),
+    ("bounds: keys and maxima of groups", "safeselect.engine.contenders._maxima"),
+    ("choosing the best groups and members", "safeselect.engine.contenders._best"),
+    ("choosing the contenders", "safeselect.engine.contenders.best_and_rest"),
+    ("logarithms and certificate", "safeselect.engine.rankings.certified_order"),
     ("wiping", "safeselect.selection._call.Call.__exit__"),
 )
 _REST = "the rest: guarantee, rate, result"

@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -50,27 +49,23 @@ def write(path: Path) -> None:
 def run(path: Path, engine: str, contributions: int | None) -> None:
     """One release, with what it took; prints a hash of the counts at the end."""
     from safeselect import unknown_domain_top_k
-    from safeselect.tables import largest_counts
-    from safeselect.tables._spark_local import parquet_on_spark
+    from safeselect.tables import TableAs, largest_counts
 
     total = {"k": K, "k_bar": PLACES, "epsilon": 1, "delta": "1e-9"}
     unknown_domain_top_k(
         {}, **total, places="all", max_contributions=contributions
     )  # tables are built once
     start = time.perf_counter()
-    source: Any = nullcontext(path)
+    table: Any = TableAs(path, memory=MEMORY)
     if engine == "spark":
-        source = parquet_on_spark(path, memory=HEAP)
-    with source as table:
-        counts = largest_counts(
-            table,
-            item="item",
-            user="user",
-            places=PLACES + 1,
-            max_contributions=contributions,
-            memory=MEMORY,
-        )
-        peak = _peak()
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.master("local[*]").config("spark.driver.memory", HEAP)
+        table = session.getOrCreate().read.parquet(str(path))
+    counts = largest_counts(
+        table, item="item", user="user", places=PLACES + 1, max_contributions=contributions
+    )
+    peak = _peak()
     counted = time.perf_counter()
     result = unknown_domain_top_k(counts, **total, max_contributions=contributions)
     end = time.perf_counter()
@@ -87,12 +82,12 @@ def run(path: Path, engine: str, contributions: int | None) -> None:
 def run_keys(path: Path, contributions: int) -> None:
     """All keys that may be shown, with noisy counts, and what that took."""
     from safeselect import select_partitions
-    from safeselect.tables import select_keys
+    from safeselect.tables import TableAs, select_keys
 
     total = {"epsilon": 1, "delta": "1e-9", "max_partitions": contributions, "with_counts": True}
     select_partitions({}, **total)  # tables are built once
     start = time.perf_counter()
-    kept = select_keys(path, item="item", user="user", memory=MEMORY, **total)
+    kept = select_keys(TableAs(path, memory=MEMORY), item="item", user="user", **total)
     end, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
     print(
         f"keys   cap {contributions:>4}   {end - start:6.2f} s in all, "

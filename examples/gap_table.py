@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from safeselect import estimate_from_gaps, top_k_with_gaps
+from safeselect.engine.geometric import discrete_laplace
 from safeselect.estimates import estimate_fixed_from_gaps, intervals_from_gaps, variance_ratio
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
 from safeselect.testing import DeterministicSource
-from safeselect.variates import discrete_laplace
 
 DATA = Path(__file__).parents[1] / "benchmarks" / "data"
 FILES = ("NETFLIX.n17770.npy", "SEARCHLOGS.n4096.npy")

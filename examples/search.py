@@ -24,9 +24,9 @@ from sklearn.tree import DecisionTreeClassifier
 from tuning import BUSY, Plane, carrier, first_month, reach
 
 from safeselect import OpenSSLSource, PureDP, best_of
+from safeselect.engine.geometric import discrete_laplace
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
-from safeselect.variates import discrete_laplace
 
 EACH, GAMMA = Fraction(1, 4), Fraction(1, 20)
 

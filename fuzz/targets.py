@@ -35,10 +35,10 @@ from safeselect.exact.parameters import MAX_BITS, rational
 from safeselect.ledger import Checker, Row, check_log, log_lines
 from safeselect.ledger.record import canonical, parse, record_hash
 from safeselect.ledger.scope import Charge
+from safeselect.mechanisms.items import hold_counts
 from safeselect.scores.candidates import read_candidates as read_scores
 from safeselect.scores.reading import Reading
 from safeselect.tables import read_candidates
-from safeselect.unknown_domain._histogram import hold_counts
 
 __all__ = ["SEEDS", "TARGETS"]
 

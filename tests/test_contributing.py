@@ -57,7 +57,7 @@ NOISE = """
 from collections import Counter
 from math import exp
 from safeselect import report_noisy_max, report_noisy_max_with_gap, select_many
-from safeselect.noise.laws import LAWS, enclose
+from safeselect.engine.laws import LAWS, enclose
 from safeselect.testing import DeterministicSource
 
 law = LAWS["logistic"]

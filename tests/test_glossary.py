@@ -8,10 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text("utf-8").lower()
-ROOMS = (
-    *("", ".accounting", ".estimates", ".ledger", ".noise", ".planning", ".samplers", ".sources"),
-    *(".testing", ".variates"),
-)
+ROOMS = (*("", ".accounting", ".estimates", ".ledger", ".samplers", ".sources"), ".testing")
 
 # What was called otherwise once, and is not to come back: each had two meanings, or was ours alone.
 HOME_MADE = {
@@ -47,7 +44,6 @@ PLAIN = {
         "peeled",
         "resolve",
         "reference",
-        "variates",
         "enclosed",
         "exp",
         "budget",

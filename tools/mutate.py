@@ -39,19 +39,17 @@ from time import monotonic
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "mutants"
 EXPLAINED = ROOT / "tools" / "survivors.toml"
-TABLES = ("arrays", "laws", "tables")
-RANKING = ("plan", "draws", "contenders", "rankings", "rows")
+TABLES = ("allowances", "arrays", "laws", "tables")
+ALONE = ("gaussian", "geometric", "single")
+RANKING = ("draws", "contenders", "rankings", "rows")
 PARTS = {
-    "exact": (
-        ("exact/*.py", "accounting/theorems/binomial.py", "planning/_numbers.py"),
-        "tests/exact",
-    ),
+    "exact": (("exact/*.py", "accounting/theorems/binomial.py"), "tests/exact"),
     "guarantees": (("promises/*.py",), "tests/guarantees"),
-    "tables": (tuple(f"noise/{name}.py" for name in TABLES), "tests/inside/noise"),
-    "ranking": (tuple(f"noise/{name}.py" for name in RANKING), "tests/inside/noise"),
-    "variates": (("variates/*.py",), "tests/inside/variates"),
+    "tables": (tuple(f"engine/{name}.py" for name in TABLES), "tests/inside/noise"),
+    "ranking": (tuple(f"engine/{name}.py" for name in RANKING), "tests/inside/noise"),
+    "variates": (tuple(f"engine/{name}.py" for name in ALONE), "tests/inside/variates"),
     "scores": (("scores/*.py",), "tests/scores"),
-    "mechanisms": (("selection/*.py", "sessions/*.py", "unknown_domain/*.py"), "tests/mechanisms"),
+    "mechanisms": (("selection/*.py", "mechanisms/*.py"), "tests/mechanisms"),
     "budget": (("ledger/balance.py",), "tests/accounting"),
     "calibration": (
         ("accounting/calibration.py", "accounting/largest.py", "accounting/theorems/search.py"),
@@ -151,7 +149,7 @@ def parser() -> argparse.ArgumentParser:
         "--workers", type=int, default=os.cpu_count(), help="how many mutants at a time (all cores)"
     )
     words.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    words.add_argument("--files", nargs="+", help="only these, such as noise/rankings.py")
+    words.add_argument("--files", nargs="+", help="only these, such as engine/rankings.py")
     words.add_argument("--tests", nargs="+", default=["tests"], help="only these tests")
     words.add_argument("--only", help="only mutants whose name contains this")
     return words

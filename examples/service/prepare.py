@@ -27,7 +27,6 @@ from answering import LEDGER, TERMS, read_key, scope_of
 from database import Anchor
 
 from safeselect import Budget, Ledger
-from safeselect.ledger.signing import Ed25519Verifier
 from safeselect.ledger.stores.postgres import PostgresStore
 
 SERVICE = "service"
@@ -93,9 +92,7 @@ def main(database: str, anchor: str, key: str, setup: Mapping[str, Any]) -> str:
     if known == (True,):
         ledger = Ledger.open(owner, **signing)
     else:
-        approvers = [
-            Ed25519Verifier(bytes.fromhex(each), key_id="approver") for each in setup["approvers"]
-        ]
+        approvers = [bytes.fromhex(each) for each in setup["approvers"]]
         needed = setup.get("approvals_needed")
         ledger = Ledger.create(
             owner, budgets, approvers=approvers, approvals_needed=needed, **signing

@@ -1,7 +1,7 @@
 """Differentially private selection on exact arithmetic.
 
 The names below are the public interface; everything else may change without notice, except the
-building blocks documented in `safeselect.spec`, `safeselect.noise` and
+building blocks documented in `safeselect.spec`, `safeselect.engine` and
 `safeselect.estimates`.
 """
 
@@ -27,11 +27,13 @@ from safeselect.errors import (
 from safeselect.estimates import (
     estimate_from_gaps,
     estimate_from_threshold,
+    expected_error,
     expected_gap,
+    explain,
     gap_confidence_bound,
     gap_p_value,
 )
-from safeselect.ledger import Budget, HmacSigner, Ledger, Signer
+from safeselect.ledger import Budget, Ledger
 from safeselect.mechanisms.keys import (
     PartitionStrategy,
     SelectedPartitions,
@@ -40,8 +42,14 @@ from safeselect.mechanisms.keys import (
 )
 from safeselect.mechanisms.measure import Measurement, measure
 from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
-from safeselect.planning import expected_error, explain
-from safeselect.private_candidates import ChosenRun, best_of, first_above
+from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
+from safeselect.mechanisms.unknown import (
+    CountNoise,
+    DiscoveredTopK,
+    PayWhatYouGet,
+    unknown_domain_top_k,
+)
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -49,8 +57,8 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.source import OpenSSLSource, Source
+from safeselect.release.results import Receipt, Statement
 from safeselect.releases import from_json, json_schema
 from safeselect.scores.counts import Counts
 from safeselect.selection import (
@@ -77,9 +85,7 @@ from safeselect.selection import (
     top_k_many,
     top_k_with_gaps,
 )
-from safeselect.sessions import AdaptiveSparseVector, Answer, Answers, PayWhatYouGet, SparseVector
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
-from safeselect.unknown_domain import CountNoise, DiscoveredTopK, unknown_domain_top_k
 
 __all__ = [
     "AdaptiveSparseVector",
@@ -100,7 +106,6 @@ __all__ = [
     "ExponentialMechanism",
     "ExponentialMechanismBase2",
     "GaussianDP",
-    "HmacSigner",
     "InputError",
     "LaplaceDominated",
     "Ledger",
@@ -127,7 +132,6 @@ __all__ = [
     "SelectedPartitions",
     "Selection",
     "Selections",
-    "Signer",
     "Source",
     "SourceError",
     "SparseVector",

@@ -22,7 +22,6 @@ from safeselect import (
     BoundedRange,
     Budget,
     BudgetError,
-    HmacSigner,
     Ledger,
     LedgerDamaged,
     LedgerError,
@@ -30,6 +29,7 @@ from safeselect import (
     SparseVector,
 )
 from safeselect.errors import SafeSelectWarning
+from safeselect.ledger import Ed25519Signer
 from safeselect.ledger.record import canonical, log_line, record_hash
 from safeselect.ledger.stores import file
 from safeselect.ledger.stores import file as place
@@ -131,7 +131,7 @@ def test_monotonic_sessions_are_refused_where_neighbours_replace(session: Any) -
 
 
 def test_a_chain_rewritten_without_the_key_is_refused_before_a_charge(tmp_path: Path) -> None:
-    path, signer = tmp_path / "budget.ledger", HmacSigner(b"k" * 32, key_id="k")
+    path, signer = tmp_path / "budget.ledger", Ed25519Signer(b"k" * 32, key_id="k")
     ledger = new(path, signer=signer, epsilon=1)
     running = scope(ledger)
     running.pay(pure(1))
@@ -151,14 +151,14 @@ def test_a_chain_rewritten_without_the_key_is_refused_before_a_charge(tmp_path: 
     with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
         Ledger.open(path, signer=signer)
     with pytest.raises(LedgerDamaged, match="the signature of record 2 is wrong"):
-        Ledger.open(path, verifier=signer)
+        Ledger.open(path, public_keys=[signer.public_key])
     # A reader without a key cannot tell, and cannot write.
     with pytest.raises(LedgerError, match="the ledger is signed: open it with signer="):
         scope(Ledger.open(path)).pay(pure("1/9"))
 
 
 def test_a_new_record_with_a_wrong_signature_stops_who_runs(tmp_path: Path) -> None:
-    path, signer = tmp_path / "budget.ledger", HmacSigner(b"k" * 32, key_id="k")
+    path, signer = tmp_path / "budget.ledger", Ed25519Signer(b"k" * 32, key_id="k")
     running = scope(new(path, signer=signer, epsilon=1))
     before = path.read_bytes()
     scope(Ledger.open(path, signer=signer)).pay(pure("1/9"))

@@ -15,8 +15,9 @@ import pytest
 from ledgers import TERMS, forge, new, pure, scope
 
 from safeselect import Budget, Ledger, LedgerDamaged, LedgerError
+from safeselect.ledger import signing
 from safeselect.ledger.record import canonical, log_line, record_hash
-from safeselect.ledger.signing import Ed25519Signer, Ed25519Verifier
+from safeselect.ledger.signing import Ed25519Signer
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -43,11 +44,11 @@ FORMS: dict[str, dict[str, Any]] = {
     "signed": {"signer": SIGNER},
     "two of three": {
         "signer": SIGNER,
-        "approvers": [Ed25519Verifier(each.public_key, key_id="an approver") for each in PEOPLE],
+        "approvers": [each.public_key for each in PEOPLE],
         "approvals_needed": 2,
     },
     "unsigned, two of three": {
-        "approvers": [Ed25519Verifier(each.public_key, key_id="an approver") for each in PEOPLE],
+        "approvers": [each.public_key for each in PEOPLE],
         "approvals_needed": 2,
     },
 }
@@ -295,15 +296,15 @@ def test_opening_a_signed_ledger_verifies_the_last_signature_and_each_change_of_
     for _ in range(5):
         scope(ledger).pay(pure()).released("blue", b"s" * 32)
     found: list[bytes] = []
-    real = Ed25519Verifier.verify
+    real = signing.is_signed
 
-    def verify(self: Any, message: bytes, signature: bytes) -> bool:
+    def verify(public_key: str, message: bytes, signature: str) -> bool:
         found.append(message)
-        return real(self, message, signature)
+        return real(public_key, message, signature)
 
-    monkeypatch.setattr(Ed25519Verifier, "verify", verify)
+    monkeypatch.setattr(signing, "is_signed", verify)
     # The first, two handovers each with the first signature of its key, and the last.
-    opened = Ledger.open(path, verifier=Ed25519Verifier(keys[0].public_key, key_id="k"))
+    opened = Ledger.open(path, public_keys=[keys[0].public_key])
     assert len(found) == 6
     found.clear()
     count = opened.check().count

@@ -134,7 +134,7 @@ def test_threads_share_a_ledger(tmp_path: Path) -> None:
         ledger = new(place, epsilon=1)
         there, granted = scope(ledger), []
 
-        def spend(charge: Callable[..., object] = there.begin, to: Any = granted) -> None:
+        def spend(charge: Callable[..., object] = there.pay, to: Any = granted) -> None:
             try:
                 while True:
                     to.append(charge(pure("1/20")))

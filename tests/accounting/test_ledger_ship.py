@@ -26,7 +26,7 @@ from safeselect import (
     RepeatedRequest,
 )
 from safeselect.cli._main import main
-from safeselect.ledger import HmacSigner, append
+from safeselect.ledger import Ed25519Signer, append
 from safeselect.ledger import book as following
 from safeselect.ledger import book as known_module
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.claim("C9")
 
 SALT = b"s" * 32
 BUDGETS = {"a": Budget(**TERMS, epsilon=1000)}
-HMAC = HmacSigner(b"k" * 32, key_id="k")
+SIGNER = Ed25519Signer(b"k" * 32, key_id="k")
 
 
 class Kept:
@@ -322,23 +322,21 @@ def test_lines_of_another_ledger_or_short_of_a_head_write_nothing(tmp_path: Path
 
 
 def test_lines_of_a_signed_ledger_are_verified(tmp_path: Path) -> None:
-    old, lines, head = copies(tmp_path, signer=HMAC)
+    old, lines, head = copies(tmp_path, signer=SIGNER)
     before = old.read_bytes()
     forged = [*lines[:-1], lines[-1][:-4] + b"0" + lines[-1][-3:]]
     assert forged != lines or lines[-1][-4:-3] == b"0"
-    with pytest.raises(ParameterError, match="only with its verifier"):
+    with pytest.raises(ParameterError, match="only with public_keys="):
         append(old, lines)
     with pytest.raises(LedgerDamaged, match="not signed with the key"):
-        append(old, lines, verifier=HmacSigner(b"o" * 32, key_id="other"))
-    with pytest.raises(LedgerDamaged, match="the signature of record"):
-        append(old, lines, verifier=HmacSigner(b"o" * 32, key_id="k"))
+        append(old, lines, public_keys=[Ed25519Signer(b"o" * 32, key_id="other").public_key])
     last = json.loads(lines[-1])
     for signature in ("", "00" * 32):
         wrong = lines[-1].replace(last["signature"].encode(), signature.encode())
         with pytest.raises(LedgerDamaged, match="signature"):
-            append(old, [*lines[:-1], wrong], verifier=HMAC)
+            append(old, [*lines[:-1], wrong], public_keys=[SIGNER.public_key])
     assert old.read_bytes() == before
-    assert append(old, lines, verifier=HMAC).head == head
+    assert append(old, lines, public_keys=[SIGNER.public_key]).head == head
 
 
 def test_the_command_appends_a_file_or_its_input(

@@ -18,16 +18,8 @@ from hypothesis import strategies as st
 from ledgers import TERMS, new, pure, scope
 
 import safeselect
-from safeselect import (
-    ApproximateDP,
-    Budget,
-    HmacSigner,
-    Ledger,
-    LedgerDamaged,
-    LedgerError,
-    ParameterError,
-)
-from safeselect.ledger import Checker, Record, check_log, log_lines
+from safeselect import ApproximateDP, Budget, Ledger, LedgerDamaged, LedgerError, ParameterError
+from safeselect.ledger import Checker, Ed25519Signer, Record, check_log, log_lines
 from safeselect.ledger.balance import exact_texts
 from safeselect.ledger.record import (
     canonical,
@@ -38,6 +30,7 @@ from safeselect.ledger.record import (
     record_hash,
     text,
 )
+from safeselect.ledger.signing import stated
 
 
 @pytest.fixture
@@ -57,10 +50,10 @@ def lines(ledger: Ledger) -> list[str]:
     return list(log_lines(ledger.records()))
 
 
-def check(log: list[str] | bytes, head: str | None = None, verifier: Any = None) -> Checker:
+def check(log: list[str] | bytes, head: str | None = None, public_keys: Any = ()) -> Checker:
     """Check a log to its end; raises LedgerError."""
     content = log if isinstance(log, bytes) else "".join(log).encode()
-    checker = Checker(verifier, head)
+    checker = Checker(public_keys, head)
     for _ in check_log(io.BytesIO(content), checker):
         pass
     return checker
@@ -213,8 +206,9 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (1, {"caps": {"epsilon": "100", "delta": "1/1000000"}}, "other caps"),
         (1, {"max_refusals": "0"}, "out of bounds"),
         (2, {"scope": "a"}, "open already"),
-        (0, {"signer": {"algorithm": "hmac-sha256", "key_id": "k"}}, "record 0 has no signature"),
-        (0, {"signer": {"algorithm": "hmac-sha256"}}, "names no key"),
+        (0, {"signer": stated("0" * 64, "k")}, "record 0 has no signature"),
+        (0, {"signer": stated("0" * 63, "k")}, "names no key"),
+        (0, {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac-sha256"}}, "names no key"),
         (0, {"signer": []}, fields),
         (0, {"kind": "scope"}, fields),
     ]:
@@ -260,21 +254,21 @@ def test_a_log_of_another_kind_is_refused() -> None:
 
 @pytest.mark.claim("C9")
 def test_with_a_key_not_even_the_owner_of_the_log_can_rewrite_it() -> None:
-    signer = HmacSigner(b"k" * 32, key_id="k")
+    signer = Ed25519Signer(b"k" * 32, key_id="k")
     ledger = new(":memory:", signer=signer)
     scope(ledger).pay(pure()).aborted("error")
     log = lines(ledger)
-    check(log, verifier=signer)
+    check(log, public_keys=[signer.public_key])
     forged = forge(log, 2, purpose="another")
     check(forged)  # without the key nobody can tell
     with pytest.raises(LedgerError, match="the signature of record 2 is wrong"):
-        check(forged, verifier=signer)
+        check(forged, public_keys=[signer.public_key])
     joined = "".join(log).encode()
     for place in range(0, len(joined), 7):
         changed = bytearray(joined)
         changed[place] ^= 1
         with pytest.raises(LedgerError, match=r"record [0-9]+ "):
-            check(bytes(changed), verifier=signer)
+            check(bytes(changed), public_keys=[signer.public_key])
 
 
 def test_canonical_has_one_spelling() -> None:

@@ -11,12 +11,12 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-import engine
 import pytest
 from chances import same_law
 from hypothesis import given
 from hypothesis import strategies as st
 
+import engine
 import safeselect
 from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours

@@ -21,7 +21,6 @@ from workers import ended, kinds, start_child
 import safeselect
 from safeselect import (
     BudgetError,
-    HmacSigner,
     Ledger,
     LedgerBusy,
     LedgerDamaged,
@@ -29,6 +28,7 @@ from safeselect import (
     ParameterError,
     SourceError,
 )
+from safeselect.ledger import Ed25519Signer
 from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.stores.postgres import PostgresStore
 
@@ -197,7 +197,7 @@ def test_an_edit_by_the_owner_is_found(server: Server, store: PostgresStore) -> 
 def test_a_total_that_a_role_with_insert_resets_is_refused_before_the_next_charge(
     server: Server, store: PostgresStore
 ) -> None:
-    signer = HmacSigner(b"k" * 32, key_id="k")
+    signer = Ed25519Signer(b"k" * 32, key_id="k")
     for key in (None, signer):
         here = PostgresStore(store._pool._conninfo, schema=f"{schema(store)}_{'a' if key else 'b'}")
         ledger = new(here, signer=key, epsilon=1)

@@ -18,14 +18,13 @@ from workers import ended, kinds, start_child
 from safeselect import (
     Budget,
     BudgetError,
-    HmacSigner,
     Ledger,
     LedgerDamaged,
     LedgerError,
     ParameterError,
     RepeatedRequest,
 )
-from safeselect.ledger import Row
+from safeselect.ledger import Ed25519Signer, Row
 from safeselect.ledger.balance import add
 from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.stores.postgres import send
@@ -98,7 +97,7 @@ def test_approvers_sign_and_the_role_writes(place: Place) -> None:
         "a": Budget(**TERMS, epsilon=1),
         "b": Budget(**TERMS, epsilon=1, delta="1e-6", order=20),
     }
-    Ledger.create(place.owner, budgets, approvers=[key])
+    Ledger.create(place.owner, budgets, approvers=[key.public_key])
     place.owner.grant(CHARGER, "charger")
     place.owner.grant(APPROVER, "approver")
     place.owner.grant(READER, "reader")
@@ -395,13 +394,13 @@ def test_settings_and_tables_of_a_session_change_no_function(place: Place) -> No
 
 
 def test_a_signed_ledger_on_the_server(place: Place) -> None:
-    signer = HmacSigner(b"k" * 32, key_id="k")
+    signer = Ed25519Signer(b"k" * 32, key_id="k")
     place.make(signer=signer, epsilon=1)
     ledger = Ledger.open(place.store(CHARGER), signer=signer)
     scope(ledger).pay(pure()).released("x", b"s" * 32)
     with refused("not signed as the ledger is"):
         place.append(CHARGER, a_charge(ledger))
-    assert ledger.check(verifier=signer).count == 4
+    assert ledger.check(public_keys=[signer.public_key]).count == 4
 
 
 def test_what_a_grant_refuses(place: Place) -> None:

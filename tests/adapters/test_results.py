@@ -21,7 +21,7 @@ from safeselect import (
     unknown_domain_top_k,
 )
 from safeselect.adapters.plots import plot_path, save_plot
-from safeselect.noise import rankings
+from safeselect.engine import rankings
 from safeselect.selection import _table
 
 COST = {"epsilon": 1000, "sensitivity": 1}

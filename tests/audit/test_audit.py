@@ -20,6 +20,7 @@ from written import EVERY, RHO
 from safeselect import from_json
 from safeselect.audit.theorems import _THEOREMS, is_known
 from safeselect.cli import main
+from safeselect.ledger import Ed25519Signer
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -60,9 +61,8 @@ def test_one_command_and_one_verdict(case: Case, capfdbinary: Run) -> None:
 def test_who_knows_the_public_key_reaches_a_verdict(
     tmp_path: Path, certified: str, capfdbinary: Run
 ) -> None:
-    ed25519 = pytest.importorskip("safeselect.ledger.signing")
     pytest.importorskip("cryptography")
-    signer = ed25519.Ed25519Signer(b"k" * 32, key_id="device 3")
+    signer = Ed25519Signer(b"k" * 32, key_id="device 3")
     case = Case(tmp_path, certified, signer)
     key = signer.public_key.hex()
     code, lines, last = case.audit(capfdbinary, "--public-key", key)
@@ -81,7 +81,7 @@ def test_who_knows_the_public_key_reaches_a_verdict(
     # With signatures an old head is enough: it shows that this is the ledger that went on.
     case.head = f"0:{json.loads(case.log.splitlines()[0])['hash']}"
     assert case.audit(capfdbinary, "--public-key", key)[0] == 0
-    other = ed25519.Ed25519Signer(b"x" * 32, key_id="device 3").public_key.hex()
+    other = Ed25519Signer(b"x" * 32, key_id="device 3").public_key.hex()
     code, lines, _ = case.audit(capfdbinary, "--public-key", other)
     assert (code, "not signed with the key that is to verify it" in lines["signatures"]) == (
         3,

@@ -31,7 +31,7 @@ from safeselect.audit.draws import _TABLE, drawn
 from safeselect.audit.line import verdict
 from safeselect.audit.logged import _UNSIGNED
 from safeselect.audit.release import audit
-from safeselect.ledger import HmacSigner, Ledger, log_lines
+from safeselect.ledger import Ed25519Signer, Ledger, log_lines
 from safeselect.ledger.record import commitment
 
 pytestmark = [
@@ -131,18 +131,14 @@ def test_no_field_can_be_changed_that_contradicts_another(tmp_path: Path) -> Non
     assert seen >= {"release", "both", "record created"}
 
 
-def key_of(number: int) -> Any:
-    ed25519 = pytest.importorskip("safeselect.ledger.signing")
+def key_of(number: int) -> Ed25519Signer:
     pytest.importorskip("cryptography")
-    return ed25519.Ed25519Signer(bytes([number]) * 32, key_id=f"device {number}")
+    return Ed25519Signer(bytes([number]) * 32, key_id=f"device {number}")
 
 
 def verifier_of(signer: Any) -> dict[str, Any]:
     """What an auditor has who knows this key."""
-    ed25519 = pytest.importorskip("safeselect.ledger.signing")
-    return {
-        "verifier": lambda key: ed25519.Ed25519Verifier(signer.public_key, key_id=key["key_id"])
-    }
+    return {"public_key": signer.public_key}
 
 
 def kinds_of_records(signer: Any, folder: Path) -> Made:
@@ -373,7 +369,7 @@ def ledgers(folder: Path) -> Iterator[tuple[str, Made, dict[str, Any]]]:
     """Honest releases on ledgers of other kinds, and what more an auditor has."""
     terms = {"unit": "person", "neighbours": "add_remove"}
     given: dict[str, Any] = {"epsilon": "1/3", "sensitivity": 1}
-    key = HmacSigner(bytes(range(40)), key_id="vault")
+    key = key_of(7)
 
     def on(ledger: Ledger, scope: Any, **more: Any) -> Made:
         result = s.top_k(COUNTS, k=2, **{**given, **more}, ledger=scope)
@@ -420,13 +416,13 @@ def ledgers(folder: Path) -> Iterator[tuple[str, Made, dict[str, Any]]]:
     yield "before an unfinished write", unfinished, {}
     ledger = Ledger.create(":memory:", {"a": s.Budget(**terms, epsilon=5)}, signer=key)
     scope = ledger.scope("a", **terms, purpose="x")
-    yield "signed", on(ledger, scope), {"verifier": lambda _: key}
+    yield "signed", on(ledger, scope), {"public_key": key.public_key}
     created = f"0:{next(iter(ledger.records())).hash}"
     signed = on(ledger, scope)
     yield (
         "signed, with an old head",
         Made(signed.release, signed.log, created),
-        {"verifier": lambda _: key},
+        {"public_key": key.public_key},
     )
     ledger = Ledger.create(":memory:", {"a": s.Budget(**terms, epsilon=5)}, signer=key_of(1))
     ledger.rotate(key_of(2))

@@ -79,7 +79,7 @@ def test_the_code_that_is_loaded_here_is_the_sources():
     found = running()
     assert found.differing == ()
     assert found.functions > 1000
-    assert "safeselect.noise.rankings" in found.modules
+    assert "safeselect.engine.rankings" in found.modules
     assert "safeselect.spec.rankings" in found.modules
 
 

@@ -18,8 +18,8 @@ import pytest
 
 import safeselect
 from safeselect.cli import main
-from safeselect.promises.records import code
-from safeselect.tables import _top_items
+from safeselect.release.results import code
+from safeselect.tables import items
 
 pytest.importorskip("duckdb")
 
@@ -198,7 +198,7 @@ def test_every_error_has_its_exit_code_and_no_traceback(
 
     monkeypatch.chdir(tmp_path)
     Path("trips.csv").write_text(TRIPS)
-    monkeypatch.setattr(_top_items, "top_k", fail)
+    monkeypatch.setattr(items, "top_k", fail)
     assert main(TOP) == code
     out, said = capsys.readouterr()
     assert out == ""
@@ -220,7 +220,7 @@ def test_a_source_that_fails_gives_code_4_and_no_release(
 
     monkeypatch.chdir(tmp_path)
     Path("trips.csv").write_text(TRIPS)
-    monkeypatch.setattr(_top_items, "top_k", choose)
+    monkeypatch.setattr(items, "top_k", choose)
     assert main(TOP) == 4
     out, said = capsys.readouterr()
     assert out == ""
@@ -239,7 +239,7 @@ def test_the_counts_reach_the_mechanism_with_the_right_sensitivity(
 
     monkeypatch.chdir(tmp_path)
     Path("trips.csv").write_text(TRIPS)
-    monkeypatch.setattr(_top_items, "top_k", spy)
+    monkeypatch.setattr(items, "top_k", spy)
     assert main([*TOP, "--delta", "1e-9"]) == 0
     assert seen["counts"] == {"Oslo": 2, "Rome": 1}
     assert (seen["sensitivity"], seen["monotonic"], seen["k"]) == (1, True, 1)

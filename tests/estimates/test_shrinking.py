@@ -24,6 +24,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from safeselect import ParameterError, estimate_from_gaps, top_k_with_gaps
+from safeselect.engine.geometric import discrete_laplace
 from safeselect.estimates import (
     error_from_gaps,
     error_ratio,
@@ -36,7 +37,6 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
-from safeselect.variates import discrete_laplace
 
 DATA = Path(__file__).parents[2] / "benchmarks" / "data"
 LIMIT = 6.1

@@ -15,14 +15,14 @@ from fractions import Fraction
 from itertools import pairwise, permutations, product
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
 from chances import fits
-from engine import NoiseRate, laplace_attempt, permutation
 from tapes import Stream
 
+import engine
 import safeselect
+from engine import NoiseRate, laplace_attempt, permutation
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -200,7 +200,7 @@ def test_two_attempts_of_discrete_laplace_exactly():
 @pytest.mark.parametrize("signed", [False, True])
 def test_two_numbers_of_an_array(apart, signed):
     """At r = 1/2, numbers next to one another and as far apart as pieces and chunks are long."""
-    draw = engine.variates.discrete_laplace if signed else engine.variates.geometric
+    draw = engine.geometric.discrete_laplace if signed else engine.geometric.geometric
     found = np.clip(
         draw(apart + 60_000, NoiseRate(Fraction(1), Fraction(1, 2)), Stream(seed=1)), -2, 2
     )

@@ -13,11 +13,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
 from tapes import TapeSource, tape
 
+import engine
 import safeselect
 
 pytestmark = pytest.mark.claim("C1")

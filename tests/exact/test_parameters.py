@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect.errors import ParameterError
+from safeselect.estimates.explain import decimal
 from safeselect.exact.parameters import MAX_BITS, _parsed, describe, integer, rational
-from safeselect.planning._numbers import decimal
 
 pytestmark = pytest.mark.claim("C11")
 
@@ -341,11 +341,7 @@ def test_integers_out_of_range_never_wrap(value):
     ("value", "name", "message"),
     [
         ("x", "epsilon", "must be a finite number, got 'x' (str); write for example 1 or '0.1'"),
-        (
-            -1,
-            "threshold_delta",
-            "must be greater than zero, got -1 (int); write for example '1e-9'",
-        ),
+        (-1, "delta", "must be greater than zero, got -1 (int); write for example '1e-9'"),
         (0, "gap_grid", "must be greater than zero, got 0 (int); write for example '0.01'"),
         (0, "split", "must be greater than zero, got 0 (int); write for example '0.5'"),
         (True, "sensitivity", "must be a number, got True (bool); write for example 1"),

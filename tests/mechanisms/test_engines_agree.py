@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from scalar_tier import Scalar, geometric_law
 from tiers import RANKS, Noise
 
+from safeselect.engine import Ranking
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
 
 pytestmark = [
     pytest.mark.claim("C1"),

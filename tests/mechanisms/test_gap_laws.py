@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from gap_laws import decided_law, lattice_law, real_law
 
+from safeselect.engine import Ranking
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
 from safeselect.spec import rankings as _reference
 from safeselect.spec.rankings import combine_continuous, combine_exponential
 

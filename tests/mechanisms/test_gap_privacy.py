@@ -25,7 +25,7 @@ from safeselect import (
     report_noisy_max_with_gap,
     top_k_with_gaps,
 )
-from safeselect.noise import Ranking
+from safeselect.engine import Ranking
 from safeselect.scores import candidates, numbers
 from safeselect.scores.reading import INTEGERS
 from safeselect.selection import _call

@@ -12,14 +12,14 @@ from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
-import engine
 import pytest
 from chances import fits
 from gap_laws import real_law
 
+import engine
 import safeselect
+from safeselect.engine import Ranking
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
 from safeselect.selection import gaps
 from safeselect.spec import rankings as _reference
 from safeselect.testing import DeterministicSource

@@ -25,7 +25,7 @@ from safeselect import (
     top_k,
     top_k_with_gaps,
 )
-from safeselect.noise import Ranking
+from safeselect.engine import Ranking
 from safeselect.scores.candidates import Candidates
 from safeselect.selection import _call
 

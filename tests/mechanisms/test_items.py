@@ -26,7 +26,7 @@ from ledgers import new, scope
 
 import safeselect
 from safeselect import PayWhatYouGet, ScoreError
-from safeselect.unknown_domain._items import item
+from safeselect.mechanisms.items import item
 
 pytestmark = pytest.mark.claim("C10")
 

@@ -21,7 +21,8 @@ from safeselect.ledger import Balance
 from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import BoundedRange, PureDP
-from safeselect.promises.records import Statement, guarantee_record
+from safeselect.promises.records import guarantee_record
+from safeselect.release.results import Statement
 from safeselect.selection._arguments import Arguments
 from safeselect.selection._call import Call
 from safeselect.selection._results import Selection

@@ -102,7 +102,7 @@ def test_an_exhausted_session_is_settled_at_once_and_only_once() -> None:
         session.close()
         session.close()
         for _ in range(2):
-            with pytest.raises(BudgetError, match="the session is closed"):
+            with pytest.raises(BudgetError, match="session is closed"):
                 session.query({}, k=1, k_bar=1, places="all")
         assert ledger.head == head
 
@@ -112,7 +112,7 @@ def test_a_closed_session_refuses_and_an_exhausted_budget_opens_none() -> None:
     for _ in range(2):
         session = PayWhatYouGet(**SESSION, ledger=scope(ledger))
         session.close()
-        with pytest.raises(BudgetError, match="the session is closed"):
+        with pytest.raises(BudgetError, match="session is closed"):
             session.query({}, k=1, k_bar=1, places="all")
     # What the two left unused is not to be had again.
     with pytest.raises(BudgetError, match="does not allow this release"):
@@ -121,7 +121,7 @@ def test_a_closed_session_refuses_and_an_exhausted_budget_opens_none() -> None:
     plain = PayWhatYouGet(**SESSION)
     plain.close()
     assert plain.receipt is None
-    with pytest.raises(BudgetError, match="the session is closed"):
+    with pytest.raises(BudgetError, match="session is closed"):
         plain.query({}, k=1, k_bar=1, places="all")
 
 

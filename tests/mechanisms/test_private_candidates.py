@@ -41,7 +41,7 @@ from safeselect import (
     permute_and_flip,
     top_k,
 )
-from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, Stopping
+from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping
 from safeselect.testing import DeterministicSource, ReplaySource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

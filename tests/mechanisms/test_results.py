@@ -49,7 +49,7 @@ def test_the_rate_above_a_threshold_and_that_of_counts() -> None:
     assert above.effective_range == 6
     counts = {"a": 5, "b": 3}
     given: dict[str, Any] = {"k": 1, "k_bar": 1, "epsilon": 1, "delta": "1e-6", "places": "all"}
-    listed = s.unknown_domain_top_k(counts, **given, threshold_delta="1e-6")
+    listed = s.unknown_domain_top_k(counts, **given)
     assert listed.noise_rate == 1
     assert s.unknown_domain_top_k(counts, **given, max_contributions=4).noise_rate == Fraction(1, 4)
 

@@ -15,10 +15,10 @@ import pytest
 from ledgers import new, scope
 
 from safeselect import AdaptiveSparseVector, Counts, LedgerError, PayWhatYouGet, SparseVector
+from safeselect.engine.single import SPARE
 from safeselect.errors import SourceError
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.testing import DeterministicSource, RecordingSource
-from safeselect.variates.enclosed import SPARE
 
 pytestmark = [
     pytest.mark.claim("C2"),
@@ -152,8 +152,7 @@ def test_a_ledger_is_charged_once_and_told_what_the_noise_covers(kind: Any) -> N
 def test_a_session_of_lists_is_charged_its_draws_and_its_bottoms() -> None:
     ledger = new(":memory:", epsilon=2, delta="1/100")
     with PayWhatYouGet(
-        outcomes=8, queries=4, epsilon=1, delta="1/1000", threshold_delta="1/2000",
-        ledger=scope(ledger),
+        outcomes=8, queries=4, epsilon=1, delta="1/1000", ledger=scope(ledger)
     ) as session:  # fmt: skip
         assert len(session.parts) == 9
     (charged,) = (r.content for r in ledger.records() if r.content["kind"] == "charged")

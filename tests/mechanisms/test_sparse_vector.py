@@ -26,10 +26,10 @@ from safeselect import (
     SourceError,
     SparseVector,
 )
-from safeselect.sessions import _session
-from safeselect.sessions._terms import BELOW, SQRT2, compare, optimal_share
+from safeselect.engine.single import WholeNoise
+from safeselect.mechanisms import sessions
+from safeselect.mechanisms.sessions import BELOW, SQRT2, compare, optimal_share
 from safeselect.testing import DeterministicSource, RecordingSource
-from safeselect.variates.enclosed import WholeNoise
 
 pytestmark = [
     pytest.mark.claim("C2"),
@@ -151,7 +151,7 @@ def test_every_run_is_the_one_defined(kind, options, noise, support, many):
             budget=Fraction(2),
             gap_grid=Fraction(options.get("gap_grid", 1)),
         )
-        run = _session.Session(terms, deterministic(), script)
+        run = sessions.Session(terms, deterministic(), script)
         if many:
             found = run.query_many(VALUES)
             assert found.consumed == len(expected)
@@ -562,7 +562,7 @@ def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted
     session = opened(k=1, epsilon=2**20)
     if exhausted:
         session.query(50)
-    session._session._lock.acquire()  # as another thread would hold it at the fork
+    session._session.turns._lock.acquire()  # as another thread would hold it at the fork
     try:
         child = os.fork()
         if child == 0:
@@ -579,7 +579,7 @@ def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted
                 os._exit(status)
         _, status = os.waitpid(child, 0)
     finally:
-        session._session._lock.release()
+        session._session.turns._lock.release()
     assert status == 0
     if not exhausted:
         assert session.query(0).above is False  # the parent goes on

@@ -16,14 +16,15 @@ import pytest
 from chances import fits
 from sparse_vector_laws import LAST, VALUES, Rules, joint, nodes, table
 
-from safeselect import AdaptiveSparseVector, SparseVector, variates
+from safeselect import AdaptiveSparseVector, SparseVector
+from safeselect.engine import single
+from safeselect.engine.laws import EXPONENTIAL, LAPLACE
+from safeselect.engine.single import InvertedNoise
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, LAPLACE
+from safeselect.mechanisms import sessions
+from safeselect.mechanisms.sessions import BELOW, compare
 from safeselect.selection._table import named_engine
-from safeselect.sessions import _session
-from safeselect.sessions._terms import BELOW, compare
 from safeselect.testing import DeterministicSource
-from safeselect.variates.enclosed import InvertedNoise
 
 pytestmark = [
     pytest.mark.claim("C1"),
@@ -187,10 +188,10 @@ def law_of(kind: str, noise: str, **options) -> dict:
 def observed(kind: str, noise: str, engine=None, *, many: bool = False, **options) -> Counter:
     terms, tape = terms_of(kind, noise, **options), source()
     places = {None: 0, "top": 0, "middle": 1}
-    tier = named_engine(engine, variates, variates.REFERENCE)
+    tier = named_engine(engine, single, single.REFERENCE)
     counts: Counter = Counter()
     for _ in range(DRAWS):
-        session = _session.Session(terms, tape, tier)
+        session = sessions.Session(terms, tape, tier)
         names: list = [("below",)] * 2
         if many:
             found = session.query_many(ASKED)
@@ -228,20 +229,20 @@ def test_a_missing_factor_of_two_is_noticed(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fresh_threshold_for_every_query_is_noticed(kind, monkeypatch):
-    answer = _session.Session._answer
+    answer = sessions.Session._answer
 
     def refreshed(self, steps, bits):
         self._noise = self._draw(self.terms.noise_rate, bits)
         return answer(self, steps, bits)
 
-    monkeypatch.setattr(_session.Session, "_answer", refreshed)
+    monkeypatch.setattr(sessions.Session, "_answer", refreshed)
     # Most of the budget for the values, so that the threshold's noise is the larger one.
     options = {"split": "1/8", "monotonic": True}
     assert not fits(observed(kind, "laplace", **options), law_of(kind, "laplace", **options))
 
 
 def test_one_noise_for_both_branches_is_noticed(monkeypatch):
-    draw, kept = variates.enclosed_noise, []
+    draw, kept = single.enclosed_noise, []
 
     def same(kind, noise_rate, digits, bits):
         drawn = draw(kind, noise_rate, digits, bits)
@@ -250,7 +251,7 @@ def test_one_noise_for_both_branches_is_noticed(monkeypatch):
             drawn._v = kept[-2]._v
         return drawn
 
-    monkeypatch.setattr(variates, "enclosed_noise", same)
+    monkeypatch.setattr(single, "enclosed_noise", same)
     assert not fits(observed("adaptive", "laplace"), law_of("adaptive", "laplace"))
 
 
@@ -260,5 +261,5 @@ def test_a_gap_off_by_one_step_is_noticed(off, monkeypatch):
         cells = compare(low, high, least, cell)
         return cells if cells is None or cells == BELOW else max(cells + off, 0)
 
-    monkeypatch.setattr(_session, "compare", wrong)
+    monkeypatch.setattr(sessions, "compare", wrong)
     assert not fits(observed("plain", "exponential"), law_of("plain", "exponential"))

@@ -14,10 +14,10 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from pathlib import Path
 
-import engine
 import pytest
 from chances import fits
 
+import engine
 import safeselect
 from safeselect.exact.rate import NoiseRate
 from safeselect.spec import rankings as _reference

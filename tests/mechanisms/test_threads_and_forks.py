@@ -19,7 +19,7 @@ from chances import fits
 from children import in_child
 
 import safeselect
-from safeselect.noise import plan, rankings, tables
+from safeselect.engine import draws, rankings, tables
 from safeselect.sources import CallbackSource
 from safeselect.testing import DeterministicSource, RecordingSource
 
@@ -121,7 +121,7 @@ def test_eight_threads_releasing_at_once(monkeypatch, n, rounds):
     The union follows the law: false alarms 1e-9 each.  With 5000 candidates 200 calls of each kind
     are too few to tell laws apart, but not to see a candidate win that never can.
     """
-    for module, name in ((tables, "noise_table"), (plan, "plan"), (tables, "bound_table")):
+    for module, name in ((tables, "noise_table"), (draws, "plan"), (tables, "bound_table")):
         getattr(module, name).cache_clear()
     drawn: list[bytes] = []
     rand_bytes = ssl.RAND_bytes

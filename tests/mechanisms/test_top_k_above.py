@@ -15,7 +15,7 @@ import pytest
 from chances import fits
 
 from safeselect import LaplaceDominated, ParameterError, ScoreError, top_k_above
-from safeselect.noise import Ranking
+from safeselect.engine import Ranking
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
 from safeselect.spec import rankings as _reference

@@ -27,10 +27,9 @@ from unknown_laws import (
 )
 
 import safeselect
-from safeselect.noise import Ranking
-from safeselect.selection import _arguments, _call
-from safeselect.unknown_domain import top_k as unknown_domain
-from safeselect.unknown_domain._threshold import gumbel_offset, laplace_offset
+from safeselect.engine import Ranking
+from safeselect.mechanisms import unknown as unknown_domain
+from safeselect.mechanisms.unknown import gumbel_offset, laplace_offset
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -40,8 +39,7 @@ ROUNDING = 1e-12
 @pytest.fixture(autouse=True)
 def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `engine=` take an engine of the test's own."""
-    monkeypatch.setattr(_call, "choose_engine", lambda engine: engine)
-    monkeypatch.setattr(_arguments, "choose_engine", lambda engine: engine)
+    monkeypatch.setattr(unknown_domain, "choose_engine", lambda engine: engine)
     monkeypatch.setattr(unknown_domain, "named_engine", lambda engine, *_: engine)
 
 
@@ -59,7 +57,6 @@ def list_of_code(
                 places="all",
                 epsilon=epsilon,
                 delta=delta,
-                threshold_delta=delta,
                 max_contributions=contributions,
                 noise="gumbel",
                 engine=teller,  # type: ignore[arg-type]
@@ -91,7 +88,7 @@ LISTS = [
     (5, 2, 2, None, "3", "1/1000"),
     (5, 3, 3, 1, "2", "1/20"),
     (5, 2, 4, 2, "1", "1/10"),
-    (4, 2, 3, 3, "1/2", "1/3"),
+    (4, 2, 3, 3, "1/2", "1/20"),
 ]
 
 
@@ -105,8 +102,11 @@ def test_lists_keep_their_promise(
     factor = exp(Fraction(epsilon))
     measured = worst(pairs, law, factor)
     assert measured <= Fraction(delta) + ROUNDING
-    # Not by far: a bottom that is one and a half counts lower would not keep it.
-    assert measured > Fraction(delta) * exp(-1.5 * Fraction(epsilon) / k)
+    # Not by far: a bottom that is one and a half counts lower would not keep its own part.
+    query, part = unknown_domain.plan_list(
+        safeselect.ApproximateDP(epsilon, delta), (k, k_bar, k_bar), contributions
+    )
+    assert measured > part * exp(-1.5 * query.epsilon)
 
 
 def test_lists_keep_every_smaller_epsilon_of_k_bounded_range_draws() -> None:
@@ -150,7 +150,6 @@ def test_lists_whose_k_bar_is_chosen_keep_their_promise() -> None:
                     places="all",
                     epsilon=epsilon,
                     delta=delta,
-                    threshold_delta=delta,
                     engine=choosing,  # type: ignore[arg-type]
                 )
                 asked[:] = choosing.asked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from math import exp, log, sqrt
+from math import exp, sqrt
 from typing import Any
 
 import pytest
@@ -13,9 +13,8 @@ from ledgers import new, scope
 
 import safeselect
 from safeselect import Budget, Ledger, ParameterError
-from safeselect.unknown_domain._bottom import ListQuery
-from safeselect.unknown_domain._items import item
-from safeselect.unknown_domain._threshold import gumbel_offset, laplace_offset, published_guarantee
+from safeselect.mechanisms.items import item
+from safeselect.mechanisms.unknown import ListQuery, gumbel_offset, laplace_offset
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -52,12 +51,12 @@ def test_a_budget_that_protects_replaced_users_pays_for_none(more: dict[str, Any
 def test_charged_parts_are_the_draws_and_one_bottom() -> None:
     ledger = new(":memory:", epsilon=9, delta="1/10")
     for places in (3, (2, 3)):
-        given = {**LISTED, "k": 2, "k_bar": places, "threshold_delta": "1e-7"}
+        given = {**LISTED, "k": 2, "k_bar": places}
         found = safeselect.unknown_domain_top_k({"a": 5}, **given, ledger=scope(ledger))
         charged = [r.content for r in ledger.records() if r.content["kind"] == "charged"][-1]
         draws = 2 if places == 3 else 3
         assert [part["count"] for part in charged["parts"]] == [str(draws), "1"]
-        assert charged["parts"][1]["each"]["delta"] == "1/10000000"
+        assert charged["parts"][1]["each"]["delta"] == "1/1000000"
         assert len(found.parts) == draws + 1
 
 
@@ -84,34 +83,6 @@ def test_an_offset_is_never_below_zero() -> None:
     assert gumbel_offset(Fraction(1), Fraction(1), 3, grid) == 5  # ln 3 = 1.0986...
     # P(X - Y > -1) is 1/2 and more: already below delta.
     assert laplace_offset(Fraction(1), Fraction(9, 10), 1) == 0
-
-
-@pytest.mark.parametrize(("each", "outcomes"), [(2, 1000), (3, 400), ("1/10", 9), ("1/100", 500)])
-def test_the_published_guarantee_is_the_least_of_three_forms(each: Any, outcomes: int) -> None:
-    rest, e = Fraction(1, 10**6), float(Fraction(each))
-    found = published_guarantee(Fraction(each), outcomes, Fraction(1, 10**7), rest)
-    ln = log(1 / float(rest))
-    forms = (
-        outcomes * e,
-        outcomes * e * (exp(e) - 1) / (exp(e) + 1) + e * sqrt(2 * outcomes * ln),
-        outcomes * e**2 / 2 + e * sqrt(outcomes * ln / 2),
-    )
-    assert float(found.epsilon) == pytest.approx(min(forms), rel=1e-12)
-    assert found.delta == rest + Fraction(2, 10**7)
-
-
-def test_which_of_the_three_forms_is_the_least_differs() -> None:
-    """So that the test above looks at each of them."""
-    least = set()
-    for e, outcomes in ((2.0, 1000), (3.0, 400), (0.1, 9), (0.01, 500)):
-        ln = log(10**6)
-        forms = (
-            outcomes * e,
-            outcomes * e * (exp(e) - 1) / (exp(e) + 1) + e * sqrt(2 * outcomes * ln),
-            outcomes * e**2 / 2 + e * sqrt(outcomes * ln / 2),
-        )
-        least.add(forms.index(min(forms)))
-    assert least == {0, 1, 2}
 
 
 def test_items_at_their_ends() -> None:

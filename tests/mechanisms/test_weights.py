@@ -31,12 +31,11 @@ from safeselect import (
     top_k,
     top_k_many,
 )
+from safeselect.engine.draws import Weights, plan
+from safeselect.engine.laws import GUMBEL
+from safeselect.engine.rankings import certified_order
+from safeselect.engine.tables import keys
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import GUMBEL
-from safeselect.noise.plan import plan
-from safeselect.noise.rankings import certified_order
-from safeselect.noise.tables import keys
-from safeselect.noise.weights import Weights
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

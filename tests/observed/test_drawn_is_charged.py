@@ -22,10 +22,10 @@ from planted import modules, planted
 
 import safeselect
 from safeselect import adapters, permute_and_flip, tables
-from safeselect.noise.laws import LAWS
+from safeselect.engine import gaussian
+from safeselect.engine.laws import LAWS
+from safeselect.engine.single import Kind
 from safeselect.randomness.bits import Bits
-from safeselect.variates import gaussian
-from safeselect.variates.enclosed import Kind
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
@@ -211,15 +211,15 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "a session charged half": (
         "SparseVector",
-        "sessions._terms:SessionParameters.guarantee",
+        "mechanisms.sessions:Terms.guarantee",
         "LaplaceDominated(self.epsilon)",
         "LaplaceDominated(self.epsilon / 2)",
     ),
     "half of a session in the ledger alone": (
         "AdaptiveSparseVector",
-        "sessions._session:Session.__init__",
-        "terms.guarantee,\n        terms.mechanism,",
-        "type(terms.guarantee)(terms.epsilon / 2),\n        terms.mechanism,",
+        "mechanisms.sessions:Session.__init__",
+        "Charge(terms.mechanism, terms.guarantee,",
+        "Charge(terms.mechanism, type(terms.guarantee)(terms.epsilon / 2),",
     ),
     "the candidates that are not chosen in place of all": (
         "top_k",
@@ -242,8 +242,8 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "the whole delta for the list of each group": (
         "top_items_by_group",
         "mechanisms.groups:plan_unknown",
-        "odds(part / changed)",
-        "odds(part)",
+        "lists=changed",
+        "lists=1",
     ),
     "the whole delta for the counts of each group": (
         "top_items_by_group",
@@ -317,19 +317,19 @@ FAULTS |= {
     ),
     "an answer of a general session at a monotonic one's price": (
         "SparseVector",
-        "sessions._terms:SessionArguments.terms",
-        "epsilon / self.spread",
-        "epsilon / self.rise",
+        "mechanisms.sessions:read_terms",
+        "cost / spread",
+        "cost / rise",
     ),
     "a threshold that costs half of its share": (
         "AdaptiveSparseVector",
-        "sessions._terms:SessionArguments.terms",
-        "start / self.rise",
-        "2 * start / self.rise",
+        "mechanisms.sessions:read_terms",
+        "total * share / rise",
+        "2 * total * share / rise",
     ),
     "a session that answers once more": (
         "SparseVector",
-        "sessions._session:Session._answer_below",
+        "mechanisms.sessions:Session._answer_below",
         "budget // max",
         "1 + budget // max",
     ),
@@ -359,37 +359,37 @@ FAULTS |= {
     ),
     "the bottom of an item for several": (
         "unknown_domain_top_k",
-        "unknown_domain._bottom:ListQuery.offset",
+        "mechanisms.unknown:ListQuery.offset",
         "gumbel_offset(self.epsilon, self.odds, m, grid)",
         "gumbel_offset(self.epsilon, self.odds, 1, grid)",
     ),
     "a bottom without its own count": (
         "unknown_domain_top_k",
-        "unknown_domain._bottom:ListQuery.offset",
+        "mechanisms.unknown:ListQuery.offset",
         "(1 << self.fineness) +",
         "0 +",
     ),
     "counts without the noise of the bottom": (
         "unknown_domain_top_k",
-        "unknown_domain._threshold:laplace_offset",
+        "mechanisms.unknown:laplace_offset",
         "epsilon, tau + 1",
         "epsilon, tau + 2",
     ),
     "the draw that chooses k_bar for nothing": (
         "unknown_domain_top_k",
-        "unknown_domain._bottom:ListQuery.draws",
+        "mechanisms.unknown:ListQuery.draws",
         " + (self.least < self.most)",
         "",
     ),
     "bottoms of all queries for one": (
         "PayWhatYouGet",
-        "sessions.pay_what_you_get:PayWhatYouGet.__init__",
-        "odds(self._part / self._limit.queries)",
-        "odds(self._part)",
+        "mechanisms.unknown:plan_list",
+        "most, each, odds(part / lists)",
+        "most, each, odds(part)",
     ),
     "an outcome that is given back twice": (
         "PayWhatYouGet",
-        "sessions.pay_what_you_get:PayWhatYouGet.query",
+        "mechanisms.unknown:PayWhatYouGet.query",
         "min(len(found) + 1, k) - k, 0",
         "-k, 0",
     ),
@@ -407,13 +407,13 @@ FAULTS |= {
     ),
     "first above for one run": (
         "first_above",
-        "private_candidates.best_of:first_above",
+        "mechanisms.runs:first_above",
         "PureDP(2 * base.pure.epsilon)",
         "PureDP(base.pure.epsilon)",
     ),
     "a cap's users who take another's place": (
         "choose_cap",
-        "tables._cap:choose_cap",
+        "tables.items:choose_cap",
         "sensitivity=change",
         "sensitivity=low",
     ),
@@ -431,37 +431,37 @@ FAULTS |= {
     ),
     "the enclosures at twice the rate": (
         "permute_and_flip",
-        "noise.plan:plan",
+        "engine.draws:plan",
         "rate=rate(noise_rate, precision)",
         "rate=rate(NoiseRate(2 * noise_rate.rate), precision)",
     ),
     "the coarse look at twice the rate": (
         "exponential_mechanism",
-        "noise.plan:plan",
+        "engine.draws:plan",
         "fixed_point(noise_rate,",
         "fixed_point(NoiseRate(2 * noise_rate.rate),",
     ),
     "batches at twice the rate": (
         "select_many",
-        "noise.rows:batch_plan",
+        "engine.rows:batch_plan",
         "rate=rate(noise_rate, _PRECISION)",
         "rate=rate(NoiseRate(2 * noise_rate.rate), _PRECISION)",
     ),
     "signs at one rate and sizes at another": (
         "measure",
-        "variates.geometric:discrete_laplace",
+        "engine.geometric:discrete_laplace",
         "geometric(n, noise_rate, bits)",
         "geometric(n, NoiseRate(2 * noise_rate.rate), bits)",
     ),
     "a session's noise at twice the rate": (
         "SparseVector",
-        "variates.enclosed:enclosed_noise",
+        "engine.single:enclosed_noise",
         "digits, bits)\n    return",
         "digits, bits)\n    drawn._rate *= 2\n    return",
     ),
     "runs stopped by another law": (
         "best_of",
-        "private_candidates.best_of:_repetition",
+        "mechanisms.runs:_repetition",
         "NegativeBinomial(whole.eta, whole.gamma)",
         "NegativeBinomial(whole.eta + 1, whole.gamma)",
     ),

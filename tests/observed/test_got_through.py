@@ -9,13 +9,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
 from ledgers import new, pure, scope
 from planted import noticed
 from tapes import Stream
 
+import engine
 from safeselect import (
     Budget,
     Counts,
@@ -162,7 +162,7 @@ def test_a_lead_between_one_and_two_table_errors_is_not_clear():
                 )
                 assert found.tolist() == [1 - first] * rows
 
-    noticed("noise.rows:combine_rows", "2 * ERROR + public.loss", "ERROR + public.loss", look)
+    noticed("engine.rows:combine_rows", "2 * ERROR + public.loss", "ERROR + public.loss", look)
 
 
 def test_the_table_is_off_by_nearly_two_errors():

@@ -143,8 +143,8 @@ def test_an_adaptive_session_is_calibrated_as_proved() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("NoiseRate(epsilon / self.spread)", "NoiseRate(epsilon / self.rise)"),
-        ("NoiseRate(start / self.rise)", "NoiseRate(start / self.spread)"),
+        ("NoiseRate(cost / spread)", "NoiseRate(cost / rise)"),
+        ("NoiseRate(total * share / rise)", "NoiseRate(total * share / spread)"),
     ],
 )
 def test_a_planted_fault_of_a_session_is_found(

@@ -17,8 +17,8 @@ from array_tier import Array
 from proved_tables import COMBINED, combine_cases, read
 from tiers import Noise
 
+from safeselect.engine import Ranking
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -13,8 +13,8 @@ import pytest
 from ledgers import new, scope
 
 from safeselect import BoundedRange, Budget, Ledger, LedgerError, PureDP, ScoreError, SourceError
-from safeselect.promises.records import Receipt
 from safeselect.release.call import UNREADABLE, Call, Charge
+from safeselect.release.results import Receipt
 
 pytestmark = pytest.mark.claim("C8")
 

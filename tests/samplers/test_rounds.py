@@ -14,6 +14,7 @@ import pytest
 
 import safeselect
 from safeselect import SourceError
+from safeselect.engine.geometric import discrete_laplace as laplace_array
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted, rounds
 from safeselect.spec.samplers import (
@@ -30,16 +31,12 @@ from safeselect.spec.samplers import (
     permutation,
     uniform_below,
 )
-from safeselect.variates import discrete_laplace as laplace_array
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "safeselect"
 FILES = sorted(
     path
-    for layer in (
-        *("spec", "noise", "variates", "randomness", "scores"),
-        *("selection", "sessions", "unknown_domain"),
-    )
+    for layer in (*("spec", "engine", "randomness", "scores"), *("selection", "mechanisms"))
     for path in (SOURCE / layer).glob("*.py")
 )
 PAGE = (ROOT / "docs" / "mathematics.md").read_text()

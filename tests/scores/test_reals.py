@@ -8,11 +8,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-import engine
 import gmpy2
 import numpy as np
 import pytest
 
+import engine
 from safeselect import ScoreError
 from safeselect.scores.reals import place_of
 

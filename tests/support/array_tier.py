@@ -13,9 +13,9 @@ import numpy as np
 from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
 from safeselect import noise as lattice
-from safeselect.noise import Ranking
-from safeselect.noise.laws import LAWS, enclose
-from safeselect.noise.plan import GUARD, rate
+from safeselect.engine import Ranking
+from safeselect.engine.draws import GUARD, rate
+from safeselect.engine.laws import LAWS, enclose
 
 
 class Words:

@@ -41,84 +41,84 @@ BREAKS = (
     # -------------------------------------------------------------------------- C1, C2: ranking
     Break(
         _BOTH,
-        "noise/rankings.py",
+        "engine/rankings.py",
         "certified_order",
         "key=highs.__getitem__, reverse=True)",
         "key=highs.__getitem__)",
     ),
     Break(
         _BOTH,
-        "noise/laws.py",
+        "engine/laws.py",
         "upper_ends",
         "    return [(noise >> cut) + 2 for",
         "    return [(noise >> cut + 1) + 2 for",
     ),
     Break(
         _LAW,
-        "noise/rows.py",
+        "engine/rows.py",
         "combine_rows",
         "    np.subtract(noisy, short.view(np.int64), out=noisy)\n",
         "    np.subtract(noisy, short.view(np.int64) // 2, out=noisy)\n",
     ),
     Break(
         _LAW,
-        "noise/rows.py",
+        "engine/rows.py",
         "noisy_max_rows",
         "        words = random_lanes((n, count), bits)\n",
         "        words = random_lanes((n, count), bits)\n        words[:, 1:] = words[:, :1]\n",
     ),
     Break(
         _LAW,
-        "noise/tables.py",
+        "engine/tables.py",
         "read_noise",
         "    np.add(out, take(table.values, index), out=out)\n",
         "    np.add(out, take(table.values, index) // 2, out=out)\n",
     ),
     Break(
         _LAW,
-        "noise/tables.py",
+        "engine/tables.py",
         "bound_table",
         "    return BoundTable(*_read_only(noise.astype(np.uint64), thresholds, tail_bounds))\n",
         "    return BoundTable(*_read_only(noise.astype(np.uint64) // 2, thresholds, tail_bounds))\n",
     ),
     Break(
         _LAW,
-        "noise/plan.py",
+        "engine/draws.py",
         "fixed_point",
         "    return FixedPoint(steps, shift, unit << back >> _DIGITS, back)\n",
         "    return FixedPoint(steps, shift, 2 * (unit << back >> _DIGITS), back)\n",
     ),
     Break(
         _LAW,
-        "noise/plan.py",
+        "engine/draws.py",
         "_contenders",
         "    return ranked + (_excess(ranked, window) - 1) + (_excess(ranked, law.steep) - 1)\n",
         "    return ranked\n",
     ),
     Break(
         _LAW,
-        "noise/contenders.py",
+        "engine/contenders.py",
         "largest",
         "    np.multiply(values, valid, out=values)\n    return members, values\n",
         "    np.multiply(values, 0, out=values)\n    return members, values\n",
     ),
     Break(
         _LAW,
-        "noise/contenders.py",
+        "engine/contenders.py",
         "contenders",
         "    find = _by_noise if draws.noise.size else _by_keys\n",
         "    find = _by_noise if draws.noise.size else _by_keys\n    level = level // 2\n",
     ),
     Break(
         _LAW,
-        "noise/arrays.py",
+        "engine/arrays.py",
         "top_places",
         "    chosen, equal = np.greater(values, level), np.equal(values, level)\n",
         "    chosen, equal = np.less(values, level), np.equal(values, level)\n",
     ),
     Break(
         _LAW,
-        "noise/draws.py",
+        "engine/draws.py",
         "draw_slots",
         "    return _integers(random_lanes(count * bits_each // 64, bits), bits_each)\n",
         "    first = random_lanes(count * bits_each // 64, bits)\n"
@@ -127,19 +127,19 @@ BREAKS = (
     ),
     Break(
         _LAW,
-        "noise/draws.py",
+        "engine/draws.py",
         "known",
         "        if not self.words.size:\n",
         "        slots = slots[:1] * len(slots)\n        if not self.words.size:\n",
     ),
     Break(
         _LAW,
-        "noise/weights.py",
+        "engine/draws.py",
         "logs",
         "        return [logs[place] for place in picked(self.which, candidates)]\n",
         "        return [(2 * logs[p][0], 2 * logs[p][1]) for p in picked(self.which, candidates)]\n",
     ),
-    Break(_LAW, "noise/laws.py", "minus_logs", " + s + (square >> 1)\n", " + s\n"),
+    Break(_LAW, "engine/laws.py", "minus_logs", " + s + (square >> 1)\n", " + s\n"),
     # ------------------------------------------------------------------------- C1: scalar tier
     Break(
         _LAW,
@@ -212,14 +212,14 @@ BREAKS = (
     # ---------------------------------------------------------- C1: numbers, bits, other engines
     Break(
         _LAW,
-        "variates/geometric.py",
+        "engine/geometric.py",
         "geometric",
         "            np.add(part, digits[:-1], out=part)\n    return result\n",
         "            np.add(part, digits[:-1], out=part)\n    return result + 1\n",
     ),
     Break(
         _LAW,
-        "variates/enclosed.py",
+        "engine/single.py",
         "_whole",
         "            return low\n",
         "            return low + 1\n",
@@ -262,7 +262,7 @@ BREAKS = (
         "getattr(up, name)(*most)",
         "getattr(down, name)(*most)",
     ),
-    Break(_BOTH, "variates/gaussian.py", "threshold", "Fraction(1 - 2 * d, 2)", "Fraction(-d)"),
+    Break(_BOTH, "engine/gaussian.py", "threshold", "Fraction(1 - 2 * d, 2)", "Fraction(-d)"),
     Break(
         _BOTH,
         "mechanisms/quantiles.py",
@@ -274,42 +274,42 @@ BREAKS = (
     # -------------------------------------------------------------- C1, C2: sessions and lists
     Break(
         _BOTH,
-        "sessions/_terms.py",
+        "mechanisms/sessions.py",
         "compare",
         "    if high < least:\n        return BELOW\n",
         "    if low >= least:\n        return BELOW\n    low = high = abs(low)\n",
     ),
     Break(
         _BOTH,
-        "sessions/_session.py",
+        "mechanisms/sessions.py",
         "_answer",
         "        distance = terms.denominator * terms.cut(value)\n",
         "        distance = 2 * terms.denominator * terms.cut(value)\n",
     ),
     Break(
         _BOTH,
-        "unknown_domain/_threshold.py",
+        "mechanisms/unknown.py",
         "gumbel_offset",
         "    return max(0, -(-whole.numerator // whole.denominator))\n",
         "    return max(0, -(-whole.numerator // whole.denominator) // 2)\n",
     ),
     Break(
         _BOTH,
-        "unknown_domain/_threshold.py",
+        "mechanisms/unknown.py",
         "laplace_offset",
         "    return high\n",
         "    return high // 2\n",
     ),
     Break(
         _BOTH,
-        "unknown_domain/top_k.py",
+        "mechanisms/unknown.py",
         "_above_bottom",
         "        if label is not None and count > bottom\n",
         "        if label is not None and count >= bottom - 2\n",
     ),
     Break(
         _BOTH,
-        "unknown_domain/_bottom.py",
+        "mechanisms/unknown.py",
         "offset",
         "(1 << self.fineness) + gumbel_offset(",
         "gumbel_offset(",
@@ -323,24 +323,24 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "sessions/pay_what_you_get.py",
+        "mechanisms/unknown.py",
         "query",
         "min(len(found) + 1, k) - k",
         "min(len(found), k) - k",
     ),
     Break(
         _PRIVATE,
-        "sessions/_terms.py",
+        "mechanisms/sessions.py",
         "guarantee",
         'PureDP(self.epsilon) if self.noise == "geometric" else LaplaceDominated(self.epsilon)',
         "LaplaceDominated(self.epsilon)",
     ),
     Break(
         _PRIVATE,
-        "sessions/_terms.py",
-        "terms",
-        "NoiseRate(start / self.rise)",
-        "NoiseRate(self.epsilon / self.rise)",
+        "mechanisms/sessions.py",
+        "read_terms",
+        "NoiseRate(total * share / rise)",
+        "NoiseRate(total / rise)",
     ),
     # -------------------------------------------------------------------------- C2: what is due
     Break(
@@ -502,14 +502,14 @@ BREAKS = (
     ),
     Break(
         ("C3",),
-        "noise/rankings.py",
+        "engine/rankings.py",
         "certified_order",
         "    gaps = None\n    if plan.ranked > plan.k:\n",
         "    half = precision / 2\n    gaps = None if half else None\n    if plan.ranked > plan.k:\n",
     ),
     Break(
         ("C3",),
-        "noise/plan.py",
+        "engine/draws.py",
         "rate",
         "    return noise_rate.scaled(precision + GUARD)\n",
         "    float(precision)\n    return noise_rate.scaled(precision + GUARD)\n",
@@ -534,14 +534,14 @@ BREAKS = (
     # ----------------------------------------------------------------------------- C4: one way
     Break(
         ("C4",),
-        "noise/rankings.py",
+        "engine/rankings.py",
         "combine",
         "    if draws.endless:\n        return None\n",
         "    if draws.endless or int(np.max(scores_on_grid)) % 2:\n        return None\n",
     ),
     Break(
         ("C4",),
-        "noise/arrays.py",
+        "engine/arrays.py",
         "top_places",
         "    missing = m - int(np.count_nonzero(chosen))\n",
         "    missing = m - int(np.count_nonzero(chosen))\n"
@@ -565,14 +565,14 @@ BREAKS = (
     ),
     Break(
         ("C4",),
-        "sessions/_session.py",
+        "mechanisms/sessions.py",
         "_answer",
         "        distance = terms.denominator * terms.cut(value)\n",
         "        distance = terms.denominator * terms.cut(value)\n        bits.take(value % 2)\n",
     ),
     Break(
         ("C4",),
-        "noise/rows.py",
+        "engine/rows.py",
         "combine_rows",
         "    public.fixed_rate.apply(short)\n",
         "    if np.any(short):\n        public.fixed_rate.apply(short)\n",
@@ -830,7 +830,7 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "private_candidates/_ending.py",
+        "mechanisms/runs.py",
         "empty",
         "            return kind()\n",
         "            return error\n",
@@ -903,27 +903,27 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "unknown_domain/_items.py",
+        "mechanisms/items.py",
         "read_items",
         '            "labels must be as many as the scores; write one label for each, in the same order"\n',
         '            f"labels must be as many as the scores, not {len(found)}"\n',
     ),
     Break(
         ("C10",),
-        "unknown_domain/_items.py",
+        "mechanisms/items.py",
         "item",
-        "    with suppress(Exception):\n        return _spelled(*_ratio(kind, label))\n    return None\n",
+        "    with suppress(Exception):\n        return _spelled(*_ratio(label))\n    return None\n",
         "    try:\n"
-        "        return _spelled(*_ratio(kind, label))\n"
+        "        return _spelled(*_ratio(label))\n"
         "    except Exception:\n"
         '        raise ParameterError(f"{label!r} is no item") from None\n',
     ),
     Break(
         ("C10",),
-        "tables/_asking.py",
+        "tables/duckdb.py",
         "ask",
-        "        broken = BROKEN in str(error) and BROKEN not in failure\n",
-        "        broken = BROKEN in str(error) and BROKEN not in failure\n"
+        "        broken = _BROKEN in str(error) and _BROKEN not in failure\n",
+        "        broken = _BROKEN in str(error) and _BROKEN not in failure\n"
         '        failure = f"{failure}: {error}"\n',
     ),
     Break(
@@ -956,7 +956,7 @@ BREAKS = (
     ),
     Break(
         ("C11",),
-        "tables/_files.py",
+        "tables/files.py",
         "_header",
         "    if len(header) > _MOST_COLUMNS:\n",
         "    if False:\n",

@@ -16,7 +16,7 @@ from math import prod
 from convolution import block_sequences
 from tiers import ONE, Cells, Noise, Round, Tier
 
-from safeselect.noise import Ranking
+from safeselect.engine import Ranking
 
 Outcome = tuple[tuple[int, ...], tuple[int, ...] | None] | None
 """The order and, with gaps, the gaps, cut at a limit; None: the cells do not tell."""

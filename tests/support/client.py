@@ -30,7 +30,6 @@ from safeselect import (
     ExponentialMechanism,
     ExponentialMechanismBase2,
     GaussianDP,
-    HmacSigner,
     InputError,
     LaplaceDominated,
     Ledger,
@@ -100,16 +99,26 @@ from safeselect.accounting import (
 from safeselect.adapters import diffprivlib, diffprivlib_tools, synthetic_data
 from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
 from safeselect.estimates import (
+    CapError,
+    GroupPlan,
+    ItemPlan,
+    KeyPlan,
+    Plans,
+    cap_errors,
     error_from_gaps,
     error_ratio,
     estimate_fixed_from_gaps,
     estimate_from_answers,
+    explain_groups,
+    explain_items,
+    explain_keys,
     intervals_from_gaps,
     threshold_error_ratio,
     variance_ratio,
 )
 from safeselect.ledger import (
     Anchor,
+    Ed25519Signer,
     Event,
     ExternalRelease,
     Outbox,
@@ -122,20 +131,7 @@ from safeselect.ledger import (
     approve,
     repair,
 )
-from safeselect.planning import (
-    CapError,
-    GroupPlan,
-    GroupPlans,
-    ItemPlan,
-    ItemPlans,
-    KeyPlan,
-    KeyPlans,
-    cap_errors,
-    explain_groups,
-    explain_items,
-    explain_keys,
-)
-from safeselect.private_candidates import CoveredScope
+from safeselect.mechanisms.runs import CoveredScope
 from safeselect.sources import Observed, observed
 from safeselect.tables import (
     GroupedTopK,
@@ -289,13 +285,13 @@ def planned() -> None:
     errors = cap_errors({1: 10, 2: 5}, size=3, epsilon=1)
     assert_type(errors, tuple[CapError, ...])
     plans = explain_items(2, [1, "1/2"], "1e-6")
-    assert_type(plans, ItemPlans)
+    assert_type(plans, Plans[ItemPlan])
     assert_type(plans.plans, tuple[ItemPlan, ...])
     grouped = explain_groups(2, [1], "1e-6", groups=3, groups_per_user=1)
-    assert_type(grouped, GroupPlans)
+    assert_type(grouped, Plans[GroupPlan])
     assert_type(grouped.plans, tuple[GroupPlan, ...])
     keys = explain_keys([1], "1e-6")
-    assert_type(keys, KeyPlans)
+    assert_type(keys, Plans[KeyPlan])
     assert_type(keys.plans, tuple[KeyPlan, ...])
 
 
@@ -342,7 +338,7 @@ def from_tables(table: Path, scope: Scope) -> None:
 
 def charged(anchor: Anchor, receiver: Receiver, outbox: Outbox, proposals: Proposals) -> None:
     """A ledger, and who may change it."""
-    signer: Signer = HmacSigner(bytes(32), key_id="a")
+    signer: Signer = Ed25519Signer(bytes(32), key_id="a")
     asked: Proposal = proposals.limit("votes", limit="epsilon", to=2, reason="a second survey")
     approval = approve(asked, signer)
     assert_type(approval, dict[str, str])

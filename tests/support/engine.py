@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,22 +19,20 @@ import numpy as np
 import pytest
 
 import safeselect
-from safeselect import noise as lattice
-from safeselect import variates
+from safeselect import engine as lattice
+from safeselect.engine import arrays, contenders, draws, geometric, rankings, rows, single, tables
+from safeselect.engine.contenders import contenders as find_contenders
+from safeselect.engine.draws import Draws, Plan, draw_slots, tail_capacity
+from safeselect.engine.draws import plan as ranking_plan
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, UNBOUNDED, Law
+from safeselect.engine.rankings import Ranking
+from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import arrays, contenders, draws, plan, rankings, rows, tables
-from safeselect.noise.contenders import contenders as find_contenders
-from safeselect.noise.draws import Draws, draw_slots, tail_capacity
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, UNBOUNDED, Law
-from safeselect.noise.plan import Plan
-from safeselect.noise.plan import plan as ranking_plan
-from safeselect.noise.rankings import Ranking
-from safeselect.noise.rows import batch_plan, combine_rows
+from safeselect.mechanisms.items import HeldCounts
 from safeselect.randomness.bits import Bits
+from safeselect.release import call
 from safeselect.selection import _arguments, _call
 from safeselect.spec.samplers import laplace_attempt, permutation
-from safeselect.unknown_domain import _histogram
-from safeselect.variates import digits
 
 __all__ = [
     "EXPONENTIAL",
@@ -57,7 +56,6 @@ __all__ = [
     "combine_rows",
     "constants",
     "contenders",
-    "digits",
     "draw_slots",
     "draws",
     "find_contenders",
@@ -67,25 +65,21 @@ __all__ = [
     "lattice",
     "noise_of_session",
     "permutation",
-    "plan",
     "ranking_plan",
     "rankings",
     "rows",
     "tables",
     "tail_capacity",
-    "variates",
 ]
-
-# The function of this name hides the module.
-geometric = importlib.import_module("safeselect.variates.geometric")
 
 TOPS = {name: partial(lattice.noisy_top_k, name) for name in LAWS}
 PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
 MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
+_DRAWS = ("noisy_top_k", "peeled_top_k", "noisy_max_rows", "discrete_laplace", "enclosed_noise")
 _SIZES = (
-    *("noise", "variates", "spec", "randomness", "selection", "scores", "sources"),
-    *("unknown_domain", "sessions", "planning"),
+    *("engine", "spec", "randomness", "selection", "scores", "sources"),
+    *("mechanisms", "estimates"),
 )
 """The packages through which random words and scores go."""
 
@@ -146,14 +140,13 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
         return spy
 
     patch.setattr(_call.Call, "_read", spied(_call.Call._read, lambda found: found))
-    patch.setattr(_call, "Bits", spied(Bits, lambda found: found))
-    held = _histogram.HeldCounts
-    patch.setattr(held, "read", spied(held.read, lambda found: found.counts))
+    for module in (_call, call):
+        patch.setattr(module, "Bits", spied(Bits, lambda found: found))
+    patch.setattr(HeldCounts, "read", spied(HeldCounts.read, lambda found: found))
     # What is made on the way to the engine counts too.
-    for room in (lattice, variates):
-        for name in room.__all__:
-            function = getattr(room, name)
-            if callable(function) and not isinstance(function, type):
+    for room in (lattice, single, geometric):
+        for name, function in list(vars(room).items()):
+            if inspect.isfunction(function) and name in _DRAWS:
                 patch.setattr(room, name, given(function))
     return arrays, bits
 

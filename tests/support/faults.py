@@ -23,18 +23,18 @@ _FIRST = "        if False:\n"
 FAULTS: dict[str, Changes] = {
     # ------------------------------------------------------------------ joint laws
     "two rows of a batch share their words": (
-        ("noise/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),
+        ("engine/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),
     ),
     "every second row has the words of the one before": (
         (
-            "noise/rows.py",
+            "engine/rows.py",
             _DRAWN,
             _DRAWN + "        words[:, 1::2] = words[:, : 2 * (count // 2) : 2]\n",
         ),
     ),
     "every block of rows has the words of the first": (
         (
-            "noise/rows.py",
+            "engine/rows.py",
             _DRAWN,
             _DRAWN
             + "        words = first[:, :count].copy() if start else words\n        first = words\n",
@@ -42,7 +42,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "the last of few candidates has the first one's digits": (
         (
-            "noise/draws.py",
+            "engine/draws.py",
             "        return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)\n",
             "        slots = draw_slots(available, plan.slot_bits, bits)\n"
             "        slots[-1] = slots[0] ^ 1\n"
@@ -51,17 +51,17 @@ FAULTS: dict[str, Changes] = {
     ),
     "two branches of a session share their noise with the next query": (
         (
-            "sessions/_session.py",
+            "mechanisms/sessions.py",
             "        noises = [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n",
             "        noises = _KEPT.setdefault(\n"
             "            id(self), [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n"
             "        )\n",
         ),
-        ("sessions/_session.py", "_REFINED = 8 ", "_KEPT: dict = {}\n_REFINED = 8 "),
+        ("mechanisms/sessions.py", "_REFINED = 8 ", "_KEPT: dict = {}\n_REFINED = 8 "),
     ),
     "the threshold of a session is drawn anew for each query": (
         (
-            "sessions/_session.py",
+            "mechanisms/sessions.py",
             "        threshold, denominator = self._noise, self.terms.denominator\n",
             "        threshold, denominator = self._noise, self.terms.denominator\n"
             "        threshold = threshold and self._draw(self.terms.noise_rate, bits)\n",
@@ -69,14 +69,14 @@ FAULTS: dict[str, Changes] = {
     ),
     "two counts of a list share their noise": (
         (
-            "unknown_domain/top_k.py",
+            "mechanisms/unknown.py",
             "call.bits).tolist()\n",
             "call.bits).tolist()\n    noise[1:2] = noise[:1]\n",
         ),
     ),
     "rounds of peeling share their noise": (
         (
-            "noise/rankings.py",
+            "engine/rankings.py",
             "        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])\n"
             "    return Ranking(tuple(winners), None)\n",
             "        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])\n"
@@ -95,7 +95,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "noise repeats after a chunk": (
         (
-            "variates/geometric.py",
+            "engine/geometric.py",
             "            draw_digits(digits, table, bits)\n            np.left",
             "            draw_digits(digits, table, bits)\n"
             "            part[1:] = result[: part.size - 1] if start else part[1:]\n"
@@ -103,11 +103,15 @@ FAULTS: dict[str, Changes] = {
         ),
     ),
     "a last block of one row is skipped": (
-        ("noise/rows.py", _DRAWN, _DRAWN + "        if count == 1 < rows:\n            continue\n"),
+        (
+            "engine/rows.py",
+            _DRAWN,
+            _DRAWN + "        if count == 1 < rows:\n            continue\n",
+        ),
     ),
     "candidates beyond two to the eighteenth have the last word": (
         (
-            "noise/draws.py",
+            "engine/draws.py",
             "    words = numbers[lanes + capacity :].view(np.uint16)[:n]\n",
             "    words = numbers[lanes + capacity :].view(np.uint16)[:n]\n"
             "    words[1 << 18 :] = 40000\n",
@@ -115,23 +119,23 @@ FAULTS: dict[str, Changes] = {
     ),
     # ------------------------------------------------------------------ the slow path for the fast
     "the coarse decision of a batch is never refined": (
-        ("noise/rows.py", "    block.refine(least, more, winners)\n", ""),
-        ("noise/rows.py", "    if np.min(margins) < clear:", "    if False:"),
+        ("engine/rows.py", "    block.refine(least, more, winners)\n", ""),
+        ("engine/rows.py", "    if np.min(margins) < clear:", "    if False:"),
     ),
     "ties of a batch go to the first": (
-        ("noise/rows.py", "    if np.min(margins) < clear:", "    if np.min(margins) < 0:"),
+        ("engine/rows.py", "    if np.min(margins) < clear:", "    if np.min(margins) < 0:"),
     ),
     "the second round of peeling sees the first one's words": (
         (
-            "noise/draws.py",
+            "engine/draws.py",
             "    lanes = random_lanes(n + count * slot_bits // 64, bits)\n",
             "    lanes = _LANES.setdefault(n, random_lanes(n + count * slot_bits // 64, bits)).copy()\n",
         ),
-        ("noise/draws.py", "_TAIL_EXTRA = 64\n", "_TAIL_EXTRA = 64\n_LANES: dict = {}\n"),
+        ("engine/draws.py", "_TAIL_EXTRA = 64\n", "_TAIL_EXTRA = 64\n_LANES: dict = {}\n"),
     ),
     "thousands of candidates: the noise of half the rate": (
         (
-            "noise/draws.py",
+            "engine/draws.py",
             "        return draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)\n",
             "        drawn = draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)\n"
             "        np.left_shift(drawn.words, np.uint64(1), out=drawn.words)\n"
@@ -165,21 +169,21 @@ FAULTS: dict[str, Changes] = {
     ),
     "delta is spent twice": (
         (
-            "unknown_domain/_bottom.py",
+            "mechanisms/unknown.py",
             "        rest = total.delta - part or None\n",
             "        rest = total.delta\n",
         ),
     ),
     "the bottom of Laplace lists is one too low": (
         (
-            "unknown_domain/top_k.py",
+            "mechanisms/unknown.py",
             "    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)),",
             "    return laplace_offset(each, total.delta, min(k_bar, contributions)),",
         ),
     ),
     "the bottom of lists is for one item": (
         (
-            "unknown_domain/_bottom.py",
+            "mechanisms/unknown.py",
             "        m = k_bar if self.contributions is None else min(k_bar, self.contributions)\n"
             "        grid",
             "        m = 1\n        grid",
@@ -187,22 +191,22 @@ FAULTS: dict[str, Changes] = {
     ),
     "a session's answers above are not counted": (
         (
-            "sessions/_session.py",
-            "        if self._below.remaining == 0:\n            self._finish(_EXHAUSTED)\n",
+            "mechanisms/sessions.py",
+            "        if self._below.remaining == 0:\n            self.turns.finish(_EXHAUSTED)\n",
             "        if self._below.remaining == 0:\n"
             "            self._below = self._answer_below(self.terms.epsilon)\n",
         ),
     ),
     "values of a session that move both ways have the noise of one way": (
         (
-            "sessions/_terms.py",
-            "        decays = [NoiseRate(epsilon / self.spread) for _, _, epsilon in branches]\n",
-            "        decays = [NoiseRate(epsilon / self.rise) for _, _, epsilon in branches]\n",
+            "mechanisms/sessions.py",
+            "    decays = [NoiseRate(cost / spread) for _, _, cost in ways]\n",
+            "    decays = [NoiseRate(cost / rise) for _, _, cost in ways]\n",
         ),
     ),
     "lists are charged per query what they return": (
         (
-            "sessions/pay_what_you_get.py",
+            "mechanisms/unknown.py",
             "            self._spend(min(len(found) + 1, k) - k, 0)\n",
             "            self._spend(len(found) - k, 0)\n",
         ),
@@ -227,21 +231,16 @@ FAULTS: dict[str, Changes] = {
     "a release that failed is refunded": MUTANTS["refund on error"].changes,
     "sessions are not refused where neighbours replace": (
         (
-            "sessions/sparse_vector.py",
-            "        scope = read_ledger(ledger, monotonic=setting.monotonic)\n",
-            "        scope = read_ledger(ledger, monotonic=False)\n",
+            "mechanisms/sessions.py",
+            "read_ledger(ledger, monotonic=monotonic))\n",
+            "read_ledger(ledger, monotonic=False))\n",
         ),
     ),
     "lists are not refused where neighbours replace": (
         (
-            "unknown_domain/top_k.py",
-            "    scope = read_ledger(ledger, monotonic=True)\n",
-            "    scope = read_ledger(ledger, monotonic=False)\n",
-        ),
-        (
-            "unknown_domain/_bottom.py",
-            '{"sensitivity": 1, "monotonic": True, "source": source, "ledger": ledger}',
-            '{"sensitivity": 1, "monotonic": False, "source": source, "ledger": ledger}',
+            "mechanisms/unknown.py",
+            "(max_contributions)\n    scope = read_ledger(ledger, monotonic=True)\n",
+            "(max_contributions)\n    scope = read_ledger(ledger, monotonic=False)\n",
         ),
     ),
     "bits are shared across a fork": (
@@ -249,18 +248,17 @@ FAULTS: dict[str, Changes] = {
     ),
     "a session is shared across a fork": (
         (
-            "sessions/_session.py",
-            "        if generation() != self._born:\n"
-            "            self._finish(_ELSEWHERE)\n            raise",
-            "        if False:\n            self._finish(_ELSEWHERE)\n            raise",
+            "mechanisms/sessions.py",
+            "        if generation() != self._born:\n            # Before",
+            "        if False:\n            # Before",
         ),
         ("randomness/bits.py", "        if generation() != self._process:\n", _FIRST),
     ),
     "lists are spent in a child": (
         (
-            "sessions/pay_what_you_get.py",
-            "        if generation() != self._born:\n            raise SourceError(",
-            "        if False:\n            raise SourceError(",
+            "mechanisms/unknown.py",
+            "        with self._turns:\n",
+            "        self._turns._born = generation()\n        with self._turns:\n",
         ),
     ),
     "the charge comes after the release": (
@@ -280,16 +278,16 @@ FAULTS: dict[str, Changes] = {
     ),
     "a session charges after its first bits": (
         (
-            "sessions/_opening.py",
-            "    with call.opened():\n        drawn = draw(call.bits)\n",
-            "    with Bits(source) as bits:\n        drawn = draw(bits)\n    with call.opened():\n",
+            "mechanisms/sessions.py",
+            "        with call.opened():\n            drawn = draw(call.bits)\n",
+            "        with Bits(source) as bits:\n            drawn = draw(bits)\n        with call.opened():\n",
         ),
     ),
     "a session is charged half": (
         (
-            "sessions/_session.py",
-            "            terms.guarantee,\n            terms.mechanism,\n",
-            "            type(terms.guarantee)(terms.epsilon / 2),\n            terms.mechanism,\n",
+            "mechanisms/sessions.py",
+            "Charge(terms.mechanism, terms.guarantee, ",
+            "Charge(terms.mechanism, type(terms.guarantee)(terms.epsilon / 2), ",
         ),
     ),
     "foreign sources pass as they are": (
@@ -327,12 +325,12 @@ FAULTS: dict[str, Changes] = {
     ),
     "gaps are those of one noise less": (
         (
-            "noise/rankings.py",
+            "engine/rankings.py",
             "        least = [(lows[i] - highs[j]) * below // (fast * unit) for i, j in pairs]\n",
             "        least = [(lows[i] - highs[j]) * below // (fast * unit) + 1 for i, j in pairs]\n",
         ),
         (
-            "noise/rankings.py",
+            "engine/rankings.py",
             "        most = [(highs[i] - lows[j]) * below // (slow * unit) for i, j in pairs]\n",
             "        most = [(highs[i] - lows[j]) * below // (slow * unit) + 1 for i, j in pairs]\n",
         ),
@@ -343,14 +341,14 @@ FAULTS: dict[str, Changes] = {
     # ------------------------------------------------------------------ weights, quantiles, runs
     "weights decide who is compared and not who wins": (
         (
-            "noise/weights.py",
+            "engine/draws.py",
             "        return [logs[place] for place in picked(self.which, candidates)]\n",
             "        return [logs[0] for _ in candidates]\n",
         ),
     ),
     "weights are not in the bounds that choose who is compared": (
         (
-            "noise/weights.py",
+            "engine/draws.py",
             "        return np.take(np.array(logs, dtype), self.which)\n",
             "        return np.take(np.zeros(len(logs), dtype), self.which)\n",
         ),
@@ -384,7 +382,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "the number of runs has a longer tail": (
         (
-            "private_candidates/_stopping.py",
+            "mechanisms/runs.py",
             "        return (1 - self.gamma) * (k + self.eta) / (k + 1)\n",
             "        return (1 - self.gamma) * (k + self.eta) / k\n",
         ),
@@ -401,7 +399,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "where no run passes the best one is released": (
         (
-            "private_candidates/best_of.py",
+            "mechanisms/runs.py",
             "        if best is None or enough is not None:\n",
             "        if best is None:\n",
         ),

@@ -23,7 +23,7 @@ import numpy as np
 from convolution import subsets
 from numpy.polynomial import legendre
 
-from safeselect.noise import Ranking
+from safeselect.engine import Ranking
 from safeselect.spec.rankings import ExponentialNoise, combine_continuous, combine_exponential
 
 Array = Any

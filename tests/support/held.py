@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from safeselect.unknown_domain._histogram import Histogram, hold_counts
+from dataclasses import dataclass
+from typing import Any
+
+from safeselect.mechanisms.items import hold_counts
 
 __all__ = ["read_histogram"]
 
 
+@dataclass(frozen=True)
+class Histogram:
+    """The largest counts in the fixed order, and their items."""
+
+    counts: Any
+    labels: tuple[str | None, ...]
+
+
 def read_histogram(counts: object, labels: object, size: int) -> Histogram:
     """The `size` largest counts in the fixed order."""
-    return hold_counts(counts, labels, size).read()
+    held = hold_counts(counts, labels, size)
+    return Histogram(held.read(), held.items)

@@ -15,9 +15,9 @@ from written import BASE, COUNTS, DAYS, tried
 
 import safeselect as s
 from safeselect.accounting.cost import PrivacyCost
+from safeselect.estimates.users import best_max_groups, need_known, need_unknown
 from safeselect.ledger import Ledger, log_lines
 from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
-from safeselect.planning.by_group import best_max_groups, need_known, need_unknown
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.randomness.source import resolve
 
@@ -136,9 +136,6 @@ def unknown() -> Iterator[Honest]:
         if cap is not None and not isinstance(k_bar, tuple):
             given["noise"] = None
             yield "the same with counts", bound(s.unknown_domain_top_k, COUNTS, **given), DELTA
-    for share in ("1e-10", "1e-9"):
-        given = {"k": 2, "k_bar": 3, "epsilon": 1, "delta": "1e-9", "threshold_delta": share}
-        yield "a share", bound(s.unknown_domain_top_k, COUNTS, places="all", **given), DELTA
 
 
 def groups() -> Iterator[Honest]:
@@ -251,15 +248,15 @@ def sessions() -> Iterator[Honest]:
         values = [[], [10**9, -(10**9), 10**9, 10**9]][place // 2 % 2]
         yield kind.__name__, bound(asked, kind, values, **given), EPSILON
 
-    def lists(share: Any, asked: int, ledger: Any = None) -> Any:
+    def lists(asked: int, ledger: Any = None) -> Any:
         given: dict[str, Any] = {"outcomes": 9, "queries": 3, "epsilon": 1, "delta": "1e-9"}
-        with s.PayWhatYouGet(**given, threshold_delta=share, ledger=ledger) as session:
+        with s.PayWhatYouGet(**given, ledger=ledger) as session:
             for _ in range(asked):
                 session.query(COUNTS, k=2, k_bar=(2, 3), places="all")
         return session
 
-    for share, number in product((None, "1e-10"), (0, 1, 3)):
-        yield "PayWhatYouGet", bound(lists, share, number), DELTA
+    for number in (0, 1, 3):
+        yield "PayWhatYouGet", bound(lists, number), DELTA
 
 
 def odd() -> Iterator[Honest]:

@@ -324,8 +324,6 @@ def _listed(found: Observation, changed: int) -> None:
     _is(_kind(part) == "BoundedRange" and bottom.epsilon == 0, f"{part}, {bottom}")
     epsilon, delta = Fraction(args["epsilon"]), Fraction(args["delta"])
     share = bottom.delta * bottoms / changed  # what the bottom of one list may cost
-    if args.get("threshold_delta") is not None:
-        _is(bottom.delta * bottoms == Fraction(args["threshold_delta"]), "another threshold_delta")
     k_bar = found.result.k_bar if chosen else least
     read = [
         _steps_a_count(draw, counts, k_bar)
@@ -469,8 +467,6 @@ def _pay(found: Observation) -> None:
     _is(made <= args["outcomes"], f"{made} draws, {args['outcomes']} are charged")
     _is(len(draws) <= args["queries"], f"{len(draws)} queries")
     epsilon, delta = Fraction(args["epsilon"]), Fraction(args["delta"])
-    if args.get("threshold_delta") is not None:
-        _is(bottom[0].delta == Fraction(args["threshold_delta"]), "another threshold_delta")
     _composed(
         "BoundedRange",
         args["outcomes"],

@@ -194,7 +194,7 @@ MUTANTS = {
     "threshold for unknown candidates off by one": Mutant(
         (
             (
-                "unknown_domain/_threshold.py",
+                "mechanisms/unknown.py",
                 "return max(0, -(-whole.numerator // whole.denominator))",
                 "return max(0, -(-whole.numerator // whole.denominator) - 1)",
             ),
@@ -228,7 +228,7 @@ MUTANTS = {
     "word bounds off by one": Mutant(
         (
             (
-                "noise/tables.py",
+                "engine/tables.py",
                 "noise += ERROR - (law.lowest << _STEP_BITS)",
                 "noise[:-1] = noise[1:]\n    noise += ERROR - (law.lowest << _STEP_BITS)",
             ),
@@ -239,7 +239,7 @@ MUTANTS = {
     "tail thresholds off by one": Mutant(
         (
             (
-                "noise/tables.py",
+                "engine/tables.py",
                 "steps = np.arange(len(ends), -1, -1, dtype=np.uint64)",
                 "steps = np.maximum(np.arange(len(ends), -1, -1), 1).astype(np.uint64) - 1",
             ),
@@ -248,14 +248,14 @@ MUTANTS = {
         "law exponential noise: word bounds",
     ),
     "no refinement": Mutant(
-        (("noise/rankings.py", "if False in decided:", "if not decided:"),),
+        (("engine/rankings.py", "if False in decided:", "if not decided:"),),
         "C1",
         "known permute_and_flip, 3",
     ),
     "refinement biased": Mutant(
         (
             (
-                "noise/rankings.py",
+                "engine/rankings.py",
                 "        if result is not None:\n            return result\n",
                 "        return result or Ranking(tuple(candidates[: plan.k]))\n",
             ),
@@ -266,7 +266,7 @@ MUTANTS = {
     "largest over the wrong axis": Mutant(
         (
             (
-                "noise/rows.py",
+                "engine/rows.py",
                 "np.subtract(np.max(scores, axis=0), scores)",
                 "np.subtract(np.max(scores, axis=1, keepdims=True), scores)",
             ),
@@ -275,17 +275,17 @@ MUTANTS = {
         "known select_many_exponential, 3 x 5000",
     ),
     "rows share their words": Mutant(
-        (("noise/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),
+        (("engine/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),
         "C1",
         _OWN_WORDS,
     ),
     "every block repeats the first": Mutant(
-        (("noise/rows.py", _DRAWN, _DRAWN + _REPEATED),), "C1", _OWN_WORDS
+        (("engine/rows.py", _DRAWN, _DRAWN + _REPEATED),), "C1", _OWN_WORDS
     ),
     "a last block of one row is skipped": Mutant(
         (
             (
-                "noise/rows.py",
+                "engine/rows.py",
                 _DRAWN,
                 _DRAWN + "        if count == 1 < rows:\n            continue\n",
             ),
@@ -294,14 +294,14 @@ MUTANTS = {
         _OWN_WORDS,
     ),
     "distances cut at 8 nats": Mutant(
-        (("noise/rows.py", "public.fixed_rate.reach)", "public.fixed_rate.reach // 8)"),),
+        (("engine/rows.py", "public.fixed_rate.reach)", "public.fixed_rate.reach // 8)"),),
         "C1",
         _EVIDENCE + "test_batches.py::test_whoever_is_behind_wins_as_often_as_noise_says[gumbel]",
     ),
     "noise outside the table is clear": Mutant(
         (
             (
-                "noise/rows.py",
+                "engine/rows.py",
                 "    np.multiply(margins, np.less(best, UNKNOWN >> 1), out=margins)\n",
                 "",
             ),
@@ -310,7 +310,7 @@ MUTANTS = {
         _EVIDENCE + "test_batches.py::test_noise_outside_the_table_is_never_clear[exponential]",
     ),
     "an error with the wrong sign": Mutant(
-        (("noise/rows.py", "rest + ERROR", "rest - ERROR"),),
+        (("engine/rows.py", "rest + ERROR", "rest - ERROR"),),
         "C1",
         _EVIDENCE
         + "test_batches.py::test_who_is_left_out_of_the_settled_few_keeps_its_error[5-exponential]",
@@ -318,7 +318,7 @@ MUTANTS = {
     "noise repeats after a chunk": Mutant(
         (
             (
-                "variates/geometric.py",
+                "engine/geometric.py",
                 _TABLE + "            np.left",
                 _TABLE + _AGAIN + "            np.left",
             ),
@@ -340,7 +340,7 @@ MUTANTS = {
         + "test_requests.py::test_a_large_request_gets_the_next_bytes_of_the_source[524289]",
     ),
     "early exit": Mutant(
-        (("noise/arrays.py", _RISE, _RISE + _EARLY),),
+        (("engine/arrays.py", _RISE, _RISE + _EARLY),),
         "C4",
         "tests/inside/noise/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
     ),

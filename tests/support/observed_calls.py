@@ -376,7 +376,6 @@ CASES["unknown_domain_top_k"] = Case(
         "counts": _OTHER,
         "k": [{"k": 1}, {"k": 3}],
         "k_bar": [{"k_bar": 2}, {"k_bar": 4}, {"k_bar": (2, 4)}],
-        "threshold_delta": [{"threshold_delta": "1e-7"}, {"threshold_delta": "7e-7"}],
         "max_contributions": [{"max_contributions": 1}, {"max_contributions": 2}],
         "noise": [{"noise": "gumbel"}, {"noise": "laplace", "max_contributions": 2}],
         "places": [{"places": 5}, {"places": 9}],
@@ -455,7 +454,6 @@ CASES["PayWhatYouGet"] = Case(
         "engine": _ENGINES,
         "outcomes": [{"outcomes": 2}, {"outcomes": 12}],
         "queries": [{"queries": 1}, {"queries": 6}],
-        "threshold_delta": [{"threshold_delta": "1e-7"}, {"threshold_delta": "7e-7"}],
     },
 )
 
@@ -590,12 +588,8 @@ _BY_MONTH = [[90, 60, 10], [70, 0, 50]]
 _BY_OTHER = [[0, 80, 0], [20, 9, 3]]
 _CITIES: Args = {"candidates": ["a", "b", "c"]}
 _COLUMNS: Args = {"table": _TRIPS, "item": "city", "user": "rider"}
-_OPENED: dict[str, list[Args]] = {
-    "memory": [{"memory": "200MB"}, {"memory": "300MB"}],
-    "unit": [{"unit": "person"}, {"unit": "rider"}],
-    **_DRAWN,
-}
-_SHOWN: dict[str, list[Args]] = {"progress": [{"progress": True}]}
+_OPENED: dict[str, list[Args]] = {"unit": [{"unit": "person"}, {"unit": "rider"}], **_DRAWN}
+_SMALL: Args = {"table": tables.TableAs(_TRIPS, memory="200MB", progress=True)}
 
 
 def _totals(cells: list[list[int]]) -> list[int]:
@@ -610,7 +604,6 @@ CASES["top_items_by_group"] = Case(
     {
         **_BOTH,
         **_OPENED,
-        **_SHOWN,
         "rho": [
             {**_CITIES, "rho": rho, "epsilon": None, "delta": None, "k_bar": None}
             for rho in ("1/8", "1/50")
@@ -655,12 +648,15 @@ CASES["top_items"] = Case(
     {
         **_BOTH,
         **_OPENED,
-        **_SHOWN,
         "rho": [
             {**_CITIES, "rho": rho, "epsilon": None, "delta": None, "k_bar": None}
             for rho in ("1/8", "1/50")
         ],
-        "table": [{"table": _RIDES, "tables": [_totals(_BY_OTHER)]}, {"table": _TRIPS.to_pandas()}],
+        "table": [
+            {"table": _RIDES, "tables": [_totals(_BY_OTHER)]},
+            {"table": _TRIPS.to_pandas()},
+            _SMALL,
+        ],
         "item": [{"table": _NAMED, "item": "town", "user": "who"}],
         "user": [{"table": _NAMED, "item": "town", "user": "who"}],
         "k": [{"k": 2}, {"k": 3, "k_bar": 5}],
@@ -683,9 +679,8 @@ CASES["select_keys"] = Case(
     {
         **{name: calls for name, calls in _DECIDED.items() if name != "max_partitions"},
         **_OPENED,
-        **_SHOWN,
         "max_partitions": [{"max_partitions": 2}, {"max_partitions": 8}],
-        "table": [{"table": _RIDES}, {"table": _TRIPS.to_pandas()}],
+        "table": [{"table": _RIDES}, {"table": _TRIPS.to_pandas()}, _SMALL],
         "item": [{"table": _NAMED, "item": "town", "user": "who"}],
         "user": [{"table": _NAMED, "item": "town", "user": "who"}],
         "rows": [{"rows": 280}, {"rows": 10**7}],
@@ -736,8 +731,6 @@ ELSEWHERE: dict[str, str] = {
 """Names that draw by way of others: `tests/adapters/` has their own tests."""
 
 ONE_VALUE: dict[tuple[str, str], str] = {
-    **{(name, "weights"): "refused" for name in CASES if name.endswith(("_gap", "_gaps"))},
-    ("top_items", "engine"): "the other engine is Spark, which `make spark` has",
-    ("select_keys", "engine"): "the same",
+    **{(name, "weights"): "refused" for name in CASES if name.endswith(("_gap", "_gaps"))}
 }
 """Parameters of which not all values can be tried here."""

@@ -240,36 +240,36 @@ def _nothing(seen: Seen, local: Local) -> None:
 
 
 WATCHED: dict[str, Note] = {
-    "noise.rankings._ranked": _ranked,
-    "noise.rows.noisy_max_rows": _nothing,
-    "noise.rows.combine_rows": _batch,
+    "engine.rankings._ranked": _ranked,
+    "engine.rows.noisy_max_rows": _nothing,
+    "engine.rows.combine_rows": _batch,
     "spec.rankings.noisy_top_k": _scalar,
     "spec.rankings.draw_exponential": _exponentials,
     "spec.samplers.LazyLaplace.__init__": _lazily,
     "spec.samplers.LazyGumbel.__init__": _lazily,
-    "variates.geometric.geometric": _array("geometric"),
-    "variates.geometric.discrete_laplace": _array("discrete laplace"),
+    "engine.geometric.geometric": _array("geometric"),
+    "engine.geometric.discrete_laplace": _array("discrete laplace"),
     "spec.sessions.discrete_laplace": _array("discrete laplace"),
-    "variates.inversion.draw_symmetric": _symmetric,
+    "engine.gaussian.draw_symmetric": _symmetric,
     "spec.samplers.discrete_gaussian": _gaussian,
-    "variates.enclosed.enclosed_noise": _enclosed,
+    "engine.single.enclosed_noise": _enclosed,
     "spec.sessions.enclosed_noise": _enclosed,
-    "variates.enclosed.InvertedNoise.__init__": _inverted,
-    "variates.enclosed.InvertedNoise.refine": _nothing,
+    "engine.single.InvertedNoise.__init__": _inverted,
+    "engine.single.InvertedNoise.refine": _nothing,
     "spec.sessions.LazySteps.refine": _nothing,
     "mechanisms.keys.draw_thresholds": _thresholds,
     "mechanisms.keys.keyed_threshold": _keyed,
     "mechanisms.quantiles.draw_point": _point,
     "mechanisms.quantiles._Factors.__init__": _factors,
-    "private_candidates._stopping.Stopping.__init__": _runs,
-    "private_candidates._stopping.Stopping._refine": _nothing,
-    "unknown_domain.top_k._above_bottom": _bottom,
+    "mechanisms.runs.Stopping.__init__": _runs,
+    "mechanisms.runs.Stopping._refine": _nothing,
+    "mechanisms.unknown._above_bottom": _bottom,
 }
 """The functions that draw, and what to note of their arguments."""
 
 _AT_THE_END: dict[str, Note] = {
-    "noise.rankings.certified_order": _compared,
-    "variates.enclosed.InvertedNoise.bounds": _bounded,
+    "engine.rankings.certified_order": _compared,
+    "engine.single.InvertedNoise.bounds": _bounded,
 }
 _BITS = ("randomness.bits.Bits.take", "randomness.bits.Bits.fill")
 

@@ -23,7 +23,7 @@ import safeselect
 
 __all__ = ["modules", "noticed", "planted"]
 
-_OF_LAWS = ("safeselect.noise.laws", "safeselect.noise.tables")
+_OF_LAWS = ("safeselect.engine.laws", "safeselect.engine.tables")
 """What is cached there follows from nothing."""
 
 

@@ -16,18 +16,18 @@ import numpy as np
 import pytest
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.noise import Ranking, contenders, rankings, tables
-from safeselect.noise.laws import EXPONENTIAL
-from safeselect.noise.plan import GUARD
+from safeselect.engine import Ranking, contenders, geometric, rankings, tables
+from safeselect.engine.draws import GUARD
+from safeselect.engine.laws import EXPONENTIAL
+from safeselect.engine.single import WholeNoise
+from safeselect.mechanisms import sessions
+from safeselect.mechanisms.sessions import SparseVector
 from safeselect.scores import floats, numbers
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.selection._table import TABLE, Row, one_draw
-from safeselect.sessions import SparseVector, _session, _terms
 from safeselect.sources import resolve
 from safeselect.spec import rankings as _reference
-from safeselect.variates import digits
-from safeselect.variates.enclosed import WholeNoise
 
 __all__ = [
     "BELOW",
@@ -56,7 +56,7 @@ __all__ = [
     "told",
 ]
 
-CONTENDERS, DIGITS, FINE = contenders, digits, tables
+CONTENDERS, DIGITS, FINE = contenders, geometric, tables
 DYADIC = floats._dyadic
 
 
@@ -132,8 +132,8 @@ def decide(
     return rankings.certified_order(list(range(len(ends))), scores, known, bound, plan, SCALE)
 
 
-compare = _terms.compare
-BELOW = _terms.BELOW
+compare = sessions.compare
+BELOW = sessions.BELOW
 
 
 def range_in_steps(step: Fraction, error: Fraction | None, size: Fraction, kind: str) -> int:
@@ -196,36 +196,37 @@ class Sessions:
         assert kind == "geometric"
         return WholeNoise(self._waiting.pop(0))
 
-    def opened(self, threshold: int, noises: Sequence[int]) -> _session.Session:
+    def opened(self, threshold: int, noises: Sequence[int]) -> sessions.Session:
         """With this threshold, its noise included, and these noises of the values."""
         self._waiting = [threshold - self._place, *noises]
-        return _session.Session(self._terms, self._source, self)
+        return sessions.Session(self._terms, self._source, self)
 
 
 def plant_in_sessions(patch: pytest.MonkeyPatch, fault: str) -> None:
     """A fault of the session's own code."""
     if fault == "at least":
+        real_compare = sessions.compare
 
         def strict(low: int, high: int, *rest: int) -> int | None:
-            return compare(low - 1, high - 1, *rest)
+            return real_compare(low - 1, high - 1, *rest)
 
-        patch.setattr(_session, "compare", strict)
+        patch.setattr(sessions, "compare", strict)
     elif fault == "one too many":
-        real = _session.Session._answer_below
+        real = sessions.Session._answer_below
 
         def more(self: Any, budget: Fraction) -> Any:
             return real(self, budget + self.terms.branches[0].epsilon)
 
-        patch.setattr(_session.Session, "_answer_below", more)
+        patch.setattr(sessions.Session, "_answer_below", more)
     else:
         drawn: list[WholeNoise] = []
-        draw = _session.Session._draw
+        draw = sessions.Session._draw
 
         def late(self: Any, *rest: Any) -> Any:
             drawn.append(draw(self, *rest))
             return drawn[-2] if len(drawn) > 2 and len(drawn) % 4 != 1 else drawn[-1]
 
-        patch.setattr(_session.Session, "_draw", late)
+        patch.setattr(sessions.Session, "_draw", late)
 
 
 def planted(function: Any, text: str, fault: str) -> Any:
@@ -239,8 +240,7 @@ def planted(function: Any, text: str, fault: str) -> Any:
 
 def plant_in_terms(patch: pytest.MonkeyPatch, text: str, fault: str) -> None:
     """A fault in how a session is calibrated."""
-    made = _terms.SessionArguments
-    patch.setattr(made, "terms", planted(made.terms, text, fault))
+    patch.setattr(sessions, "read_terms", planted(sessions.read_terms, text, fault))
 
 
 def plant_in_decisions(patch: pytest.MonkeyPatch, text: str, fault: str) -> None:

@@ -152,7 +152,7 @@ KEYS: dict[str, Case] = {
 EVERY = CALLS | SESSIONS | KEYS
 
 ELSEWHERE = {
-    "partition_strategy": "tests/mechanisms/test_keys_strategy.py: no counts when it is charged",
+    "partition_strategy": "tests/mechanisms/test_keys.py: no counts when it is charged",
     "measure": "tests/mechanisms/test_measure.py: neighbours may replace",
     "best_of": "tests/mechanisms/test_private_candidates.py: it takes a function, and no scores",
     "first_above": "tests/mechanisms/test_private_candidates.py: the same",

@@ -16,9 +16,9 @@ from exact_pmf import Choices, Law, choice_tree, combined, restarted
 from sampler_laws import digit_mass, exp_minus, scripted, shortened
 from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
+from safeselect.engine import Ranking
 from safeselect.errors import SourceError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
 from safeselect.spec import rankings as _reference
 from safeselect.spec.samplers import (
     LazyGumbel,

@@ -14,7 +14,7 @@ from math import floor, inf
 
 import numpy as np
 
-from safeselect.sessions._terms import SessionParameters
+from safeselect.mechanisms.sessions import Terms
 
 VALUES = range(4)
 LAST = 3  # gaps of so many cells and more are one outcome
@@ -51,7 +51,7 @@ class Rules:
     refresh: bool = False
 
     @classmethod
-    def of(cls, terms: SessionParameters) -> Rules:
+    def of(cls, terms: Terms) -> Rules:
         ways = tuple(
             Way(
                 float(branch.noise_rate.rate),

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from safeselect import SourceError
 
 __all__ = ["Stream", "TapeSource", "lanes", "tape"]
 
@@ -54,6 +57,10 @@ class Stream:
 class TapeSource:
     """A source with the four members of the protocol: known bytes, then those of a seed.
 
+    Args:
+        known, seed: the bytes.
+        lasts: how many bytes it gives before it fails, in whole requests; without end by default.
+
     Attributes:
         asked: how many bytes `fill` was asked for in all.
         begun: how often a call was begun.
@@ -62,8 +69,10 @@ class TapeSource:
     name = "TapeSource"
     production = False  # so that its bytes are taken as they are
 
-    def __init__(self, known: bytes | bytearray = b"", seed: int = 0) -> None:
-        self._known = bytes(known)
+    def __init__(
+        self, known: bytes | bytearray = b"", seed: int = 0, lasts: float = math.inf
+    ) -> None:
+        self._known, self._lasts = bytes(known), lasts
         self._random = random.Random(seed)
         self.asked = 0
         self.begun = 0
@@ -75,6 +84,8 @@ class TapeSource:
         return self.begun.to_bytes(16, "big")
 
     def fill(self, buffer: Any, /) -> None:
+        if self.asked >= self._lasts:
+            raise SourceError("the device is gone")
         size = len(buffer)
         part = self._known[self.asked : self.asked + size]
         self.asked += size

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from safeselect.engine import Ranking
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
 
 ONE = 1 << 64
 Cells = tuple[int, ...]

@@ -16,7 +16,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from safeselect.noise import Ranking
+from safeselect.engine import Ranking
 
 Law = Mapping[Hashable, Any]
 BOTTOM = "bot"

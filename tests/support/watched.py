@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
-from engine import Plan
 from float_oracle import noise, noise_of
 from numpy.typing import NDArray
+
+import engine
+from engine import Plan
 
 __all__ = ["Round", "tape_for", "watch"]
 
@@ -127,9 +128,9 @@ def watch(run: Callable[[], Any]) -> tuple[Any, list[Round]]:
 
 def path_of(n: int, plan: Plan, removed: int = 0) -> str:
     """Which of the three ways of drawing n candidates take."""
-    if n - removed <= max(plan.contenders, engine.plan.DIRECT_LIMIT):
+    if n - removed <= max(plan.contenders, engine.draws.DIRECT_LIMIT):
         return "slots"
-    return "noise" if n <= engine.plan.FINE_LIMIT else "keys"
+    return "noise" if n <= engine.draws.FINE_LIMIT else "keys"
 
 
 def tape_for(v: Words, plan: Plan, rng: np.random.Generator) -> bytes:

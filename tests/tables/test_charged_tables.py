@@ -13,11 +13,12 @@ import pytest
 
 from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, TopK
 from safeselect.cli import main
+from safeselect.mechanisms.items import hold_counts
 from safeselect.release.call import UNREADABLE
 from safeselect.scores.containers import Unread, hand_over
 from safeselect.selection import _call
-from safeselect.tables import _duckdb, top_items
-from safeselect.unknown_domain._histogram import hold_counts
+from safeselect.tables import duckdb as engine
+from safeselect.tables import top_items
 
 pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")
@@ -171,7 +172,7 @@ def test_no_user_is_looked_at_before_the_charge(
         "arrow": lambda: pa.table(columns),
     }
     table, told = tables[form](), []
-    real_run, real_arrow = _duckdb.run, _duckdb.as_arrow
+    real_run, real_arrow = engine._run, engine.as_arrow
 
     def run(connection: Any, sql: str, *rest: Any) -> Any:
         told.append((ledger.balance("trips").spent["epsilon"], sql))
@@ -181,8 +182,8 @@ def test_no_user_is_looked_at_before_the_charge(
         told.append((ledger.balance("trips").spent["epsilon"], f"brought {names}"))
         return real_arrow(given, names)
 
-    monkeypatch.setattr(_duckdb, "run", run)
-    monkeypatch.setattr(_duckdb, "as_arrow", as_arrow)
+    monkeypatch.setattr(engine, "_run", run)
+    monkeypatch.setattr(engine, "as_arrow", as_arrow)
     cost, error = ask(ledger, table, **MODES[mode])
     assert (cost, error) == (1, None)
     before = [sql for spent, sql in told if spent == 0]

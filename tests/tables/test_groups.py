@@ -21,10 +21,10 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.planning import explain_groups
-from safeselect.tables import GroupedTopK, TableAs, _sql, top_items_by_group
-from safeselect.tables._counting import open_keyed
-from safeselect.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
+from safeselect.estimates import explain_groups
+from safeselect.tables import GroupedTopK, TableAs, sql, top_items_by_group
+from safeselect.tables.keys import open_keyed
+from safeselect.tables.sql import AMONG_CANDIDATES, GROUPED_COUNTS
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -53,7 +53,7 @@ def counted(rows, groups: int, contributions: int = 10**6, listed=MONTHS):
     """The counts that the SQL gives: group -> item -> users."""
     sql = GROUPED_COUNTS.format(groups=groups, places=10**6, contributions=contributions, known="")
     found = defaultdict(dict)
-    with open_keyed(table(rows), "city", "rider", None, False, "month") as keyed:
+    with open_keyed(table(rows), "city", "rider", "month") as keyed:
         for group, label, users in keyed.fetch_grouped(sql, list(listed), None):
             found[group][label] = users
     return found
@@ -353,14 +353,14 @@ def test_every_form_of_a_table_has_the_same_counts(tmp_path, form, known):
     )
     found = []
     for each in (table(), in_form(form, tmp_path)):
-        with open_keyed(each, "city", "rider", None, False, "month") as keyed:
+        with open_keyed(each, "city", "rider", "month") as keyed:
             found.append(keyed.fetch_grouped(sql, MONTHS, known))
     assert found[0] == found[1]
     assert len(found[0]) >= 8
 
 
 def test_every_statement_scans_the_rows_once():
-    texts = [getattr(_sql, name).lstrip() for name in _sql.__all__]
+    texts = [getattr(sql, name).lstrip() for name in sql.__all__]
     statements = [each for each in texts if each.startswith(("SELECT", "WITH"))]
     assert [each for each in texts if "safeselect_rows" in each] == statements
     assert {each.count("safeselect_rows") for each in statements} == {1}

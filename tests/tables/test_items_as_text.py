@@ -24,6 +24,7 @@ import pytest
 from pyarrow import parquet
 
 from safeselect import InputError
+from safeselect.mechanisms.items import item
 from safeselect.tables import (
     count_distinct_users,
     largest_counts,
@@ -31,9 +32,8 @@ from safeselect.tables import (
     top_items,
     top_items_by_group,
 )
-from safeselect.tables._keyed import open_keyed
-from safeselect.tables._sql import GROUPED_COUNTS
-from safeselect.unknown_domain._items import item
+from safeselect.tables.keys import open_keyed
+from safeselect.tables.sql import GROUPED_COUNTS
 
 KEYS = {"item": "city", "user": "rider"}
 ALIKE = (935124, 2399654)
@@ -169,7 +169,7 @@ def test_the_cap_in_groups_does_too(name: str, tmp_path: Path) -> None:
         for months, cities in ((same, alike), (alike, same)):
             columns = {"city": cities, "rider": riders, "month": months}
             table = SOURCES[name](tmp_path, columns)
-            with open_keyed(table, "city", "rider", None, False, "month") as keyed:
+            with open_keyed(table, "city", "rider", "month") as keyed:
                 found = keyed.fetch_grouped(sql, ["7", *map(str, ALIKE)], None)
             kept = [row for row in found if "x" not in row]
             assert kept == [("7", "2399654", 1) if months is same else ("2399654", "7", 1)]

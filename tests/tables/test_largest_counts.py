@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import InputError, ParameterError
-from safeselect.tables import _progress, largest_counts
-from safeselect.tables._duckdb import open_table
-from safeselect.tables._progress import reported
-from safeselect.tables._sql import LARGEST_CAPPED_COUNTS, LARGEST_COUNTS
+from safeselect.tables import TableAs, largest_counts
+from safeselect.tables import duckdb as engine
+from safeselect.tables.duckdb import open_table
+from safeselect.tables.sql import LARGEST_CAPPED_COUNTS, LARGEST_COUNTS
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -111,14 +111,15 @@ def test_the_engine_may_be_kept_small(tmp_path: Path) -> None:
     path = many_pairs(tmp_path)
     columns = {"item": "item", "person": "user"}
     ask = "SELECT current_setting('memory_limit')"
-    with open_table(path, columns, memory="100MB") as small, open_table(path, columns) as usual:
+    little = TableAs(path, memory="100MB")
+    with open_table(little, columns) as small, open_table(path, columns) as usual:
         assert small.fetch(ask)[0][0] in ("95.3 MiB", "100.0 MB")
         assert usual.fetch(ask) != small.fetch(ask)
         largest = LARGEST_COUNTS.format(places=3)
         assert small.fetch(largest) == usual.fetch(largest)
     for memory in ("0GB", "1", "1TB", "1 GB", "", 7, "1GB'"):
         with pytest.raises(ParameterError, match="memory must be a size such as '500MB' or '2GB'"):
-            largest_counts(path, item="item", user="user", places=3, memory=memory)  # type: ignore[arg-type]
+            TableAs(path, memory=memory)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -149,14 +150,14 @@ def test_progress_is_for_terminals(
 ) -> None:
     stream = kind()
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(_progress, "_PATIENCE", 0.001)
+    monkeypatch.setattr(engine, "_PATIENCE", 0.001)
     asked = []
 
     def percent() -> float:
         asked.append(len(stream.getvalue()))
         return [-1.0, 12.7, 50.0][min(len(asked), 3) - 1]
 
-    with reported(percent):
+    with engine._reported(percent):
         while kind is Terminal and len(asked) < 4:
             pass
     said = stream.getvalue()
@@ -172,8 +173,8 @@ def test_progress_of_a_real_count_stays_off_standard_output(
 ) -> None:
     stream = Terminal()
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(_progress, "_PATIENCE", 0.01)
+    monkeypatch.setattr(engine, "_PATIENCE", 0.01)
     path = many_pairs(tmp_path)
-    largest_counts(path, item="item", user="user", places=3, progress=True)
+    largest_counts(TableAs(path, progress=True), item="item", user="user", places=3)
     assert capfd.readouterr().out == ""
     assert "counting: " in stream.getvalue()

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from safeselect.mechanisms.quantiles import Grid, Later, reader
-from safeselect.tables import _quantiles, table_quantiles
+from safeselect.tables import table_quantiles, values
 from safeselect.testing import DeterministicSource
 
 duckdb = pytest.importorskip("duckdb")
@@ -137,7 +137,7 @@ def read(monkeypatch: pytest.MonkeyPatch):
         def released(later: Later, **_: object) -> None:
             seen.extend(later.read())
 
-        monkeypatch.setattr(_quantiles, "_released", released)
+        monkeypatch.setattr(values, "_released", released)
         given: dict[str, Any] = {"value": "fare", "user": "rider", "quantiles": ["1/2"]}
         table_quantiles(table, **given, of=of, lowest=0, highest=9, step=1, epsilon=1)
         return seen
@@ -159,8 +159,8 @@ def test_equal_numbers_are_one_number(exact):
     for value in numbers(exact):
         held = np.empty(1, dtype=object)
         held[0] = value
-        for values in ([value], (value,), held):
-            assert cells(reader(values).read()) == [cell(exact)], type(value)
+        for given in ([value], (value,), held):
+            assert cells(reader(given).read()) == [cell(exact)], type(value)
 
 
 @pytest.mark.parametrize("kind", columns())

@@ -19,8 +19,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from safeselect.tables import _private, count_distinct_users
-from safeselect.tables._private import private_directory
+from safeselect.tables import count_distinct_users
+from safeselect.tables import duckdb as engine
+from safeselect.tables.duckdb import private_directory
 
 pytestmark = pytest.mark.slow("starts and kills processes")
 
@@ -55,7 +56,7 @@ def swept() -> None:
 
 WAITING = """
 import sys, time
-from safeselect.tables._private import private_directory
+from safeselect.tables.duckdb import private_directory
 with private_directory() as private:
     (private / "spill").mkdir()
     (private / "spill" / "rows").write_text("Zebedee-4711")
@@ -94,9 +95,9 @@ def test_what_a_killed_count_spilled_is_gone_after_the_next_count(
         file.write("city,rider\n")
         file.writelines(f"{i * 31 % 90001},{PRIVATE}-{i}-{'x' * 60}\n" for i in range(600_000))
     program = (
-        "from safeselect.tables import largest_counts\n"
-        f"largest_counts({str(table)!r}, item='city', user='rider', places=9, "
-        "max_contributions=2, memory='60MB')"
+        "from safeselect.tables import TableAs, largest_counts\n"
+        f"largest_counts(TableAs({str(table)!r}, memory='60MB'), item='city', user='rider', "
+        "places=9, max_contributions=2)"
     )
     environment = {**os.environ, "TMPDIR": str(folder)}
     process = subprocess.Popen([sys.executable, "-c", program], env=environment)
@@ -223,7 +224,7 @@ def test_another_user_is_told_by_its_id(folder: Path, monkeypatch: pytest.Monkey
 
 FORKING = """
 import os, sys, time
-from safeselect.tables._private import private_directory
+from safeselect.tables.duckdb import private_directory
 manager = private_directory()
 private = manager.__enter__()
 (private / "rows").write_text("Zebedee-4711")
@@ -266,7 +267,7 @@ def test_nothing_is_swept_while_a_child_of_the_owner_lives(folder: Path, started
 def test_a_program_that_the_owner_started_holds_no_lock(folder: Path, started: Any) -> None:
     program = (
         "import subprocess, sys, os\n"
-        "from safeselect.tables._private import private_directory\n"
+        "from safeselect.tables.duckdb import private_directory\n"
         "with private_directory() as private:\n"
         "    other = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'],\n"
         "        stdout=subprocess.DEVNULL)\n"
@@ -294,7 +295,7 @@ def test_an_owner_that_is_swept_before_it_has_its_lock_makes_another(
         fresh = [each for each in left(folder) if not gone]
         if fresh and not sweeping[0]:
             sweeping[0] = True
-            _private._sweep(folder)
+            engine._sweep(folder)
             gone.extend(fresh)
             assert left(folder) == []
         return real(*arguments, **options)
@@ -304,7 +305,7 @@ def test_an_owner_that_is_swept_before_it_has_its_lock_makes_another(
         assert gone
         assert private not in gone
         (private / "rows").write_text(PRIVATE)
-        _private._sweep(folder)
+        engine._sweep(folder)
         assert (private / "rows").exists()
     assert left(folder) == []
 
@@ -390,7 +391,7 @@ def test_a_name_that_came_to_mean_another_directory_is_left(
 
     with monkeypatch.context() as patch:
         patch.setattr(fcntl, "flock", swapped)
-        _private._sweep(folder)
+        engine._sweep(folder)
     assert (precious / "file").read_text() == "kept"
     assert made.is_symlink()
     assert list((tmp_path / "moved").iterdir()) == []  # the bytes that were locked are gone
@@ -400,7 +401,7 @@ def test_many_processes_and_threads_at_once_lose_nothing_of_the_living(folder: P
     """Each writes, waits and reads again while all others sweep; half of them are killed."""
     program = (
         "import sys, os, random, time\n"
-        "from safeselect.tables._private import private_directory\n"
+        "from safeselect.tables.duckdb import private_directory\n"
         "for turn in range(60):\n"
         "    with private_directory() as private:\n"
         "        (private / 'spill').mkdir()\n"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,10 +11,10 @@ import pytest
 from tapes import TapeSource
 
 from safeselect import InputError, partition_strategy, unknown_domain_top_k
+from safeselect.mechanisms.items import item
 from safeselect.tables import count_distinct_users, largest_counts, select_keys, top_items_by_group
-from safeselect.tables._keyed import open_keyed
-from safeselect.tables._sql import AMONG_CANDIDATES, GROUPED_COUNTS
-from safeselect.unknown_domain._items import item
+from safeselect.tables.keys import open_keyed
+from safeselect.tables.sql import AMONG_CANDIDATES, GROUPED_COUNTS
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -173,7 +171,7 @@ def test_the_cap_follows_from_a_user_s_own_rows(spark: Any, kind: str) -> None:
         assert count_distinct_users(typed, **KEYS, max_contributions=1) == {"2399654": 1}
         grouped = typed.selectExpr("item", "user", "item AS month")
         sql = GROUPED_COUNTS.format(places=9, contributions=1, groups=1, known="")
-        with open_keyed(grouped, "item", "user", None, False, "month") as keyed:
+        with open_keyed(grouped, "item", "user", "month") as keyed:
             found = keyed.fetch_grouped(sql, ["935124", "2399654"], None)
         assert found == [("2399654", "2399654", 1)]
 
@@ -208,54 +206,6 @@ def test_other_tables_are_refused_without_a_cell(spark: Any, sql: str, message: 
     assert caught.value.__context__ is None
 
 
-def command(*arguments: object) -> tuple[int, bytes, list[str]]:
-    """Run in a process of its own: exit code, standard output, lines of standard error."""
-    found = subprocess.run(
-        [sys.executable, "-m", "safeselect", "top-k", *map(str, arguments)],
-        capture_output=True,
-        check=False,
-    )
-    return found.returncode, found.stdout, found.stderr.decode().splitlines()
-
-
-CALL = ("--item", "item", "--user", "user", "-k", 2, "--epsilon", 20, "--delta", "1e-6")
-
-
-def test_the_command_counts_on_spark(tmp_path: Path) -> None:
-    path = tmp_path / "odd[1] *{name}.parquet"
-    rows = [(item, user) for user in range(400) for item in ("b", "b", "a", None)[user % 3 :]]
-    rows += [("c", 1), ("c", None)]
-    parquet.write_table(table(rows), path)
-    more = ("--max-contributions", 2, "--memory", "600MB", "--json")
-    code, out, said = command(path, *CALL, *more, "--engine", "spark")
-    assert code == 0
-    first = [line.split()[0] for line in said]
-    assert first == ["guarantee", "neighbours:", "mechanism", "counts:", "the"]
-    release = json.loads(out)
-    usual = json.loads(command(path, *CALL, *more)[1])
-    assert release["labels"] == usual["labels"] == ["a", "b"]
-    exact = largest_counts(path, item="item", user="user", places=2, max_contributions=2)
-    for found in (release, usual):
-        # Noise of 10 a count moves neither by 4 but once in 10**15 times.
-        noise = [abs(int(a) - b) for a, b in zip(found["counts"], exact.values(), strict=True)]
-        assert max(noise) < 4
-
-
-def test_the_command_says_one_sentence_of_a_damaged_file(tmp_path: Path) -> None:
-    whole, cut, damaged = (tmp_path / f"{name}.parquet" for name in ("whole", "cut", "damaged"))
-    parquet.write_table(table([(f"{PRIVATE}-{i % 9}", i) for i in range(20000)]), whole)
-    content = bytearray(whole.read_bytes())
-    cut.write_bytes(content[: len(content) // 2])
-    content[200:2000] = bytes(byte ^ 0x5A for byte in content[200:2000])
-    damaged.write_bytes(content)
-    for path, sentence in ((cut, "cannot be read as Parquet"), (damaged, "could not count")):
-        code, out, said = command(path, *CALL, "--engine", "spark")
-        assert (code, out, len(said)) == (2, b"", 1)
-        assert said[0].startswith("safeselect: ")
-        assert sentence in said[0]
-        assert PRIVATE not in said[0]
-
-
 def test_odd_names_mean_nothing_to_sql(spark: Any) -> None:
     odd = 'a.`b` "c"; DROP'
     frame = spark.createDataFrame([("x", 1), ("x", 2)], "a STRING, b INT").toDF(odd, "user")
@@ -283,7 +233,7 @@ def test_counts_of_groups_are_those_of_duckdb_though_every_task_fails_once(
     )
     counts = []
     for each in (frame, arrow):
-        with open_keyed(each, "item", "user", None, False, "month") as keyed:
+        with open_keyed(each, "item", "user", "month") as keyed:
             counts.append(keyed.fetch_grouped(sql, ["May", "July", "August"], known))
     assert len(list(tmp_path.iterdir())) >= 4  # they did fail
     assert counts[0] == counts[1]

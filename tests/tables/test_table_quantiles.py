@@ -12,7 +12,8 @@ import pytest
 
 from safeselect import Budget, InputError, Ledger, ParameterError, SafeSelectError, ScoreError
 from safeselect.mechanisms.quantiles import Later
-from safeselect.tables import TableAs, _duckdb, _frames, _quantiles, table_quantiles
+from safeselect.tables import TableAs, frames, table_quantiles, values
+from safeselect.tables.duckdb import Table
 
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")
@@ -45,7 +46,7 @@ def values_of(monkeypatch: pytest.MonkeyPatch):
             seen.extend(later.read())
 
         with monkeypatch.context() as patch:
-            patch.setattr(_quantiles, "_released", released)
+            patch.setattr(values, "_released", released)
             table_quantiles(table, **{**GIVEN, "of": "largest", **more})
         return sorted(seen)
 
@@ -214,13 +215,13 @@ def ledger() -> tuple[Ledger, Any]:
 def test_rows_are_read_once_they_are_paid_for(tmp_path, monkeypatch):
     made, scope = ledger()
     seen: list[Fraction] = []
-    real = _duckdb.Table.fetch
+    real = Table.fetch
 
     def fetch(self, sql, *rest, **more):
         seen.append(made.balance("main").spent["epsilon"])
         return real(self, sql, *rest, **more)
 
-    monkeypatch.setattr(_duckdb.Table, "fetch", fetch)
+    monkeypatch.setattr(Table, "fetch", fetch)
     for table in tables(tmp_path).values():
         table_quantiles(table, **GIVEN, of="largest", ledger=scope)
     assert seen == list(range(1, len(seen) + 1))
@@ -276,10 +277,13 @@ class Panic(BaseException):
 
 
 def test_a_panic_of_another_library_is_one_sentence_and_stays_charged(monkeypatch):
-    def panic(arrow, table, places):
-        raise Panic("SECRET")
+    def panic(kind, table, names, *, empty=False):
+        if not empty:
+            raise Panic("SECRET")
+        return arrow(kind, table, names, empty=True)
 
-    monkeypatch.setitem(_frames._CONVERTERS, "polars.DataFrame", panic)
+    arrow = frames._arrow
+    monkeypatch.setattr(frames, "_arrow", panic)
     table = pl.DataFrame({"fare": [1, 2], "rider": [1, 2]})
     with pytest.raises(InputError, match="cannot be read") as plain:
         table_quantiles(table, **GIVEN, of="largest")

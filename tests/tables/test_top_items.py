@@ -22,7 +22,7 @@ from safeselect import (
     SafeSelectWarning,
     TopK,
     TopSet,
-    planning,
+    estimates,
     selection,
     sessions,
     unknown_domain,
@@ -30,9 +30,9 @@ from safeselect import (
 from safeselect.cli import main
 from safeselect.scores.containers import Unread
 from safeselect.tables import (
-    _top_items,
     choose_cap,
     count_distinct_users,
+    items,
     largest_counts,
     select_keys,
     table_quantiles,
@@ -110,14 +110,14 @@ def test_the_command_and_the_call_are_one(
     Path("list.txt").write_text("Rome\nOslo\nBern\n")
     asked: list[Any] = []
     for name in ("top_k", "unknown_domain_top_k"):
-        real = getattr(_top_items, name)
+        real = getattr(items, name)
 
         def spy(counts: Unread, *, real: Any = real, **given: Any) -> Any:
             found = counts.read()
             asked.append((counts.size, counts.labels, found, {k: str(v) for k, v in given.items()}))
             return real(replace(counts, read=lambda: found), **given)
 
-        monkeypatch.setattr(_top_items, name, spy)
+        monkeypatch.setattr(items, name, spy)
     typed = ["--item", "city", "--user", "rider", "-k", "2", "--epsilon", "9000", "--delta", "1e-9"]
     assert main(["top-k", "trips.parquet", *typed, *options, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -146,7 +146,6 @@ def test_the_command_and_the_call_are_one(
         ({"candidates_are_public": True, "k_bar": 3}, "go with an unknown domain"),
         ({"candidates": ["a"], "max_contributions": 3}, "go with an unknown domain"),
         ({"rows": 0}, "rows must be between 1"),
-        ({"engine": "sqlite"}, "engine must be 'duckdb' or 'spark'"),
         ({"ledger": "wards"}, "ledger must be what ledger.scope"),
     ],
 )
@@ -157,11 +156,6 @@ def test_wrong_parameters_are_refused_before_the_table_is_read(
         top_items("missing.parquet", **{**SURE, "epsilon": 1, "k": 2, **change})
     with pytest.raises(InputError, match="does not exist"):
         top_items("missing.parquet", **{**SURE, "epsilon": 1}, k=2)
-
-
-def test_spark_counts_files() -> None:
-    with pytest.raises(ParameterError, match="engine='spark' goes with the path of a file"):
-        top_items(TABLE, **SURE, k=2, engine="spark")
 
 
 def test_the_ledger_is_charged_once_and_its_unit_is_that_of_the_counts(tmp_path: Path) -> None:
@@ -250,7 +244,7 @@ CALLS: dict[str, dict[str, Any]] = {
 def test_every_function_with_an_epsilon_is_here() -> None:
     with_epsilon = {
         name
-        for room in (selection, sessions, unknown_domain, planning)
+        for room in (selection, sessions, unknown_domain, estimates)
         for name in room.__all__
         if callable(getattr(safeselect, name, None))
         # The functions prepare these, and so warn.

@@ -20,7 +20,7 @@ def test_each_file_comes_behind_what_it_imports() -> None:
 
 def test_the_core_has_no_ledger_no_session_and_no_specification() -> None:
     rooms = {file.room for file in reading.core()}
-    inner = {"errors", "exact", "promises", "randomness", "release", "noise", "scores"}
+    inner = {"errors", "exact", "promises", "randomness", "release", "engine", "scores"}
     assert rooms == {*inner, "selection"}
 
 
@@ -82,7 +82,7 @@ def test_readme_says_the_order_that_is_printed() -> None:
     assert named == printed_rooms()
 
 
-@pytest.mark.parametrize("name", ["accounting", "ledger", "sessions", "adapters"])
+@pytest.mark.parametrize("name", ["accounting", "ledger", "mechanisms", "adapters"])
 def test_a_room_is_read_in_the_order_of_its_imports(name: str) -> None:
     files = [file.module for file in reading.room(name)]
     folder = reading.ROOT / reading.PACKAGE / name

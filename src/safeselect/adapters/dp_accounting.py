@@ -48,9 +48,9 @@ from safeselect.accounting.repetition import Repetition
 from safeselect.accounting.theorems.renyi import size
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
+from safeselect.estimates.explain import decimal
 from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import describe, rational
-from safeselect.planning._numbers import decimal
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

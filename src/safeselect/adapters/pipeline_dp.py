@@ -17,8 +17,8 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
+from safeselect.mechanisms.items import item
 from safeselect.mechanisms.keys import PartitionStrategy, partition_strategy
-from safeselect.unknown_domain._items import item
 
 __all__ = ["create_partition_selection_strategy", "kept_partitions"]
 

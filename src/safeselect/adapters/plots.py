@@ -18,7 +18,7 @@ from safeselect.adapters.results import library, to_dict
 from safeselect.errors import InputError, ParameterError
 from safeselect.scores.candidates import label_text
 
-__all__ = ["plot", "plot_groups", "plot_items", "plot_path", "save_plot"]
+__all__ = ["plot", "plot_path", "plot_plans", "save_plot"]
 
 _PLOTS = "pip install 'safeselect[plots]'"
 _SHOWN = 200  # bars
@@ -99,20 +99,22 @@ def _bars(title: str, names: list[str], columns: Mapping[str, list[Any]]) -> Any
     return figure
 
 
-def plot_items(plans: Any) -> Any:
-    """Return a figure: how many users an item or a key needs, against epsilon, on log scales."""
+def plot_plans(plans: Any) -> Any:
+    """Return a figure, on log scales: how many users an item or a key needs.
+
+    Against epsilon; of groups against max_groups, a line for each epsilon.
+    """
     columns = plans.to_dict()
+    if "max_groups" in columns:
+        return _plot_groups(plans, columns)
     names = [rounded_text(each) for each in columns["epsilon"]]
-    figure, axes = _log_scales(
-        plans, "epsilon", [float(each) for each in columns["epsilon"]], names
-    )
-    axes.plot([float(each) for each in columns["epsilon"]], columns["users"], "o-", c="#2b5c9e")
+    across = [float(each) for each in columns["epsilon"]]
+    figure, axes = _log_scales(plans, "epsilon", across, names)
+    axes.plot(across, columns["users"], "o-", c="#2b5c9e")
     return figure
 
 
-def plot_groups(plans: Any) -> Any:
-    """Return a figure: users that an item needs against max_groups, a line for each epsilon."""
-    columns = plans.to_dict()
+def _plot_groups(plans: Any, columns: dict[str, list[Any]]) -> Any:
     ticks = list(dict.fromkeys(columns["max_groups"]))
     figure, axes = _log_scales(plans, "max_groups; the best is circled", ticks, map(str, ticks))
     for epsilon in dict.fromkeys(columns["epsilon"]):

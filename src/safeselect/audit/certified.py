@@ -14,7 +14,7 @@ from safeselect.audit.code import Running, extensions
 from safeselect.audit.line import Line, found
 from safeselect.known_answers import digest
 from safeselect.ledger.record import library
-from safeselect.promises.records import code
+from safeselect.release.results import code
 
 SCHEMA = "safeselect.certificate/1"
 _ARITHMETIC = ("python", "numpy", "gmpy2", "gmp")

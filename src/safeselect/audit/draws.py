@@ -13,11 +13,11 @@ from safeselect.mechanisms.groups import GroupedTopK
 from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
 from safeselect.mechanisms.measure import Measurement
 from safeselect.mechanisms.quantiles import Quantiles
-from safeselect.private_candidates import ChosenRun
+from safeselect.mechanisms.runs import ChosenRun
+from safeselect.mechanisms.sessions import Opened
+from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.releases._fields import count
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
-from safeselect.sessions._opening import Opened
-from safeselect.unknown_domain import DiscoveredTopK
 
 _Drawn = Callable[[Mapping[str, int]], tuple[int, ...]]
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from safeselect.audit.line import Line, found
 from safeselect.errors import InputError, LedgerError
-from safeselect.ledger import Checker, Record, Verifier, kept_records
+from safeselect.ledger import Checker, Record, kept_records
 from safeselect.ledger.record import commitment, read_head
-from safeselect.sessions._opening import Opened
-
-VerifierOf = Callable[[Mapping[str, str]], Verifier]
-"""From algorithm and name of a ledger's key to what verifies its signatures."""
+from safeselect.mechanisms.sessions import Opened
 
 _UNSIGNED = (
     "The ledger has no key: only a head shows that it was rewritten.  Whoever writes it and gives "
@@ -48,20 +45,20 @@ def replayed(file: str) -> tuple[Checker, list[Record], Line]:
     return checker, records, line
 
 
-def signed(file: str, checker: Checker, verifier: VerifierOf | None, whole: bool) -> Line:
+def signed(file: str, checker: Checker, public_key: bytes | None, whole: bool) -> Line:
     """Verify the signatures of a whole log with the auditor's key."""
     what, key = "signatures", checker.signer
     if not whole:
         return Line(what, "not compared", "The log is damaged, so none was verified.")
-    if not key and verifier is None:
+    if not key and public_key is None:
         return Line(what, "none", _UNSIGNED)
     if not key:
         return found(what, "A key was given, and the log is not signed: it is not its log.", "")
     named = f"{key.get('algorithm')} key {key.get('key_id')}"
-    if verifier is None:
+    if public_key is None:
         said = f"The records are signed with {named}; give --public-key."
         return Line(what, "not compared", said)
-    again, wrong = Checker(verifier(key)), None
+    again, wrong = Checker([public_key]), None
     try:
         for _ in kept_records(file, again):
             pass

@@ -16,12 +16,12 @@ from safeselect.mechanisms.groups import GroupedTopK
 from safeselect.mechanisms.keys import SelectedPartitions
 from safeselect.mechanisms.measure import Measurement
 from safeselect.mechanisms.quantiles import Grid, Quantiles
-from safeselect.private_candidates import ChosenRun
+from safeselect.mechanisms.runs import ChosenRun
+from safeselect.mechanisms.sessions import Opened
+from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.releases import Release
 from safeselect.releases._parts import OtherLabel
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
-from safeselect.sessions._opening import Opened
-from safeselect.unknown_domain import DiscoveredTopK
 
 _Stated = Mapping[str, str]
 _ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)

@@ -16,12 +16,13 @@ from warnings import catch_warnings, simplefilter
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.audit.plan_of_counts import of_groups, of_keys, of_list, of_session_of_lists
-from safeselect.audit.stated import Draws, Plan, Stated
+from safeselect.audit.stated import Plan, Stated
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import integer, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.quantiles import Neighbours
+from safeselect.mechanisms.sessions import read_terms
 from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.releases import Release
@@ -29,7 +30,6 @@ from safeselect.selection import Selections, TopSet
 from safeselect.selection._arguments import Arguments, Options
 from safeselect.selection._table import TABLE, Calibration, Noise, Peeled, one_draw, read_choice
 from safeselect.selection.gaps import GapNoise, read_gap_grid
-from safeselect.sessions._terms import SessionArguments
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}", re.ASCII)
 _ROWS = {
@@ -51,17 +51,14 @@ _ROWS = {
 """What ranks by noisy scores."""
 
 
-def plan_of(release: Release, draws: Draws) -> Plan:
+def plan_of(release: Release) -> Plan:
     """Compute the plan of a release again.
-
-    Args:
-        draws: those that its record states.  They say how much of a delta pays for bottoms.
 
     Raises:
         SafeSelectError: the parameters allow no such release, or one of them is missing.
     """
     name = release.mechanism.partition("/")[0]
-    stated = Stated(release, name, draws[-1][0], dict(release.statement.parameters))
+    stated = Stated(release, name, dict(release.statement.parameters))
     planned = next((made for start, made in _PLANS.items() if name.startswith(start)), _of_scores)
     with catch_warnings():  # a large epsilon is no news to an auditor
         simplefilter("ignore")
@@ -188,7 +185,8 @@ def _of_runs(stated: Stated) -> Plan:
 def _of_session(stated: Stated) -> Plan:
     given, whole = stated.parameters, stated.release.guarantee
     name, _, noise = stated.name.rpartition("_")
-    setting = SessionArguments.read(
+    terms = read_terms(
+        name,
         threshold=stated.text("threshold"),
         k=stated.whole("k"),
         epsilon=whole.epsilon,
@@ -200,12 +198,8 @@ def _of_session(stated: Stated) -> Plan:
         on_grid="on_grid" in given and stated.flag("on_grid"),
         score_error=given.get("score_error"),
         gap_grid=stated.text("gap_grid"),
+        sigma=stated.text("top_margin") if name == "adaptive_sparse_vector" else None,
     )
-    branches: list[tuple[str | None, Fraction, Fraction]] = [(None, Fraction(0), setting.answer)]
-    if name == "adaptive_sparse_vector":
-        margin = rational(stated.text("top_margin"), "sigma")
-        branches = [("top", margin, setting.answer / 2), ("middle", Fraction(0), setting.answer)]
-    terms = setting.terms(name, *branches)
     return Plan(terms.guarantee, ((terms.guarantee, 1),), terms.as_record)
 
 

@@ -10,16 +10,9 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.mechanisms.groups import plan_known, plan_unknown
 from safeselect.mechanisms.keys import SelectedPartitions, Terms
+from safeselect.mechanisms.unknown import plan_counts, plan_list, read_contributions, read_places
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 from safeselect.promises.records import exact_text
-from safeselect.unknown_domain._bottom import (
-    ListQuery,
-    odds,
-    read_contributions,
-    read_places,
-    split_delta,
-)
-from safeselect.unknown_domain.top_k import plan_counts, plan_list
 
 _RARE = 14  # nats: less than one in a million
 _COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
@@ -39,7 +32,7 @@ def of_list(stated: Stated) -> Plan:
         return Plan(total, draws, common | own, fixed, _least(offset, noise.rate))
     least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
     places = read_places(k, least if least == most else (least, most))
-    query, part = plan_list(total, places, cap, stated.share)
+    query, part = plan_list(total, places, cap)
     k_bar = integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
     parts = (BoundedRange(query.epsilon), query.draws), (ApproximateDP(Fraction(0), part), 1)
     parameters = common | query.as_record | {"candidates": str(most + 1)}
@@ -112,8 +105,7 @@ def of_keys(stated: Stated) -> Plan:
 def of_session_of_lists(stated: Stated) -> Plan:
     outcomes, queries = stated.whole("outcomes"), stated.whole("queries")
     integer(queries, "queries", minimum=1, maximum=2**20)
-    each, part = split_delta(stated.total, stated.share, outcomes, queries, 1)
-    ListQuery(1, 1, 1, each, odds(part / queries), None)
-    draws = (BoundedRange(each), outcomes), (ApproximateDP(Fraction(0), part), 1)
+    query, part = plan_list(stated.total, (1, 1, 1), None, draws=outcomes, lists=queries)
+    draws = (BoundedRange(query.epsilon), outcomes), (ApproximateDP(Fraction(0), part), 1)
     parameters = _COUNTED | {"outcomes": str(outcomes), "queries": str(queries)}
     return Plan(stated.total, draws, parameters)

@@ -12,7 +12,7 @@ from typing import Any
 from safeselect.audit.certified import compare_code
 from safeselect.audit.draws import drawn
 from safeselect.audit.line import Line, found
-from safeselect.audit.logged import VerifierOf, reaches, replayed, signed, uncommitted
+from safeselect.audit.logged import reaches, replayed, signed, uncommitted
 from safeselect.audit.output import wrong_output
 from safeselect.audit.plan import plan_of
 from safeselect.audit.stated import Draws, Plan
@@ -31,7 +31,7 @@ def audit(
     text: str,
     log: str,
     head: str | None = None,
-    verifier: VerifierOf | None = None,
+    public_key: bytes | None = None,
     certificate: str | None = None,
 ) -> Iterator[Line]:
     """Compare a release with all that an auditor has; `verdict` sums up the lines.
@@ -40,7 +40,7 @@ def audit(
         text: the release in JSON.
         log: the file of a ledger, or of a log that it exported.
         head: a head that was published, or that the auditor noted.
-        verifier: makes the verifier of the ledger's key.
+        public_key: verifies the signatures of the ledger.
         certificate: what `safeselect verify --certificate` wrote.
 
     Raises:
@@ -55,7 +55,7 @@ def audit(
     checker, records, chain = replayed(log)
     yield chain
     # 3. They are signed with the auditor's key.  A log without signatures has none.
-    signatures = signed(log, checker, verifier, chain.word == "holds")
+    signatures = signed(log, checker, public_key, chain.word == "holds")
     yield signatures
     # 4. The auditor's head is among them; without signatures it reaches as far as the release.
     place = 0 if receipt is None else receipt.record
@@ -186,7 +186,7 @@ def _miscounted(release: Release, draws: Draws) -> str | None:
 
 def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
     """Compute the plan again, and compare all of it; keep it for what comes after."""
-    plan, stated = plan_of(release, draws), dict(release.statement.parameters)
+    plan, stated = plan_of(release), dict(release.statement.parameters)
     made.append(plan)
     if release.statement.neighbours == "replace_one" and stated.get("monotonic") == "yes":
         return "Monotonic scores move both ways where neighbours replace one unit by another."

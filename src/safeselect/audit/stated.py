@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import PrivacyCost
@@ -43,12 +42,10 @@ class Stated:
 
     Attributes:
         name: of the mechanism, without the version of its law.
-        last: what the last of the draws costs, as recorded.
     """
 
     release: Any
     name: str
-    last: AnyGuarantee
     parameters: Mapping[str, str]
 
     def text(self, name: str) -> str:
@@ -87,13 +84,6 @@ class Stated:
         if not isinstance(self.release.guarantee, ApproximateDP):
             raise ParameterError("it costs no delta")
         return self.release.guarantee
-
-    @property
-    def share(self) -> Fraction:
-        """The part of delta that pays for bottoms."""
-        if not isinstance(self.last, ApproximateDP):
-            raise ParameterError("no part of delta pays for its bottom")
-        return self.last.delta
 
     @property
     def cost(self) -> PrivacyCost:

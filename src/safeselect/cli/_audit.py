@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
 from safeselect.audit.line import verdict
@@ -13,9 +11,7 @@ from safeselect.cli._options import Command, declare
 from safeselect.cli._output import shown, write
 from safeselect.cli._page import fill, page, table
 from safeselect.errors import InputError
-from safeselect.ledger import Verifier
 from safeselect.ledger.record import read_head
-from safeselect.ledger.signing import Ed25519Verifier
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -26,9 +22,10 @@ def _run(options: argparse.Namespace) -> int:
         ParameterError: the head or the key is no such thing.
     """
     read_head(options.head)
-    key = None if options.public_key is None else partial(_verifier, options.public_key)
     certificate = None if options.certificate is None else _read(options.certificate)
-    lines = list(audit(_read(options.release), options.log, options.head, key, certificate))
+    lines = list(
+        audit(_read(options.release), options.log, options.head, options.public_key, certificate)
+    )
     holds, last = verdict(lines)
     if options.html:
         rows = [(line.word, line.what, line.sentence) for line in lines]
@@ -41,10 +38,6 @@ def _run(options: argparse.Namespace) -> int:
             write(f"{line.word:13}  {line.what:{width}}  {shown(line.sentence)}\n")
         write(f"\n{shown(last)}\n")
     return 0 if holds else 3
-
-
-def _verifier(key: bytes, signer: Mapping[str, str]) -> Verifier:
-    return Ed25519Verifier(key, key_id=signer["key_id"])
 
 
 def _read(file: str) -> str:

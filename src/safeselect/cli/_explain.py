@@ -13,14 +13,7 @@ from safeselect.cli._options import Command, declare, given
 from safeselect.cli._output import write
 from safeselect.cli._releases import GRID
 from safeselect.errors import InputError, ParameterError
-from safeselect.planning import (
-    GroupPlans,
-    ItemPlans,
-    KeyPlans,
-    explain_groups,
-    explain_items,
-    explain_keys,
-)
+from safeselect.estimates import Plans, explain_groups, explain_items, explain_keys
 from safeselect.promises.records import exact_text
 
 TOTALS = declare("""
@@ -97,7 +90,7 @@ def _check(options: argparse.Namespace) -> None:
         raise ParameterError("--plot and --json go with --unknown, --keys or --groups")
 
 
-def _plans(options: argparse.Namespace) -> GroupPlans | ItemPlans | KeyPlans:
+def _plans(options: argparse.Namespace) -> Plans[Any]:
     if options.keys:
         return explain_keys(
             options.epsilon,
@@ -119,7 +112,7 @@ def _plans(options: argparse.Namespace) -> GroupPlans | ItemPlans | KeyPlans:
     )
 
 
-def _json(plans: GroupPlans | ItemPlans | KeyPlans) -> str:
+def _json(plans: Plans[Any]) -> str:
     """One line; numbers are strings, as in releases."""
     return json.dumps(
         {

@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import reduce
-from itertools import islice
 from operator import and_
 from pathlib import Path
 
@@ -30,7 +29,6 @@ from safeselect.ledger import (
     repair,
 )
 from safeselect.ledger.record import commitment
-from safeselect.ledger.signing import Ed25519Verifier, is_key
 
 _NEW_HEAD = "the new head is above"
 FILE = declare("FILE  the ledger")
@@ -112,14 +110,8 @@ def _repair(options: argparse.Namespace) -> int:
 
 def _append(options: argparse.Namespace) -> int:
     lines = sys.stdin.buffer.read() if options.lines == "-" else _read(options.lines)
-    rows, blank = lines.splitlines(keepends=True), _checker(options)
-    checker = append(
-        options.file,
-        rows,
-        verifier=blank.verifier,
-        head=options.head,
-        accepted=frozenset(blank.accepted),
-    )
+    rows, keys = lines.splitlines(keepends=True), options.public_key or ()
+    checker = append(options.file, rows, public_keys=keys, head=options.head)
     return _done(checker.head, f"the ledger has {checker.count} records; {_NEW_HEAD}")
 
 
@@ -190,7 +182,7 @@ def _verify(options: argparse.Namespace) -> int:
     write("".join(f"{line}\n" for line in lines))
     _all_fine(checker, head=options.head)
     # Of a signed ledger one expects more than that its records follow from each other.
-    return 3 if checker.signer and checker.verifier is None else 0
+    return 3 if checker.signer and not checker.public_keys else 0
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -201,7 +193,7 @@ def _report(options: argparse.Namespace) -> int:
 
 def _all_fine(checker: Checker, head: str | None = None) -> int:
     parts = [f"all {checker.count} records follow from each other"]
-    if checker.signer and checker.verifier:
+    if checker.signer and checker.public_keys:
         parts.append("signatures checked")
     elif checker.signer:
         parts.append("signatures not checked: give --public-key")
@@ -238,26 +230,12 @@ def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
 
 
 def _checker(options: argparse.Namespace) -> Checker:
-    """Return a checker with the key of `--public-key`, by the name that the first record gives it.
-
-    Of several keys no other one may have signed.
-    """
-    given_keys = options.public_key or []
-    if not given_keys:
-        return Checker(None, options.head)
-    first = Checker()
-    _records(options.file, first, most=1)
-    if first.signer.get("algorithm") != "ed25519":
-        raise InputError("the ledger is not signed with a key that --public-key could hold")
-    keys = [Ed25519Verifier(key, key_id=first.signer["key_id"]) for key in given_keys]
-    found = next((key for key in keys if is_key(key, first.signer)), keys[0])
-    accepted = frozenset(key.hex() for key in given_keys) if len(keys) > 1 else frozenset()
-    return Checker(found, options.head, accepted)
+    return Checker(options.public_key or (), options.head)
 
 
-def _records(file: str, checker: Checker, most: int | None = None) -> list[Record]:
+def _records(file: str, checker: Checker) -> list[Record]:
     try:
-        return list(islice(kept_records(file, checker), most))
+        return list(kept_records(file, checker))
     except (OSError, ValueError):
         raise InputError(f"the file {file!r} cannot be read") from None
 

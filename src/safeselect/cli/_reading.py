@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.cli._output import escaped
+from safeselect.estimates.users import plan_keys
 from safeselect.mechanisms.keys import SelectedPartitions
-from safeselect.planning.keys import plan_keys
+from safeselect.mechanisms.unknown import CountNoise, DiscoveredTopK
 from safeselect.tables import GroupedTopK
-from safeselect.unknown_domain import CountNoise, DiscoveredTopK
 
 _NAMED = 10  # so many groups without items are named
 _STATED_GROUPS = "; groups must be named as in the table: --trim and --casefold read both alike"

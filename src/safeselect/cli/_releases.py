@@ -25,7 +25,7 @@ from safeselect.tables import (
     top_items,
     top_items_by_group,
 )
-from safeselect.tables._ready_scores import open_scores
+from safeselect.tables.values import open_scores
 
 Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
 
@@ -56,11 +56,6 @@ MECHANISM = declare(f"""
 """)
 COUNTER = declare("""
 --rows N count  how many rows FILE has, as far as that is public: warn if --delta is above 1/N
---engine {duckdb,spark} =duckdb  what counts: DuckDB (default), or Apache Spark on this machine, for
-    .parquet files
-""")
-MEMORY = declare("""
---memory SIZE  the most that DuckDB may use, or the heap of Spark's Java, such as 2GB
 """)
 FORM = declare("""
 how FILE is read
@@ -70,6 +65,7 @@ how FILE is read
 --casefold  make letters small; lists of names too
 --nfc  compose letters and accents, so that both forms are one
 --whole-numbers  read text such as 7.0 as 7, as programs write ids where one is missing
+--memory SIZE  the most that DuckDB may use, such as 2GB
 """)
 COUNTED = (
     *declare("""
@@ -79,7 +75,6 @@ COUNTED = (
 """),
     *TOTAL,
     *MECHANISM,
-    *MEMORY,
     *declare("""
 unknown domain
 --k-bar N count  so many items compete (default: 10 times k). More of them find rarer items; fewer
@@ -136,23 +131,21 @@ KEPT = (
     users counted so, and have a small mean error, which --json tells
 """),
     *COUNTER,
-    *MEMORY,
 )
 JSON = declare("--json  print the release as JSON")
 
 
-def table_of(options: argparse.Namespace) -> Any:
-    """The files and how they are read; the one path alone where nothing is said of its form."""
+def table_of(options: argparse.Namespace) -> TableAs:
+    """The files and how they are read."""
     files = options.file if len(options.file) > 1 else options.file[0]
     form = given(options, FORM)
     form["delimiter"] = "\t" if options.delimiter == "\\t" else options.delimiter
-    table = TableAs(files, **form)
-    return files if table == TableAs(files) else table
+    return TableAs(files, **form, progress=True)
 
 
 def _count_items(options: argparse.Namespace) -> Release:
     _check_options(options)
-    call = given(options, COUNTED) | {"progress": True}
+    call = given(options, COUNTED)
     call["ledger"] = open_scope(options, neighbours="add_remove")
     candidates, groups = options.candidates, options.groups
     call["candidates"] = None if candidates is None else read_candidates(candidates)
@@ -180,10 +173,8 @@ def _check_options(options: argparse.Namespace) -> None:
                 "the data, or --groups-are-public if the set of groups in the file is public "
                 "knowledge"
             )
-        if options.candidates_are_public or options.engine != "duckdb" or options.rows is not None:
-            raise ParameterError(
-                "--candidates-are-public, --engine and --rows do not go with --group-by"
-            )
+        if options.candidates_are_public or options.rows is not None:
+            raise ParameterError("--candidates-are-public and --rows do not go with --group-by")
     if options.candidates is not None or options.candidates_are_public:
         if (options.k_bar, options.max_contributions) != (None, None):
             raise ParameterError("--k-bar and --max-contributions go with an unknown domain")
@@ -208,7 +199,7 @@ def _select(options: argparse.Namespace) -> Release:
 
 def _keep(options: argparse.Namespace) -> Release:
     ledger = open_scope(options, neighbours="add_remove")
-    return select_keys(table_of(options), **given(options, KEPT), progress=True, ledger=ledger)
+    return select_keys(table_of(options), **given(options, KEPT), ledger=ledger)
 
 
 def _run(

@@ -55,7 +55,7 @@ def _summary(made: str, checker: Checker, found: Sequence[Release]) -> Html:
         signed = "none: the chain shows changes only to a reader who knows a later head"
     else:
         which = f"{checker.signer['algorithm']}, key {checker.signer['key_id']}"
-        signed = f"{which}: {'checked' if checker.verifier else 'not checked here'}"
+        signed = f"{which}: {'checked' if checker.public_keys else 'not checked here'}"
         if len(checker.keys.used) > 1:
             signed += f"; the keys, one after the other: {', '.join(checker.keys.used)}"
     approved = "none: who may write opens scopes and reopens them"

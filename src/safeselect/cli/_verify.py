@@ -76,9 +76,9 @@ VERIFY = Command(
     """\
 Checks that the code that is loaded is that of the source files, and that this machine computes what
 the examined code computes: from fixed bytes and made-up scores exactly the releases, prices,
-charges and refusals that were recorded. That takes about five seconds. It reads no data, and it does
-not look at the source of random bytes: each release does that. With --certificate what was found is
-written as JSON, with the versions of all that computes and the hash of the code that runs.
+charges and refusals that were recorded. That takes about five seconds. It reads no data, and it
+does not look at the source of random bytes: each release does that. With --certificate what was
+found is written as JSON, with the versions of all that computes and the hash of the code that runs.
 
 exit codes: 0 all is as recorded, 1 something differs, 2 command line, or the certificate cannot be
 written

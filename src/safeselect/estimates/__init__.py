@@ -1,36 +1,58 @@
-"""Statistics of released gaps: better estimates, p-values and bounds, at no cost in privacy.
+"""Plans before a release, and statistics of released gaps after it, at no cost in privacy.
 
-Everything here works on numbers that were already released.  Nothing is drawn and no private data
-is touched.  *Rate* is the rate of the mechanism's noise per score unit, which is 1 / scale: epsilon
-/ R for one winner, and epsilon / (k R) for `top_k_with_gaps`.  R is `range_`, or `sensitivity` if
-monotonic, or twice the `sensitivity`; with a `grid`, R is rounded up to whole steps.
+Everything here works on public numbers: a made-up example, or what was already released.  Nothing
+is drawn and no private data is touched.  *Rate* is the rate of the mechanism's noise per score
+unit, which is 1 / scale: epsilon / R for one winner, and epsilon / (k R) for `top_k_with_gaps`.  R
+is `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`; with a `grid`, R is rounded
+up to whole steps.
 
 Proofs: `docs/mathematics.md`, section 13; a worked example: `docs/gaps.md`.
 """
 
-from safeselect.estimates.combining import (
+from safeselect.estimates.explain import expected_error, explain
+from safeselect.estimates.gaps import (
+    error_from_gaps,
     error_ratio,
     estimate_fixed_from_gaps,
+    estimate_from_answers,
+    estimate_from_gaps,
     estimate_from_threshold,
+    intervals_from_gaps,
     threshold_error_ratio,
     variance_ratio,
 )
 from safeselect.estimates.inference import expected_gap, gap_confidence_bound, gap_p_value
-from safeselect.estimates.shrinking import (
-    error_from_gaps,
-    estimate_from_answers,
-    estimate_from_gaps,
-    intervals_from_gaps,
+from safeselect.estimates.users import (
+    CapError,
+    GroupPlan,
+    ItemPlan,
+    KeyPlan,
+    Plans,
+    cap_errors,
+    explain_groups,
+    explain_items,
+    explain_keys,
 )
 
 __all__ = [
+    "CapError",
+    "GroupPlan",
+    "ItemPlan",
+    "KeyPlan",
+    "Plans",
+    "cap_errors",
     "error_from_gaps",
     "error_ratio",
     "estimate_fixed_from_gaps",
     "estimate_from_answers",
     "estimate_from_gaps",
     "estimate_from_threshold",
+    "expected_error",
     "expected_gap",
+    "explain",
+    "explain_groups",
+    "explain_items",
+    "explain_keys",
     "gap_confidence_bound",
     "gap_p_value",
     "intervals_from_gaps",

@@ -11,9 +11,10 @@ from fractions import Fraction
 from typing import Literal
 
 from safeselect.errors import ParameterError
-from safeselect.estimates._released import read_choice, read_gap, read_released_list
+from safeselect.estimates.gaps import read_gap, read_released_list
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, rational
+from safeselect.selection._table import read_choice
 
 # Tails beyond this many nats are not distinguished: e**-2000 stands for everything smaller.
 _MOST_NATS = 2000
@@ -92,9 +93,9 @@ def gap_p_value(
         >>> f"{float(gap_p_value(10, rate='0.5', noise='exponential')):.4f}"  # e**-5
         '0.0067'
     """
-    law = _P_VALUES[read_choice(noise, "noise", tuple(_P_VALUES))]
+    read_choice(noise, "noise", tuple(_P_VALUES))
     nats = min(read_gap(gap) * rational(rate, "rate"), Fraction(_MOST_NATS))
-    return rounded_up(lambda precision: law(Interval.of(nats, precision)))
+    return rounded_up(lambda precision: _P_VALUES[noise](Interval.of(nats, precision)))
 
 
 def gap_confidence_bound(

@@ -10,7 +10,7 @@ from safeselect.ledger.replay import Checker
 from safeselect.ledger.requests import Outbox, Request
 from safeselect.ledger.restoring import append, check_log, kept_records, repair, set_aside
 from safeselect.ledger.scope import EXTERNAL, ExternalRelease, Scope
-from safeselect.ledger.signing import HmacSigner, Proposal, Signer, Verifier, approve
+from safeselect.ledger.signing import Ed25519Signer, Proposal, Signer, approve
 from safeselect.ledger.store import Journal, Row, Store, Torn
 from safeselect.ledger.witness import Anchor, Receiver
 
@@ -20,9 +20,9 @@ __all__ = [
     "Balance",
     "Budget",
     "Checker",
+    "Ed25519Signer",
     "Event",
     "ExternalRelease",
-    "HmacSigner",
     "Journal",
     "Ledger",
     "OnEvent",
@@ -38,7 +38,6 @@ __all__ = [
     "Signer",
     "Store",
     "Torn",
-    "Verifier",
     "append",
     "approve",
     "check_log",

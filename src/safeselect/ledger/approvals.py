@@ -18,17 +18,14 @@ from safeselect.ledger.pending import balance_of
 from safeselect.ledger.record import text
 from safeselect.ledger.replay import Checker
 from safeselect.ledger.signing import (
-    ED25519,
     Proposal,
-    Signer,
-    Verifier,
     handover_message,
     is_key,
-    is_replaceable,
+    is_signed,
     key_of,
-    public_verifier,
+    read_public_key,
     read_signer,
-    read_verifier,
+    stated,
 )
 from safeselect.promises.records import Content, exact_text
 
@@ -186,11 +183,6 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
     book.write(decide)
 
 
-def propose_key(checker: Checker, key: Verifier) -> Proposal:
-    """Return what approvers sign for another key, when the one in force is lost."""
-    return propose(checker, _next(checker, key))
-
-
 def rotate(book: Book, key: object, approvals: object) -> None:
     """Replace the signing key.
 
@@ -204,11 +196,13 @@ def rotate(book: Book, key: object, approvals: object) -> None:
         raise ParameterError("key must be the new signer, got None")
     if isinstance(approvals, (str, bytes, Mapping)) or not isinstance(approvals, Iterable):
         raise ParameterError(f"approvals must be a list, got {describe(approvals)}")
+    if not is_signed(new.public_key.hex(), _TEST, new.sign(_TEST).hex()):
+        raise ParameterError("the next key signs otherwise than its public key says")
     signed = list(approvals)
     verified = _verified(book) if signed else None
 
     def decide(checker: Checker) -> Written:
-        kind, content = _next(checker, new)
+        kind, content = _next(checker, key_of(new))
         if verified is not None:
             if checker.last != verified:
                 raise ParameterError("somebody else wrote to the ledger meanwhile: try again")
@@ -233,23 +227,14 @@ def rotate(book: Book, key: object, approvals: object) -> None:
     book.write(decide, new)
 
 
-def _next(checker: Checker, key: Verifier) -> Written:
+def _next(checker: Checker, said: Mapping[str, str]) -> Written:
     """Return the record of the next key, before anybody signs it."""
-    said = key_of(key)
-    if not is_replaceable(checker.signer):
-        raise ParameterError(
-            "only a key of Ed25519 that the records state is replaced: make a new ledger"
-        )
-    if said["algorithm"] != ED25519 or not is_replaceable(said):
-        raise ParameterError(f"the next key must be one of Ed25519, got {describe(key)}")
+    if not checker.signer:
+        raise ParameterError("nobody signs in this ledger: make a new one with signer=")
     if said["public_key"] in checker.keys.used:
         raise ParameterError("this key signed records of the ledger before: make a new one")
     if checker.approvers is not None and said["public_key"] in checker.approvers.keys:
         raise ParameterError("the key that signs records cannot be an approver's")
-    if isinstance(key, Signer):
-        test = b"safeselect/key test"
-        if not public_verifier(said["public_key"]).verify(test, key.sign(test)):
-            raise ParameterError("the next key signs otherwise than its public key says")
     return replaced(checker, said)
 
 
@@ -258,16 +243,15 @@ def _verified(book: Book) -> str:
 
     The approvers' key vouches for all records before it, and nobody has to hold the old one.
     """
-    stated = book.state(lambda checker: checker.signer)
-    if not is_replaceable(stated):
-        raise ParameterError(
-            "only a key of Ed25519 that the records state is replaced: make a new ledger"
-        )
-    checker = Checker(public_verifier(stated["public_key"]))
+    public = book.state(lambda checker: checker.signer.get("public_key"))
+    checker = Checker([bytes.fromhex(public)] if public else ())
     for row in book.rows():
         checker.check(row.body, row.hash, row.signature)
     checker.finish()
     return checker.last
+
+
+_TEST = b"safeselect/key test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,13 +294,12 @@ class Proposals:
         known = text(name, "scope")
         return self._book.state(lambda checker: propose(checker, reopen(checker, known, more, why)))
 
-    def key(self, key: Verifier) -> Proposal:
+    def key(self, public_key: bytes, *, key_id: str) -> Proposal:
         """Return the proposal of another signing key, when the one in force is lost.
 
         Args:
-            key: the next key, of Ed25519; its public half is enough.
+            public_key: the next key: a PEM file, or its 32 bytes.
+            key_id: its name for people.
         """
-        new = read_verifier(key)
-        if new is None:
-            raise ParameterError("key must be the next key, got None")
-        return self._book.state(lambda checker: propose_key(checker, new))
+        said = stated(read_public_key(public_key), text(key_id, "key_id"))
+        return self._book.state(lambda checker: propose(checker, _next(checker, said)))

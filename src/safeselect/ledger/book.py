@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -42,15 +42,7 @@ from safeselect.ledger.record import (
     utc_now,
 )
 from safeselect.ledger.replay import Checker, Reading
-from safeselect.ledger.signing import (
-    Approvers,
-    Signer,
-    Verifier,
-    is_key,
-    key_of,
-    may_lead,
-    signed_message,
-)
+from safeselect.ledger.signing import Approvers, Signer, is_key, key_of, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
 from safeselect.ledger.stores.turn import Turn, pause
 from safeselect.ledger.witness import Elsewhere, Untold
@@ -250,7 +242,7 @@ def judged(checker: Checker, written: Written, ledger: str, signer: Signer | Non
     body = canonical(record)
     hash_, signature = record_hash(body), ""
     if signer is not None:
-        signature = signer.sign(signed_message(hash_)).hex()
+        signature = signer.sign(signed_message("record", hash_)).hex()
     if len(log_line(body, hash_, signature)) > LONGEST:
         raise LedgerError(f"a record would be longer than {LONGEST} bytes: nothing was charged")
     try:
@@ -271,11 +263,15 @@ class Book:
 
     __slots__ = (
         *("_closed", "_elsewhere", "_known", "_seen", "_signer", "_store", "_turn"),
-        *("_verifier", "id", "on_event"),
+        *("id", "on_event", "public_keys"),
     )
 
     def __init__(
-        self, store: Store, signer: Signer | None, verifier: Verifier | None, elsewhere: Elsewhere
+        self,
+        store: Store,
+        signer: Signer | None,
+        public_keys: Collection[bytes],
+        elsewhere: Elsewhere,
     ) -> None:
         self.id = ""
         self._elsewhere = elsewhere
@@ -283,7 +279,8 @@ class Book:
         self._closed = False
         self._store = store
         self._signer = signer
-        self._verifier = signer if verifier is None else verifier
+        own = () if signer is None else (signer.public_key,)
+        self.public_keys = public_keys or own
         self._turn = Turn(_WAIT)
         self._known: Known | None = None
         # A head that was seen; its record must stay in the ledger.
@@ -301,14 +298,14 @@ class Book:
         elsewhere: Elsewhere,
     ) -> Book:
         """Write the first records: the ledger's, and one for each scope."""
-        book = cls(store, signer, None, elsewhere)
+        book = cls(store, signer, (), elsewhere)
         book.id = id_
         elsewhere.check_unused()
         first = [made(signer, store.about(), approvers, clock)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
         def work(journal: Journal) -> Known:
-            known = Known(Checker(signer))
+            known = Known(Checker(book.public_keys))
             for written in first:
                 reading = judged(known.checker, written, id_, signer)
                 known.add(reading, journal.append(reading.row))
@@ -323,7 +320,7 @@ class Book:
         cls,
         store: Store,
         signer: Signer | None,
-        verifier: Verifier | None,
+        public_keys: Collection[bytes],
         head: str | None,
         elsewhere: Elsewhere,
     ) -> Book:
@@ -333,11 +330,11 @@ class Book:
             ParameterError: the ledger has another key.
             LedgerError: it cannot be read, or a record fails its check.
         """
-        book = cls(store, signer, verifier, elsewhere)
+        book = cls(store, signer, public_keys, elsewhere)
         for row in store.read(lambda journal: journal.rows(0, 1)):
             first = Checker()
             first.check(row.body, row.hash, row.signature)
-            if signer is not None and not may_lead(first.signer, signer):
+            if signer is not None and not first.signer:
                 raise ParameterError("signer is not the one with which the ledger was made")
             book.id = first.ledger
         book._seen = head
@@ -354,11 +351,6 @@ class Book:
     def signer(self) -> Signer | None:
         """The key that signs, if there is one."""
         return self._signer
-
-    @property
-    def verifier(self) -> Verifier | None:
-        """The verifying key, if there is one."""
-        return self._verifier
 
     def state(self, read: Callable[[Checker], T]) -> T:
         """Return what is read from the state so far; all of it is on the disk and anchored."""
@@ -491,7 +483,7 @@ class Book:
 
     def _replayed(self, journal: Journal) -> Known:
         """Read and check all records."""
-        checker, last = Checker(self._verifier, self._seen), None
+        checker, last = Checker(self.public_keys, self._seen), None
         for head in self._elsewhere.expected:
             checker.heads.want(head)
         known = Known(checker)

@@ -7,7 +7,7 @@ nothing is ever refunded.  Totals and caps are exact rationals.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import final
 
 from safeselect.errors import ParameterError
@@ -33,16 +33,15 @@ from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.signing import (
     Proposal,
     Signer,
-    Verifier,
     read_approvers,
+    read_public_keys,
     read_signer,
-    read_verifier,
 )
 from safeselect.ledger.store import Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.ledger.witness import Anchor, Receiver, read_elsewhere
-from safeselect.promises.records import Receipt
+from safeselect.release.results import Receipt
 
 # Nothing finer: the time between two charges in a row may be private.
 _CLOCKS: tuple[Clock, ...] = ("day", "hour", "minute")
@@ -133,7 +132,7 @@ class Ledger:
         *,
         signer: Signer | None = None,
         max_refusals: int = MAX_REFUSALS,
-        approvers: Iterable[Verifier] = (),
+        approvers: Iterable[bytes] = (),
         approvals_needed: int | None = None,
         clock: Clock = "day",
         anchor: Anchor | None = None,
@@ -148,8 +147,8 @@ class Ledger:
             signer: signs every record; every later writer needs the same key.
             max_refusals: a scope is closed at this number of calls that were charged and then
                 refused for their private input, 1 to 1000.
-            approvers: keys of Ed25519, each an `Ed25519Verifier`, of the people who approve every
-                later scope and every raised limit.
+            approvers: public keys of the people who approve every later scope and every raised
+                limit, each a PEM file or its 32 bytes.
             approvals_needed: how many of them must sign; all by default.
             clock: how finely records and releases state the time: "day", "hour" or "minute".
             anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
@@ -175,7 +174,7 @@ class Ledger:
         place: str | os.PathLike[str] | Store,
         *,
         signer: Signer | None = None,
-        verifier: Verifier | None = None,
+        public_keys: Collection[bytes] = (),
         head: str | None = None,
         anchor: Anchor | None = None,
         ship: Receiver | None = None,
@@ -188,7 +187,9 @@ class Ledger:
         Args:
             place: the ledger's place.
             signer: required to write to a signed ledger.
-            verifier: checks signatures for readers; by default the signer.
+            public_keys: verify signatures for readers, each a PEM file or its 32 bytes; by default
+                the signer's.  One of the ledger's keys must be among them, and if they are several,
+                all of its keys.
             head: one that was published earlier; without it a cut of the end is not found.
             anchor, ship, on_event: as for `create`.
 
@@ -199,8 +200,9 @@ class Ledger:
             LedgerError: there is no ledger, or it cannot be read.
         """
         read_head(head)
-        hook, keys = read_hook(on_event), (read_signer(signer), read_verifier(verifier))
-        book = Book.read(read_place(place), *keys, head, read_elsewhere(anchor, ship))
+        read_public_keys(public_keys)
+        hook, key = read_hook(on_event), read_signer(signer)
+        book = Book.read(read_place(place), key, public_keys, head, read_elsewhere(anchor, ship))
         book.on_event = hook
         return cls(book)
 
@@ -353,18 +355,18 @@ class Ledger:
         for _, body, hash_, signature, _ in self._book.rows():
             yield Record(check(body, hash_, signature), hash_, signature)
 
-    def check(self, *, head: str | None = None, verifier: Verifier | None = None) -> Checker:
+    def check(self, *, head: str | None = None, public_keys: Collection[bytes] = ()) -> Checker:
         """Check every record, and return the checker with every scope's balance.
 
         Args:
             head: one that was published earlier; without it a cut of the end is not found.
-            verifier: checks the signatures; by default the signer, if there is one.
+            public_keys: verify the signatures; by default those with which it was opened.
 
         Raises:
             ParameterError: head is not the text of a head.
             LedgerError: a record was edited, moved, inserted or removed.
         """
-        checker = Checker(read_verifier(verifier) or self._book.verifier, head)
+        checker = Checker(public_keys or self._book.public_keys, head)
         for _ in self.records(checker):
             pass
         checker.finish()

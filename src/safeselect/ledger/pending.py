@@ -29,8 +29,9 @@ from safeselect.ledger.record import commitment
 from safeselect.ledger.replay import Checker
 from safeselect.ledger.requests import Asking
 from safeselect.ledger.witness import reason_of
-from safeselect.promises.records import Content, Receipt
+from safeselect.promises.records import Content
 from safeselect.randomness.memory import Generation, generation
+from safeselect.release.results import Receipt
 
 SALT_BYTES = 32
 """Length of the salt that opens the commitment to an output."""

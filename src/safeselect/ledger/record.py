@@ -38,7 +38,8 @@ import numpy as np
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe, rational
 from safeselect.ledger.store import Row
-from safeselect.promises.records import Content, code, exact_text
+from safeselect.promises.records import Content, exact_text
+from safeselect.release.results import code
 
 SCHEMA = "safeselect.record/2"
 Clock = Literal["day", "hour", "minute"]

@@ -10,7 +10,7 @@ its own record judged before it writes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack
@@ -28,7 +28,7 @@ from safeselect.ledger.record import (
     record_hash,
 )
 from safeselect.ledger.requests import Requests
-from safeselect.ledger.signing import Approvers, Keys, Verifier, check_approved
+from safeselect.ledger.signing import Approvers, Keys, check_approved, read_public_keys
 from safeselect.ledger.store import Row
 
 
@@ -122,10 +122,9 @@ class Checker:
     """The state that follows from the records so far; `check` takes the next one.
 
     Attributes:
-        verifier: checks signatures, as one of the ledger's keys; without it those of a ledger are
-            not checked.
+        public_keys: keys of Ed25519: with any, signatures are verified, one of the ledger's keys
+            must be among them, and if they are several, all of its keys.
         published: a head that must be among the records.
-        accepted: public keys; with any, every key of the ledger must be among them.
         ledger: identity of the ledger.
         clock: how finely its records state the time.
         count: the number of records so far.
@@ -142,9 +141,8 @@ class Checker:
         keys: the key that signs, and those before it.
     """
 
-    verifier: Verifier | None = None
+    public_keys: Collection[bytes] = ()
     published: str | None = None
-    accepted: Set[str] = frozenset()
     ledger: str = ""
     clock: Clock = "day"
     count: int = 0
@@ -164,7 +162,7 @@ class Checker:
 
     def __post_init__(self) -> None:
         self.heads.want(self.published)
-        self.keys = Keys(self.verifier, self.accepted)
+        self.keys = Keys(read_public_keys(self.public_keys))
 
     @property
     def signer(self) -> dict[str, str]:
@@ -284,7 +282,7 @@ class Checker:
         """Check that nothing is missing at the end, as far as the published head can show.
 
         Raises:
-            LedgerDamaged: there is no record, or it is not signed with the verifier's key.
+            LedgerDamaged: there is no record, or it is not signed with a key that is to verify it.
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:

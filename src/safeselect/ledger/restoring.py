@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +18,7 @@ from safeselect.ledger.book import following, judged, repaired, was_torn
 from safeselect.ledger.ledger import read_place
 from safeselect.ledger.record import LONGEST, Record, log_line, read_line, read_record, text
 from safeselect.ledger.replay import Checker
-from safeselect.ledger.signing import Signer, Verifier, is_key, read_signer, read_verifier
+from safeselect.ledger.signing import Signer, is_key, read_signer
 from safeselect.ledger.store import Journal, Row, Store
 from safeselect.ledger.stores.file import FileJournal, FileStore, end_found
 from safeselect.ledger.witness import Anchor, Receiver, read_elsewhere
@@ -70,9 +70,8 @@ def append(
     place: str | os.PathLike[str] | Store,
     lines: Iterable[bytes],
     *,
-    verifier: Verifier | None = None,
+    public_keys: Collection[bytes] = (),
     head: str | None = None,
-    accepted: Set[str] = frozenset(),
 ) -> Checker:
     """Add the lines that an older copy of a ledger lacks: all of them, or none.
 
@@ -83,22 +82,20 @@ def append(
         place: the copy; nobody may use it meanwhile.
         lines: lines of the ledger, each with its newline, without holes and in order: what a
             receiver got, or an exported log.
-        verifier: checks the signatures; required for a signed ledger.
+        public_keys: verify the signatures, as for `Ledger.open`; required for a signed ledger.
         head: a head that must be among the records then.
-        accepted: public keys in hexadecimal digits; with any, every key of the ledger must be among
-            them.
 
     Returns:
         Checker: the state that follows from all records.
 
     Raises:
-        ParameterError: the ledger is signed and there is no verifier; or these are no lines.
+        ParameterError: the ledger is signed and there is no public key; or these are no lines.
         LedgerDamaged: the lines do not continue the ledger, or a record is not what a ledger
             writes; nothing was written.
         LedgerRolledBack: the head is not among the records; nothing was written.
         LedgerError: the place cannot be used.
     """
-    checker, given = Checker(read_verifier(verifier), head, accepted), _rows(lines)
+    checker, given = Checker(public_keys, head), _rows(lines)
 
     def work(journal: Journal) -> Checker:
         last: Row | None = None
@@ -108,8 +105,8 @@ def append(
                 if row.seq in given and _stored(row) != _stored(given[row.seq]):
                     raise LedgerDamaged(f"line {row.seq} is another one than that of the ledger")
                 last = row
-        if checker.signer and checker.verifier is None:
-            raise ParameterError("the ledger is signed: lines are added only with its verifier")
+        if checker.signer and not public_keys:
+            raise ParameterError("the ledger is signed: lines are added only with public_keys=")
         if given and min(given) > checker.count:
             raise LedgerDamaged(
                 f"the lines begin at record {min(given)}, and the ledger ends at record "
@@ -156,7 +153,7 @@ def repair(
     key, elsewhere = read_signer(signer), read_elsewhere(anchor, ship)
     if not isinstance(place, (str, os.PathLike)) or place == ":memory:":
         raise ParameterError(f"only a file is repaired, got {describe(place)}")
-    checker = Checker(key, head)
+    checker = Checker(() if key is None else (key.public_key,), head)
 
     def work(journal: FileJournal) -> tuple[int, Row]:
         elsewhere.ask()
@@ -205,7 +202,7 @@ def set_aside(
         LedgerError: the ledger cannot be used, or is damaged in another way.
     """
     key, elsewhere, why = read_signer(signer), read_elsewhere(anchor, ship), text(reason, "reason")
-    checker = Checker(key, head)
+    checker = Checker(() if key is None else (key.public_key,), head)
 
     def work(journal: Journal) -> tuple[int, int]:
         elsewhere.ask()

@@ -18,12 +18,14 @@ records.  These signatures are always verified; those of other records where som
 
 from __future__ import annotations
 
-import hmac
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import import_module
-from typing import Any, NoReturn, Protocol, final, runtime_checkable
+from typing import Any, Literal, NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
@@ -31,242 +33,55 @@ from safeselect.ledger.record import Fields, canonical, parse, text
 from safeselect.ledger.store import Row
 from safeselect.promises.records import Content
 
-_SIGNED = b"safeselect/signature/1\x00"
-_SHORTEST_KEY = 32
 PUBLIC_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 """A public key of Ed25519 in a record."""
+ED25519 = "ed25519"
+_SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
+_KEY_BYTES = 32
+# What is before the 32 bytes of a key in a PEM file (RFC 8410).
+_PRIVATE = bytes.fromhex("302e020100300506032b657004220420")
+_PUBLIC = bytes.fromhex("302a300506032b6570032100")
 
 
 @runtime_checkable
-class Verifier(Protocol):
-    """Checks signatures; for an auditor, who cannot make them."""
-
-    @property
-    def algorithm(self) -> str:
-        """The name of the algorithm, such as "hmac-sha256"."""
+class Signer(Protocol):
+    """Makes signatures by a key of Ed25519, for example one in a device."""
 
     @property
     def key_id(self) -> str:
-        """The public name of the key, which goes into the ledger; never the key itself."""
+        """A name of the key for people, which goes into the ledger."""
 
-    def verify(self, message: bytes, signature: bytes) -> bool:
-        """Whether the signature belongs to the message."""
-
-
-@runtime_checkable
-class Signer(Verifier, Protocol):
-    """Makes signatures, by an HMAC or by a key in a device."""
+    @property
+    def public_key(self) -> bytes:
+        """The 32 bytes of the public key, which go into the ledger."""
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature of a message."""
 
 
 @final
-class HmacSigner:
-    """HMAC-SHA-256.  Its key verifies and signs, so hide it from people who write the file.
-
-    Args:
-        key: at least 32 bytes, made by a cryptographic generator.
-        key_id: a public name for it.
-
-    Raises:
-        ParameterError: the key is too short, or there is no name.
-    """
-
-    __slots__ = ("_key", "_key_id")
-
-    def __init__(self, key: bytes, *, key_id: str) -> None:
-        if not isinstance(key, bytes) or len(key) < _SHORTEST_KEY:
-            raise ParameterError(f"key must be bytes, at least {_SHORTEST_KEY} of them")
-        self._key = key
-        self._key_id = text(key_id, "key_id")
-
-    def __repr__(self) -> str:
-        return f"<HmacSigner {self._key_id}>"
-
-    def __reduce_ex__(self, _: object) -> NoReturn:
-        raise TypeError("an HmacSigner is not pickled or copied: its key stays where it was loaded")
-
-    @property
-    def algorithm(self) -> str:
-        """The name "hmac-sha256"."""
-        return "hmac-sha256"
-
-    @property
-    def key_id(self) -> str:
-        """The public name of the key."""
-        return self._key_id
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the HMAC of the message."""
-        return hmac.digest(self._key, message, "sha256")
-
-    def verify(self, message: bytes, signature: bytes) -> bool:
-        """Whether the signature is the HMAC of the message, compared in constant time."""
-        return hmac.compare_digest(self.sign(message), signature)
-
-
-def signed_message(record_hash: str) -> bytes:
-    """Return the signed bytes of a record: a text that only these have in front, and its hash."""
-    return _SIGNED + bytes.fromhex(record_hash)
-
-
-def key_of(key: Verifier | None) -> dict[str, str]:
-    """Return the first record's statement about the key; empty without a key."""
-    if key is None:
-        return {}
-    said = {"algorithm": key.algorithm, "key_id": key.key_id}
-    public = getattr(key, "public_key", None)
-    return said | {"public_key": public.hex()} if isinstance(public, bytes) else said
-
-
-def is_key(key: Verifier, said: Mapping[str, str]) -> bool:
-    """Whether a record names this key: by its public key, or else by its name.
-
-    Older records name no public key, and a user's own verifier need not have one.
-    """
-    own = key_of(key)
-    which = "public_key" if "public_key" in own and "public_key" in said else "key_id"
-    return bool(said) and all(own[name] == said.get(name) for name in ("algorithm", which))
-
-
-def public_verifier(public_key: str) -> Verifier:
-    """Return the verifier of a public key of Ed25519.
-
-    Raises:
-        LedgerError: the library is not installed.
-        ValueError: it is no key of Ed25519.
-    """
-    try:
-        return Ed25519Verifier(bytes.fromhex(public_key), key_id="key")
-    except ParameterError as error:
-        raise LedgerError(f"signatures of this ledger cannot be checked: {error}") from None
-
-
-def check_signer(signer: Mapping[str, object], where: str) -> None:
-    """Check the first record's statement about the key.
-
-    Raises:
-        LedgerDamaged: it names no key.
-    """
-    if not all(isinstance(value, str) for value in signer.values()) or (
-        signer and not signer.keys() >= {"algorithm", "key_id"}
-    ):
-        raise LedgerDamaged(f"{where} names no key")
-
-
-def check_signature(row: Row, signer: Mapping[str, str], verifier: Verifier | None) -> None:
-    """Check the signature of a row: its form, and with a key itself.
-
-    Raises:
-        LedgerDamaged: it is wrong, missing, or there although nobody signs.
-    """
-    if not signer:
-        if row.signature:
-            raise LedgerDamaged(f"record {row.seq} is signed, in a ledger without signatures")
-        return
-    try:
-        signature = bytes.fromhex(row.signature)
-    except ValueError:
-        signature = b""
-    if not signature or signature.hex() != row.signature:
-        raise LedgerDamaged(f"record {row.seq} has no signature")
-    if verifier is not None and not verifier.verify(signed_message(row.hash), signature):
-        raise LedgerDamaged(f"the signature of record {row.seq} is wrong")
-
-
-def read_signer(value: object) -> Signer | None:
-    """Check an argument `signer=`.
-
-    Raises:
-        ParameterError: it lacks members of a Signer.
-    """
-    if value is None:
-        return None
-    if isinstance(value, type) or not isinstance(value, Signer):
-        raise ParameterError(f"signer must have the members of Signer, got {describe(value)}")
-    return value
-
-
-def read_verifier(value: object) -> Verifier | None:
-    """Check an argument `verifier=`.
-
-    Raises:
-        ParameterError: it lacks members of a Verifier.
-    """
-    if value is None:
-        return None
-    if isinstance(value, type) or not isinstance(value, Verifier):
-        raise ParameterError(f"verifier must have the members of Verifier, got {describe(value)}")
-    return value
-
-
-_KEY_BYTES = 32
-
-
-@final
-class Ed25519Verifier:
-    """Checks the signatures of one key.
-
-    Args:
-        public_key: its 32 bytes.
-        key_id: the key's name in the ledger.
-
-    Raises:
-        ParameterError: not such a key or name, or `cryptography` is not installed.
-    """
-
-    __slots__ = ("_key", "_key_id")
-
-    def __init__(self, public_key: bytes, *, key_id: str) -> None:
-        self._key = _ed25519().Ed25519PublicKey.from_public_bytes(
-            _read_key(public_key, "public_key")
-        )
-        self._key_id = text(key_id, "key_id")
-
-    @property
-    def public_key(self) -> bytes:
-        """The 32 bytes."""
-        return bytes(self._key.public_bytes_raw())
-
-    @property
-    def algorithm(self) -> str:
-        """The name "ed25519"."""
-        return "ed25519"
-
-    @property
-    def key_id(self) -> str:
-        """The public name of the key."""
-        return self._key_id
-
-    def verify(self, message: bytes, signature: bytes) -> bool:
-        """Whether the signature belongs to the message."""
-        invalid: type[Exception] = import_module("cryptography.exceptions").InvalidSignature
-        try:
-            self._key.verify(signature, message)
-        except invalid:
-            return False
-        return True
-
-
-@final
 class Ed25519Signer:
-    """Makes signatures, and checks them.
+    """Makes signatures by a key in memory; needs the library `cryptography`: `safeselect[signing]`.
 
     Args:
-        private_key: its 32 bytes (the seed), made by a cryptographic generator.
-        key_id: a public name for it.
+        private_key: a PEM file without a password, as `openssl genpkey -algorithm ed25519` writes
+            it; or its 32 bytes, made by a cryptographic generator.
+        key_id: a name of the key for people.
 
     Raises:
         ParameterError: not such a key or name, or `cryptography` is not installed.
     """
 
-    __slots__ = ("_key", "_verifier")
+    __slots__ = ("_key", "key_id", "public_key")
 
     def __init__(self, private_key: bytes, *, key_id: str) -> None:
-        key = _ed25519().Ed25519PrivateKey
-        self._key = key.from_private_bytes(_read_key(private_key, "private_key"))
-        self._verifier = Ed25519Verifier(self.public_key, key_id=key_id)
+        seed = _read_key(private_key, "private_key", _PRIVATE)
+        try:
+            self._key = _ed25519().Ed25519PrivateKey.from_private_bytes(seed)
+        except LedgerError as error:
+            raise ParameterError(str(error)) from None
+        self.key_id = text(key_id, "key_id")
+        self.public_key = bytes(self._key.public_key().public_bytes_raw())
 
     def __repr__(self) -> str:
         return f"<Ed25519Signer {self.key_id}>"
@@ -274,47 +89,154 @@ class Ed25519Signer:
     def __reduce_ex__(self, _: object) -> NoReturn:
         raise TypeError("an Ed25519Signer is not pickled or copied: its key stays where it is")
 
-    @property
-    def public_key(self) -> bytes:
-        """The 32 bytes with which others verify."""
-        return bytes(self._key.public_key().public_bytes_raw())
-
-    @property
-    def algorithm(self) -> str:
-        """The name "ed25519"."""
-        return self._verifier.algorithm
-
-    @property
-    def key_id(self) -> str:
-        """The public name of the key."""
-        return self._verifier.key_id
-
     def sign(self, message: bytes) -> bytes:
         """Return the signature of a message."""
         return bytes(self._key.sign(message))
 
-    def verify(self, message: bytes, signature: bytes) -> bool:
-        """Whether the signature belongs to the message."""
-        return self._verifier.verify(message, signature)
+
+def signed_message(what: Literal["record", "approval", "handover"], body: str) -> bytes:
+    """Return what is signed of a text: DSSE's pre-authentication encoding of its type and itself.
+
+    So a signature of one kind is none of another, and tools that know DSSE can check it.
+    """
+    kind, content = f"application/vnd.safeselect.{what}".encode(), body.encode("ascii")
+    return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(content), content)
 
 
-def _read_key(key: object, name: str) -> bytes:
-    if not isinstance(key, bytes) or len(key) != _KEY_BYTES:
-        raise ParameterError(f"{name} must be {_KEY_BYTES} bytes")
-    return key
+def is_signed(public_key: str, message: bytes, signature: str) -> bool:
+    """Whether a signature, in hexadecimal digits, is that of a public key.
+
+    Raises:
+        LedgerError: `cryptography` is not installed.
+    """
+    if not _SIGNATURE.fullmatch(signature):
+        return False
+    invalid: type[Exception] = _library("cryptography.exceptions").InvalidSignature
+    try:
+        _loaded(public_key).verify(bytes.fromhex(signature), message)
+    except (ValueError, invalid):  # it is no key of Ed25519, or not its signature
+        return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _loaded(public_key: str) -> Any:
+    return _ed25519().Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+
+
+def key_of(key: Signer | None) -> dict[str, str]:
+    """Return what a record states of the key; empty without a key."""
+    return {} if key is None else stated(key.public_key.hex(), key.key_id)
+
+
+def stated(public_key: str, key_id: str) -> dict[str, str]:
+    """Return what a record states of a key."""
+    return {"algorithm": ED25519, "key_id": key_id, "public_key": public_key}
+
+
+def is_key(key: Signer, said: Mapping[str, str]) -> bool:
+    """Whether a record states this key; its name is for people, and may differ."""
+    return said.get("public_key") == key.public_key.hex()
+
+
+def read_signer(value: object) -> Signer | None:
+    """Check an argument `signer=`.
+
+    Raises:
+        ParameterError: it lacks members of a Signer, or its public key is none.
+    """
+    if value is None:
+        return None
+    if isinstance(value, type) or not isinstance(value, Signer):
+        raise ParameterError(f"signer must have the members of Signer, got {describe(value)}")
+    read_public_key(value.public_key)
+    text(value.key_id, "key_id")
+    return value
+
+
+def read_public_key(value: object) -> str:
+    """Return the hexadecimal digits of a public key: of a PEM file, or of its 32 bytes.
+
+    Raises:
+        ParameterError: it is neither.
+    """
+    return _read_key(value, "a public key", _PUBLIC).hex()
+
+
+def read_public_keys(value: object) -> frozenset[str]:
+    """Check an argument `public_keys=`: a list of public keys; return their hexadecimal digits.
+
+    Raises:
+        ParameterError: it is something else.
+    """
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise ParameterError(f"public keys must be in a list, got {describe(value)}")
+    return frozenset(map(read_public_key, value))
+
+
+def _read_key(key: object, name: str, prefix: bytes) -> bytes:
+    found = key if isinstance(key, bytes) else b""
+    if found.startswith(b"-----BEGIN "):
+        with suppress(ValueError, IndexError):
+            found = b64decode(found.split(b"-----")[2]).removeprefix(prefix)
+    if len(found) != _KEY_BYTES:
+        raise ParameterError(
+            f"{name} must be {_KEY_BYTES} bytes, or a PEM file of Ed25519 without a password"
+        )
+    return found
 
 
 def _ed25519() -> Any:
+    return _library("cryptography.hazmat.primitives.asymmetric.ed25519")
+
+
+def _library(name: str) -> Any:
     try:
-        return import_module("cryptography.hazmat.primitives.asymmetric.ed25519")
+        return import_module(name)
     except ImportError:
-        raise ParameterError(
-            "Ed25519 needs cryptography: pip install 'safeselect[signing]'"
+        raise LedgerError(
+            "the signatures of this ledger cannot be checked: Ed25519 needs cryptography: pip "
+            "install 'safeselect[signing]'"
         ) from None
 
 
-_APPROVAL = b"safeselect/approval/1\x00"
-_SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
+def check_signer(signer: Mapping[str, Any], where: str) -> None:
+    """Check what a record states of the key that signs.
+
+    Raises:
+        LedgerDamaged: it names no key of Ed25519.
+    """
+    with suppress(KeyError, ParameterError, TypeError):
+        text(signer["key_id"], "key_id")
+        if PUBLIC_KEY.fullmatch(signer["public_key"]) and signer == stated(
+            signer["public_key"], signer["key_id"]
+        ):
+            return
+    raise LedgerDamaged(f"{where} names no key of Ed25519")
+
+
+def check_signature(row: Row, signer: Mapping[str, str], *, verify: bool) -> None:
+    """Check the signature of a row: its form, and itself.
+
+    Args:
+        signer: what the records state of the key in force; empty if nobody signs.
+        verify: whether to check more than its form.
+
+    Raises:
+        LedgerDamaged: it is wrong, missing, or there although nobody signs.
+    """
+    where = f"record {row.seq}"
+    if not signer:
+        if row.signature:
+            raise LedgerDamaged(f"{where} is signed, in a ledger without signatures")
+    elif not _SIGNATURE.fullmatch(row.signature):
+        raise LedgerDamaged(f"{where} has no signature")
+    elif verify and not is_signed(
+        signer["public_key"], signed_message("record", row.hash), row.signature
+    ):
+        raise LedgerDamaged(f"the signature of {where} is wrong")
+
+
 _COUNT = re.compile(r"0|[1-9][0-9]{0,5}", re.ASCII)
 _UNSIGNED = {"schema", "seq", "previous", "utc", "approvals"}
 _MOST = 100
@@ -373,7 +295,7 @@ class Approvers:
             key, signature = _read_approval(each, where)
             if key in signed or key not in self.keys:
                 raise LedgerDamaged(f"{where} is approved twice by one key, or by no approver's")
-            if not _is_approved(key, proposal.message, signature):
+            if not is_signed(key, proposal.message, signature):
                 raise LedgerDamaged(f"an approval of {where} is not for this")
             signed.add(key)
         if len(signed) < self.needed:
@@ -399,8 +321,8 @@ class Proposal:
 
     @property
     def message(self) -> bytes:
-        """The signed bytes: a text that only these have in front, and the proposal."""
-        return _APPROVAL + self.text.encode("ascii")
+        """The signed bytes."""
+        return signed_message("approval", self.text)
 
     @property
     def content(self) -> dict[str, Any]:
@@ -427,11 +349,14 @@ def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
         parse(proposal.text, "the proposal")
     except LedgerDamaged:
         raise ParameterError("the text of the proposal is not what a ledger proposed") from None
-    return {"key": _approver_key(signer), "signature": signer.sign(proposal.message).hex()}
+    key = read_signer(signer)
+    if key is None:
+        raise ParameterError("signer must be the approver's key, got None")
+    return {"key": key.public_key.hex(), "signature": key.sign(proposal.message).hex()}
 
 
 def read_approvers(
-    approvers: object, needed: object, signer: Verifier | None, scopes: int
+    approvers: object, needed: object, signer: Signer | None, scopes: int
 ) -> Approvers | None:
     """Check arguments `approvers=` and `approvals_needed=`; None without approvers.
 
@@ -453,19 +378,16 @@ def read_approvers(
         raise ParameterError(
             f"approvals_needed must be a whole number from 1 to {len(keys)}, got {describe(needed)}"
         )
-    own = getattr(signer, "public_key", None)
-    if isinstance(own, bytes) and own.hex() in keys:
+    if signer is not None and signer.public_key.hex() in keys:
         raise ParameterError("the key that signs records cannot be an approver's")
     return Approvers(keys, count, scopes)
 
 
 def _approver_key(key: object) -> str:
-    public = getattr(key, "public_key", None)
-    if getattr(key, "algorithm", "") != "ed25519" or not isinstance(public, bytes):
-        raise ParameterError(
-            f"an approver has a key of Ed25519, such as an Ed25519Verifier, got {describe(key)}"
-        )
-    return public.hex()
+    try:
+        return read_public_key(key)
+    except ParameterError as error:
+        raise ParameterError(f"an approver is named by a public key: {error}") from None
 
 
 def check_approved(
@@ -489,13 +411,6 @@ def check_approved(
     return True
 
 
-def _is_approved(key: str, message: bytes, signature: str) -> bool:
-    try:
-        return public_verifier(key).verify(message, bytes.fromhex(signature))
-    except ValueError:  # it is no key of Ed25519
-        return False
-
-
 def _read_approval(content: object, where: str) -> tuple[str, str]:
     if isinstance(content, dict) and content.keys() == {"key", "signature"}:
         key, signature = content["key"], content["signature"]
@@ -506,7 +421,6 @@ def _read_approval(content: object, where: str) -> tuple[str, str]:
 
 
 ED25519 = "ed25519"
-_HANDOVER = b"safeselect/key/1\x00"
 _HANDED_OVER = ("ledger", "seq", "previous", "replaces", "signer")
 
 
@@ -515,19 +429,16 @@ class Keys:
     """The keys of a ledger so far.
 
     Attributes:
-        verifier: the key that somebody gave to verify with; one of the ledger's keys must be it.
-        accepted: public keys; with any, every key of the ledger must be among them.
+        pinned: public keys that somebody trusts: one of the ledger's keys must be among them, and
+            if they are several, all of its keys.  Without any, signatures of records are not
+            verified.
         signer: what the records state of the key in force; empty in a ledger without signatures.
         used: all public keys so far.
-        is_found: whether one of the ledger's keys was the verifier.
     """
 
-    verifier: Verifier | None = None
-    accepted: Set[str] = frozenset()
+    pinned: frozenset[str] = frozenset()
     signer: dict[str, str] = field(default_factory=dict)
     used: list[str] = field(default_factory=list)
-    is_found: bool = False
-    _in_force: Verifier | None = None
 
     def check_first(self, row: Row, signer: Mapping[str, str], where: str) -> None:
         """Check what the first record states of the key, and its signature.
@@ -535,13 +446,14 @@ class Keys:
         The approvers that it names may replace a lost key, so no later signature stands for this.
 
         Raises:
-            LedgerDamaged: it names no key, or none that can lead to the one that is to verify it.
+            LedgerDamaged: it names no key, or there is a signature and no key.
         """
-        check_signer(signer, where)
-        if self.verifier is not None and not may_lead(signer, self.verifier):
+        if signer:
+            check_signer(signer, where)
+            self._check_pinned(signer["public_key"], where)
+        elif self.pinned:
             raise LedgerDamaged(_NOT_FOUND)
-        self._check_accepted(signer.get("public_key", ""), where)
-        check_signature(row, signer, self._verifier_of(signer))
+        check_signature(row, signer, verify=bool(self.pinned))
 
     def check(self, row: Row, *, verify: bool = True) -> None:
         """Check the signature of a record by the key in force.
@@ -549,7 +461,7 @@ class Keys:
         Raises:
             LedgerDamaged: it is wrong, missing, or there although nobody signs.
         """
-        check_signature(row, self.signer, self._in_force if verify else None)
+        check_signature(row, self.signer, verify=verify and bool(self.pinned))
 
     def check_next(
         self, row: Row, record: Fields, approvers: Approvers | None, since: str, where: str
@@ -564,89 +476,47 @@ class Keys:
                 signed it.
         """
         signer, handover, approvals = record["signer"], record["handover"], record["approvals"]
-        public = _stated_key(signer, where)
-        if not is_replaceable(self.signer) or record["replaces"] != self.signer["public_key"]:
+        check_signer(signer, where)
+        public = signer["public_key"]
+        if record["replaces"] != self.signer.get("public_key"):
             raise LedgerDamaged(f"{where} does not replace the key that there was")
         if public in self.used:
             raise LedgerDamaged(f"{where} names a key that signed records before")
         if approvers is not None and public in approvers.keys:
             raise LedgerDamaged(f"{where} lets an approver's key sign records")
-        self._check_accepted(public, where)
+        self._check_pinned(public, where)
         if approvals:
             if handover or approvers is None:
                 raise LedgerDamaged(f"{where} holds approvals where nobody approves")
             approvers.check(Proposal.of(record, since), approvals, where)
-        elif not _is_handed_over(self.signer["public_key"], handover_message(record), handover):
+        elif not is_signed(self.signer["public_key"], handover_message(record), handover):
             raise LedgerDamaged(f"{where} is not signed by the key that it replaces")
-        try:
-            check_signature(row, signer, public_verifier(public))
-        except ValueError:
-            raise LedgerDamaged(f"{where} names no key of Ed25519") from None
+        check_signature(row, signer, verify=True)
 
     def take(self, signer: dict[str, str]) -> None:
         """Take in the next key, after its record was checked."""
-        self.signer, self._in_force = signer, self._verifier_of(signer)
-        if "public_key" in signer:
+        self.signer = signer
+        if signer:
             self.used.append(signer["public_key"])
-        self.is_found |= self.verifier is not None and is_key(self.verifier, signer)
 
     def finish(self) -> None:
-        """Check at the end that one of the keys was the one that is to verify.
+        """Check at the end that one of the keys was pinned, if any were.
 
         Raises:
             LedgerDamaged: none was.
         """
-        if self.verifier is not None and not self.is_found:
+        if self.pinned and self.pinned.isdisjoint(self.used):
             raise LedgerDamaged(_NOT_FOUND)
 
-    def _verifier_of(self, signer: Mapping[str, str]) -> Verifier | None:
-        """Return the verifier of a key: the given one, or one by what the records state."""
-        if self.verifier is None or is_key(self.verifier, signer):
-            return self.verifier
-        try:
-            return public_verifier(signer["public_key"])
-        except ValueError:
-            raise LedgerDamaged("a record names no key of Ed25519") from None
-
-    def _check_accepted(self, public: str, where: str) -> None:
-        if self.accepted and public not in self.accepted:
+    def _check_pinned(self, public: str, where: str) -> None:
+        if len(self.pinned) > 1 and public not in self.pinned:
             raise LedgerDamaged(f"{where} names a key that is none of those that are accepted")
 
 
 def handover_message(record: Mapping[str, Content]) -> bytes:
     """Return what the old key signs: the place, all records before it, and both keys."""
     handed_over = {name: record[name] for name in _HANDED_OVER}
-    return _HANDOVER + canonical(handed_over).encode("ascii")
-
-
-def is_replaceable(signer: Mapping[str, Any]) -> bool:
-    """Whether a key can be replaced: it is of Ed25519, and the records state its public key."""
-    public = signer.get("public_key")
-    named = signer.get("algorithm") == ED25519 and isinstance(public, str)
-    return named and PUBLIC_KEY.fullmatch(str(public)) is not None
-
-
-def may_lead(signer: Mapping[str, Any], key: Verifier) -> bool:
-    """Whether a key is the one in the first record, or may be one that came after it."""
-    return is_key(key, signer) or (is_replaceable(signer) and is_replaceable(key_of(key)))
-
-
-def _stated_key(signer: Mapping[str, Any], where: str) -> str:
-    if signer.keys() == {"algorithm", "key_id", "public_key"} and is_replaceable(signer):
-        try:
-            text(signer["key_id"], "key_id")
-        except ParameterError:
-            pass
-        else:
-            return str(signer["public_key"])
-    raise LedgerDamaged(f"{where} names no key of Ed25519")
-
-
-def _is_handed_over(public: str, message: bytes, signature: str) -> bool:
-    try:
-        return public_verifier(public).verify(message, bytes.fromhex(signature))
-    except ValueError:  # it is no signature, or no key of Ed25519
-        return False
+    return signed_message("handover", canonical(handed_over))
 
 
 _NOT_FOUND = "the ledger is not signed with the key that is to verify it"

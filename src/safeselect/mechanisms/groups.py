@@ -9,29 +9,27 @@ from itertools import groupby
 from typing import Any, get_args
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.charged import charged
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
+from safeselect.mechanisms.items import hold_counts
+from safeselect.mechanisms.unknown import (
+    CountNoise,
+    draw_list,
+    plan_counts,
+    plan_list,
+    read_places,
+    unknown_domain_top_k,
+)
 from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
-from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
+from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.randomness.source import Source
-from safeselect.release.call import Charge, Scope
+from safeselect.release.call import Call, Charge, Scope
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.counts import Counts
 from safeselect.selection import top_k_many
-from safeselect.selection._results import presented, source_name, views
-from safeselect.selection._table import TABLE, Peeled, read_choice
-from safeselect.unknown_domain import CountNoise, unknown_domain_top_k
-from safeselect.unknown_domain._bottom import (
-    ListQuery,
-    draw_list,
-    odds,
-    open_call,
-    read_places,
-    split_delta,
-)
-from safeselect.unknown_domain._histogram import hold_counts
-from safeselect.unknown_domain.top_k import plan_counts
+from safeselect.selection._results import presented, views
+from safeselect.selection._table import TABLE, Peeled, choose_engine, read_choice
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -65,22 +63,21 @@ def plan_unknown(
         return _plan_counts(total, k, k_bar, changed, contributions)
     # A user changes `changed` lists: so many times k draws, and so many bottoms that may fail.
     draws = changed * k
-    each, part = split_delta(total, None, draws, changed, k_bar)
-    query = ListQuery(k, k_bar, k_bar, each, odds(part / changed), None)
-    parts = ((BoundedRange(each), draws), (ApproximateDP(Fraction(0), part / changed), changed))
-    name = "top_k_by_group_gumbel/1"
+    query, part = plan_list(total, (k, k_bar, k_bar), None, draws=draws, lists=changed)
+    bottom = ApproximateDP(Fraction(0), part / changed)
+    parts = (BoundedRange(query.epsilon), draws), (bottom, changed)
+    charge = Charge("top_k_by_group_gumbel/1", total, parts, {})
 
     def draw(tables: Tables, source: Source) -> list[Row]:
         rows: list[Row] = []
         for counts in tables.values():
             held = hold_counts(dict(counts), None, k_bar + 1)
-            call = open_call(held, source, None)
-            with call.release(total, name):
-                rows.append((draw_list(query, held, call)[0], None))
+            with Call(charge, held.read, source=source, scope=None) as call:
+                rows.append((draw_list(query, held, call, choose_engine(None))[0], None))
         return rows
 
     offset = query.offset_in_counts(k_bar)
-    return Plan(total, parts, name, each, k_bar, offset, k_bar + 1, draw)
+    return Plan(total, parts, charge.mechanism, query.epsilon, k_bar, offset, k_bar + 1, draw)
 
 
 def _plan_counts(
@@ -245,7 +242,7 @@ def release_by_group(
     recorded |= {"noise_rate": exact_text(plan.noise_rate)}
     recorded |= {} if plan.k_bar is None else {"k_bar": str(plan.k_bar)}
     charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
-    with charged(scope, source, charge, read, unit=unit) as call:
+    with Call(charge, read, source=source, scope=scope, unit=unit) as call:
         rows = plan.draw(call.values, source)
         return call.commit(
             GroupedTopK(
@@ -263,7 +260,7 @@ def release_by_group(
                 guarantee=plan.guarantee,
                 parts=tuple(part for part, times in plan.parts for _ in range(times)),
                 mechanism=plan.mechanism,
-                source=source_name(source),
+                source=call.source_name,
                 statement=call.statement,
             )
         )

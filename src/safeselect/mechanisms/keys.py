@@ -40,27 +40,26 @@ from numpy.typing import NDArray
 
 from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.theorems.simple import what_is_left
-from safeselect.charged import charged
+from safeselect.engine.arrays import random_lanes
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
-from safeselect.noise.arrays import random_lanes
+from safeselect.mechanisms.items import NOT_WHOLE, Found, hold_counts, item, whole_counts
+from safeselect.mechanisms.unknown import read_total
 from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, PureDP
-from safeselect.promises.records import NOT_STATED, Content, Receipt, Statement, exact_text
+from safeselect.promises.records import Content, exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import Charge, Scope, read_ledger, unit_of
+from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
+from safeselect.release.results import NOT_STATED, Receipt, Statement
 from safeselect.scores.candidates import label_text
 from safeselect.scores.containers import hand_over
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, flag
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
-from safeselect.selection._results import presented, source_name, views
-from safeselect.unknown_domain._bottom import read_total
-from safeselect.unknown_domain._histogram import NOT_WHOLE, Found, hold_counts, whole_counts
-from safeselect.unknown_domain._items import item
+from safeselect.selection._results import presented, views
 
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself
@@ -589,7 +588,7 @@ def select_partitions(
     chosen = resolve(source)
     held = hold_counts(counts, labels, 0)
     charge = terms.charge("select_partitions")
-    with charged(scope, chosen, charge, held.found, unit=held.unit) as call:
+    with Call(charge, held.found, source=chosen, scope=scope, unit=held.unit) as call:
         kept = _kept(call.values, terms, call.bits)
         return call.commit(
             SelectedPartitions(
@@ -603,7 +602,7 @@ def select_partitions(
                 guarantee=terms.total,
                 parts=terms.parts,
                 mechanism=charge.mechanism,
-                source=source_name(chosen),
+                source=call.source_name,
                 statement=call.statement,
             )
         )
@@ -848,7 +847,7 @@ def partition_strategy(
     scope = read_ledger(ledger, monotonic=True)
     chosen = resolve(source)
     charge = terms.charge("partition_strategy")
-    with charged(scope, chosen, charge, lambda: None) as call:
+    with Call(charge, lambda: None, source=chosen, scope=scope) as call:
         seed = bytearray(SEED_BYTES)
         call.bits.fill(seed)
         return call.commit(
@@ -856,7 +855,7 @@ def partition_strategy(
                 terms=terms,
                 guarantee=terms.total,
                 mechanism=charge.mechanism,
-                source=source_name(chosen),
+                source=call.source_name,
                 _secret=_Secret(bytes(seed), chosen),
                 statement=call.statement,
             )

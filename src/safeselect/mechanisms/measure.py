@@ -11,27 +11,31 @@ from typing import Any, Generic, cast
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.charged import charged
+from safeselect.engine.gaussian import (
+    MOST_TABLED,
+    DiscreteGaussian,
+    RoundedGaussian,
+    draw_symmetric,
+)
+from safeselect.engine.geometric import discrete_laplace
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import Number, rational
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.unknown import CountNoise
 from safeselect.presentation import to_json_line, written_labels
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
-from safeselect.promises.records import Receipt, Statement, exact_text
+from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import Charge, Scope, is_replaced, read_ledger, unit_of
+from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.candidates import Candidates, Label, label_text, read_candidates
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, exactly_one
 from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
-from safeselect.selection._results import presented, source_name, views
+from safeselect.selection._results import presented, views
 from safeselect.spec.samplers import discrete_gaussian
-from safeselect.unknown_domain import CountNoise
-from safeselect.variates import discrete_laplace
-from safeselect.variates.gaussian import MOST_TABLED, DiscreteGaussian, RoundedGaussian
-from safeselect.variates.inversion import draw_symmetric
 
 _NORMAL_95 = Fraction(1_959_964, 10**6)  # P(|Z| > 1.959964) is below 0.05, Z normal
 
@@ -222,7 +226,7 @@ def measure(
     Source: Ghosh, Roughgarden and Sundararajan (2009) for discrete Laplace noise; Canonne, Kamath
         and Steinke (2020), Theorem 14 for discrete Gaussian noise; Dong, Roth and Su (2022).
     Exactness: integers and enclosures; nothing is rounded.
-    Bits: discrete Laplace as `variates.discrete_laplace`; Gaussian 72 a value.  With sigma**2 above
+    Bits: discrete Laplace as `engine.geometric`; Gaussian 72 a value.  With sigma**2 above
         2**20 discrete Gaussian noise takes some hundred bits a value, by rejection.
     Reveals: nothing of the values; the time of rare refinements, and above sigma**2 = 2**20 all of
         the time, follows from the noise.
@@ -265,7 +269,7 @@ def measure(
         {"values": str(cells.size), name: exact_text(sensitivity)},
     )
     unit = values.unit if isinstance(values, Counts) else None
-    with charged(scope, chosen, charge, lambda: _whole(cells), unit=unit) as call:
+    with Call(charge, lambda: _whole(cells), source=chosen, scope=scope, unit=unit) as call:
         drawn = noise.draw(cells.size, call.bits)
         return call.commit(
             Measurement(
@@ -276,7 +280,7 @@ def measure(
                 guarantee=noise.guarantee,
                 parts=(noise.guarantee,),
                 mechanism=charge.mechanism,
-                source=source_name(chosen),
+                source=call.source_name,
                 statement=call.statement,
             )
         )

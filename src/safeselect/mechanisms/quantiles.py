@@ -29,22 +29,22 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.charged import charged
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.plain import FLOATS
 from safeselect.presentation import kinds_of, to_json_line
 from safeselect.promises.guarantees import BoundedRange, Guarantee
-from safeselect.promises.records import Receipt, Statement, exact_text, guarantee_record
+from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import UNREADABLE, Charge, Scope, read_ledger
+from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.columns import hushed, names_of
 from safeselect.scores.containers import LISTS, hand_over
 from safeselect.scores.reals import Place, place_of
 from safeselect.selection._arguments import Values
-from safeselect.selection._results import presented, source_name, views
+from safeselect.selection._results import presented, views
 from safeselect.selection._table import read_choice
 
 
@@ -757,11 +757,11 @@ def _quantiles(
         moved = count * _range(target, replaced and not several) * fine
         return Law(target, spent / moved, str(ties))
 
-    with charged(
-        scope,
-        source,
+    with Call(
         charge,
         lambda: grid.cells(later.read()),
+        source=source,
+        scope=scope,
         unit=later.unit,
         neighbours=str(neighbours),
         unreadable=UNREADABLE.replace("scores", "values"),
@@ -777,7 +777,7 @@ def _quantiles(
                 guarantee,
                 (BoundedRange(each),) * levels,
                 mechanism,
-                source_name(source),
+                call.source_name,
                 call.statement,
             )
         )

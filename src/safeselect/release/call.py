@@ -19,9 +19,9 @@ import numpy as np
 
 from safeselect.errors import LedgerError, ParameterError, ScoreError, from_outside
 from safeselect.exact.parameters import describe
-from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
+from safeselect.release.results import Receipt, Statement
 
 if TYPE_CHECKING:
     from safeselect.accounting.kinds import AnyGuarantee

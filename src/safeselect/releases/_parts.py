@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
-from safeselect.promises.records import Receipt, Statement
+from safeselect.release.results import Receipt, Statement
 from safeselect.releases._fields import Fields, count, exact, guarantee, matched, refuse, text
 
 _KINDS = ("text", "integer", "other")

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from safeselect.mechanisms.quantiles import Quantiles
-from safeselect.private_candidates import ChosenRun
+from safeselect.mechanisms.runs import ChosenRun
 from safeselect.releases._fields import Fields, every_guarantee, exact, refuse, text
 from safeselect.releases._parts import draws, labelled, listed, read_common, read_exacts
 

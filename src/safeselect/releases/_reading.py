@@ -12,8 +12,11 @@ from safeselect.mechanisms.groups import GroupedTopK
 from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
 from safeselect.mechanisms.measure import Measurement
 from safeselect.mechanisms.quantiles import Quantiles
-from safeselect.private_candidates import ChosenRun
+from safeselect.mechanisms.runs import ChosenRun
+from safeselect.mechanisms.sessions import Opened
+from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.promises.guarantees import ApproximateDP
+from safeselect.release import results
 from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
 from safeselect.releases._parts import (
     array,
@@ -32,8 +35,6 @@ from safeselect.releases._parts import (
 from safeselect.releases._points import chosen_run, quantiles
 from safeselect.releases._tables import grouped, measurement, selected_partitions, stated_strategy
 from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
-from safeselect.sessions._opening import Opened
-from safeselect.unknown_domain import DiscoveredTopK
 
 Release = (
     Selection[Any]
@@ -52,7 +53,7 @@ Release = (
 )
 
 
-def from_json(written: str) -> Release:
+def from_json(written: str) -> Any:
     """Read a release that `to_json` of a result wrote.
 
     The result is of the same class, with equal fields; its `to_json` writes the same line.  Labels
@@ -79,6 +80,8 @@ def from_json(written: str) -> Release:
         True
     """
     content = parse_json(written)
+    if str(content.get("schema")) in [shape.schema for shape in results.SHAPES]:
+        return results.from_json(written)
     fields = Fields(content, "the release")
     schema = fields.take("schema", text)
     reader = _READERS.get(schema)

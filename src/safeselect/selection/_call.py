@@ -16,15 +16,15 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from safeselect.engine import Ranking
+from safeselect.engine.arrays import Indices
+from safeselect.engine.draws import Weights
 from safeselect.errors import LedgerError, ParameterError
 from safeselect.exact.parameters import integer
-from safeselect.noise import Ranking
-from safeselect.noise.arrays import Indices
-from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Statement
 from safeselect.randomness.bits import Bits
 from safeselect.release.call import Charge, Pending, Result, is_replaced, once_charged
+from safeselect.release.results import Statement
 from safeselect.scores.candidates import Candidates, read_candidates
 from safeselect.scores.containers import check_known
 from safeselect.scores.floats import GridScores

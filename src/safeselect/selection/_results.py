@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt, Statement
 from safeselect.randomness.source import Source
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.candidates import Label, label_text
 
 _PRESENTERS: list[Callable[..., Any]] = []

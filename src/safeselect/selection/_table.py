@@ -10,7 +10,7 @@
 Gumbel noise drawn once is k exponential mechanisms, each on the candidates that remain (Durfee and
 Rogers 2019): k draws.  Noise that is k times as wide is one draw in all (Ding et al. 2023).
 
-Two engines can follow it, with the same laws.  The array engine (`safeselect.noise`) is the
+Two engines can follow it, with the same laws.  The array engine (`safeselect.engine`) is the
 default.  The scalar tier (`engine="reference"`) is for audit and tests: the published algorithms
 one value at a time, slower, with early exits.
 """
@@ -26,16 +26,16 @@ from typing import Literal, Protocol, TypeVar, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect import noise as array_engine
+from safeselect import engine as array_engine
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.accounting.guess import Family
+from safeselect.engine import Ranking
+from safeselect.engine.arrays import GridScores
+from safeselect.engine.draws import Weights
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import describe
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
-from safeselect.noise.arrays import GridScores
-from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,

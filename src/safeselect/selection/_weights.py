@@ -16,10 +16,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from safeselect.engine.arrays import Indices
+from safeselect.engine.draws import Weights
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import rational
-from safeselect.noise.arrays import Indices
-from safeselect.noise.weights import Weights
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
 from safeselect.scores.containers import labels_of

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal, TypeVar, Unpack, get_args
 
+from safeselect.engine import Ranking
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.exact.rate import MIN_RATE
-from safeselect.noise import Ranking
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import Label
 from safeselect.scores.reading import Reading

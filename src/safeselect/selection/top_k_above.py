@@ -10,7 +10,8 @@ from typing import Any, Generic, Unpack, cast, get_args
 from safeselect.accounting.cost import PrivacyCost, read_epsilon
 from safeselect.exact.parameters import Number, integer, rational
 from safeselect.promises.guarantees import Guarantee
-from safeselect.promises.records import Receipt, Statement, exact_text
+from safeselect.promises.records import exact_text
+from safeselect.release.results import Receipt, Statement
 from safeselect.scores.candidates import Label
 from safeselect.selection._arguments import Arguments, Labels, Options, Parameters, Scores, explicit
 from safeselect.selection._call import Call

@@ -1,4 +1,4 @@
-"""The scalar tier: the same rankings as `safeselect.noise`, one Python integer at a time.
+"""The scalar tier: the same rankings as `safeselect.engine`, one Python integer at a time.
 
 It is the specification of the array engine, with the same interface: a `draw` sees no score, and a
 `combine` draws no bit.
@@ -23,11 +23,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from safeselect.engine import Ranking
+from safeselect.engine.arrays import GridScores
+from safeselect.engine.draws import Weights
 from safeselect.exact.interval import Interval
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
-from safeselect.noise.arrays import GridScores
-from safeselect.noise.weights import Weights
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.spec.samplers import LazyGumbel, LazyLaplace, geometric, permutation
 
@@ -116,7 +116,7 @@ def noisy_top_k(
     gap_unit: Fraction = _STEP,
     weights: Weights | None = None,
 ) -> Ranking:
-    """Return the k largest of score + noise drawn once; see `safeselect.noise.noisy_top_k`.
+    """Return the k largest of score + noise drawn once; see `engine.rankings.noisy_top_k`.
 
     Exponential noise with k = 1 is permute-and-flip (Ding et al. 2021); Gumbel noise is the
     exponential mechanism, peeled k times (Durfee and Rogers 2019).

@@ -1,4 +1,4 @@
-"""The scalar tier of `safeselect.variates`: the same noises, one Python integer at a time.
+"""The scalar tier of `engine.single`: the same noises, one Python integer at a time.
 
 Reveals: running time and the number of random bits depend on the noise.  For audit and tests.
 """
@@ -10,12 +10,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from safeselect.engine.single import EnclosedNoise, Kind, WholeNoise
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import sealed
 from safeselect.spec import samplers
 from safeselect.spec.samplers import LazyExponential, LazyLaplace, LazyNoise, geometric
-from safeselect.variates import EnclosedNoise, Kind, WholeNoise
 
 _DIGITS = 8  # by which undecided noise is refined
 
@@ -23,7 +23,7 @@ _DIGITS = 8  # by which undecided noise is refined
 @final
 @sealed
 class LazySteps:
-    """A lazily refined noise, known by its bounds; see `variates.EnclosedNoise`."""
+    """A lazily refined noise, known by its bounds; see `engine.single.EnclosedNoise`."""
 
     __slots__ = ("_noise",)
 

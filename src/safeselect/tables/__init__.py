@@ -1,4 +1,4 @@
-"""Counts and scores from files, frames, DuckDB and Spark; `_sql` has every query on the data.
+"""Counts and scores from files, frames, DuckDB and Spark; `sql` has every query on the data.
 
 An engine counts, and safeselect randomises.  The results of this module are exact and *private*,
 except for the releases of `top_items`, `select_keys` and `table_quantiles`.  Pass them to a
@@ -23,22 +23,18 @@ mechanism; do not print them.
   the charge stands.  Labels of ready scores, and items declared public, are read before the charge.
 """
 
-from __future__ import annotations
-
-import os
-
-from safeselect.errors import InputError
 from safeselect.mechanisms.groups import GroupedTopK
-from safeselect.tables._by_group import top_items_by_group
-from safeselect.tables._cap import choose_cap
-from safeselect.tables._counting import count_distinct_users, largest_counts
-from safeselect.tables._described import TableAs
-from safeselect.tables._files import shown
-from safeselect.tables._keys import read_labels
-from safeselect.tables._quantiles import table_quantiles
-from safeselect.tables._ready_scores import read_scores
-from safeselect.tables._select_keys import select_keys
-from safeselect.tables._top_items import top_items
+from safeselect.tables.files import TableAs
+from safeselect.tables.items import (
+    choose_cap,
+    count_distinct_users,
+    largest_counts,
+    select_keys,
+    top_items,
+    top_items_by_group,
+)
+from safeselect.tables.keys import read_candidates
+from safeselect.tables.values import read_scores, table_quantiles
 
 __all__ = [
     "GroupedTopK",
@@ -53,50 +49,3 @@ __all__ = [
     "top_items",
     "top_items_by_group",
 ]
-
-
-def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") -> list[str]:
-    r"""Read a public list of candidates, or of groups: UTF-8 text, one a line, all different.
-
-    Args:
-        path: of the file.
-        what: "candidate" or "group", for messages.
-
-    Returns:
-        The lines, in their order, without their ends.
-
-    Raises:
-        InputError: no such file, not UTF-8, an empty line, a repeated line, a carriage return that
-            ends no line, or no line at all.
-
-    Example:
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> from safeselect.tables import read_candidates
-        >>> with TemporaryDirectory() as folder:
-        ...     file = Path(folder, "items.txt")
-        ...     _ = file.write_bytes(b"tea\nmilk\n")
-        ...     read_candidates(file)
-        ['tea', 'milk']
-    """
-    lines: list[str] | None = None
-    if not os.path.lexists(path):
-        raise InputError(f"{shown(path)} does not exist; it should list {what}s, one a line")
-    try:
-        with open(path, "rb") as file:
-            lines = file.read().decode("utf-8-sig").split("\n")
-    except (OSError, ValueError):
-        pass
-    if lines is None:
-        raise InputError(f"{shown(path)} cannot be read as a list of {what}s in UTF-8")
-    if lines[-1] == "":
-        lines.pop()
-    labels = [line.removesuffix("\r") for line in lines]
-    if "" in labels:
-        raise InputError(f"line {labels.index('') + 1} of {shown(path)} is empty")
-    for place, label in enumerate(labels, 1):
-        if "\r" in label:  # old Macs end lines so: one label would hold them all
-            raise InputError(
-                f"line {place} of {shown(path)} holds a carriage return; end lines with a line feed"
-            )
-    return read_labels(labels, what)

@@ -11,12 +11,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import engine
 import float_oracle as oracle
 import numpy as np
 import pytest
-from engine import LAWS, MANY, NoiseRate
 from tapes import Stream, lanes
+
+import engine
+from engine import LAWS, MANY, NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

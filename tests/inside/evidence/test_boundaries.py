@@ -9,11 +9,11 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
-import engine
 import numpy as np
 import pytest
 from tapes import TapeSource
 
+import engine
 import safeselect
 
 CONSTANTS = engine.constants()
@@ -35,12 +35,12 @@ SIZES = {
     "_session._MANY": f"{HERE}::test_many_answers_around_one_request",
     "_terms.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
     "_terms._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
-    "digits._PIECE": ARRAYS,
-    "digits._SPARE": "inside/variates/test_geometric.py::"
+    "geometric._PIECE": ARRAYS,
+    "geometric._SPARE": "inside/variates/test_geometric.py::"
     "test_what_goes_beyond_the_table_is_continued",
     "draws._CHUNK": RANKINGS,
     "geometric._CHUNK": ARRAYS,
-    "inversion._LAST": "inside/variates/test_gaussian.py::"
+    "gaussian._LAST": "inside/variates/test_gaussian.py::"
     "test_a_magnitude_is_the_number_of_thresholds_above",
     "contenders.GROUP": RANKINGS,
     "contenders._BLOCK": RANKINGS,
@@ -49,8 +49,8 @@ SIZES = {
     "rows._CONTENDERS": "inside/evidence/test_batches.py::"
     "test_the_coarse_decision_is_the_exact_one",
     "pay_what_you_get._MOST": f"{HERE}::test_the_most_outcomes_of_a_session",
-    "plan.DIRECT_LIMIT": RANKINGS,
-    "plan.FINE_LIMIT": RANKINGS,
+    "draws.DIRECT_LIMIT": RANKINGS,
+    "draws.FINE_LIMIT": RANKINGS,
     "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
     "guard._CHUNK": "inside/evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
     "reals._EXPONENT": REALS,
@@ -81,22 +81,22 @@ SIZES = {
 
 NO_SIZES = {
     "digits of a number, or of a table": {
-        *("digits.FINE", "digits.MARK", "digits._MARGIN", "draws._TAIL_EXTRA", "tables.UNIT_BITS"),
+        *("geometric.FINE", "geometric.MARK", "geometric._MARGIN", "draws._TAIL_EXTRA"),
         *("tables._POINTS_BITS", "tables._OCTAVES", "geometric._BASE_BITS", "geometric._BASE"),
         *("geometric._GUARD", "geometric._ONE", "geometric._ENOUGH", "laws._QUICK_BITS"),
         *("laws._QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELLS", "laws._MANTISSA"),
         *("laws._FIRST", "laws._SECOND", "laws._PRODUCT", "laws._ONE_PRODUCT", "laws._TO_CELL"),
         *("laws._TO_INNER_CELL", "rows._PRECISION"),
-        *("plan.GUARD", "enclosed.SPARE", "enclosed._MORE"),
-        *("inversion._WORD", "inversion._SPARE", "gaussian._GUARD"),
+        *("draws.GUARD", "single.SPARE", "single._MORE"),
+        *("gaussian._WORD", "gaussian._SPARE", "gaussian._GUARD"),
         *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
-        *("tables._PRECISION", "tables._STEP_BITS", "tables._KEY_BITS"),
+        *("tables._PRECISION", "tables._STEP_BITS"),
         *("samplers._COIN_GUARD", "samplers._LOG_GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
         *("rankings._DIGITS", "sessions._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
-        *("_session._REFINED", "plan._DIGITS"),
+        *("_session._REFINED", "draws._DIGITS"),
     },
-    "an error or a distance: near ties and edges of reach in test_batches and test_rankings": {
-        *("tables.ERROR", "tables.REACH", "tables.LOSS", "plan.WINDOW")
+    "an allowance: tests/engine/test_allowances.py adds them up": {
+        name for name in CONSTANTS if name.startswith("allowances.")
     },
     "a sign for something else, a count that rises, the size of a nonce": {
         *("tables.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "memory._forks"),

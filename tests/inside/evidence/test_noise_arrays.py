@@ -11,17 +11,18 @@ from fractions import Fraction
 from math import exp, isqrt
 from typing import Any
 
-import engine
 import mpmath
 import numpy as np
 import pytest
-from engine import NoiseRate
 from tapes import Stream, lanes
+
+import engine
+from engine import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 
 CHUNK = engine.geometric._CHUNK
-PIECE = engine.digits._PIECE
+PIECE = engine.geometric._PIECE
 
 DECAYS = {
     "one digit": NoiseRate(Fraction(1)),
@@ -136,7 +137,7 @@ def test_every_number_is_made_of_its_own_words(name, signed):
     noise_rate = DECAYS[name]
     laws = digits_of(noise_rate)
     chance = 1 / (1 + exp(float(rate_of(noise_rate))))
-    draw = engine.variates.discrete_laplace if signed else engine.variates.geometric
+    draw = engine.geometric.discrete_laplace if signed else engine.geometric.geometric
     every = name in ("one digit", "two digits")
     for size in sizes() if every else (1, PIECE + 1, CHUNK + 1):
         stream = Stream(seed=size)
@@ -162,10 +163,10 @@ def test_words_are_not_told_apart_by_their_chunk():
     """The same words in two chunks give the same numbers, other words others."""
     noise_rate = DECAYS["two digits"]
     first = Stream(seed=1)
-    engine.variates.geometric(CHUNK, noise_rate, first)
-    twice = engine.variates.geometric(2 * CHUNK, noise_rate, Stream(first.given * 2))
+    engine.geometric.geometric(CHUNK, noise_rate, first)
+    twice = engine.geometric.geometric(2 * CHUNK, noise_rate, Stream(first.given * 2))
     assert twice[:CHUNK].tolist() == twice[CHUNK:].tolist()
-    other = engine.variates.geometric(2 * CHUNK, noise_rate, Stream(first.given, seed=2))
+    other = engine.geometric.geometric(2 * CHUNK, noise_rate, Stream(first.given, seed=2))
     assert other[:CHUNK].tolist() == twice[:CHUNK].tolist()
     same = int(np.count_nonzero(other[:CHUNK] == other[CHUNK:]))
     # Two independent numbers agree with probability tanh(rate / 2), about 1/400: 328 of 2**17.

@@ -10,13 +10,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import engine
 import float_oracle as oracle
 import numpy as np
 import pytest
-from engine import LAWS, TOPS, NoiseRate
 from tapes import Stream
 from watched import Round, drawn_as_told, path_of, tape_for, watch
+
+import engine
+from engine import LAWS, TOPS, NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -146,7 +147,7 @@ def test_every_path_is_taken():
 @pytest.mark.parametrize("n", [40, 300, 4096, 4097, 9000])
 def test_too_few_contenders_are_noticed(law, n, monkeypatch):
     """With as few contenders as can be, and many that meet: further ones are called in."""
-    usual = engine.plan.plan
+    usual = engine.draws.plan
 
     def least(*args: Any) -> Any:
         found = usual(*args)

@@ -10,12 +10,12 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-import engine
 import numpy as np
 import pytest
-from engine import Bits
 from tapes import TapeSource, lanes
 
+import engine
+from engine import Bits
 from safeselect import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
 from safeselect.randomness.source import Source
 from safeselect.testing import DeterministicSource, RecordingSource

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape, quantile
 
+from safeselect.engine.allowances import ERROR, LOSS
+from safeselect.engine.contenders import _level, contenders
+from safeselect.engine.draws import Draws, Plan, draw_noise, draw_words, plan
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
+from safeselect.engine.tables import UNKNOWN
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.contenders import _level, contenders
-from safeselect.noise.draws import Draws, draw_noise, draw_words
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
-from safeselect.noise.plan import Plan, plan
-from safeselect.noise.tables import ERROR, LOSS, UNKNOWN
 
 pytestmark = pytest.mark.claim("C1")
 

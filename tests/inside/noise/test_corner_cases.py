@@ -7,16 +7,15 @@ from functools import partial
 
 import numpy as np
 import pytest
-from engine import TOPS
 from lattice_oracle import Tape
 
+from engine import TOPS
+from safeselect.engine import laws, rankings
+from safeselect.engine.draws import Draws, plan
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.engine.rows import batch_plan, combine_rows
+from safeselect.engine.tables import noise_table, read_noise
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import laws, rankings
-from safeselect.noise.draws import Draws
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.noise.plan import plan
-from safeselect.noise.rows import batch_plan, combine_rows
-from safeselect.noise.tables import noise_table, read_noise
 
 pytestmark = pytest.mark.claim("C1")
 

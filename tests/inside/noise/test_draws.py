@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from lattice_oracle import Tape
 
-from safeselect.noise import draws
-from safeselect.noise.draws import draw_noise, draw_slots, draw_words, tail_capacity
-from safeselect.noise.laws import GUMBEL, LAPLACE
-from safeselect.noise.tables import bound_table, noise_table, read_noise
+from safeselect.engine import draws
+from safeselect.engine.draws import draw_noise, draw_slots, draw_words, tail_capacity
+from safeselect.engine.laws import GUMBEL, LAPLACE
+from safeselect.engine.tables import bound_table, noise_table, read_noise
 
 pytestmark = pytest.mark.claim("C1")
 

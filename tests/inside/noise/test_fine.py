@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from lattice_oracle import quantile
 
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.noise.tables import ERROR, UNIT_BITS, UNKNOWN, noise_table, read_noise
+from safeselect.engine.allowances import ERROR, UNIT_BITS
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.engine.tables import UNKNOWN, noise_table, read_noise
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
+from safeselect.engine.allowances import LOSS, REACH, UNIT_BITS
+from safeselect.engine.draws import fixed_point
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.plan import fixed_point
-from safeselect.noise.tables import LOSS, REACH, UNIT_BITS
 
 pytestmark = pytest.mark.claim("C1")
 

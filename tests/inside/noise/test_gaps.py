@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine import TOPS
 from gap_laws import brackets, real_law
 from lattice_oracle import Tape
 
+from engine import TOPS
+from safeselect.engine.draws import plan
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Known, Law, enclose
+from safeselect.engine.rankings import Ranking, certified_order
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Known, Law, enclose
-from safeselect.noise.plan import plan
-from safeselect.noise.rankings import Ranking, certified_order
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.noise.arrays import Indices, Numbers
-from safeselect.noise.contenders import GROUP, block_size, largest
+from safeselect.engine.arrays import Indices, Numbers
+from safeselect.engine.contenders import GROUP, block_size, largest
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import quantile, survival, survival_bounds
 
-from safeselect.noise.laws import DIGITS, EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law, enclose
+from safeselect.engine.laws import DIGITS, EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law, enclose
 
 pytestmark = pytest.mark.claim("C1")
 

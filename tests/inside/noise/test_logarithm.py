@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.noise import laws
-from safeselect.noise.laws import DIGITS, UNBOUNDED, minus_logs
+from safeselect.engine import laws
+from safeselect.engine.laws import DIGITS, UNBOUNDED, minus_logs
 
 pytestmark = pytest.mark.claim("C1")
 

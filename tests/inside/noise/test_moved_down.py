@@ -8,9 +8,10 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import count
 
-import engine
 import numpy as np
 import pytest
+
+import engine
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -11,20 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
-from safeselect.exact.rate import NoiseRate
-from safeselect.noise.draws import tail_capacity
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.noise.plan import (
+from safeselect.engine.allowances import ERROR, LOSS, REACH, UNIT_BITS, WINDOW
+from safeselect.engine.draws import (
     FINE_LIMIT,
     GUARD,
-    WINDOW,
     _contenders,
     _excess,
     fixed_point,
     plan,
     rate,
+    tail_capacity,
 )
-from safeselect.noise.tables import ERROR, LOSS, REACH, UNIT_BITS
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.exact.rate import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -63,7 +62,7 @@ def tail(trials: int, chance: Fraction, least: int) -> Fraction:
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 @pytest.mark.parametrize("need", [1, 2, 10, 11, 101])
 def test_contenders_suffice_by_the_lemma(law: Law, need: int) -> None:
-    extra = _contenders(law, need) - need
+    extra = _contenders(law, need, WINDOW) - need
     chance, steep = Fraction(WINDOW, 2**16), Fraction(law.steep, 2**16)
     # Some way of splitting the extra contenders between the two kinds keeps more of them rare.
     assert any(
@@ -84,7 +83,7 @@ def chernoff(trials: int, chance: float, least: int) -> mpmath.mpf:
 @pytest.mark.parametrize("need", [1001, 10**4, 10**6])
 def test_contenders_suffice_for_many(need: int) -> None:
     half, rest = need // 2, need // 64 + 16
-    assert _contenders(LAPLACE, need) == need + half + rest
+    assert _contenders(LAPLACE, need, WINDOW) == need + half + rest
     assert chernoff(need + half - 1, WINDOW / 2**16, half) < mpmath.mpf(2) ** -42
     assert chernoff(need + rest - 1, 32 / 2**16, rest) < mpmath.mpf(2) ** -42
 

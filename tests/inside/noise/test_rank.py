@@ -15,13 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape, quantile
 
+from safeselect.engine import rankings
+from safeselect.engine.contenders import contenders
+from safeselect.engine.draws import Draws, Plan, plan
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
+from safeselect.engine.rankings import Ranking
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import rankings
-from safeselect.noise.contenders import contenders
-from safeselect.noise.draws import Draws
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
-from safeselect.noise.plan import Plan, plan
-from safeselect.noise.rankings import Ranking
 
 pytestmark = pytest.mark.claim("C1")
 

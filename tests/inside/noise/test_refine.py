@@ -7,17 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from engine import PEELED
 from lattice_oracle import Tape
 
+from engine import PEELED
+from safeselect.engine import rankings
+from safeselect.engine.contenders import contenders
+from safeselect.engine.draws import Draws, Plan, plan, tail_capacity
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
+from safeselect.engine.rankings import Ranking
+from safeselect.engine.tables import bound_table
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import rankings
-from safeselect.noise.contenders import contenders
-from safeselect.noise.draws import Draws, tail_capacity
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
-from safeselect.noise.plan import Plan, plan
-from safeselect.noise.rankings import Ranking
-from safeselect.noise.tables import bound_table
 from safeselect.randomness.bits import Bits
 from safeselect.sources import OpenSSLSource
 

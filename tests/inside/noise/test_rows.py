@@ -10,18 +10,18 @@ from math import comb
 import numpy as np
 import pytest
 from chances import fits
-from engine import MANY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
 
+from engine import MANY
+from safeselect.engine import rows as rows_module
+from safeselect.engine.allowances import ERROR
+from safeselect.engine.draws import plan, rate
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE
+from safeselect.engine.rankings import certified_order
+from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import rows as rows_module
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE
-from safeselect.noise.plan import plan, rate
-from safeselect.noise.rankings import certified_order
-from safeselect.noise.rows import batch_plan, combine_rows
-from safeselect.noise.tables import ERROR
 
 pytestmark = pytest.mark.claim("C1")
 

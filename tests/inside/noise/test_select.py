@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.noise import arrays
-from safeselect.noise.arrays import Integers, best_and_rest, mth_largest, top_places
+from safeselect.engine import arrays
+from safeselect.engine.arrays import Integers, best_and_rest, mth_largest, top_places
 
 pytestmark = pytest.mark.claim("C1")
 

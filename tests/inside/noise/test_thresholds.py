@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES, quantile, survival_bounds
 
+from safeselect.engine.allowances import ERROR
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
+from safeselect.engine.tables import TAIL_BITS, TAIL_DIGITS, bound_table, keys
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.noise.tables import ERROR, TAIL_BITS, TAIL_DIGITS, bound_table, keys
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from chances import fits
-from engine import PEELED, TOPS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
 
+from engine import PEELED, TOPS
+from safeselect.engine import Ranking
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import Ranking
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -11,16 +11,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from engine import LAWS
 from lattice_oracle import Tape
 
+from engine import LAWS
+from safeselect.engine import rankings
+from safeselect.engine.draws import GUARD, Weights, plan, rate
+from safeselect.engine.laws import GUMBEL, lower_end, upper_ends
+from safeselect.engine.rankings import certified_order
+from safeselect.engine.rows import batch_plan, noisy_max_rows
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import rankings
-from safeselect.noise.laws import GUMBEL, lower_end, upper_ends
-from safeselect.noise.plan import GUARD, plan, rate
-from safeselect.noise.rankings import certified_order
-from safeselect.noise.rows import batch_plan, noisy_max_rows
-from safeselect.noise.weights import Weights
 
 pytestmark = pytest.mark.claim("C1")
 

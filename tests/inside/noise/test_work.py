@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine import MANY, PEELED, TOPS
 from lattice_oracle import Tape
 
+from engine import MANY, PEELED, TOPS
+from safeselect.engine import arrays, contenders, draws, rankings, rows, tables
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise import arrays, contenders, draws, plan, rankings, rows, tables
 
 TAPES = 20
 TOP = 2**64 - 1
@@ -67,7 +67,7 @@ def describe(value: Any) -> Any:
 @contextmanager
 def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        for module in (arrays, contenders, draws, tables, rows, rankings, plan):
+        for module in (arrays, contenders, draws, tables, rows, rankings):
             if hasattr(module, "np"):
                 patch.setattr(module, "np", Recorder(log))
             # NumPy's own methods, which the modules call by these names.

@@ -2,7 +2,7 @@
 
 An exact test: for each mechanism and number of candidates, the list of request sizes is the same
 for all families of scores and all tapes.  A call that differs with probability 2**-40 by design
-(see the docstrings of `safeselect.noise`) is not met by these fixed tapes.
+(see the docstrings of `safeselect.engine`) is not met by these fixed tapes.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import pytest
 from lattice_oracle import Tape, survival_bounds
 
 from safeselect import ParameterError
+from safeselect.engine.laws import EXPONENTIAL, LAPLACE
+from safeselect.engine.single import InvertedNoise, enclosed_noise
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, LAPLACE
-from safeselect.variates.enclosed import InvertedNoise, enclosed_noise
 
 pytestmark = pytest.mark.claim("C1")
 

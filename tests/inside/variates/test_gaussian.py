@@ -17,8 +17,12 @@ from checks.releases import gate
 from tapes import Stream
 
 from safeselect import GaussianDP
-from safeselect.variates.gaussian import DiscreteGaussian, RoundedGaussian
-from safeselect.variates.inversion import SymmetricLaw, draw_symmetric
+from safeselect.engine.gaussian import (
+    DiscreteGaussian,
+    GaussianLaw,
+    RoundedGaussian,
+    draw_symmetric,
+)
 
 VECTORS = json.loads(
     (Path(__file__).parents[2] / "vectors" / "measurements.json").read_text("utf-8")
@@ -47,7 +51,7 @@ def _weight(x: int, s: mpmath.mpf) -> mpmath.mpf:
     return mpmath.exp(-(mpmath.mpf(x) ** 2) / (2 * s))
 
 
-def chance(law: SymmetricLaw, x: int, size: int = 128) -> Fraction:
+def chance(law: GaussianLaw, x: int, size: int = 128) -> Fraction:
     """P(X = x) from the enclosures of the law, to about 2**-(size - 4)."""
     middle = [
         Fraction(sum(law.threshold(d, size)), 2 ** (size + 1)) if d else Fraction(1)
@@ -148,7 +152,7 @@ def test_draws_follow_the_law(name: str, squared: str) -> None:
         gate(outcomes, count, _law(wider, last))
 
 
-def _law(law: SymmetricLaw, last: int) -> dict[tuple[int], tuple[Fraction, Fraction]]:
+def _law(law: GaussianLaw, last: int) -> dict[tuple[int], tuple[Fraction, Fraction]]:
     chances = {(x,): chance(law, x) for x in range(-last + 1, last)}
     rest = (1 - sum(chances.values())) / 2
     chances |= {(last,): rest, (-last,): rest}

@@ -14,17 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape, exp_bounds
 
-from safeselect.exact.rate import NoiseRate
-from safeselect.noise import arrays
-from safeselect.variates import digits
-from safeselect.variates.digits import FINE, MARK, DigitTable, build, draw_digits
-from safeselect.variates.geometric import (
+from safeselect.engine import arrays
+from safeselect.engine import geometric as arrays_of
+from safeselect.engine.geometric import (
+    FINE,
+    MARK,
+    DigitTable,
     _sign_table,
     _unbounded,
+    build,
     digit_tables,
     discrete_laplace,
+    draw_digits,
     geometric,
 )
+from safeselect.exact.rate import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -178,13 +182,13 @@ def test_what_goes_beyond_the_table_is_continued() -> None:
     count = len(table.high)
     fine = np.zeros((2, 3), dtype=np.uint64)
     fine[0] = [0, 1 << 63, 0]
-    found = digits._refined(fine, table, Rows())
+    found = arrays_of._refined(fine, table, Rows())
     assert found.tolist() == [count, 0, count]
     # Round 1 continues both: by the whole table once more, and by 1 (V = 1/4 < 1/e).
     first = np.full((2, 40), 1 << 63, dtype=np.uint64)
     first[0, :2] = [0, 1 << 62]
     second = np.full((2, 40), 1 << 62, dtype=np.uint64)
-    digits._continue(found, table, Rows(first, second))
+    arrays_of._continue(found, table, Rows(first, second))
     assert found.tolist() == [2 * count + 1, 0, count + 1]
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.mechanisms.groups import GroupedTopK, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.unknown import read_total
 from safeselect.randomness.source import resolve
 from safeselect.release.call import read_ledger
-from safeselect.unknown_domain._bottom import read_total
 
 
 def first_of_groups(

@@ -19,8 +19,8 @@ from checks.mechanisms import ListCase
 from checks.releases import gate
 
 from safeselect.errors import BudgetError
+from safeselect.mechanisms.unknown import PayWhatYouGet
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
-from safeselect.sessions import PayWhatYouGet
 
 _EPSILON, _DELTA = Fraction(1), Fraction(1, 10**6)
 _COST: dict[str, Any] = {"epsilon": _EPSILON, "delta": _DELTA}

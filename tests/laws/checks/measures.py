@@ -19,8 +19,7 @@ from checks.finding import Refuted
 from checks.releases import gate
 from checks.tables import MeasureCase
 
-from safeselect.variates.gaussian import DiscreteGaussian, RoundedGaussian
-from safeselect.variates.inversion import draw_symmetric
+from safeselect.engine.gaussian import DiscreteGaussian, RoundedGaussian, draw_symmetric
 
 _NEAR = Fraction(1, 10**9)
 _SLACK = 1e-9

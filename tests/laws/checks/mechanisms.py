@@ -22,6 +22,8 @@ from checks.runs import runs
 from checks.tables import KEYS, MEASURES
 from checks.weighted import weighted
 
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
+from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
 from safeselect.selection import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -36,8 +38,6 @@ from safeselect.selection import (
     top_k_many,
     top_k_with_gaps,
 )
-from safeselect.sessions import AdaptiveSparseVector, PayWhatYouGet, SparseVector
-from safeselect.unknown_domain import unknown_domain_top_k
 
 Places = tuple[int, ...]
 

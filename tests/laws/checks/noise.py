@@ -12,19 +12,12 @@ import numpy as np
 from checks.finding import Refuted
 from checks.series import survival
 
+from safeselect.engine.allowances import ERROR, UNIT_BITS
+from safeselect.engine.draws import plan
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
+from safeselect.engine.rankings import certified_order
+from safeselect.engine.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
 from safeselect.exact.rate import NoiseRate
-from safeselect.noise.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
-from safeselect.noise.plan import plan
-from safeselect.noise.rankings import certified_order
-from safeselect.noise.tables import (
-    ERROR,
-    TAIL_BITS,
-    TAIL_DIGITS,
-    UNIT_BITS,
-    bound_table,
-    noise_table,
-    read_noise,
-)
 
 LAWS = (EXPONENTIAL, LAPLACE, GUMBEL)
 

@@ -14,8 +14,7 @@ from checks.finding import Refuted
 from checks.others import Chances, Look, OtherCase, follow, independent, loss
 
 from safeselect.accounting.repetition import PoissonRepeated, Repeated
-from safeselect.private_candidates import best_of, first_above
-from safeselect.private_candidates._stopping import NegativeBinomial, Poisson, Stopping
+from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping, best_of, first_above
 from safeselect.promises.guarantees import PureDP
 
 _GAMMA = Fraction(1, 3)

@@ -1,0 +1,340 @@
+"""The cost and the expected error of a planned release, before any data is touched.
+
+The scores are made up: the k equal best candidates are called good, the b others bad, and
+p = exp(-rate * gap) is the weight of a bad candidate relative to a good one.  All numbers are
+enclosures.  Every sum has positive terms, so nothing cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from decimal import Decimal
+from fractions import Fraction
+
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.rate import NoiseRate
+from safeselect.scores.reading import Reading, Sensitivity
+from safeselect.selection._call import CANDIDATES
+from safeselect.selection._table import MECHANISMS, TABLE, Mechanism
+
+_Miss = Callable[[int, int], Interval]
+"""(good left, bad left) -> P(the next candidate chosen is bad)."""
+_LARGEST = 10_000  # made-up candidates
+_MOST_WORK = 200_000  # enclosures that one expectation may take: about a second
+_FARTHEST = 2**13  # nats between the two levels: exp(-2**13) is below 2**-11000
+
+
+def expected_error(
+    *,
+    n: int,
+    gap: Number,
+    k: int = 1,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    mechanism: Mechanism | None = None,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+) -> Fraction:
+    """Return how much score `top_k` would lose on average, on made-up scores.
+
+    k of n candidates have the score `gap`; all others have 0.  The loss is the sum of the k best
+    scores minus the sum of the chosen scores: `gap` for each of the k best that is missed.  The
+    result is in score units.
+
+    Exactness: the exact expectation, rounded up to 64 significant bits.  Where the noise rate times
+        the gap exceeds 2**13, the result is an upper bound below 2**-7000.
+
+    Args:
+        n: number of candidates, up to 10 000.
+        gap: how much better the k best are, in score units; positive rational.
+        k, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, grid, on_grid,
+            score_error: as for `top_k`, but without mechanism="laplace", whose law has no short
+            form.  With a grid, the noise covers the effective range.  The made-up scores lie on
+            the grid if `gap` does.
+
+    Raises:
+        ParameterError: as for `top_k`; or n k is too large.
+
+    Example:
+        >>> from safeselect import expected_error
+        >>> lost = expected_error(n=100, gap=10, k=5, epsilon=1, sensitivity=1, monotonic=True)
+        >>> f"{float(lost):.2f}"  # of 50
+        '35.48'
+    """
+    total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
+    size, count = _sizes(n, k)
+    distance = rational(gap, "gap")
+    change = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+    name = mechanism or ("one_shot_exponential" if total.is_pure else "exponential")
+    if name not in MECHANISMS or name == "laplace":
+        names = ", ".join(each for each in MECHANISMS if each != "laplace")
+        raise ParameterError(f"mechanism must be one of {names}; got {describe(mechanism)}")
+    if not _short_enough(name, size, count):
+        raise ParameterError("n and k are too large for an exact expectation")
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    plan = TABLE[name].calibrate(name, total, change.range_in_steps(reading), count)
+    return _missed(name, size, count, distance / reading.step, plan.noise_rate) * distance
+
+
+def explain(
+    k: int,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    *,
+    rho: Number | None = None,
+    n: int | None = None,
+    gap: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool | None = None,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+) -> str:
+    """Return a table of what each mechanism of `top_k` would cost and lose, in text.
+
+    The example is public and made up: n candidates, k of which score `gap` more than all others.
+    By default the scores are counts of users: the sensitivity is 1 and the change monotonic.  No
+    data is touched.
+
+    Args:
+        k: how many to choose.
+        epsilon, delta, rho: the total, as for `top_k`.
+        n: candidates of the example; by default the larger of 100 and 10 k.
+        gap: of the example, in score units; by default 4 over the noise rate of "exponential",
+            rounded up to a whole step.
+        sensitivity, range_, monotonic, grid, on_grid, score_error: as for `top_k`; by default
+            sensitivity=1, monotonic=True.  The table shows the effective range, to which the noise
+            is calibrated; there one sees what a coarse grid costs.
+
+    Raises:
+        ParameterError: as for `expected_error`.
+
+    Example:
+        >>> from safeselect import explain
+        >>> print(explain(k=5, epsilon=1))
+        top 5 of 100 candidates for a total of epsilon = 1
+        example: 5 of them score 20 more than the other 95; sensitivity 1, monotonic; ...
+        mechanism             noise rate  guarantee of a draw           missed of k  error
+        ...
+        one_shot_exponential  0.2000      LaplaceDominated(1)           1.157        23.14
+        noise rate: per unit of score; error: units of score lost per call, on average
+    """
+    total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
+    usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
+    size, count = _sizes(usual if n is None else n, k)
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    if sensitivity is None and range_ is None:
+        sensitivity, monotonic = 1, True if monotonic is None else monotonic
+    change = Sensitivity.read(
+        sensitivity=sensitivity, range_=range_, monotonic=False if monotonic is None else monotonic
+    )
+    range_in_steps = change.range_in_steps(reading)
+    if gap is None:
+        each = total.per_draw(TABLE["exponential"].promise, count)
+        distance = -(-4 * range_in_steps // each) * reading.step
+    else:
+        distance = rational(gap, "gap")
+    rows = [("mechanism", "noise rate", "guarantee of a draw", "missed of k", "error")]
+    for name in MECHANISMS:
+        row = _row(name, size, count, distance, total, range_in_steps, reading.step)
+        rows += [row] if row else []
+    promised = ", ".join(
+        f"{field.name} = {decimal(value)}"
+        for field in fields(total)
+        if (value := getattr(total, field.name)) is not None
+    )
+    verb = "scores" if count == 1 else "score"
+    example = (
+        f"example: {count} of them {verb} {decimal(distance)} more than the other {size - count}; "
+        f"{_declared(change, reading)}"
+    )
+    legend = "noise rate: per unit of score; error: units of score lost per call, on average"
+    title = f"top {count} of {size} candidates for a total of {promised}"
+    return "\n".join([title, example, *aligned(rows), legend])
+
+
+def _declared(change: Sensitivity, reading: Reading) -> str:
+    """The declared change of the scores, and the range that the noise is calibrated to."""
+    name = "range" if change.sensitivity is None else "sensitivity"
+    said = f"{name} {decimal(change.size)}{', monotonic' * change.monotonic}"
+    effective = decimal(change.range_in_steps(reading) * reading.step)
+    return f"{said}; effective range {effective}"
+
+
+def _sizes(n: object, k: object) -> tuple[int, int]:
+    size = integer(n, "n", minimum=1, maximum=_LARGEST)
+    return size, integer(k, "k", minimum=1, maximum=size, limit=CANDIDATES)
+
+
+def _short_enough(name: str, n: int, k: int) -> bool:
+    work = {"one_shot_exponential": n, "permute_and_flip": 2 * (k + 1) * (n + k)}
+    return work.get(name, k * k) <= _MOST_WORK
+
+
+def _missed(name: str, n: int, k: int, gap: Fraction, noise_rate: NoiseRate) -> Fraction:
+    """The expected number of the k best that are not chosen, rounded up."""
+    bad = n - k
+    # A larger gap misses less, so this is an upper bound.  exp(-rate * gap) itself would need as
+    # many digits as the gap is large.
+    slowest, _ = noise_rate.nats(64).fractions()
+    distance = min(gap, _FARTHEST / slowest)
+
+    def missed(precision: int) -> Interval:
+        p = (-(noise_rate.nats(precision) * Interval.of(distance, precision))).exp()
+        if name == "one_shot_exponential":
+            return _missed_by_one_shot(k, bad, p)
+        miss = (
+            _misses_of_flips(k, bad, p) if name == "permute_and_flip" else _miss_of_exponential(p)
+        )
+        return _missed_by_peeling(k, bad, miss, precision)
+
+    return rounded_up(missed) if bad else Fraction(0)
+
+
+def _row(
+    name: str,
+    n: int,
+    k: int,
+    gap: Fraction,
+    total: PrivacyCost,
+    range_in_steps: Fraction,
+    step: Fraction,
+) -> tuple[str, str, str, str, str] | None:
+    if name == "laplace":
+        try:
+            _, rate = total.unordered(n, k, range_in_steps * step)
+        except ParameterError:
+            return None  # no guarantee is proved for this cost
+        return name, decimal(rate), "the whole set", "not known", "not known"
+    plan = TABLE[name].calibrate(name, total, range_in_steps, k)
+    rate = rounded_up(plan.noise_rate.nats) / step
+    times = f"{plan.draws} x " if plan.draws > 1 else ""
+    draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon)})"
+    if not _short_enough(name, n, k):
+        return name, decimal(rate), draw, "too large", "too large"
+    missed = _missed(name, n, k, gap / step, plan.noise_rate)
+    return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
+
+
+def _miss_of_exponential(p: Interval) -> _Miss:
+    """The exponential mechanism: weights 1 and p."""
+
+    def miss(good: int, bad: int) -> Interval:
+        weight = Interval.of(bad, p.precision) * p
+        return weight / (Interval.of(good, p.precision) + weight)
+
+    return miss
+
+
+def _misses_of_flips(k: int, bad: int, p: Interval) -> _Miss:
+    """Permute-and-flip: the winner is uniform among the candidates whose coins accept.
+
+    All the good accept, and of the bad J ~ Bin(bad, p), so a bad one wins with probability
+    1 - E[g / (g + J)] = E[J / (g + J)] = bad p E[1 / (g + 1 + J')], J' ~ Bin(bad - 1, p).
+    """
+    precision = p.precision
+    one = Interval.of(1, precision)
+    fewest = max(0, bad - 1 - k)
+    # inverse[b][g] is E[1 / (g + J)] for J ~ Bin(b, p), computed from inverse[b - 1].
+    law = _binomial(fewest, p)
+    inverse = {fewest: {g: _mean_inverse(law, g) for g in range(1, 2 * k + 3)}}
+    for b in range(fewest + 1, bad):
+        below = inverse[b - 1]
+        inverse[b] = {
+            g: (one - p) * below[g] + p * below[g + 1] for g in range(1, 2 * k + 2 - (b - fewest))
+        }
+
+    def miss(good: int, left: int) -> Interval:
+        if not left:
+            return Interval.of(0, precision)
+        return Interval.of(left, precision) * p * inverse[left - 1][good + 1]
+
+    return miss
+
+
+def _missed_by_peeling(k: int, bad: int, miss: _Miss, precision: int) -> Interval:
+    """The expected number of bad candidates among k chosen one after the other."""
+    one, zero = Interval.of(1, precision), Interval.of(0, precision)
+    chances = [one]  # chances[j]: P(j bad candidates were chosen)
+    expected = zero
+    for chosen in range(k):
+        following = [zero] * (len(chances) + 1)
+        for wrong, chance in enumerate(chances):
+            if wrong > bad:
+                continue
+            next_wrong = miss(k - chosen + wrong, bad - wrong)
+            step = chance * next_wrong
+            expected = expected + step
+            following[wrong + 1] = following[wrong + 1] + step
+            following[wrong] = following[wrong] + chance * (one - next_wrong)
+        chances = following
+    return expected
+
+
+def _missed_by_one_shot(k: int, bad: int, p: Interval) -> Interval:
+    """The expected number of bad candidates among the k largest with exponential noise.
+
+    J ~ Bin(bad, p) bad candidates reach the upper level.  Exponential noise has no memory, so the
+    k winners are uniform among these k + J: E[k J / (k + J)].
+    """
+    terms = [
+        chance * Interval.of(k * j, p.precision) / Interval.of(k + j, p.precision)
+        for j, chance in enumerate(_binomial(bad, p))
+    ]
+    return _sum(terms, p.precision)
+
+
+def _binomial(trials: int, p: Interval) -> list[Interval]:
+    """The law of Bin(trials, p)."""
+    one = Interval.of(1, p.precision)
+    kept, misses = one - p, [one]
+    for _ in range(trials):
+        misses.append(misses[-1] * kept)
+    ways, hits, law = 1, one, []
+    for j in range(trials + 1):
+        law.append(Interval.of(ways, p.precision) * hits * misses[trials - j])
+        ways, hits = ways * (trials - j) // (j + 1), hits * p
+    return law
+
+
+def _mean_inverse(law: list[Interval], g: int) -> Interval:
+    """E[1 / (g + J)]."""
+    precision = law[0].precision
+    return _sum([c / Interval.of(g + j, precision) for j, c in enumerate(law)], precision)
+
+
+def _sum(terms: list[Interval], precision: int) -> Interval:
+    total = Interval.of(0, precision)
+    for term in terms:
+        total = total + term
+    return total
+
+
+def decimal(value: Fraction) -> str:
+    """Write a number of at least 0 with four significant digits; a whole number in full."""
+    if value.denominator == 1 and value < 10**9:
+        return str(value)
+    above, below = value.as_integer_ratio()
+    places, limit = 0, 4 * below.bit_length()
+    while above < 1000 * below and places < limit:
+        above, places = 10 * above, places + 1
+    return f"{Decimal(round(Fraction(above, below))).scaleb(-places):.4g}"
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows of cells as lines, each column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

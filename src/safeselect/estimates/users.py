@@ -1,0 +1,574 @@
+"""How many users an item, a key or a group needs; and what caps cost.  Before any data.
+
+A small cap on a user's items or groups hides users, a large one costs noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+from math import ceil, isqrt
+from typing import Any, ClassVar, Generic, TypeVar
+
+from safeselect.accounting.cost import PrivacyCost, rounded_text
+from safeselect.errors import ParameterError
+from safeselect.estimates.explain import aligned, decimal
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.mechanisms.keys import Terms
+from safeselect.mechanisms.unknown import (
+    CountNoise,
+    laplace_failure,
+    laplace_offset,
+    plan_list,
+    read_contributions,
+    read_places,
+    read_total,
+)
+from safeselect.promises.guarantees import ApproximateDP
+from safeselect.scores.reading import flag
+from safeselect.selection._table import TABLE, read_choice
+
+_CHANCE = Fraction(19, 20)  # to show, to be kept, or of two items to come out in their order
+COMPETING = 10  # times k: the default of k_bar, also of `top_items`
+_MOST = 2**31 - 1
+Need = Callable[[int], tuple[Fraction, Fraction | None]]
+"""max_groups -> users that an item needs, as they are counted; standard deviation of a count."""
+Column = list[Fraction | int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPlan:
+    """What one epsilon buys in an unknown domain.
+
+    Attributes:
+        epsilon: the total cost, with delta.
+        noise_rate: the rate of the noise of a count, per user.
+        offset: how far the bottom lies above the (k_bar + 1)-th count, before noise.
+        users: so many users more than the (k_bar + 1)-th item an item needs to beat the bottom with
+            probability 19/20; rounded up.
+        standard_deviation: of a released count; None where no counts are released.
+    """
+
+    epsilon: Fraction
+    noise_rate: Fraction
+    offset: Fraction
+    users: int
+    standard_deviation: Fraction | None
+
+    columns: ClassVar = ("epsilon", "users", "offset", "standard_deviation")
+
+    def cells(self) -> dict[str, str]:
+        """What a table shows, under its headings."""
+        deviation = self.standard_deviation
+        return {
+            "epsilon": rounded_text(self.epsilon),
+            "an item needs about": f"{self.users} users",
+            "noise rate": decimal(self.noise_rate),
+            "standard deviation of a count": "-" if deviation is None else rounded_text(deviation),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlan:
+    """What one epsilon buys where keys are kept one by one.
+
+    Attributes:
+        epsilon: the total cost, with delta.
+        each: what the decision about one key costs.
+        even_odds: the fewest users with which a key is kept with probability 1/2 or more.
+        users: the same for 19/20.
+        certain: the fewest users with which a key is always kept.
+        standard_deviation: of the noise of a count, rounded up to a thousandth; None where no
+            counts are released.
+        noise_95: with counts, (low, high) between which the noise of a count lies with probability
+            0.95 or more, before any key is left out: the users are the count less so much.
+    """
+
+    epsilon: Fraction
+    each: ApproximateDP
+    even_odds: int
+    users: int
+    certain: int
+    standard_deviation: Fraction | None
+    noise_95: tuple[int, int] | None
+
+    columns: ClassVar = ("epsilon", "even_odds", "users", "certain", "standard_deviation")
+
+    def cells(self) -> dict[str, str]:
+        """What a table shows, under its headings."""
+        deviation = self.standard_deviation
+        return {
+            "epsilon": rounded_text(self.epsilon),
+            "a key needs about": f"{self.users} users",
+            "even odds": str(self.even_odds),
+            "always": str(self.certain),
+            "standard deviation": "-" if deviation is None else decimal(deviation),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """What one `max_groups` does at one epsilon.
+
+    Attributes:
+        epsilon: the total cost.
+        max_groups: in how many groups a user is counted at most.
+        kept: the share of pairs of user and group that are counted.
+        users: so many users, counted or not, an item of a group needs about: see `explain_groups`.
+        standard_deviation: of a released count; None where no counts are released.
+    """
+
+    epsilon: Fraction
+    max_groups: int
+    kept: Fraction
+    users: int
+    standard_deviation: Fraction | None
+
+    columns: ClassVar = ("epsilon", "max_groups", "kept", "users", "standard_deviation")
+
+    def cells(self) -> dict[str, str]:
+        """What a table shows, under its headings."""
+        return {
+            "epsilon": rounded_text(self.epsilon),
+            "max_groups": str(self.max_groups),
+            "counted": f"{decimal(100 * self.kept)} %",
+            "an item needs about": f"{self.users} users",
+        }
+
+
+Plan = TypeVar("Plan", bound=ItemPlan | KeyPlan | GroupPlan)
+
+
+@dataclass(frozen=True, slots=True)
+class Plans(Generic[Plan]):
+    """Plans for several epsilons, in their order; `print` shows a table.
+
+    Attributes:
+        title: what was asked, in a line.
+        plans: one for each epsilon; of groups one for each epsilon and each `max_groups`.
+        legend: what the table shows, in a line.
+    """
+
+    title: str
+    plans: tuple[Plan, ...]
+    legend: str
+
+    def best(self, epsilon: Number | None = None) -> Plan:
+        """The plan with the fewest users; of equal ones that which counts users in most groups.
+
+        Args:
+            epsilon: one of those asked about; needed if there are several.
+
+        Raises:
+            ParameterError: there are several, or not this one.
+        """
+        asked = {plan.epsilon for plan in self.plans}
+        if epsilon is None and len(asked) > 1:
+            raise ParameterError("say for which of the epsilons: best(epsilon=...)")
+        chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
+        if chosen not in asked:
+            raise ParameterError(f"epsilon must be one of those asked, got {describe(epsilon)}")
+        mine = [plan for plan in self.plans if plan.epsilon == chosen]
+        return min(mine, key=lambda plan: (plan.users, -getattr(plan, "max_groups", 1)))
+
+    def to_dict(self) -> dict[str, Column]:
+        """The columns of the plans, exact."""
+        names: tuple[str, ...] = self.plans[0].columns
+        return {name: [getattr(plan, name) for plan in self.plans] for name in names}
+
+    def plot(self) -> Any:
+        """A matplotlib figure of users against epsilon, of groups against max_groups."""
+        return import_module("safeselect.adapters.plots").plot_plans(self)
+
+    def __str__(self) -> str:
+        several = len({plan.epsilon for plan in self.plans}) < len(self.plans)
+        rows = [(*self.plans[0].cells(), "")]
+        for plan in self.plans:
+            best = "best" if several and plan == self.best(plan.epsilon) else ""
+            rows.append((*plan.cells().values(), best))
+        return "\n".join([self.title, *aligned(rows), self.legend])
+
+
+def _each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
+    """One epsilon or several, as a list; text is one number.
+
+    Raises:
+        ParameterError: there is none.
+    """
+    one = isinstance(epsilons, str) or not isinstance(epsilons, Iterable)
+    found: list[Any] = [epsilons] if one else [*epsilons]  # type: ignore[misc]  # told by `one`
+    if not found:
+        raise ParameterError("give one epsilon or more")
+    return found
+
+
+def explain_items(
+    k: int,
+    epsilons: Number | Iterable[Number],
+    delta: Number,
+    *,
+    k_bar: int | None = None,
+    max_contributions: int | None = None,
+    max_groups: int = 1,
+) -> Plans[ItemPlan]:
+    """Return how many users an item needs to show, for several epsilons; no data is touched.
+
+    Args:
+        k, k_bar, delta, max_contributions: as for `tables.top_items`.
+        epsilons: total costs to compare, one or several.
+        max_groups: as for `tables.top_items_by_group`; 1 also where there are no groups.
+
+    Raises:
+        ParameterError: a parameter is wrong, or there is no epsilon.
+
+    Example:
+        >>> from safeselect.estimates import explain_items
+        >>> print(explain_items(5, ["0.5", 1, 2], "1e-7"))
+        top 5 of an unknown domain, 50 items compete, delta = 1e-7; no counts
+        epsilon  an item needs about  noise rate...
+        0.5      214 users            0.1112...
+        1        110 users            0.2189...
+        2        56 users             0.4308...
+        users more than the item in place 51 has, to show with probability 0.95; 0 if ...
+    """
+    count = integer(k, "k", minimum=1, maximum=2**20)
+    places = read_k_bar(count, k_bar)
+    cap = read_contributions(max_contributions)
+    groups = integer(max_groups, "max_groups", minimum=1, maximum=2**31 - 1)
+    totals = [read_total(each, delta) for each in _each_of(epsilons)]
+    plans = [plan_items(total, count, places, cap, groups) for total in totals]
+    counts = "no counts" if cap is None else f"counts, each user for {cap} items at most"
+    return Plans(
+        f"top {count} of an unknown domain, {places} items compete, delta = "
+        f"{rounded_text(totals[0].delta)}; {counts}"
+        + ("" if groups == 1 else f", a user in {groups} groups at most"),
+        tuple(plans),
+        f"users more than the item in place {places + 1} has, to show with probability 0.95; 0 if "
+        "there is no such item",
+    )
+
+
+def read_k_bar(k: int, k_bar: object) -> int:
+    """How many items compete: one number, with its default."""
+    stated = COMPETING * k if k_bar is None else integer(k_bar, "k_bar", minimum=1, maximum=2**20)
+    _, places, _ = read_places(k, stated)
+    return places
+
+
+def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups: int) -> ItemPlan:
+    """What one total buys; the arguments are those of `explain_items`, read and checked."""
+    if cap is None:
+        query, _ = plan_list(total, (k, k_bar, k_bar), None, draws=groups * k, lists=groups)
+        each = query.epsilon
+        offset = query.offset_in_counts(k_bar)
+        # Item and bottom have Gumbel noise: the difference is logistic.
+        users = ceil(offset + rounded_up(_log_odds) / each)
+        return ItemPlan(total.epsilon, each, offset, users, None)
+    each = total.epsilon / groups / cap
+    offset = Fraction(1 + laplace_offset(each, total.delta / groups, min(k_bar, cap)))
+    deviation = CountNoise.of(total.epsilon / groups, cap).standard_deviation
+    return ItemPlan(total.epsilon, each, offset, ceil(offset) + _lead(each), deviation)
+
+
+def _log_odds(bits: int) -> Interval:
+    return Interval.of(_CHANCE / (1 - _CHANCE), bits).log()
+
+
+def _lead(rate: Fraction) -> int:
+    """The least t such that the noise of the bottom exceeds an item's by t at most 1 time in 20."""
+
+    def enough(t: int) -> bool:
+        chance = laplace_failure(rate, t, 128)
+        return bool(chance.bounded and chance.fractions()[1] <= 1 - _CHANCE)
+
+    high = 1
+    while not enough(high):
+        high *= 2
+    low = 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def explain_keys(
+    epsilons: Number | Iterable[Number],
+    delta: Number,
+    *,
+    max_partitions: int = 1,
+    pre_threshold: int = 1,
+    with_counts: bool = False,
+) -> Plans[KeyPlan]:
+    """Return how many users a key needs to be kept, for several epsilons; no data is touched.
+
+    Exactness: read off the table that `select_partitions` draws from.
+
+    Args:
+        epsilons: total costs to compare, one or several.
+        delta, max_partitions, pre_threshold, with_counts: as for `select_partitions`.
+
+    Raises:
+        ParameterError: a parameter is wrong, or there is no epsilon.
+
+    Example:
+        >>> from safeselect.estimates import explain_keys
+        >>> print(explain_keys(["0.5", 1], "1e-6", with_counts=True))
+        keys kept one by one, a user counts for 1 key at most, delta = 0.000001
+        epsilon  a key needs about  even odds  always  standard deviation
+        0.5      30 users           26         51      2.822
+        1        16 users           14         28      1.380
+        users as they are counted, to be kept with probability 0.95, 0.5 and 1; ...
+    """
+    plans = []
+    for epsilon in _each_of(epsilons):
+        terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
+        plans.append(plan_keys(terms))
+    most, least = terms.max_partitions, terms.pre_threshold
+    return Plans(
+        f"keys kept one by one, a user counts for {'1 key' if most == 1 else f'{most} keys'} at "
+        f"most, delta = {rounded_text(terms.total.delta)}"
+        + ("" if least == 1 else f", never below {least} users"),
+        tuple(plans),
+        "users as they are counted, to be kept with probability 0.95, 0.5 and 1; standard "
+        "deviation of a count",
+    )
+
+
+def plan_keys(terms: Terms) -> KeyPlan:
+    """What these terms buy."""
+    table, above = terms.table, terms.pre_threshold - 1
+    even_odds, users = map(table.first_row, (Fraction(1, 2), _CHANCE))
+    found = terms.total.epsilon, terms.each, even_odds + above, users + above, table.certain + above
+    if not terms.with_counts:
+        return KeyPlan(*found, None, None)
+    return KeyPlan(*found, table.standard_deviation, table.noise_95)
+
+
+def explain_groups(
+    k: int,
+    epsilons: Number | Iterable[Number],
+    delta: Number | None = None,
+    *,
+    groups: int,
+    groups_per_user: int | Mapping[int, int],
+    known: bool = False,
+    k_bar: int | None = None,
+    max_contributions: int | None = None,
+    mechanism: str | None = None,
+) -> Plans[GroupPlan]:
+    """Return what each `max_groups` does to lists by group, from *public* facts; touches no data.
+
+    Method: a user of m groups counts in C of them, chosen by a hash that knows no sizes, so a group
+        keeps the share min(m, C) / m of such users.  The noise is that of C lists.  An item needs
+        so many counted users as the noise asks for, divided by the share of pairs that is kept.
+
+    Returns:
+        Plans for each epsilon in its order, and there by `max_groups`.  Where the domain is
+        unknown, `users` is how many users more than the item in place k_bar + 1 an item needs, to
+        show with probability 0.95.  Where candidates are known, it is by how many users one of two
+        items must lead, to come out before the other with probability 0.95.
+
+    Args:
+        k, delta, k_bar, max_contributions, mechanism: as for `top_items_by_group`.
+        epsilons: total costs to compare, one or several.
+        groups: how many groups there are.
+        groups_per_user: in how many groups a usual user is; or number of groups -> number of users
+            who are in so many.  From last year's figures, another market, or a guess; not from the
+            table itself, whose distribution is private.
+        known: whether the candidates are known, so that no bottom is needed.
+
+    Raises:
+        ParameterError: a parameter is wrong, or there is no epsilon.
+
+    Example:
+        >>> from safeselect.estimates import explain_groups
+        >>> plans = explain_groups(5, [1], "1e-7", groups=12, groups_per_user={1: 50, 12: 50})
+        >>> plans.best().max_groups
+        12
+        >>> explain_groups(5, [1], "1e-7", groups=12, groups_per_user=1).best().max_groups
+        1
+    """
+    count = integer(k, "k", minimum=1, maximum=2**20)
+    size = integer(groups, "groups", minimum=1, maximum=_MOST)
+    shares = read_groups_per_user(groups_per_user)
+    plans = []
+    for epsilon in _each_of(epsilons):
+        if flag(known, "known"):
+            if (k_bar, max_contributions) != (None, None):
+                raise ParameterError("k_bar and max_contributions go with an unknown domain")
+            cost = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
+            spent, need = cost.epsilon, need_known(cost, count, mechanism)
+        else:
+            total = read_total(epsilon, delta)
+            places, cap = read_k_bar(count, k_bar), read_contributions(max_contributions)
+            spent, need = total.epsilon, need_unknown(total, count, places, cap)
+        for most, kept, (users, deviation) in _tried(size, shares, need):
+            plans.append(GroupPlan(spent or Fraction(0), most, kept, ceil(users), deviation))
+    listed = ", ".join(f"{decimal(100 * share)} % in {each}" for each, share in shares.items())
+    leads = (
+        "by so many an item must lead another, to come before it"
+        if known
+        else "so many more than the first item that does not compete, to show"
+    )
+    return Plans(
+        f"top {count} in each of {size} groups; users, as stated: {listed}",
+        tuple(plans),
+        f"users of all: {leads} with probability 0.95",
+    )
+
+
+def best_max_groups(groups: int, shares: Mapping[int, Fraction], need: Need) -> int:
+    """In how many groups to count a user, so that an item needs the fewest users."""
+    tried = _tried(groups, shares, need)
+    _, best = min((ceil(users), -most) for most, _, (users, _) in tried)
+    return -best
+
+
+def read_groups_per_user(groups_per_user: object) -> Mapping[int, Fraction]:
+    """Read in how many groups users are: a number, or number of groups -> number of users.
+
+    Returns:
+        Number of groups -> share of the users.
+    """
+    if isinstance(groups_per_user, Mapping):
+        return _shares(groups_per_user, "groups_per_user", "group")
+    return {integer(groups_per_user, "groups_per_user", minimum=1, maximum=_MOST): Fraction(1)}
+
+
+def _shares(users_of: Mapping[Any, Any], name: str, what: str) -> dict[int, Fraction]:
+    """Read number of groups or items -> number of users, as shares of the users."""
+    users = {
+        integer(each, f"a number of {what}s", minimum=1, maximum=_MOST): integer(
+            count, "a number of users", minimum=0, maximum=2**63 - 1
+        )
+        for each, count in users_of.items()
+    }
+    every = sum(users.values())
+    if not every:
+        raise ParameterError(f"{name} must name at least one user")
+    return {each: Fraction(count, every) for each, count in sorted(users.items()) if count}
+
+
+def need_known(cost: PrivacyCost, k: int, mechanism: object) -> Need:
+    """By how many counted users one of two items must lead, where candidates are known.
+
+    The other one wins with probability exp(-r t) / 2 by permute-and-flip, and 1 / (1 + exp(r t)) by
+    the exponential mechanism, for a lead of t and noise of rate r.
+    """
+    if mechanism is not None:
+        read_choice(mechanism, "mechanism", ("permute_and_flip", "exponential"))
+    name: Any = mechanism or ("permute_and_flip" if cost.is_pure else "exponential")
+    missed = 1 - _CHANCE
+    odds = 1 / (2 * missed) if name == "permute_and_flip" else _CHANCE / missed
+
+    def need(most: int) -> tuple[Fraction, None]:
+        rate = TABLE[name].calibrate(name, cost, Fraction(1), k, most).noise_rate.rate
+        return rounded_up(lambda bits: Interval.of(odds, bits).log()) / rate, None
+
+    return need
+
+
+def need_unknown(total: ApproximateDP, k: int, k_bar: int, cap: int | None) -> Need:
+    """How many counted users more than the first item that does not compete an item needs."""
+
+    def need(most: int) -> tuple[Fraction, Fraction | None]:
+        plan = plan_items(total, k, k_bar, cap, most)
+        return Fraction(plan.users), plan.standard_deviation
+
+    return need
+
+
+def _tried(
+    groups: int, shares: Mapping[int, Fraction], need: Need
+) -> Iterator[tuple[int, Fraction, tuple[Fraction, Fraction | None]]]:
+    """For each number of groups worth trying: the share that is kept, and what an item needs."""
+    pairs = sum((share * min(each, groups) for each, share in shares.items()), Fraction(0))
+    doubled = {1 << power for power in range(groups.bit_length())}
+    for most in sorted({min(each, groups) for each in shares} | doubled | {groups}):
+        counted = (share * min(each, most) for each, share in shares.items())
+        kept = sum(counted, Fraction(0)) / pairs
+        users, deviation = need(most)
+        yield most, kept, (users / kept, deviation)
+
+
+@dataclass(frozen=True, slots=True)
+class CapError:
+    """What one cap does to the count of an item of the size that was asked about.
+
+    Attributes:
+        cap: `max_contributions`.
+        lost: the share of pairs of user and item that are not counted.
+        bias: how many of the item's users are missing on average: its size times `lost`.
+        standard_deviation: of the noise, rounded up to a thousandth.
+        error: the root of the mean squared error, of bias and noise together; rounded up to a
+            thousandth.
+    """
+
+    cap: int
+    lost: Fraction
+    bias: Fraction
+    standard_deviation: Fraction
+    error: Fraction
+
+
+def cap_errors(
+    items_per_user: Mapping[int, int],
+    *,
+    size: Number,
+    epsilon: Number,
+    caps: Iterable[int] | None = None,
+) -> tuple[CapError, ...]:
+    """Return what each cap does, from a *public* distribution of items per user: a sweep.
+
+    Take last year's published figures, another market's, or a guess; not the table itself, whose
+    distribution is private (`tables.choose_cap` looks at it for a small budget).
+
+    Method: with the cap D, a user of m > D items counts for D of them, chosen by a hash that knows
+        no popularity, so each of the user's items loses the share (m - D) / m of such users.  An
+        item of `size` users loses size * lost on average.  Noise has the scale D / epsilon.
+
+    Args:
+        items_per_user: number of items -> number of users who have so many.
+        size: how many users the items have that matter.
+        epsilon: of the release.
+        caps: to look at; by default all from 1 to the largest number of items, 64 at most.
+
+    Returns:
+        tuple[CapError, ...]: one for each cap, in their order.  The cap to choose has the smallest
+        `error`: min(found, key=lambda each: each.error).cap.
+
+    Raises:
+        ParameterError: a number is wrong, or there is no user.
+
+    Example:
+        >>> from safeselect.estimates import cap_errors
+        >>> found = cap_errors({1: 70, 3: 20, 30: 10}, size=1000, epsilon=1)
+        >>> best = min(found, key=lambda each: each.error)
+        >>> best.cap, float(best.lost)
+        (30, 0.0)
+    """
+    given: object = items_per_user
+    if not isinstance(given, Mapping):
+        kind = type(given).__name__
+        raise ParameterError(
+            f"items_per_user must map numbers of items to numbers of users, got {kind}; write for "
+            "example {1: 70, 3: 30}"
+        )
+    shares = _shares(given, "items_per_user", "item")
+    pairs = sum((items * share for items, share in shares.items()), Fraction(0))
+    whole, total = rational(size, "size"), rational(epsilon, "epsilon")
+    asked = range(1, min(64, max(given)) + 1) if caps is None else caps
+    found = []
+    for each in asked:
+        cap = integer(each, "a cap", minimum=1, maximum=_MOST)
+        kept = sum((min(items, cap) * share for items, share in shares.items()), Fraction(0))
+        lost = 1 - kept / pairs
+        deviation = CountNoise.of(total, cap).standard_deviation
+        square = (whole * lost) ** 2 + deviation**2
+        scaled = square.numerator * 10**6 // square.denominator
+        error = Fraction(isqrt(scaled) + 1, 1000)
+        found.append(CapError(cap, lost, whole * lost, deviation, error))
+    return tuple(found)

@@ -1,0 +1,643 @@
+"""Choosing among runs that are private themselves, such as a model for each hyper-parameter.
+
+The number of runs K is never computed as a number that could be shown: one uniform number is held
+against the exact law, one partial sum a run.  Whoever measures the time of a call, or counts its
+runs, learns K all the same.
+
+The whole call is charged before its first run.  That charge covers a run only if all that the run
+releases together keeps the guarantee that was stated as `base`: a run takes a scope as `ledger=`
+that checks this, and spends nothing.
+
+What ends a run that is paid for is counted, and none of its words goes on.  Classes are asked by
+`type`, and an error is asked nothing: its own methods may say anything.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Generic, NoReturn, TypeVar, final
+
+from safeselect.accounting.changes import Base
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
+from safeselect.errors import ParameterError, SafeSelectError, ScoreError
+from safeselect.exact.interval import Interval
+from safeselect.exact.parameters import Number, describe, rational
+from safeselect.ledger.balance import Budget
+from safeselect.presentation import kind_of, to_json_line
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
+from safeselect.promises.records import exact_text, guarantee_record
+from safeselect.randomness.bits import Bits, exhausted, rounds
+from safeselect.randomness.memory import generation, sealed
+from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Call, Charge, Scope, read_ledger
+from safeselect.release.results import Receipt, Statement
+from safeselect.scores.candidates import label_text
+from safeselect.scores.columns import hushed
+from safeselect.scores.reading import flag
+from safeselect.scores.reals import Place, place_of
+
+_MORE = 64
+_GUARD = 64  # digits of the sums beyond those of U; k runs round a sum less than 8 k times
+_FAILED = (
+    "a run failed: it raised, or returned no (score, output), or released more than base covers; "
+    "which of these may depend on private values.  What was charged stays charged, and the ledger "
+    "records it as aborted: input.  Try the same call without a ledger on made-up data: there the "
+    "run's own error is raised"
+)
+"""The one sentence for all faults of runs, after a charge."""
+
+_Parts = tuple[tuple[AnyGuarantee, int], ...]
+Out = TypeVar("Out")
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeBinomial:
+    """P(K = k) is proportional to (1 - gamma)**k prod_{l < k} (l + eta) / (l + 1), k = 1, 2, ...
+
+    For eta = 0 it is the logarithmic law, the limit; for eta = 1 the geometric one.
+    """
+
+    eta: Fraction
+    gamma: Fraction
+
+    def start(self, precision: int) -> tuple[Interval, Interval]:
+        """P(K <= 0) and P(K = 1) = eta (1 - gamma) / (gamma**-eta - 1)."""
+        log, rest = Interval.of(self.gamma, precision).log(), 1 - self.gamma
+        if self.eta:
+            above = Interval.of(self.eta * rest, precision)
+            first = above / (-(Interval.of(self.eta, precision) * log)).expm1()
+        else:
+            first = Interval.of(rest, precision) / -log
+        return Interval.of(0, precision), first
+
+    def ratio(self, k: int) -> Fraction:
+        """P(K = k + 1) / P(K = k)."""
+        return (1 - self.gamma) * (k + self.eta) / (k + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """P(K = k) = exp(-mean) mean**k / k!, k = 0, 1, ..."""
+
+    mean: Fraction
+
+    def start(self, precision: int) -> tuple[Interval, Interval]:
+        """P(K <= 0) and P(K = 1)."""
+        none = (-Interval.of(self.mean, precision)).exp()
+        return none, none * Interval.of(self.mean, precision)
+
+    def ratio(self, k: int) -> Fraction:
+        """P(K = k + 1) / P(K = k)."""
+        return self.mean / (k + 1)
+
+
+@final
+@sealed
+class Stopping:
+    """K runs, K of a law.
+
+    Method: inversion, K > k iff U >= P(K <= k), for a uniform real U whose digits are drawn until
+        enclosures of the sum decide.
+    Exactness: only enclosures decide, so the law is exact.
+    Bits: `digits`, and 64 more with probability 2**(1 - digits) for each run.
+
+    Args:
+        law: of K.
+        bits: where random bits come from.
+        digits: how many digits of U are drawn at first; fewer than 128 in tests only.
+    """
+
+    __slots__ = ("_bits", "_law", "_next", "_runs", "_size", "_sum", "_u")
+
+    def __init__(self, law: NegativeBinomial | Poisson, bits: Bits, digits: int = 128) -> None:
+        self._law, self._bits = law, bits
+        self._u, self._size = bits.take(digits), digits
+        self._runs = 0
+        self._sum, self._next = law.start(self._size + _GUARD)
+
+    def goes_on(self) -> bool:
+        """Whether one more run follows; the answer is given once for each run."""
+        for _ in rounds(_MORE):
+            low, high = self._sum.scaled(self._size)
+            if self._u >= high:
+                self._advance()
+                return True
+            if self._u + 1 <= low:
+                return False
+            self._refine()
+        raise exhausted()
+
+    def _advance(self) -> None:
+        self._runs += 1
+        self._sum = self._sum + self._next
+        ratio = self._law.ratio(self._runs)
+        self._next = self._next * Interval.of(ratio, self._next.precision)
+
+    def _refine(self) -> None:
+        """Draw further digits of U, and add up the sum again with as many more."""
+        self._u = self._u << _MORE | self._bits.take(_MORE)
+        self._size += _MORE
+        done, self._runs = self._runs, 0
+        self._sum, self._next = self._law.start(self._size + _GUARD)
+        for _ in range(done):
+            self._advance()
+
+
+@final
+@sealed
+class CoveredScope:
+    """One run's scope: mechanisms take it as `ledger=`, and `check` takes other guarantees.
+
+    Each release is refused before its first random bit if the run would then exceed `base`:
+    epsilons add up to a PureDP base and rhos to a ZeroConcentratedDP base.  A LaplaceDominated or
+    BoundedRange base covers one release, which must be of that kind or a stronger one.
+
+    Attributes:
+        unit, neighbours: those of the scope that paid, or None where there is none.
+    """
+
+    __slots__ = ("_base", "_born", "_broken", "_ended", "_releases", "neighbours", "unit")
+
+    def __init__(self, base: Base, paying: Scope | None) -> None:
+        self._base = base
+        self._releases: list[tuple[AnyGuarantee, _Parts]] = []
+        self._broken = self._ended = False
+        self._born = generation()
+        self.unit = None if paying is None else paying.unit
+        self.neighbours = None if paying is None else paying.neighbours
+
+    @property
+    def name(self) -> str:
+        """A name for messages."""
+        return "of a run"
+
+    def begin(self, charge: Charge, bits: Bits) -> _Covered:
+        """Check that the run keeps its base; nothing is charged, and no bit is taken."""
+        self.cover(charge.guarantee, charge.parts)
+        return _Covered(self)
+
+    def check_open(self) -> None:
+        """Refuse a release, or an answer of a session, after the run or in another process.
+
+        The call charges for what one run shows.  A session that outlives its run could show what
+        each of them saw.
+
+        Raises:
+            ParameterError: the run has ended, or belongs to another process.
+        """
+        if self._ended or generation() != self._born:
+            raise ParameterError(
+                "a run's scope covers what this run releases, in its own process and until it "
+                "returns; make the release, and ask its sessions, inside the run"
+            )
+
+    def check(self, guarantee: AnyGuarantee) -> None:
+        """Check a release that the run makes by other means, before it is made.
+
+        Raises:
+            ParameterError: with it the run would exceed `base`, or the run has ended.
+        """
+        self.cover(guarantee, ())
+
+    def cover(self, guarantee: AnyGuarantee, parts: _Parts) -> None:
+        """As `check`, for a release that has parts."""
+        self.check_open()
+        self._releases.append((guarantee, parts))
+        if not _covers(self._base, self._releases):
+            self._refuse(guarantee)
+
+    def end(self) -> None:
+        """Close the scope: its run has ended."""
+        self._ended = True
+
+    def verify(self) -> None:
+        """Check the whole run once more.
+
+        Raises:
+            ParameterError: a release was refused, and the run went on all the same.
+        """
+        # Threads of the run may have been checked at the same time: the whole is checked again.
+        if self._broken or (self._releases and not _covers(self._base, self._releases)):
+            self._refuse(self._releases[-1][0])
+
+    def _refuse(self, guarantee: AnyGuarantee) -> NoReturn:
+        self._broken = True
+        raise ParameterError(
+            f"a run may release what base={_said(self._base)} covers, and {_said(guarantee)} is "
+            f"beyond it, being release {len(self._releases)} of the run; what was charged stays "
+            "charged: write as base what all releases of one run cost together"
+        )
+
+
+@final
+@sealed
+class _Covered:
+    """A release in a run: nothing is written, and the time is that of the call that paid."""
+
+    __slots__ = ("_cover",)
+    utc = None
+
+    def __init__(self, cover: CoveredScope) -> None:
+        self._cover = cover
+
+    def check_open(self) -> None:
+        """Refuse an answer of a session after the run, or in another process."""
+        self._cover.check_open()
+
+    def released(self, output: str) -> None:
+        """Do nothing: there is no receipt."""
+
+    def settled(self, output: str, spent: Mapping[str, int]) -> None:
+        """Do nothing: a session in a run has no receipt."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Do nothing: the call that paid says what became of it."""
+
+
+def check_base(base: Base) -> None:
+    """Check, before anything is charged, that runs can be held against this base.
+
+    Raises:
+        ParameterError: its number has more bits than a budget may have.
+    """
+    _covers(base, [])
+
+
+def _covers(base: Base, releases: list[tuple[AnyGuarantee, _Parts]]) -> bool:
+    if isinstance(base, (BoundedRange, LaplaceDominated)):
+        # How several of them add up where one is chosen by the other is not proved for these kinds.
+        kinds = BoundedRange if isinstance(base, BoundedRange) else (BoundedRange, LaplaceDominated)
+        return len(releases) == 1 and all(
+            isinstance(each, kinds) and each.epsilon <= base.epsilon for each, _ in releases
+        )
+    if isinstance(base, PureDP):
+        name, cap = "epsilon", base.epsilon
+        budget = Budget("run", "run", epsilon=cap) if cap else None
+    else:
+        name, cap = "rho", base.rho
+        budget = Budget("run", "run", rho=cap) if cap else None
+    try:
+        return budget is not None and cap >= sum(
+            budget.price(guarantee, parts)[name] for guarantee, parts in releases
+        )
+    except SafeSelectError:  # it has no price in these terms
+        return False
+
+
+def _said(guarantee: AnyGuarantee) -> str:
+    """A guarantee in words for a message; all are public."""
+    if isinstance(guarantee, Repeated):
+        return f"Repeated({_said(guarantee.base)}, {guarantee.eta}, {guarantee.gamma})"
+    if isinstance(guarantee, PoissonRepeated):
+        return f"PoissonRepeated({_said(guarantee.base)}, {guarantee.mean})"
+    try:
+        kind, *numbers = map(str, guarantee_record(guarantee).values())
+    except (AttributeError, TypeError):
+        return describe(guarantee)
+    return f"{kind}({', '.join(numbers)})"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRun(Generic[Out]):
+    """One of many private runs.
+
+    Attributes:
+        output: what the run released beside its score; None where there is no run to release.
+        score: its score, as the run returned it; None where there is no run to release.
+        found: whether there is one: false where no run passed a threshold, or where a Poisson
+            number of runs was 0; always true for `best_of` without `mean`.
+        guarantee: what the whole call costs.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from that decide how many runs there are.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+    """
+
+    output: Out | None
+    score: Any
+    found: bool
+    guarantee: AnyGuarantee
+    mechanism: str
+    source: str
+    statement: Statement = field(repr=False)
+    receipt: Receipt | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.chosen-run/1"; output and score as text.
+
+        Where there is a run, `output_kind` and `score_kind` say what the two were, as for labels.
+        """
+        names = "output", "output_kind", "score", "score_kind"
+        content: dict[str, str | None] = dict.fromkeys(names)
+        if self.found:
+            for name, value in (("output", self.output), ("score", self.score)):
+                content[name], content[f"{name}_kind"] = _written(value)
+        found = "yes" if self.found else "no"
+        return to_json_line("safeselect.chosen-run/1", self, found=found, **content)
+
+
+def _written(value: object) -> tuple[str, str]:
+    """A value as text, and what it was, as for labels."""
+    written = f"an object of type {type(value).__name__}", "other"
+    with hushed():  # a caller's class may raise anything
+        written = str.__str__(label_text(value)), kind_of(value)
+    return written
+
+
+class Ended(ScoreError):
+    """What ended the runs; a ledger counts it, as it counts scores that cannot be read.
+
+    Attributes:
+        instead: what the call ends with.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(_FAILED)
+        self.instead = empty(error)
+
+
+def empty(error: BaseException) -> BaseException:
+    """What goes on instead of an error that a run may have written: made of its class alone."""
+    # Where nobody has loaded asyncio no run can raise its error.
+    cancelled = getattr(sys.modules.get("asyncio.exceptions"), "CancelledError", GeneratorExit)
+    for kind in (KeyboardInterrupt, GeneratorExit, cancelled):
+        if issubclass(type(error), kind):
+            return kind()
+    return SystemExit(1) if issubclass(type(error), SystemExit) else ScoreError(_FAILED)
+
+
+Run = Callable[[CoveredScope], tuple[Any, Out]]
+"""run(scope) -> (score, output); both, and all that the run releases, keep `base` together."""
+
+
+def best_of(
+    run: Run[Out],
+    *,
+    base: Base,
+    gamma: Number | None = None,
+    eta: Number | None = None,
+    mean: Number | None = None,
+    minimize: bool = False,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> ChosenRun[Out]:
+    """Run a private mechanism K times, and release the run with the best score alone.
+
+    K has a truncated negative binomial law, P(K = k) proportional to
+    (1 - gamma)**k prod_{l < k} (l + eta) / (l + 1) for k >= 1: geometric for eta = 1 (Liu and
+    Talwar 2019), logarithmic for eta = 0.  With f(x) = E x**K and F(s) the chance that a run's
+    score is at most s, a score s is released with probability f(F(s)) - f(F(s-)).  Of equal scores
+    the first run's counts.  A random choice of a hyper-parameter belongs into the run: its every
+    run then tries one, and `guarantee.expected_runs` are tried.
+
+    With `mean` K is Poisson instead, may be 0, and then nothing is released: the number of runs
+    varies least, for a cost that rises with the mean (Papernot and Steinke 2022, Theorem 6).
+
+    A fixed number of runs is something else: it costs the composition of all of them.
+
+    Guarantee: Repeated(base, eta, gamma): (2 + eta) epsilon where base is epsilon-DP, and Rényi
+        bounds that `compose` and a ledger use (Papernot and Steinke 2022, Theorem 2); with `mean`
+        PoissonRepeated(base, mean).
+    Neighbours: those of base.
+    Exactness: K by inversion against enclosed partial sums; its law is exact.
+    Reveals: the time of the call tells K, and so do other things that a run does: files, logs,
+        network, warnings, progress bars.  Whoever sees them sees more than the guarantee covers.
+        K is not in the result or in any message.  The ledger states the time of charges to its
+        clock, a day by default: what remains are runs past midnight or for days, the times of its
+        files, when its lines and heads are sent elsewhere or events told, and what others write
+        meanwhile.  Whatever ends a run ends the call, an interrupt or sys.exit too; that it
+        happened is not covered either, and a ledger counts it, as it counts scores that cannot be
+        read: too many close the scope.
+
+    Args:
+        run: takes a scope and returns (score, output).  The scope goes to mechanisms as `ledger=`:
+            it charges nothing, and refuses what `base` does not cover.  Releases by other means are
+            checked by `scope.check(guarantee)`, or not at all.  A score is a number, exact or
+            float; NaN is worse than all.
+        base: what one run guarantees, its score and output included: PureDP, LaplaceDominated,
+            BoundedRange or ZeroConcentratedDP.
+        gamma: rational between 0 and 1; smaller means more runs.
+        eta: rational, above -1 and at most 100, 1 by default; smaller costs less, and varies K
+            more.
+        mean: instead of gamma and eta: the mean of a Poisson number of runs, rational.
+        minimize: smaller scores are better.
+        source: source of random bytes for K; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: the whole call is charged there before the first run.  A call
+            that fails stays charged, and is not repeated.  What ends a run may depend on private
+            values, so none of its words goes on: find mistakes without a ledger, on made-up data,
+            where a run's own error is raised.
+
+    Returns:
+        ChosenRun: with `mean`, its `found` is false where there was no run.
+
+    Raises:
+        ParameterError: a parameter is wrong; or, without a ledger, a run returned no pair of a
+            number and an output, or released more than `base` covers.
+        ScoreError: with a ledger, a run failed, for whatever reason; not told, and counted.
+        KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, SystemExit: with a ledger, one of
+            these ended a run.  They go on new and empty, and SystemExit as SystemExit(1); counted.
+        SourceError: the source failed.
+        BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
+
+    Example:
+        >>> from safeselect import PureDP, best_of, permute_and_flip
+        >>> def run(scope):
+        ...     found = permute_and_flip([3, 900], epsilon=1, sensitivity=1, ledger=scope)
+        ...     return found.index, found.label
+        >>> chosen = best_of(run, base=PureDP(1), gamma="1/20")
+        >>> chosen.output, chosen.guarantee.pure.epsilon, chosen.guarantee.expected_runs
+        (1, Fraction(3, 1), Fraction(20, 1))
+    """
+    guarantee, law = _repetition(base, gamma, eta, mean)
+    smaller = flag(minimize, "minimize")
+    parameters = {"minimize": "yes" if smaller else "no"}
+    mechanism = "best_of/1" if mean is None else "best_of_poisson/1"
+    charge = Charge(mechanism, guarantee, ((guarantee, 1),), parameters)
+    return _Call(run, base, law, smaller, source, ledger).released(charge, None)
+
+
+def first_above(
+    run: Run[Out],
+    *,
+    threshold: Number,
+    base: Base,
+    gamma: Number,
+    minimize: bool = False,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> ChosenRun[Out]:
+    """Run a private mechanism until a run's score reaches a threshold, and release that run alone.
+
+    After each run that does not reach it, the call ends with nothing with probability gamma.  With
+    p the chance that a run passes, a passing output x is released with probability
+    Q(x) / (gamma + (1 - gamma) p), Q being the law of one run.
+
+    Guarantee: PureDP(2 epsilon) where base is epsilon-DP, whatever gamma (Liu and Talwar 2019,
+        Algorithm 1, without their cap on the number of runs).
+    Neighbours, Exactness, Reveals: as for `best_of`.
+
+    Args:
+        threshold: rational of either sign; public, and fixed before any run.
+        base: what one run guarantees: PureDP, LaplaceDominated or BoundedRange.
+        gamma: rational between 0 and 1; at most 1 / gamma runs are expected.
+        minimize: smaller scores are better: a score passes that is at most the threshold.
+        run, source, ledger: as for `best_of`.
+
+    Returns:
+        ChosenRun: its `found` is false where no run passed.
+
+    Raises:
+        ParameterError, ScoreError, SourceError, BudgetError: as for `best_of`.
+
+    Example:
+        >>> from safeselect import PureDP, first_above, permute_and_flip
+        >>> def run(scope):
+        ...     found = permute_and_flip([3, 900], epsilon=1, sensitivity=1, ledger=scope)
+        ...     return found.index, found.label
+        >>> chosen = first_above(run, threshold=1, base=PureDP(1), gamma="1/20")
+        >>> chosen.output, chosen.guarantee
+        (1, PureDP(epsilon=Fraction(2, 1)))
+    """
+    one = Repeated(base, 1, gamma)  # type: ignore[arg-type]  # it reads them, and checks the base
+    if base.pure is None:
+        raise ParameterError(
+            f"first_above is proved for a base with an epsilon, got {describe(base)}; use best_of"
+        )
+    least, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
+    guarantee = PureDP(2 * base.pure.epsilon)
+    parameters = {
+        "base": f"{type(base).__name__} {exact_text(base.pure.epsilon)}",
+        "gamma": exact_text(one.gamma),
+        "minimize": "yes" if smaller else "no",
+        "threshold": exact_text(least),
+    }
+    law = NegativeBinomial(one.eta, one.gamma)
+    charge = Charge("first_above/1", guarantee, ((guarantee, 1),), parameters)
+    call = _Call(run, base, law, smaller, source, ledger)
+    return call.released(charge, _place(least, smaller))
+
+
+def _repetition(
+    base: object, gamma: Any, eta: Any, mean: Any
+) -> tuple[Repetition, NegativeBinomial | Poisson]:
+    """The guarantee of the whole call, and the law of the number of runs."""
+    if (gamma is None) is (mean is None) or (eta is not None and mean is not None):
+        raise ParameterError(
+            "best_of takes either gamma, with eta or without, or mean; write for example "
+            "gamma='1/20', or mean=20"
+        )
+    if mean is None:
+        whole = Repeated(base, 1 if eta is None else eta, gamma)  # type: ignore[arg-type]
+        return whole, NegativeBinomial(whole.eta, whole.gamma)
+    counted = PoissonRepeated(base, mean)  # type: ignore[arg-type]  # it reads both
+    return counted, Poisson(counted.mean)
+
+
+class _Call:
+    """The steps of both: charge, run, compare, report.  The number of runs is nowhere kept."""
+
+    __slots__ = ("_base", "_law", "_minimize", "_run", "_scope", "_source")
+
+    def __init__(
+        self,
+        run: Run[Any],
+        base: Base,
+        law: NegativeBinomial | Poisson,
+        minimize: bool,
+        source: Source | None,
+        ledger: Scope | None,
+    ) -> None:
+        if not callable(run):
+            raise ParameterError(
+                f"run must be a function of one argument, got {describe(run)}; write for example "
+                "def run(scope): return score, output"
+            )
+        check_base(base)
+        self._run, self._base, self._law = run, base, law
+        self._minimize = minimize
+        self._scope = read_ledger(ledger, monotonic=False)
+        self._source = resolve(source)
+
+    def released(self, charge: Charge, enough: Place | None) -> ChosenRun[Any]:
+        """Make the call; with a ledger, no word of a run comes out of it."""
+        try:
+            return self._released(charge, enough)
+        except Ended as error:
+            instead = error.instead
+        except BaseException as error:
+            # The ledger's, or the source's; else from outside, or of the class of an output.
+            if self._scope is None or issubclass(type(error), Exception):
+                raise
+            instead = empty(error)
+        raise instead  # from here, so that no frame behind it knows a score or the number of runs
+
+    def _released(self, charge: Charge, enough: Place | None) -> ChosenRun[Any]:
+        """Charge, make the runs, and release the best, or the first that is good enough."""
+        with Call(charge, lambda: None, source=self._source, scope=self._scope) as call:
+            runs = self._runs if self._scope is None else self._runs_charged
+            found, score, output = runs(Stopping(self._law, call.bits), enough)
+            return call.commit(
+                ChosenRun(
+                    output,
+                    score,
+                    found,
+                    charge.guarantee,
+                    charge.mechanism,
+                    call.source_name,
+                    call.statement,
+                )
+            )
+
+    def _runs_charged(self, stopping: Stopping, enough: Place | None) -> tuple[bool, Any, Any]:
+        """As `_runs`, paid for: whatever ends a run is counted, and what comes between two as well.
+
+        A run may have set a timer.  (A source that fails when K needs more digits counts too; one
+        call in 2**100 asks for them.)
+        """
+        try:
+            return self._runs(stopping, enough)
+        except BaseException as error:  # noqa: BLE001 - its words are a run's
+            ended = Ended(error)
+        raise ended  # outside, so that it has no exception as its context
+
+    def _runs(self, stopping: Stopping, enough: Place | None) -> tuple[bool, Any, Any]:
+        """Whether there is a run to release, its score and its output."""
+        best: tuple[Place, Any, Any] | None = None
+        while stopping.goes_on():
+            place, score, output = self._once()
+            # Strictly: of equal scores the first run's stays.
+            if best is None or place > best[0]:
+                best = place, score, output
+            if enough is not None and place >= enough:
+                return True, score, output
+        if best is None or enough is not None:
+            return False, None, None
+        return True, best[1], best[2]
+
+    def _once(self) -> tuple[Place, Any, Any]:
+        cover = CoveredScope(self._base, self._scope)
+        try:
+            returned = self._run(cover)
+        finally:
+            cover.end()
+        cover.verify()
+        if type(returned) is not tuple or len(returned) != 2:
+            raise ParameterError("a run must return a pair: return score, output")
+        score, output = returned
+        return _place(score, self._minimize), score, output
+
+
+def _place(score: object, minimize: bool) -> Place:
+    """Where a score stands among all: larger is better; infinities have a place, NaN the last."""
+    with hushed():  # a caller's class may raise anything
+        side, number = place_of(score)
+        return ((4 - side) if side else 0, -number) if minimize else (side, number)
+    # Not quoted: the scores of runs that are not chosen are private.
+    raise ParameterError(
+        "a run must return (score, output) with a number as its score, such as 3, 0.5, "
+        "Fraction(1, 2) or Decimal('0.5')"
+    )

@@ -1,0 +1,983 @@
+"""Sessions: they answer one query after another, on one budget that is charged when they open.
+
+The rules of all of them:
+
+- A ledger is charged the whole cost before the first bit is drawn, and learns at the end, once, how
+  much of it was used.  If the process dies before that, the charge has no outcome, and it stands.
+- On a ledger whose scope is closed a session answers nothing, whatever the value.
+- Whether private values can be read depends on them, so a session on a ledger says at most once
+  that it cannot, and the ledger counts it.
+- A session serves one thread at a time, and only in the process that opened it.
+
+Two of them compare values, one after the other, with one noisy threshold:
+
+- The threshold's noise is drawn once, when the session opens, and never leaves the session: no
+  repr, copy or pickle shows it, and it is dropped when the session ends.
+- Each value gets noise of its own.  The noise of all branches is drawn before any is compared.
+- A session ends when its budget is used up, when it is closed, and when anything goes wrong after a
+  value was looked at.  So noise that was half drawn is never drawn again.
+
+The error that is raised depends on the parameters, on the answers released so far and on the
+session's state, never on a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from math import isqrt, lcm
+from threading import RLock
+from typing import TypeVar, cast, final, get_args
+
+import gmpy2
+
+from safeselect.accounting.cost import read_epsilon
+from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.engine import single
+from safeselect.engine.single import SPARE, EnclosedNoise, Kind, Variates
+from safeselect.errors import (
+    BudgetError,
+    LedgerError,
+    ParameterError,
+    SafeSelectError,
+    ScoreError,
+    SourceError,
+)
+from safeselect.exact.interval import Interval
+from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.rate import NoiseRate
+from safeselect.presentation import to_json_line
+from safeselect.promises.guarantees import LaplaceDominated, PureDP
+from safeselect.promises.records import exact_text
+from safeselect.randomness.bits import Bits, exhausted, rounds
+from safeselect.randomness.memory import generation, sealed
+from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger
+from safeselect.release.results import Receipt, Statement
+from safeselect.scores.containers import Column, hand_over
+from safeselect.scores.reading import Reading, flag
+from safeselect.scores.values import read_values
+from safeselect.selection._arguments import Values
+from safeselect.selection._results import source_name
+from safeselect.selection._table import named_engine
+
+MAX_K = 2**20
+"""The most answers above the threshold that a session may have."""
+
+BELOW = -1
+"""The result of `decide` for a value below the threshold; no gap is negative."""
+
+_MOST_PARTS = 2**20  # the largest denominator of a fraction near an irrational number
+SQRT2 = Fraction(isqrt(2 << 120), 1 << 60).limit_denominator(_MOST_PARTS)
+
+_REACH = 2**64  # grid steps from the threshold; values farther away are cut
+_MEAN_PLACES = 20  # binary places of the mean of geometric noise
+_REFINED = 8  # digits by which the scalar tier refines one of two noises; the array engine takes 64
+_MANY = 4096  # bytes for which `query_many` asks the source at once
+
+_EXHAUSTED = (
+    BudgetError,
+    (
+        "this session has given all the answers above the threshold that its epsilon pays for; "
+        "a new session costs its whole epsilon again"
+    ),
+)
+_FAILED = (
+    SourceError,
+    ("this session ended when an answer could not be finished; what was charged stays charged"),
+)
+_UNREAD = (
+    ScoreError,
+    (
+        "this session ended with a value that cannot be read as the arguments say; what was "
+        "charged stays charged"
+    ),
+)
+_ELSEWHERE = (
+    SourceError,
+    ("this session was opened in another process: its noise would be used twice; open a new one"),
+)
+
+_Drawn = TypeVar("_Drawn")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Whether one value lies above the threshold, privately.
+
+    Attributes:
+        above: whether the noisy value reaches the noisy threshold.
+        gap: by how much it does, rounded down to the gap grid, in score units; None if below.
+        branch: "top" or "middle" in an adaptive session that answers above; otherwise None.
+        cost: how much of the session's epsilon this answer used; 0 if below.
+        budget: how much epsilon is left for further answers of this session.
+        remaining: how many further answers above the threshold are guaranteed.
+    """
+
+    above: bool
+    gap: Fraction | None
+    branch: str | None
+    cost: Fraction
+    budget: Fraction
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers for many values: only those above are listed.
+
+    Attributes:
+        consumed: how many values were answered, counted from the first.  It is less than the number
+            passed if the session ended at one of them; no value after that one was used.
+        indices: positions of the values above, ascending; all other consumed values are below.
+        gaps, branches, costs: of the values above, as in `Answer`.
+        budget, remaining: after the last of them, as in `Answer`.
+    """
+
+    consumed: int
+    indices: tuple[int, ...]
+    gaps: tuple[Fraction, ...]
+    branches: tuple[str | None, ...]
+    costs: tuple[Fraction, ...]
+    budget: Fraction
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session: the ledger commits to this at its end, because its answers come one by one.
+
+    Attributes:
+        spent: what the session used; None in records of earlier versions, written at its opening.
+    """
+
+    guarantee: AnyGuarantee
+    mechanism: str
+    source: str
+    statement: Statement
+    spent: Mapping[str, int] | None = None
+    receipt: Receipt | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.session/2"."""
+        used = {} if self.spent is None else {"spent": {k: str(n) for k, n in self.spent.items()}}
+        return to_json_line("safeselect.session/2", self, **used)
+
+
+@final
+class Turns:
+    """Who may ask a session, one at a time, and what its ledger learns: for `with`.
+
+    Args:
+        used: how much of the session was used, for the ledger.
+        forget: drops what must not outlive the session.
+        closed: the class of the error once it is closed.
+
+    Attributes:
+        receipt: of the record that settled it; None before, and for a session that was refused.
+    """
+
+    __slots__ = (
+        *("_born", "_busy", "_call", "_closed", "_end", "_forget", "_lock", "_opened", "_used"),
+        "receipt",
+    )
+
+    def __init__(
+        self,
+        used: Callable[[], Mapping[str, int]],
+        forget: Callable[[], None] = lambda: None,
+        closed: type[SafeSelectError] = ParameterError,
+    ) -> None:
+        self._used, self._forget, self._closed = used, forget, closed
+        self._born = generation()
+        self._lock = RLock()
+        self._busy = False
+        self._end: tuple[type[SafeSelectError], str] | None = None
+        self._call: Call[None] | None = None
+        self._opened: Opened | None = None
+        self.receipt: Receipt | None = None
+
+    def open(
+        self, charge: Charge, source: Source, scope: Scope | None, draw: Callable[[Bits], _Drawn]
+    ) -> _Drawn:
+        """Charge the whole cost, then draw the first noise; without a scope only draw."""
+        call = Call(charge, lambda: None, source=source, scope=scope)
+        with call.opened():
+            drawn = draw(call.bits)
+            said = charge.guarantee, charge.mechanism, call.source_name, call.statement
+        if scope is not None:
+            self._call, self._opened = call, Opened(*said)
+        return drawn
+
+    def __enter__(self) -> None:
+        """Begin an answer.
+
+        Raises:
+            SourceError: the session belongs to another process.
+            ParameterError: it is answering.
+            SafeSelectError: it has ended, as the error says.
+            BudgetError: a scope is closed.
+            LedgerError: the ledger cannot be read.
+        """
+        if generation() != self._born:
+            # Before the lock: a thread that held it at the fork holds it for ever.
+            self.finish(_ELSEWHERE)
+            raise SourceError(_ELSEWHERE[1])
+        self._lock.acquire()
+        try:
+            if self._busy:
+                raise ParameterError("this session was asked while it was answering")
+            if self._end is not None:
+                kind, sentence = self._end
+                raise kind(sentence)
+            if self._call is not None:
+                self._call.check_open()
+            self._busy = True
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._busy = False
+        self._lock.release()
+
+    @property
+    def charged(self) -> bool:
+        """Whether a ledger is to learn of the end."""
+        return self._call is not None
+
+    def finish(self, end: tuple[type[SafeSelectError], str]) -> None:
+        """Answer no more: from now on with this error, unless there is one already."""
+        self._end = self._end or end
+        self._forget()
+
+    def refused(self, end: tuple[type[SafeSelectError], str]) -> ScoreError:
+        """Record that the session ended at a private value; return the one error to raise.
+
+        Raises:
+            BudgetError: a scope was closed in between.
+            LedgerError: the record could not be written, so the refusal is not told.
+        """
+        self.finish(end)
+        return ScoreError(end[1]) if self._call is None else self._call.refuse(end[1])
+
+    def settle(self) -> None:
+        """Record what was used, unless the end is recorded.
+
+        Raises:
+            LedgerError: the record could not be written; the caller may try again.
+        """
+        if self._call is not None and self._opened is not None:
+            spent = self._used()
+            closed = replace(self._opened, spent={**spent})
+            self.receipt = self._call.settle(closed, spent) or self.receipt
+
+    def exhausted(self) -> None:
+        """Settle it, without losing an answer that is paid for: `close` tries it again."""
+        with suppress(LedgerError):
+            self.settle()
+
+    def close(self) -> None:
+        """End the session and settle it, in the process that opened it.
+
+        Raises:
+            LedgerError: the record could not be written.
+        """
+        if generation() != self._born:
+            self.finish(_ELSEWHERE)
+            return
+        with self._lock:
+            self.finish((self._closed, "this session is closed"))
+            self.settle()
+
+    def leave(self, error: BaseException | None) -> None:
+        """Close it at the end of its block; an error of the block is not hidden by another."""
+        try:
+            self.close()
+        except LedgerError:
+            if error is None:
+                raise
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One way to be above: value + noise exceeds the noisy threshold by `margin` or more.
+
+    Attributes:
+        name: its name in answers, or None if there is only one branch.
+        margin: at least 0, in score units.
+        epsilon: the cost of an answer by this branch.
+        noise_rate: the rate of its noise, per grid step.
+        place, least, cell: integers, in units of 1 / `denominator` of a grid step: the threshold
+            with its public recentring; the margin; one step of the gap grid.
+    """
+
+    name: str | None
+    margin: Fraction
+    epsilon: Fraction
+    noise_rate: NoiseRate
+    place: int
+    least: int
+    cell: int
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The public numbers of a session, after its budget is split.
+
+    Attributes:
+        epsilon: the total.
+        start: the part of epsilon that the threshold's noise costs.
+        noise_rate: the rate of the threshold's noise, per grid step.
+        branches: the branches, in the order in which they are tried.
+        reading, sensitivity: how values become steps, and how far they move.
+        denominator: of all public numbers, in grid steps; in its units they are integers.
+        middle: the threshold in grid steps, rounded down.
+        digits: how many digits each noise by inversion starts with; see `_digits`.
+        as_record: the parameters, for records.
+    """
+
+    mechanism: str
+    noise: Kind
+    epsilon: Fraction
+    start: Fraction
+    noise_rate: NoiseRate
+    branches: tuple[Branch, ...]
+    reading: Reading
+    sensitivity: Fraction
+    gap_grid: Fraction
+    denominator: int
+    middle: int
+    digits: int
+    as_record: Mapping[str, str]
+
+    @property
+    def guarantee(self) -> LaplaceDominated | PureDP:
+        """The strongest guarantee that is proved: see `docs/mathematics.md`, section 12."""
+        return PureDP(self.epsilon) if self.noise == "geometric" else LaplaceDominated(self.epsilon)
+
+    def cut(self, value: int) -> int:
+        """Move a value to within 2**64 steps of the threshold.
+
+        The interval is public and does not depend on the data.  Cutting is monotone and
+        1-Lipschitz, so it keeps the sensitivity and monotonicity.
+        """
+        return min(max(value, self.middle - _REACH), self.middle + _REACH)
+
+
+def read_terms(
+    name: str,
+    *,
+    threshold: object,
+    k: object,
+    epsilon: object,
+    sensitivity: object,
+    monotonic: object,
+    noise: object,
+    split: object,
+    grid: object,
+    on_grid: object,
+    score_error: object,
+    gap_grid: object,
+    sigma: object = None,
+) -> Terms:
+    """Read and check the parameters of a session of this name, and split its epsilon.
+
+    Between neighbours every value moves within [-b, a] steps, or every value within [-a, b]; a is
+    the larger one.  The threshold's noise must cover a, an answer's noise a + b.
+
+    Raises:
+        ParameterError: one of them is wrong.
+    """
+    one_way = flag(monotonic, "monotonic")
+    if not isinstance(noise, str) or noise not in get_args(Kind):
+        names = ", ".join(map(repr, get_args(Kind)))
+        raise ParameterError(f"noise must be one of {names}; got {describe(noise)}")
+    kind = cast("Kind", noise)
+    count = integer(k, "k", minimum=1, maximum=MAX_K)
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    change, step = rational(sensitivity, "sensitivity"), reading.step
+    rise, fall = reading.moves(change, monotonic=one_way)
+    if kind == "geometric":
+        # Geometric noise has whole steps only.
+        rise, fall = Fraction(-(-rise // 1)), Fraction(-(-fall // 1))
+    spread = rise + fall
+    middle = rational(threshold, "threshold", signed=True)
+    if grid is not None:
+        # Values are read to the nearest step, and so is the threshold.
+        middle = reading.nearest(middle) * step
+    total = read_epsilon(epsilon)
+    best = optimal_share(spread / rise * count)
+    share = best if split is None else rational(split, "split", below=1)
+    gap_step = step if gap_grid is None else rational(gap_grid, "gap_grid")
+    dear = total * (1 - share) / count
+    ways: list[tuple[str | None, Fraction, Fraction]] = [(None, Fraction(0), dear)]
+    if name == "adaptive_sparse_vector":
+        cheap = dear / 2
+        margin = SQRT2 * spread * step / cheap if sigma is None else rational(sigma, "sigma")
+        ways = [("top", margin, cheap), ("middle", Fraction(0), dear)]
+    noise_rate = NoiseRate(total * share / rise)
+    decays = [NoiseRate(cost / spread) for _, _, cost in ways]
+    # The noise's mean is public, so it is subtracted again.
+    start = middle / step - _mean(kind, noise_rate)
+    places = [start + _mean(kind, each) for each in decays]
+    units = [*places, *(margin / step for _, margin, _ in ways), gap_step / step]
+    denominator = lcm(*(number.denominator for number in units))
+    recorded = {"sensitivity": change, "effective_range": spread * step, "threshold": middle}
+    recorded |= {"split": share, "gap_grid": gap_step}
+    recorded |= {f"{way}_margin": margin for way, margin, _ in ways if way}
+    return Terms(
+        mechanism=f"{name}_{kind}/1",
+        noise=kind,
+        epsilon=total,
+        start=total * share,
+        noise_rate=noise_rate,
+        branches=tuple(
+            Branch(
+                *way,
+                each,
+                place=int(place * denominator),
+                least=int(way[1] / step * denominator),
+                cell=int(gap_step / step * denominator),
+            )
+            for way, each, place in zip(ways, decays, places, strict=True)
+        ),
+        reading=reading,
+        sensitivity=change,
+        gap_grid=gap_step,
+        denominator=denominator,
+        middle=middle // step,
+        digits=_digits(min(each.rate for each in (noise_rate, *decays)), gap_step / step),
+        as_record={each: exact_text(value) for each, value in recorded.items()}
+        | {**reading.as_record, "k": str(count), "monotonic": "yes" if one_way else "no"},
+    )
+
+
+def optimal_share(ratio: Fraction) -> Fraction:
+    """1 / (1 + (c k)**(2/3)) for c k = ratio, as a fraction of denominator at most 2**20.
+
+    c is (a + b) / a, as in `read_terms`: 1 for integers that are monotonic, 2 for others.
+    It minimizes the variance of the gap (`docs/mathematics.md`, section 12).  Any other share is
+    equally private.
+    """
+    root, _ = gmpy2.iroot((ratio.numerator**2 << 180) // ratio.denominator**2, 3)
+    return Fraction(1 << 60, (1 << 60) + int(root)).limit_denominator(_MOST_PARTS)
+
+
+def compare(low: int, high: int, least: int, cell: int) -> int | None:
+    """Return the one answer for all numbers in low .. high: BELOW or a gap in cells; else None.
+
+    Above means at least `least`; the gap is rounded down to whole cells.
+    """
+    if high < least:
+        return BELOW
+    if low < least:
+        return None
+    cells = low // cell
+    return cells if cells == high // cell else None
+
+
+def _mean(noise: Kind, noise_rate: NoiseRate) -> Fraction:
+    """Return the mean of the noise in grid steps; that of geometric noise is rounded down."""
+    if noise == "laplace":
+        return Fraction(0)
+    if noise == "exponential":
+        return 1 / noise_rate.rate
+    power = -Interval.of(noise_rate.rate, 128)
+    mean = power.exp() / -power.expm1()
+    return Fraction(mean.scaled(_MEAN_PLACES)[0], 1 << _MEAN_PLACES)
+
+
+def _digits(rate: Fraction, cell: Fraction) -> int:
+    """Return how many digits of V leave a comparison open with a probability below 2**-50.
+
+    The bounds of a noise are a few units of 2**-scale nats apart; one unit is 2**-scale / rate
+    steps.  A comparison is open if a multiple of a cell, or of a whole step, lies between them.
+    """
+    narrowest = rate * min(cell, Fraction(1))
+    scale = 64 + (1 // narrowest).bit_length()
+    return -(-(scale + SPARE) // 8) * 8
+
+
+@final
+@sealed
+class Session:
+    """The state of a session.
+
+    Args:
+        terms: the public parameters, as charged.
+        source: a source that `sources.resolve` returned.
+        engine: the tier that draws the noise.
+        scope: the scope of a ledger to charge; or None.
+    """
+
+    __slots__ = ("_below", "_bits", "_engine", "_most", "_noise", "_source", "terms", "turns")
+
+    def __init__(
+        self, terms: Terms, source: Source, engine: Variates, scope: Scope | None = None
+    ) -> None:
+        self.terms = terms
+        self._engine = engine
+        self._source = source
+        self._below = self._answer_below(terms.epsilon - terms.start)
+        self._most = self._below.remaining
+        self.turns = Turns(lambda: {"k": self._most - self.remaining}, self._forget)
+        # One answer's bytes at a time, so no random bits are left over between two answers.  Made
+        # before the ledger records the opening, because a source may refuse to begin.
+        self._bits = Bits(source, piece=self._bytes(1))
+        self._noise: EnclosedNoise | None = self.turns.open(
+            Charge(terms.mechanism, terms.guarantee, ((terms.guarantee, 1),), terms.as_record),
+            source,
+            scope,
+            lambda bits: self._draw(terms.noise_rate, bits),
+        )
+
+    @property
+    def source(self) -> str:
+        """The name of the source of random bytes."""
+        return source_name(self._source)
+
+    @property
+    def budget(self) -> Fraction:
+        """How much epsilon is left for further answers."""
+        return self._below.budget
+
+    @property
+    def remaining(self) -> int:
+        """How many further answers above the threshold are guaranteed."""
+        return self._below.remaining
+
+    def query(self, value: object) -> Answer:
+        """Answer for one value."""
+        column = hand_over([value])
+        return self._run(lambda: self._answer(self._read(column)[0], self._bits))
+
+    def query_many(self, values: Values) -> Answers:
+        """Answer for one value after the other, until the values or the budget are used up."""
+        column = hand_over(values)
+        return self._run(lambda: self._answers(self._read(column)))
+
+    def _read(self, column: Column) -> list[int]:
+        """Read values; a failure depends on them, so it ends the session."""
+        read = partial(read_values, column, self.terms.reading, self.terms.sensitivity)
+        return once_charged(read, _UNREAD[1]) if self.turns.charged else read()
+
+    def _run(self, work: Callable[[], _Result]) -> _Result:
+        """Do the work if the session can answer; end it if anything goes wrong."""
+        with self.turns:
+            try:
+                found = work()
+            except ScoreError:
+                if not self.turns.charged:
+                    self.turns.finish(_UNREAD)
+                    raise
+            except BaseException:
+                self.turns.finish(_FAILED)
+                raise
+            else:
+                if self.remaining == 0:
+                    self.turns.exhausted()
+                return found
+            # The error depends on the value: with a ledger, all errors have one sentence.
+            raise self.turns.refused(_UNREAD)
+
+    def _forget(self) -> None:
+        self._noise = None
+        self._bits.close()
+
+    def _answers(self, values: list[int]) -> Answers:
+        found: list[tuple[int, Answer]] = []
+        consumed = 0
+        with Bits(self._source, piece=min(_MANY, self._bytes(len(values) or 1))) as bits:
+            for consumed, value in enumerate(values, 1):
+                answer = self._answer(value, bits)
+                if answer.above:
+                    found.append((consumed - 1, answer))
+                    if self._noise is None:
+                        break
+        return Answers(
+            consumed=consumed,
+            indices=tuple(index for index, _ in found),
+            gaps=tuple(answer.gap for _, answer in found if answer.gap is not None),
+            branches=tuple(answer.branch for _, answer in found),
+            costs=tuple(answer.cost for _, answer in found),
+            budget=self.budget,
+            remaining=self.remaining,
+        )
+
+    def _answer(self, value: int, bits: Bits) -> Answer:
+        """Draw and compare: the first branch that finds the value above gives the answer."""
+        terms = self.terms
+        noises = [self._draw(branch.noise_rate, bits) for branch in terms.branches]
+        distance = terms.denominator * terms.cut(value)
+        for branch, noise in zip(terms.branches, noises, strict=True):
+            cells = self._compare(distance - branch.place, branch, noise, bits)
+            if cells != BELOW:
+                return self._above(branch, cells)
+        return self._below
+
+    def _compare(self, distance: int, branch: Branch, noise: EnclosedNoise, bits: Bits) -> int:
+        """Refine both noises until their bounds decide the comparison; see `decide`.
+
+        Reveals: whether there was a second round; its probability is below 2**-50 in the array
+            engine.
+        """
+        threshold, denominator = self._noise, self.terms.denominator
+        if threshold is None:
+            raise SourceError(_FAILED[1])
+        for _ in rounds(_REFINED):
+            precision = max(noise.precision, threshold.precision)
+            low, high = noise.bounds(precision, denominator)
+            least, most = threshold.bounds(precision, denominator)
+            cells = compare(
+                (distance << precision) + low - most,
+                (distance << precision) + high - least,
+                branch.least << precision,
+                branch.cell << precision,
+            )
+            if cells is not None:
+                return cells
+            (noise if noise.precision <= threshold.precision else threshold).refine(bits)
+        raise exhausted()
+
+    def _above(self, branch: Branch, cells: int) -> Answer:
+        budget = self.budget - branch.epsilon
+        self._below = self._answer_below(budget)
+        if self._below.remaining == 0:
+            self.turns.finish(_EXHAUSTED)
+        return Answer(
+            above=True,
+            gap=cells * self.terms.gap_grid,
+            branch=branch.name,
+            cost=branch.epsilon,
+            budget=budget,
+            remaining=self._below.remaining,
+        )
+
+    def _answer_below(self, budget: Fraction) -> Answer:
+        """Return the answer for all values below, until the next one above."""
+        # The branch that a value will take is not known: the most expensive must be affordable.
+        remaining = budget // max(branch.epsilon for branch in self.terms.branches)
+        return Answer(False, None, None, Fraction(0), budget, remaining)
+
+    def _draw(self, noise_rate: NoiseRate, bits: Bits) -> EnclosedNoise:
+        return self._engine.enclosed_noise(self.terms.noise, noise_rate, self.terms.digits, bits)
+
+    def _bytes(self, answers: int) -> int:
+        """Return how many bytes the noise of this many answers takes."""
+        return answers * len(self.terms.branches) * self.terms.digits // 8
+
+
+def _opened(
+    terms: Terms, monotonic: bool, source: Source | None, ledger: object, engine: object
+) -> Session:
+    """A session on these terms: all parameters are accepted before its first bit is drawn."""
+    bytes_from = resolve(source)
+    tier: Variates = named_engine(engine, single, single.REFERENCE)
+    return Session(terms, bytes_from, tier, read_ledger(ledger, monotonic=monotonic))
+
+
+@final
+@sealed
+class SparseVector:
+    """Say for value after value whether it lies above a threshold, until k answers are above.
+
+    The threshold gets noise X once, of scale sensitivity / (split * epsilon).  Each value gets its
+    own noise Y, of scale c k sensitivity / ((1 - split) * epsilon); c is 2, or 1 if monotonic.
+    If (value + Y) - (threshold + X) is at least 0, the answer is "above", and its gap is that
+    difference rounded down to `gap_grid`.  Otherwise the answer is "below".  The means of
+    exponential and geometric noise are public and are subtracted from the difference.  Values may
+    be chosen after earlier answers were seen.
+
+    Guarantee: all answers, gaps included, cost `epsilon`, which is charged when the session opens:
+        LaplaceDominated(epsilon) with exponential and Laplace noise, PureDP(epsilon) with geometric
+        noise (`docs/mathematics.md`, section 12; Ding et al. 2023).
+    Neighbours: those for which `sensitivity` was computed; `monotonic=True` asserts add/remove
+        neighbours for which all values that may be asked move the same way.
+    Exactness: continuous noise is compared by bounds from the digits drawn.  Where these do not
+        decide, further digits are drawn.  So ties cost nothing, and nothing is rounded.
+    Reveals: the number of random bits depends on values with a probability below 2**-50 an answer.
+        Integers of different lengths take slightly different times.  The tier "reference" hides
+        neither.
+
+    A session is one object for one process.  It cannot be copied or pickled, shows no noise, and
+    refuses a child of a fork.  Threads may share it.  It is a context manager.
+
+    With a ledger, one record charges the whole cost when the session opens.  A second record
+    settles it when the session is exhausted or closed, and states how many of the k answers were
+    used.  At a value that cannot be read the session ends, and the second record counts the
+    refusal.  A session on a scope that is closed answers nothing.
+
+    Args:
+        threshold: rational, of either sign, in score units; public.
+        k: how many answers above the threshold, 1 .. 2**20; answers below are free.
+        epsilon: total cost of the session; positive rational.
+        sensitivity: largest change of any one value, in score units, when one unit of privacy (a
+            person, say) is added, removed or changed.
+        monotonic: all values move the same way between neighbours; halves the values' noise.
+        noise: "exponential" (the smallest variance), "laplace" or "geometric".
+        split: the share of `epsilon` that the threshold's noise costs, between 0 and 1; by default
+            1 / (1 + (c k)**(2/3)), which minimizes the variance of the gap.
+        grid, on_grid, score_error: how values are read, as for `permute_and_flip`; without a grid
+            every value must be an integer.  With one, the threshold too goes to the nearest step.
+        gap_grid: public step of the gaps; by default that of the values.
+        source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn; close
+            the session, or use a `with` block, to record its end.
+        engine: "reference" for the scalar tier.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+        SourceError: the source failed.
+    """
+
+    __slots__ = ("_session",)
+
+    def __init__(
+        self,
+        *,
+        threshold: Number,
+        k: int,
+        epsilon: Number,
+        sensitivity: Number,
+        monotonic: bool = False,
+        noise: Kind = "exponential",
+        split: Number | None = None,
+        grid: Number | None = None,
+        on_grid: bool = False,
+        score_error: Number | None = None,
+        gap_grid: Number | None = None,
+        source: Source | None = None,
+        ledger: Scope | None = None,
+        engine: str | None = None,
+    ) -> None:
+        terms = read_terms(
+            "sparse_vector",
+            threshold=threshold,
+            k=k,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            noise=noise,
+            split=split,
+            grid=grid,
+            on_grid=on_grid,
+            score_error=score_error,
+            gap_grid=gap_grid,
+        )
+        self._session = _opened(terms, monotonic, source, ledger, engine)
+
+    @property
+    def guarantee(self) -> LaplaceDominated | PureDP:
+        """The cost of the whole session, however many queries there are."""
+        return self._session.terms.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law, such as "sparse_vector_laplace/1"."""
+        return self._session.terms.mechanism
+
+    @property
+    def source(self) -> str:
+        """The name of the source of random bytes."""
+        return self._session.source
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
+        return self._session.turns.receipt
+
+    @property
+    def threshold_rate(self) -> Fraction:
+        """The rate of the threshold's noise per score unit, 1 / scale."""
+        return self._session.terms.noise_rate.rate / self._session.terms.reading.step
+
+    @property
+    def value_rate(self) -> Fraction:
+        """The rate of the values' noise per score unit, 1 / scale."""
+        (branch,) = self._session.terms.branches
+        return branch.noise_rate.rate / self._session.terms.reading.step
+
+    @property
+    def remaining(self) -> int:
+        """How many answers above the threshold are left."""
+        return self._session.remaining
+
+    def query(self, value: Number) -> Answer:
+        """Answer for one value: an integer of any type, or any number if there is a `grid`.
+
+        Raises:
+            ScoreError: the value cannot be read, which ends the session.
+            BudgetError: k answers above the threshold have been given, or the ledger's scope is
+                closed.
+            SourceError: the source failed, which ends the session; or the session had ended so
+                before; or it was opened in another process.
+            ParameterError: the session is closed.
+        """
+        return self._session.query(value)
+
+    def query_many(self, values: Values) -> Answers:
+        """Answer for value after value, as `query` does, up to the k-th answer above.
+
+        Args:
+            values: a list, a tuple, a one-dimensional NumPy array, or a column of another library.
+
+        Raises:
+            The same as `query`.
+        """
+        return self._session.query_many(values)
+
+    def close(self) -> None:
+        """End the session, drop the threshold's noise and, with a ledger, settle it.
+
+        Raises:
+            LedgerError: the record could not be written; `close` tries it again.
+        """
+        self._session.turns.close()
+
+    def __enter__(self) -> SparseVector:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._session.turns.leave(error)
+
+
+@final
+@sealed
+class AdaptiveSparseVector:
+    """Say for value after value whether it lies above a threshold, with up to 2k answers above.
+
+    The threshold gets noise X once, as in `SparseVector`.  With e1 = (1 - split) * epsilon / k and
+    e2 = e1 / 2, each value gets two independent noises, of scale c sensitivity / e2 and
+    c sensitivity / e1, c = 2, or 1 if monotonic.  The first gives the answer "top" if value + noise
+    exceeds the noisy threshold by `sigma` or more; it costs e2.  Otherwise the second gives
+    "middle" if value + noise is at least the noisy threshold; it costs e1.  Otherwise the answer is
+    "below", and is free.  An answer above has a gap as in `SparseVector`, by the noise that gave
+    it.  The session continues while e1 is left: the savings of "top" pay for further answers.
+
+    Guarantee, Neighbours, Exactness, Reveals: as for `SparseVector`.  The remaining budget can be
+        used in this session only: all of `epsilon` was charged when it opened.
+
+    Args:
+        k: how many answers above the threshold are guaranteed, 1 .. 2**20.
+        sigma: positive rational, in score units; by default c sensitivity / e2 times the square
+            root of 2 (a fraction near it), which is the standard deviation of that Laplace noise.
+        threshold, epsilon, sensitivity, monotonic, noise, split, grid, on_grid, score_error,
+            gap_grid, source, ledger, engine: as for `SparseVector`.
+
+    Raises:
+        ParameterError, SourceError: as for `SparseVector`.
+    """
+
+    __slots__ = ("_session",)
+
+    def __init__(
+        self,
+        *,
+        threshold: Number,
+        k: int,
+        epsilon: Number,
+        sensitivity: Number,
+        monotonic: bool = False,
+        noise: Kind = "exponential",
+        split: Number | None = None,
+        sigma: Number | None = None,
+        grid: Number | None = None,
+        on_grid: bool = False,
+        score_error: Number | None = None,
+        gap_grid: Number | None = None,
+        source: Source | None = None,
+        ledger: Scope | None = None,
+        engine: str | None = None,
+    ) -> None:
+        terms = read_terms(
+            "adaptive_sparse_vector",
+            threshold=threshold,
+            k=k,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            noise=noise,
+            split=split,
+            grid=grid,
+            on_grid=on_grid,
+            score_error=score_error,
+            gap_grid=gap_grid,
+            sigma=sigma,
+        )
+        self._session = _opened(terms, monotonic, source, ledger, engine)
+
+    @property
+    def guarantee(self) -> LaplaceDominated | PureDP:
+        """The cost of the whole session, whatever its answers."""
+        return self._session.terms.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law."""
+        return self._session.terms.mechanism
+
+    @property
+    def source(self) -> str:
+        """The name of the source of random bytes."""
+        return self._session.source
+
+    @property
+    def sigma(self) -> Fraction:
+        """By how much a noisy value must exceed the noisy threshold for "top"."""
+        return self._session.terms.branches[0].margin
+
+    @property
+    def budget(self) -> Fraction:
+        """How much epsilon is left for further answers of this session."""
+        return self._session.budget
+
+    @property
+    def threshold_rate(self) -> Fraction:
+        """The rate of the threshold's noise per score unit, 1 / scale."""
+        return self._session.terms.noise_rate.rate / self._session.terms.reading.step
+
+    @property
+    def value_rates(self) -> dict[str, Fraction]:
+        """For each branch, "top" and "middle", the rate of the values' noise per score unit."""
+        terms = self._session.terms
+        return {
+            str(branch.name): branch.noise_rate.rate / terms.reading.step
+            for branch in terms.branches
+        }
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
+        return self._session.turns.receipt
+
+    @property
+    def remaining(self) -> int:
+        """How many further answers above the threshold are guaranteed."""
+        return self._session.remaining
+
+    def query(self, value: Number) -> Answer:
+        """Answer for one value; raises what `SparseVector.query` raises."""
+        return self._session.query(value)
+
+    def query_many(self, values: Values) -> Answers:
+        """Answer for value after value until too little is left; see `SparseVector.query_many`."""
+        return self._session.query_many(values)
+
+    def close(self) -> None:
+        """End the session, drop the threshold's noise and, with a ledger, settle it.
+
+        Raises:
+            LedgerError: the record could not be written; `close` tries it again.
+        """
+        self._session.turns.close()
+
+    def __enter__(self) -> AdaptiveSparseVector:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._session.turns.leave(error)

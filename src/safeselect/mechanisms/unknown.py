@@ -1,0 +1,838 @@
+"""The most frequent items where even the list of items is private.
+
+Noisy counts compete, in order, with a bottom, itself a candidate.  How far it lies above the first
+count that is left out is public: it depends on parameters only, is rounded up once and is exact
+from then on.  Proofs: `docs/mathematics.md`, section 15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import groupby
+from math import ceil
+from typing import Any, Literal, final, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from safeselect.accounting import per_draw_epsilon
+from safeselect.accounting.cost import read_epsilon
+from safeselect.engine import single
+from safeselect.errors import BudgetError, ParameterError, ScoreError
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.items import HeldCounts, hold_counts
+from safeselect.mechanisms.sessions import Turns
+from safeselect.presentation import rate, to_json_line, written_labels
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
+from safeselect.promises.records import Content, exact_text, guarantee_record
+from safeselect.randomness.memory import sealed
+from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
+from safeselect.release.results import Receipt, Statement
+from safeselect.scores.counts import check_unknown
+from safeselect.selection._arguments import Labels, Scores
+from safeselect.selection._results import presented, views
+from safeselect.selection._table import Engine, choose_engine, named_engine
+
+Noise = Literal["gumbel", "laplace"]
+Counted = npt.NDArray[np.int64]
+"""The largest counts of a table, in the fixed order; private."""
+
+_UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
+_MECHANISM = "pay_what_you_get_gumbel/1"
+_COUNTS = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
+_AS_THEY_ARE = {"grid": "none", "minimize": "no"}
+_MOST_PLACES = 2**20
+_FINEST = 20  # the grid is 1 / 2**20 or coarser: 2**42 counts of it, and any offset, fit 64 bits
+_PER_NAT = 64  # grid steps a nat, at least: rounding the offset up costs at most 1/64 nat
+_MISSED = Fraction(1, 20)
+_THOUSAND = 1000  # the standard deviation is rounded up to a thousandth
+
+
+@lru_cache(maxsize=1 << 14)
+def gumbel_offset(epsilon: Fraction, odds: Fraction, m: int, grid: Fraction) -> int:
+    """Return the least s >= 0 such that s * grid >= ln(m / odds) / epsilon, in grid steps.
+
+    With Gumbel noise of scale 1/epsilon, if m items lie this far below the threshold, some item
+    beats it with probability at most odds / (1 + odds).
+
+    Args:
+        odds: delta / (1 - delta) for the delta that the threshold may cost.
+    """
+
+    def offset(precision: int) -> Interval:
+        rate = Interval.of(epsilon * grid, precision)
+        return Interval.of(m / odds, precision).log() / rate
+
+    whole = rounded_up(offset)
+    return max(0, -(-whole.numerator // whole.denominator))
+
+
+def laplace_failure(epsilon: Fraction, t: int, precision: int) -> Interval:
+    """Enclose P(X - Y >= t), t >= 0, for independent discrete Laplace X, Y of scale 1/epsilon.
+
+    a**t (t (1 - a) + (1 + a + 2 a**2) / (1 + a)) / (1 + a)**2 with a = e**-epsilon.
+    """
+    one, count = Interval.of(1, precision), Interval.of(t, precision)
+    a, rest = (-Interval.of(epsilon, precision)).exp(), -Interval.of(-epsilon, precision).expm1()
+    sides = one + a
+    inner = count * rest + (sides + a * a + a * a) / sides
+    return (-Interval.of(epsilon * t, precision)).exp() * inner / (sides * sides)
+
+
+@lru_cache(maxsize=256)
+def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
+    """Return the least tau >= 0 such that m * P(X - Y > tau) <= delta.
+
+    X and Y are integers, so "> tau" is ">= tau + 1".  The comparison uses the upper end of a
+    128-bit enclosure, so it is certified.
+    """
+
+    def allowed(tau: int) -> bool:
+        chance = laplace_failure(epsilon, tau + 1, 128) * Interval.of(m, 128)
+        return bool(chance.bounded and chance.fractions()[1] <= delta)
+
+    high = 1
+    while not allowed(high):
+        high *= 2
+    low = -1  # not allowed, or not tried
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if allowed(middle) else (middle, high)
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class CountNoise:
+    """What kind of numbers the released counts are.
+
+    Each is a number of users, of whom every one counts for at most `capped_at` items, plus discrete
+    Laplace noise: P(X = x) is proportional to exp(-|x| / scale).
+
+    Attributes:
+        capped_at: for how many items a user counts at most.
+        scale: of the noise.
+        standard_deviation: of the noise, rounded up to a thousandth.
+        within_95: the least w for which the noise lies within -w .. w with a probability of 0.95 or
+            more: the count of an item that was chosen without the noise lies so near.
+    """
+
+    capped_at: int
+    scale: Fraction
+    standard_deviation: Fraction
+    within_95: int
+
+    @classmethod
+    def of(cls, epsilon: Fraction, contributions: int) -> CountNoise:
+        """The noise of counts of which a user moves `contributions`, for a total of epsilon.
+
+        Raises:
+            ParameterError: there is no such noise.
+        """
+        rate = NoiseRate(epsilon / max(contributions, 1)).rate
+
+        def deviation(bits: int) -> Interval:
+            # The variance is 2 a / (1 - a)**2 for a = exp(-rate).
+            two, power = Interval.of(2, bits), (-Interval.of(rate, bits)).exp()
+            return (two * power).sqrt() / -Interval.of(-rate, bits).expm1()
+
+        def reach(bits: int) -> Interval:
+            # P(|X| > w) = 2 a**(w + 1) / (1 + a), so w + 1 >= ln(2 / ((1 + a) missed)) / rate.
+            sides = Interval.of(1, bits) + (-Interval.of(rate, bits)).exp()
+            ratio = Interval.of(2 / _MISSED, bits) / sides
+            return ratio.log() / Interval.of(rate, bits)
+
+        return cls(
+            contributions,
+            1 / rate,
+            Fraction(ceil(rounded_up(deviation) * _THOUSAND), _THOUSAND),
+            ceil(rounded_up(reach)) - 1,
+        )
+
+    def as_record(self) -> Content:
+        """As content for JSON."""
+        cap = "one item" if self.capped_at == 1 else f"{self.capped_at} items"
+        return {
+            "of": f"users, each counted for at most {cap}",
+            "noise": "discrete Laplace",
+            "scale": exact_text(self.scale),
+            "standard_deviation": exact_text(self.standard_deviation),
+            "within_95": str(self.within_95),
+            "bias": (
+                "below the number of users where a user has more items than are counted; above it "
+                "on the average of those shown, because noise helps a count to be shown"
+            ),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DiscoveredTopK:
+    """At most k items that were found in the data, best first.
+
+    Attributes:
+        labels: their texts; fewer than k, often none, where the bottom ended the list.
+        counts: their noisy counts (with Laplace noise), or None; `count_noise` says how noisy.
+        k_bar: how many items competed; public.
+        offset: how far above the (k_bar + 1)-th count the bottom lay before noise; public.
+        guarantee: what the whole release costs; in a session, what the whole session costs.
+        parts: the guarantees whose composition `guarantee` is.
+        mechanism: name of the mechanism and version of its law.
+        source: where the random bytes came from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, the place of the release's record and the salt of its commitment.
+    """
+
+    labels: tuple[str, ...]
+    counts: tuple[int, ...] | None
+    k_bar: int
+    offset: Fraction
+    guarantee: ApproximateDP
+    parts: tuple[Guarantee, ...]
+    mechanism: str
+    source: str
+    statement: Statement = field(repr=False)
+    receipt: Receipt | None = None
+
+    __repr__ = presented("short_text", "One line.")
+    to_dict, to_pandas, to_polars, plot = views()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per score unit, 1 / scale."""
+        return rate(self, self.parts[0]) if self.counts is None else 1 / self._noise.scale
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units.
+
+        It is what was declared, and what reading the scores adds.
+        """
+        return self.statement.effective_range
+
+    @property
+    def count_noise(self) -> CountNoise | None:
+        """What the counts are, and how noisy; None without counts."""
+        return None if self.counts is None else self._noise
+
+    @property
+    def _noise(self) -> CountNoise:
+        parameters = dict(self.statement.parameters)
+        return CountNoise.of(self.guarantee.epsilon, int(parameters["max_contributions"]))
+
+    def to_json(self) -> str:
+        """One line of JSON, schema "safeselect.discovered-top-k/2"; numbers are strings.
+
+        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
+        """
+        noise = self.count_noise
+        content: dict[str, object] = {
+            **written_labels(self.labels),
+            "count_noise": None if noise is None else noise.as_record(),
+            "k_bar": str(self.k_bar),
+            "offset": exact_text(self.offset),
+            "parts": [
+                {"count": str(len(list(equal))), "each": guarantee_record(part)}
+                for part, equal in groupby(self.parts)
+            ],
+        }
+        if self.counts is not None:
+            content["counts"] = [str(count) for count in self.counts]
+        return to_json_line("safeselect.discovered-top-k/2", self, **content)
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """The public numbers of one list.
+
+    Args:
+        k: how many labels at most.
+        least, most: the range in which k_bar, the number of candidates, is chosen.
+        epsilon: of each draw.
+        odds: p / (1 - p) for the probability p that the bottom fails to hide an item.
+        contributions: how many items one user may change; None for any number.
+
+    Raises:
+        ParameterError: epsilon is outside the range of the noise rate.
+    """
+
+    k: int
+    least: int
+    most: int
+    epsilon: Fraction
+    odds: Fraction
+    contributions: int | None
+
+    def __post_init__(self) -> None:
+        NoiseRate(self._rate)
+
+    @property
+    def draws(self) -> int:
+        """The most draws: one for each label, and one more where k_bar is chosen."""
+        return self.k + (self.least < self.most)
+
+    @property
+    def as_record(self) -> dict[str, str]:
+        """The parameters that only such a list has, for records."""
+        recorded = {"least_k_bar": str(self.least), "most_k_bar": str(self.most)}
+        cap = self.contributions
+        return recorded if cap is None else recorded | {"max_contributions": str(cap)}
+
+    @property
+    def fineness(self) -> int:
+        """The public grid is 2**-fineness counts."""
+        return min(_FINEST, max(0, (-(-_PER_NAT * self.epsilon // 1) - 1).bit_length()))
+
+    @property
+    def noise_rate(self) -> NoiseRate:
+        """Gumbel noise of scale 1 / epsilon, per grid step."""
+        return NoiseRate(self._rate)
+
+    @property
+    def _rate(self) -> Fraction:
+        return self.epsilon / (1 << self.fineness)
+
+    def offset(self, k_bar: int) -> int:
+        """Grid steps from the (k_bar + 1)-th count to the bottom."""
+        m = k_bar if self.contributions is None else min(k_bar, self.contributions)
+        grid = Fraction(1, 1 << self.fineness)
+        return (1 << self.fineness) + gumbel_offset(self.epsilon, self.odds, m, grid)
+
+    def offset_in_counts(self, k_bar: int) -> Fraction:
+        """The offset in counts."""
+        return Fraction(self.offset(k_bar), 1 << self.fineness)
+
+
+def read_total(epsilon: object, delta: object) -> ApproximateDP:
+    """Read the total cost; both numbers are required and positive.
+
+    Raises:
+        ParameterError: one of them is missing or wrong.
+    """
+    if epsilon is None or delta is None:
+        raise ParameterError(
+            "an unknown domain needs epsilon and delta: whether an item occurs at all can only be "
+            "hidden up to a probability delta"
+        )
+    return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
+
+
+def read_contributions(max_contributions: object) -> int | None:
+    """Read how many items one user may change; None for any number."""
+    if max_contributions is None:
+        return None
+    return integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
+
+
+def read_places(k: object, k_bar: object) -> tuple[int, int, int]:
+    """Read k, and k_bar as an integer or a pair (least, most); return k, least and most.
+
+    Raises:
+        ParameterError: they are not integers with 1 <= k <= least <= most <= 2**20.
+    """
+    count = integer(k, "k", minimum=1, maximum=_MOST_PLACES)
+    if not isinstance(k_bar, tuple):
+        places = integer(k_bar, "k_bar", minimum=count, maximum=_MOST_PLACES)
+        return count, places, places
+    if len(k_bar) != 2:
+        raise ParameterError(f"k_bar must be an integer or a pair, got {describe(k_bar)}")
+    least = integer(k_bar[0], "the least k_bar", minimum=count, maximum=_MOST_PLACES)
+    return count, least, integer(k_bar[1], "the largest k_bar", minimum=least, maximum=_MOST_PLACES)
+
+
+def plan_list(
+    total: ApproximateDP,
+    places: tuple[int, int, int],
+    contributions: int | None,
+    *,
+    draws: int | None = None,
+    lists: int = 1,
+) -> tuple[ListQuery, Fraction]:
+    """Return the list that a total cost allows, and the part of delta for the bottoms of all lists.
+
+    That part is all of delta, with epsilon / draws for each draw, or half of delta: the one that
+    puts the bottom lower.  The choice depends on parameters only, so it is public.
+
+    Args:
+        places: k, and the least and the most k_bar, as `read_places` returns them.
+        draws: how many draws the total pays for; by default those of one list.
+        lists: how many bottoms it pays for.
+    """
+    k, least, most = places
+    draws = k + (least < most) if draws is None else draws
+    m = most if contributions is None else min(most, contributions)
+    grid = Fraction(1, 1 << _FINEST)
+    splits = []
+    for part in (total.delta, total.delta / 2):
+        rest = total.delta - part or None
+        each = per_draw_epsilon(BoundedRange, draws, epsilon=total.epsilon, delta=rest)
+        splits.append((gumbel_offset(each, odds(part / lists), m, grid), each, part))
+    _, each, part = min(splits)
+    return ListQuery(k, least, most, each, odds(part / lists), contributions), part
+
+
+def plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, NoiseRate]:
+    """Return the bottom's offset above the (k_bar + 1)-th count, and the noise; both are public."""
+    each = total.epsilon / contributions
+    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), NoiseRate(each)
+
+
+def odds(delta: Fraction) -> Fraction:
+    """Return the odds d of the probability delta: d / (1 + d) = delta."""
+    return delta / (1 - delta)
+
+
+def list_charge(
+    mechanism: str,
+    total: ApproximateDP,
+    parts: tuple[tuple[Guarantee, int], ...],
+    k: int,
+    candidates: int,
+    engine: object,
+    more: Mapping[str, str],
+) -> Charge:
+    """What one list is and costs: one user moves each count by at most 1, all the same way."""
+    counted = {"k": str(k), "candidates": str(candidates), "engine": str(engine or "array")}
+    return Charge(mechanism, total, parts, {**_COUNTS, **_AS_THEY_ARE, **more, **counted})
+
+
+def draw_list(
+    query: ListQuery, held: HeldCounts, call: Call[Counted], engine: Engine
+) -> tuple[tuple[str, ...], int]:
+    """Return the labels of one noisy list, and the k_bar that it was drawn from.
+
+    The bottom lies 1 + tau above the (k_bar + 1)-th count; the list ends before the bottom, before
+    the first dummy, or with k labels.
+
+    Reveals: nothing but the result; shapes and requests follow from the query and, where it was
+        chosen, from k_bar.
+    """
+    counts, chosen = call.values, query.least < query.most
+    k_bar = _choose_places(query, call, engine) if chosen else query.least
+    scores_on_grid = np.empty(k_bar + 1, dtype=np.uint64)
+    # Only differences matter, and no count here lies below the (k_bar + 1)-th.
+    np.subtract(counts[:k_bar], counts[k_bar], out=scores_on_grid[:k_bar], casting="unsafe")
+    np.left_shift(scores_on_grid[:k_bar], np.uint64(query.fineness), out=scores_on_grid[:k_bar])
+    scores_on_grid[k_bar] = query.offset(k_bar)
+    try:
+        ranking = engine.noisy_top_k("gumbel", scores_on_grid, query.k, query.noise_rate, call.bits)
+    finally:
+        scores_on_grid.fill(0)
+    labels: list[str] = []
+    for place in ranking.indices:
+        label = held.items[place] if place < k_bar else None
+        if label is None:
+            break
+        labels.append(label)
+    return tuple(labels), k_bar
+
+
+def _choose_places(query: ListQuery, call: Call[Counted], engine: Engine) -> int:
+    """Choose the k_bar whose bottom is low, by one exponential mechanism.
+
+    The score of k_bar is minus its bottom.  Between neighbours all (k_bar + 1)-th counts move the
+    same way and by at most 1, and so do all scores.
+    """
+    offsets = [query.offset(k_bar) for k_bar in range(query.least, query.most + 1)]
+    highest = max(offsets)
+    below = call.values[query.least] - call.values[query.least : query.most + 1]
+    scores_on_grid = below.astype(np.uint64)
+    below.fill(0)
+    np.left_shift(scores_on_grid, np.uint64(query.fineness), out=scores_on_grid)
+    np.add(
+        scores_on_grid,
+        np.array([highest - offset for offset in offsets], np.uint64),
+        out=scores_on_grid,
+    )
+    try:
+        ranking = engine.noisy_top_k("gumbel", scores_on_grid, 1, query.noise_rate, call.bits)
+        return query.least + ranking.indices[0]
+    finally:
+        scores_on_grid.fill(0)
+
+
+def unknown_domain_top_k(
+    counts: Scores[Any],
+    *,
+    k: int,
+    k_bar: int | tuple[int, int],
+    epsilon: Number,
+    delta: Number,
+    max_contributions: int | None = None,
+    noise: Noise | None = None,
+    places: int | Literal["all"] | None = None,
+    labels: Labels[Any] = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+    engine: str | None = None,
+) -> DiscoveredTopK:
+    """Choose at most k of the items with the largest counts; the set of items is private too.
+
+    The k_bar largest counts compete with a bottom, which lies 1 + tau above the (k_bar + 1)-th.
+
+    - "gumbel": all of them get Gumbel noise of scale 1 / epsilon_0.  The result is the labels in
+      the order of their noisy counts, down to the bottom.  One user may have any number of items.
+    - "laplace": all get discrete Laplace noise of scale max_contributions / epsilon.  The result is
+      the labels *and* noisy counts above the noisy bottom, k at most.
+
+    A user counts at most once for an item.  Pass the whole table.  If the counting engine cut it,
+    pass at least the k_bar + 1 largest counts in the order (count descending, label ascending): the
+    (k_bar + 1)-th sets the bottom, which would lie too low without it.  `Counts` state what they
+    are, and are refused if they do not fit; for other counts `places` states it.
+
+    Items are texts, and labels are private, so no label is an error.  A number is its shortest
+    plain decimal: 1, 1.0, True and '1' are one item.  Several labels of one item keep the larger
+    count.  A label that can be no item (None, NaN, a date, a tuple, bytes) is dropped.  What a
+    reader made of `007`, `1.50` or `1e3` cannot be seen here: read items as text (`dtype=str`).
+
+    Guarantee: ApproximateDP(epsilon, delta).  For "gumbel", a part d of delta pays for the bottom:
+        tau = ln(m (1 - d) / d) / epsilon_0, rounded up, with m = min(k_bar, max_contributions).
+        The rest of delta pays for the composition of k draws (k + 1 where k_bar is chosen), each
+        BoundedRange(epsilon_0).  d is delta, with epsilon_0 = epsilon / draws, or half of it: the
+        one that gives the lower bottom.  For "laplace", all of delta pays for the bottom:
+        m P(X - Y > tau) <= delta for the noise X of an item and Y of the bottom.
+    Neighbours: tables that differ by all rows of one user, so that counts change by at most 1 and
+        all the same way; with `max_contributions`, at most that many counts change.  Not
+        replace-one.
+    Source: Durfee and Rogers (2019), Algorithms 1 and 2, with the thresholds that are proved in
+        `docs/mathematics.md`, section 15.
+    Exactness: integers throughout; the bottom is rounded up once to a public rational.
+    Reveals: the time to find the k_bar + 1 largest depends on the table; the time after does not.
+
+    Args:
+        counts: `Counts`, a mapping label -> number of users, a pandas column with its index, or
+            numbers with `labels`; integers of any type.  Fewer than k items, or none, are not an
+            error.
+        k: the largest number of labels.
+        k_bar: how many items compete, k or more; or a pair (least, most), in which one more draw
+            chooses it.
+        epsilon: total cost of this call, with delta; a positive rational.
+        delta: total cost of this call, with epsilon; a positive rational.
+        max_contributions: how many items one user may change; required for "laplace".
+        noise: see above; by default "laplace" if max_contributions is given, else "gumbel".
+        places: how many of the largest counts these are, or "all"; required except for `Counts`.
+        labels: the items' labels, if counts is not a mapping.
+        source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is
+            drawn, and the result has a receipt.
+        engine: "reference" for the scalar tier.
+
+    Returns:
+        DiscoveredTopK: at most k labels, best first, often none; with "laplace" their noisy counts
+        too, in users.
+
+    Raises:
+        ParameterError: a parameter is wrong, or does not fit the `Counts`.
+        ScoreError: the counts cannot be read.
+        SourceError: the source failed.
+
+    Example:
+        >>> from safeselect import unknown_domain_top_k
+        >>> users = {"tea": 50_000, "milk": 20_000, "a rare item": 1}
+        >>> found = unknown_domain_top_k(users, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all")
+        >>> found.labels, found.guarantee.delta == Fraction(1, 10**9)
+        (('tea', 'milk'), True)
+    """
+    total = read_total(epsilon, delta)
+    places_of_list = count, least, most = read_places(k, k_bar)
+    contributions = read_contributions(max_contributions)
+    scope = read_ledger(ledger, monotonic=True)
+    if noise is not None and not (isinstance(noise, str) and noise in get_args(Noise)):
+        raise ParameterError(f"noise must be 'gumbel' or 'laplace', got {describe(noise)}")
+    if noise == "laplace" and contributions is None:
+        raise ParameterError("noise='laplace' needs max_contributions")
+    check_unknown(counts, places, k_bar=most, contributions=contributions, unit=unit_of(scope))
+    query: ListQuery | None = None
+    parts: tuple[tuple[Guarantee, int], ...]
+    if contributions is None or noise == "gumbel":
+        query, part = plan_list(total, places_of_list, contributions)
+        mechanism, more = "unknown_domain_top_k_gumbel/1", query.as_record
+        parts = (BoundedRange(query.epsilon), query.draws), (ApproximateDP(Fraction(0), part), 1)
+    else:
+        if isinstance(k_bar, tuple):
+            raise ParameterError("noise='laplace' takes one k_bar")
+        offset, noise_rate = plan_counts(total, least, contributions)
+        mechanism = "unknown_domain_top_k_laplace/1"
+        more = {"k_bar": str(least), "max_contributions": str(contributions)}
+        parts = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
+    rank = choose_engine(engine)
+    tier: single.Variates = named_engine(engine, single, single.REFERENCE)
+    held = hold_counts(counts, labels, most + 1)
+    charge = list_charge(mechanism, total, parts, count, most + 1, engine, more)
+    with Call(
+        charge,
+        held.read,
+        source=None if source is None else resolve(source),
+        scope=scope,
+        unit=held.unit,
+    ) as call:
+        noisy: tuple[int, ...] | None = None
+        if query is None:
+            shown = _above_bottom(held, call, tier, offset, noise_rate)[:count]
+            found, noisy = tuple(label for label, _ in shown), tuple(each for _, each in shown)
+            chosen, above = least, Fraction(offset)
+        else:
+            found, chosen = draw_list(query, held, call, rank)
+            above = query.offset_in_counts(chosen)
+        return call.commit(
+            DiscoveredTopK(
+                labels=found,
+                counts=noisy,
+                k_bar=chosen,
+                offset=above,
+                guarantee=total,
+                parts=tuple(part for part, times in parts for _ in range(times)),
+                mechanism=mechanism,
+                source=call.source_name,
+                statement=call.statement,
+            )
+        )
+
+
+def _above_bottom(
+    held: HeldCounts, call: Call[Counted], tier: single.Variates, offset: int, noise_rate: NoiseRate
+) -> list[tuple[str, int]]:
+    """Return the items whose noisy count is above the noisy bottom, the largest first.
+
+    Equal noisy counts are in the order of their labels, so the order reveals no more than the
+    released pairs.  Strictly above: to pass, an item needs noise of at least the offset.
+    """
+    noise = tier.discrete_laplace(held.size, noise_rate, call.bits).tolist()
+    noisy = [count + extra for count, extra in zip(call.values.tolist(), noise, strict=True)]
+    bottom = noisy.pop() + offset
+    found = [
+        (label, count)
+        for label, count in zip(held.items[:-1], noisy, strict=True)
+        if label is not None and count > bottom
+    ]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The cost of a session's queries, or the budget that is left for them.
+
+    Attributes:
+        outcomes: the labels returned, one more for each query that returned fewer than it asked
+            for, and one more for each that chose k_bar.
+        queries: the number of queries.
+    """
+
+    outcomes: int
+    queries: int
+
+
+@final
+@sealed
+class PayWhatYouGet:
+    """A session of unknown-domain lists in which a query costs the draws that it made.
+
+    A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
+    draw and delta per query.  A list of k labels took k draws; one that ended at the bottom after
+    r < k labels took r + 1.  So a query costs min(r + 1, k) outcomes, one more where k_bar is
+    chosen.  Before a query, its largest cost, k (or k + 1), is reserved.  Afterwards the unused
+    part is returned; a query that fails returns nothing.
+
+    Guarantee: all queries together are ApproximateDP(epsilon, delta), however the queries and their
+        tables are chosen.  There are at most `outcomes` draws, each BoundedRange(epsilon_0), and
+        `queries` bottoms; the bound for all of them is fixed when the session opens.
+    Neighbours: as for `unknown_domain_top_k`, in all tables at once.
+    Source: Durfee and Rogers (2019), "pay what you get", with the accounting that is proved in
+        `docs/mathematics.md`, Theorem 9.
+    Reveals: `spent` follows from what was released.
+
+    A session belongs to one process: it cannot be copied, and a child of a fork cannot spend from
+    it.  Threads take turns.  With a ledger, one record charges the whole cost when the session
+    opens.  A second one settles it when the session is exhausted or closed, and states how many
+    outcomes and queries were used; the charge stands with and without it.  At counts that cannot be
+    read the session ends, and the second record counts the refusal.  While the scope is closed, the
+    session answers nothing.
+
+    Args:
+        outcomes: how many outcomes all queries may cost together.
+        queries: how many queries there may be.
+        epsilon, delta: total cost of the session, charged when it opens.
+        ledger: `ledger.scope(...)`: epsilon and delta are charged there when the session opens;
+            close the session, or use a `with` block, to record what was used.
+        source, engine: as for `unknown_domain_top_k`.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+    """
+
+    __slots__ = (
+        *("_engine", "_guarantee", "_limit", "_list", "_part", "_source", "_spent", "_turns"),
+        "_unit",
+    )
+
+    def __init__(
+        self,
+        *,
+        outcomes: int,
+        queries: int,
+        epsilon: Number,
+        delta: Number,
+        source: Source | None = None,
+        ledger: Scope | None = None,
+        engine: str | None = None,
+    ) -> None:
+        most = integer(outcomes, "outcomes", minimum=1, maximum=_MOST_PLACES)
+        limit = self._limit = Spent(
+            most, integer(queries, "queries", minimum=1, maximum=_MOST_PLACES)
+        )
+        whole = self._guarantee = read_total(epsilon, delta)
+        self._list, self._part = plan_list(whole, (1, 1, 1), None, draws=most, lists=limit.queries)
+        choose_engine(engine)
+        self._engine = engine
+        self._source = source if source is None else resolve(source)
+        scope = read_ledger(ledger, monotonic=True)
+        self._unit = unit_of(scope)
+        self._spent = Spent(0, 0)
+        self._turns = Turns(lambda: asdict(self._spent), closed=BudgetError)
+        if scope is not None:
+            parts = (self._each, most), (self._bottoms, 1)
+            limits = {name: str(number) for name, number in asdict(limit).items()} | _COUNTS
+            charge = Charge(_MECHANISM, whole, parts, limits)
+            self._turns.open(charge, resolve(source), scope, lambda _: None)
+
+    @property
+    def _each(self) -> BoundedRange:
+        return BoundedRange(self._list.epsilon)
+
+    @property
+    def _bottoms(self) -> ApproximateDP:
+        return ApproximateDP(Fraction(0), self._part)
+
+    @property
+    def guarantee(self) -> ApproximateDP:
+        """The cost of the whole session, however much of it is used."""
+        return self._guarantee
+
+    @property
+    def parts(self) -> tuple[Guarantee, ...]:
+        """The guarantees whose composition `guarantee` is."""
+        return (*(self._each,) * self._limit.outcomes, self._bottoms)
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
+        return self._turns.receipt
+
+    @property
+    def spent(self) -> Spent:
+        """The cost and the number of the queries so far."""
+        return self._spent
+
+    @property
+    def remaining(self) -> Spent:
+        """The budget for further queries; a query for k labels needs k outcomes, or k + 1."""
+        spent = self._spent
+        return Spent(self._limit.outcomes - spent.outcomes, self._limit.queries - spent.queries)
+
+    def query(
+        self,
+        counts: Scores[Any],
+        *,
+        k: int,
+        k_bar: int | tuple[int, int],
+        max_contributions: int | None = None,
+        places: int | Literal["all"] | None = None,
+        labels: Labels[Any] = None,
+    ) -> DiscoveredTopK:
+        """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
+
+        The result's `guarantee` is that of the whole session: do not add it up.
+
+        Raises:
+            ParameterError, ScoreError: an argument is wrong, and nothing was spent; or the counts
+                cannot be read, and the query was spent, because that depends on the counts.  With a
+                ledger that ends the session.
+            BudgetError: too little of the session's budget is left, or it or the ledger's scope is
+                closed (`LedgerError`: the ledger cannot be used); nothing was spent.
+            SourceError: the source failed, or the session belongs to another process.
+        """
+        k, least, most = read_places(k, k_bar)
+        contributions = read_contributions(max_contributions)
+        check_unknown(counts, places, k_bar=most, contributions=contributions, unit=self._unit)
+        query = replace(self._list, k=k, least=least, most=most, contributions=contributions)
+        with self._turns:
+            self._require(query.draws)
+            held = hold_counts(counts, labels, most + 1)
+            # The largest cost, before a count is looked at and before the first bit of noise.
+            self._spend(query.draws, 1)
+            found, chosen, said = self._draw(query, held)
+            # Returns the draws that were reserved and not made: min(r + 1, k) were.
+            self._spend(min(len(found) + 1, k) - k, 0)
+            if 0 in (self.remaining.outcomes, self.remaining.queries):
+                self._turns.exhausted()
+        return DiscoveredTopK(
+            labels=found,
+            counts=None,
+            k_bar=chosen,
+            offset=query.offset_in_counts(chosen),
+            guarantee=self.guarantee,
+            parts=self.parts,
+            mechanism=_MECHANISM,
+            **said,
+        )
+
+    def close(self) -> None:
+        """End the session; with a ledger, settle it unless that was done when it was exhausted.
+
+        Raises:
+            LedgerError: the record could not be written; `close` tries it again.
+        """
+        self._turns.close()
+
+    def __enter__(self) -> PayWhatYouGet:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._turns.leave(error)
+
+    def _draw(
+        self, query: ListQuery, held: HeldCounts
+    ) -> tuple[tuple[str, ...], int, dict[str, Any]]:
+        """Read the counts, on which no later error depends, and draw one list."""
+        read = partial(once_charged, held.read, _UNREAD) if self._turns.charged else held.read
+        more, engine = query.as_record, choose_engine(self._engine)
+        whole = (self.guarantee, 1)
+        charge = list_charge(
+            _MECHANISM, self.guarantee, (whole,), query.k, held.size, self._engine, more
+        )
+        unit = self._unit or held.unit
+        try:
+            with Call(charge, read, source=self._source, scope=None, unit=unit) as call:
+                said = {"source": call.source_name, "statement": call.statement}
+                return *draw_list(query, held, call, engine), said
+        except ScoreError:
+            if not self._turns.charged:
+                raise
+        # The error depends on the counts: on a ledger, one sentence, which is counted.
+        raise self._turns.refused((ScoreError, _UNREAD))
+
+    def _require(self, worst: int) -> None:
+        left = self.remaining
+        if left.queries < 1:
+            raise BudgetError("the session has no queries left")
+        if left.outcomes < worst:
+            raise BudgetError(
+                f"the session has {left.outcomes} outcomes left, and this query may cost {worst}: "
+                "ask for a smaller k"
+            )
+
+    def _spend(self, outcomes: int, queries: int) -> None:
+        self._spent = Spent(self._spent.outcomes + outcomes, self._spent.queries + queries)

@@ -1,0 +1,640 @@
+"""The results of calls: frozen, and without any score, noise value or count of random bits.
+
+`Release` is the header that all of them have; a shape adds what was drawn.  What was fixed before
+the first bit stands in the statement's parameters.  What is true by definition, as that there is a
+position for each label, is checked here, whoever makes the result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from safeselect.errors import InputError
+from safeselect.promises.records import Content, exact_text, read_exact
+from safeselect.release import codec, display
+from safeselect.scores.candidates import Label, label_text
+
+if TYPE_CHECKING:
+    from safeselect.accounting.kinds import AnyGuarantee
+
+Value = TypeVar("Value")
+
+NOT_STATED = "not stated"
+"""The unit, or the neighbours, where neither a ledger nor an argument says them."""
+
+_LAW = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
+_TREE = re.compile("[0-9a-f]{64}|unreadable", re.ASCII)
+_UTC = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}(:[0-9]{2}){0,2}Z)?", re.ASCII)
+_LEDGER = re.compile("[0-9a-f]{32}", re.ASCII)
+_NUMBERS = ("effective_range", "noise_rate", "factor", "sigma_squared")
+
+
+def require(holds: object, what: str) -> None:
+    """Refuse what no release can have.
+
+    Raises:
+        InputError: it does not hold.
+    """
+    if not holds:
+        raise InputError(f"a release cannot have this: {what}")
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The caller's part of the record of a release.
+
+    Attributes:
+        ledger: identity of the ledger.
+        record: place in the ledger of the record that holds the commitment.
+        salt: opens the commitment; only the caller has it.
+    """
+
+    ledger: str
+    record: int
+    salt: bytes
+
+    def __post_init__(self) -> None:
+        require(_LEDGER.fullmatch(self.ledger) and self.record >= 0, "its place in a ledger")
+        require(len(self.salt) == 32, "its salt")
+
+    def as_record(self) -> Content:
+        """As content for JSON."""
+        return {"ledger": self.ledger, "record": str(self.record), "salt": self.salt.hex()}
+
+
+@cache
+def code() -> tuple[str, str]:
+    """Return version and hash of the source; computed once a process, at its first release."""
+    return _version(), _source_tree()
+
+
+def _version() -> str:
+    try:
+        return version("safeselect")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _source_tree() -> str:
+    """Return SHA-256 over the path, length and bytes of each of the package's Python files."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256(b"safeselect/source-tree/1\x00")
+    try:
+        for path in sorted(root.rglob("*.py"), key=lambda path: path.relative_to(root).as_posix()):
+            name, content = path.relative_to(root).as_posix().encode(), path.read_bytes()
+            digest.update(b"%d %d\x00" % (len(name), len(content)))
+            digest.update(name + content)
+    except OSError:
+        return "unreadable"
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The noise of each released number; all of it is public.
+
+    Attributes:
+        law: such as "discrete Laplace".
+        deviation: its standard deviation, or a bound on it, rounded up to a thousandth.
+        low_95, high_95: it lies between them with a probability of 0.95 or more.
+        mean: what is to be subtracted from a number.
+    """
+
+    law: str
+    deviation: Fraction
+    low_95: int
+    high_95: int
+    mean: Fraction = Fraction(0)
+
+    def as_parameters(self) -> dict[str, str]:
+        """As public parameters of a release; `Release.noise` reads them."""
+        texts = {"noise": self.law, "noise_deviation": exact_text(self.deviation)}
+        texts |= {"noise_low_95": str(self.low_95), "noise_high_95": str(self.high_95)}
+        return texts | ({"noise_mean": exact_text(self.mean)} if self.mean else {})
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str]) -> Self | None:
+        """The noise that these parameters state, if any."""
+        if "noise" not in parameters:
+            return None
+        names = "noise_deviation", "noise_low_95", "noise_high_95"
+        deviation, low, high = (read_exact(parameters[name]) for name in names)
+        mean = read_exact(parameters.get("noise_mean", "0"))
+        require(deviation > 0 and low <= high, "the noise of its numbers")
+        require(low.denominator == high.denominator == 1, "the noise of its numbers")
+        return cls(parameters["noise"], deviation, int(low), int(high), mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a reader of a release needs; all of it is public and was fixed before the first bit.
+
+    Attributes:
+        unit: whose privacy, in the words of the ledger's scope or of the counts; or "not stated".
+        neighbours: which data sets are compared: in the words of the scope, or "add_remove" where
+            the scores are monotonic; or "not stated": those for which the sensitivity holds.
+        parameters: pairs of a name and an exact text, sorted: sensitivity or range, as declared and
+            as effective, monotonic, grid, number of candidates, k and others, as in the record of a
+            ledger.
+        version: of the library.
+        source_tree_sha256: the hash of the library's source code.
+        utc: with `ledger=`, when the release was charged, to the day (or as finely as the ledger
+            says); otherwise None.
+    """
+
+    unit: str
+    neighbours: str
+    parameters: tuple[tuple[str, str], ...]
+    version: str
+    source_tree_sha256: str
+    utc: str | None = None
+
+    def __post_init__(self) -> None:
+        require(_TREE.fullmatch(self.source_tree_sha256), "the hash of its code")
+        require(self.utc is None or _UTC.fullmatch(self.utc), "its time")
+        stated = dict(self.parameters)
+        positive = (read_exact(stated[name]) > 0 for name in _NUMBERS if name in stated)
+        require(all(positive), "a parameter")
+        Noise.of(stated)
+
+    @classmethod
+    def of(
+        cls,
+        parameters: Mapping[str, str],
+        *,
+        unit: str | None,
+        neighbours: str | None,
+        utc: str | None,
+    ) -> Self:
+        """The statement of a release of this process; None is what nobody has stated."""
+        # Where all scores move the same way, a unit is added or removed: that is what it asserts.
+        implied = "add_remove" if parameters.get("monotonic") == "yes" else NOT_STATED
+        return cls(
+            NOT_STATED if unit is None else unit,
+            implied if neighbours is None else neighbours,
+            tuple(sorted(parameters.items())),
+            *code(),
+            utc,
+        )
+
+    def number(self, name: str) -> Fraction | None:
+        """The number that this parameter states, if any."""
+        written = dict(self.parameters).get(name)
+        return None if written is None else read_exact(written)
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores, in score units, that the noise covers."""
+        return self.number("effective_range")
+
+    def as_record(self) -> dict[str, Content]:
+        """As content for JSON."""
+        library: Content = {
+            "name": "safeselect",
+            "version": self.version,
+            "source_tree_sha256": self.source_tree_sha256,
+        }
+        said: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
+        said |= {"parameters": {**dict(self.parameters)}, "library": library}
+        return said if self.utc is None else said | {"utc": self.utc}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Release:
+    """What every release says of itself, whatever its shape.
+
+    Attributes:
+        mechanism: name of the mechanism and version of its law, such as "permute_and_flip/1".
+        guarantee: what the release costs, in the strongest kind that is proved; of a session, what
+            the whole session costs.
+        parts: the guarantees of its draws, whose composition `guarantee` is; for `compose`.
+        source: where the random bytes came from.
+        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+    """
+
+    schema: ClassVar[str]
+    mechanism: str
+    guarantee: AnyGuarantee
+    parts: tuple[AnyGuarantee, ...]
+    source: str
+    statement: Statement
+    receipt: Receipt | None = None
+
+    def __post_init__(self) -> None:
+        require(_LAW.fullmatch(self.mechanism), "the name of its law")
+        require(self.parts, "the number of its draws")
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units."""
+        return self.statement.number("effective_range")
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per unit, 1 / scale; None where the release has none such."""
+        return self.statement.number("noise_rate")
+
+    def to_json(self) -> str:
+        """One line of JSON, of which all numbers are texts; `from_json` reads it."""
+        return codec.write(self)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns as a dict of lists: what `to_pandas` shows."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with the columns of `to_dict`."""
+        return display.frame("pandas", self.to_dict())
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with the columns of `to_dict`."""
+        return display.frame("polars", self.to_dict())
+
+    def plot(self) -> Any:
+        """A matplotlib figure of the columns of `to_dict`; needs safeselect[plots]."""
+        return import_module("safeselect.adapters.plots").plot(self)
+
+    def __repr__(self) -> str:
+        return display.line(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Selection(Release, Generic[Label]):
+    """One candidate, chosen privately.
+
+    Attributes:
+        label: the candidate's label (its position where no labels were given).
+        index: its position among the candidates, in the order in which they were passed.  Pass them
+            in an order that does not follow from the data.  None where the candidates came as a
+            mapping or as a labelled column: their order often follows from the data.
+        gap: from the functions `..._with_gap`, by how much the noisy score of the winner exceeds
+            the next, in score units, rounded down to a multiple of `gap_grid`; otherwise None.
+    """
+
+    schema: ClassVar[str] = "safeselect.selection/1"
+    label: Label
+    index: int | None = None
+    gap: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        require(self.index is None or self.index >= 0, "its position")
+        require(self.gap is None or self.gap >= 0, "its gap")
+
+    @property
+    def base(self) -> Fraction | None:
+        """For base 2, the exact factor of the weights; otherwise None."""
+        return self.statement.number("factor")
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns as a dict of lists: rank, label, index, gap."""
+        index = None if self.index is None else [self.index]
+        gap = None if self.gap is None else [float(self.gap)]
+        return _columns(rank=[1], label=[self.label], index=index, gap=gap)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TopK(Release, Generic[Label]):
+    """Some candidates: best first, or without an order.
+
+    Attributes:
+        labels: their labels (positions where no labels were given); fewer than k, perhaps none,
+            where a threshold or the bottom of an unknown domain ended the list.
+        indices: their positions, or None, as `Selection.index`.
+        ordered: whether they stand in the order of their noisy scores, best first.  Otherwise they
+            stand in the order of their positions, or, where these are not told, of their labels'
+            texts; the order of their noisy scores is not private and never released.
+        gaps: by how much each one's noisy score exceeds the next in the order, in score units,
+            rounded down to the gap grid; otherwise None.
+        counts: their noisy counts, or None; `noise` says how noisy.
+        k_bar: of an unknown domain, how many items competed; otherwise None.
+    """
+
+    schema: ClassVar[str] = "safeselect.top-k/1"
+    labels: tuple[Label, ...]
+    indices: tuple[int, ...] | None = None
+    ordered: bool = True
+    gaps: tuple[Fraction, ...] | None = None
+    counts: tuple[int, ...] | None = None
+    k_bar: int | None = None
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        size, places = len(self.labels), self.indices
+        require(places is None or len(places) == size == len({*places}), "its positions")
+        require(not places or min(places) >= 0, "its positions")
+        for found in (self.gaps, self.counts):
+            require(found is None or len(found) == size, "the number of its gaps or counts")
+        require(self.counts is None or self.noise, "the noise of its counts")
+        require(self.k_bar is None or self.k_bar >= 1, "how many competed")
+        if not self.ordered:
+            order = [*map(label_text, self.labels)] if places is None else [*places]
+            require(order == sorted(order) and self.gaps is None, "its order")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
+
+    @property
+    def base(self) -> Fraction | None:
+        """For base 2, the exact factor of the weights; otherwise None."""
+        return self.statement.number("factor")
+
+    @property
+    def noise(self) -> Noise | None:
+        """The noise of each count, if there are counts."""
+        return Noise.of(dict(self.statement.parameters))
+
+    @property
+    def spent(self) -> Fraction | None:
+        """From `top_k_above`, how much of epsilon this very release used, ex post.
+
+        An outcome that ends with the threshold in place j is at most e**spent times as likely on a
+        neighbour, spent being epsilon j / k.  None where there was no threshold.
+        """
+        k, epsilon = self.statement.number("k"), getattr(self.guarantee, "epsilon", None)
+        if k is None or epsilon is None or self.statement.number("threshold") is None:
+            return None
+        return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns as a dict of lists: rank, if ordered, label, index, gap, count, low, high."""
+        rank = range(1, len(self) + 1) if self.ordered else None
+        gaps = None if self.gaps is None else map(float, self.gaps)
+        counted = _near(self.counts, self.noise, least=0)
+        return _columns(rank=rank, label=self.labels, index=self.indices, gap=gaps, **counted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Groups(Release, Generic[Label]):
+    """The best candidates of each group of a public list, in one release.
+
+    Attributes:
+        groups: the groups, in the order in which they were stated.
+        labels: for each group, its candidates, best first.
+        counts: for each group, the noisy counts of its candidates; or None.
+    """
+
+    schema: ClassVar[str] = "safeselect.groups/1"
+    groups: tuple[str, ...]
+    labels: tuple[tuple[Label, ...], ...]
+    counts: tuple[tuple[int, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        require(len(self.groups) == len({*self.groups}) == len(self.labels) > 0, "its groups")
+        sizes = [*map(len, self.labels)]
+        require(self.counts is None or [*map(len, self.counts)] == sizes, "its counts")
+        require(self.counts is None or self.noise, "the noise of its counts")
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.groups)
+
+    def __getitem__(self, group: str) -> tuple[Label, ...]:
+        """The candidates of a group, best first."""
+        return dict(zip(self.groups, self.labels, strict=True))[group]
+
+    @property
+    def noise(self) -> Noise | None:
+        """The noise of each count, if there are counts."""
+        return Noise.of(dict(self.statement.parameters))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns as a dict of lists: group, rank, label, count, low, high."""
+        rows = [*zip(self.groups, self.labels, strict=True)]
+        counts = None if self.counts is None else [*chain.from_iterable(self.counts)]
+        return _columns(
+            group=[group for group, row in rows for _ in row],
+            rank=[rank for _, row in rows for rank in range(1, len(row) + 1)],
+            label=[label for _, row in rows for label in row],
+            **_near(counts, self.noise, least=0),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Batch(Release, Generic[Label]):
+    """Many independent selections, one for each row of scores.
+
+    Attributes:
+        winners: int64, read-only: shape (m,), the winner of each row as a place in `names`, or
+            among the candidates where there are no names; or (m, k), the k best, best first.
+        names: the labels of the winners, in order of first occurrence; None where none were given.
+        indices: the positions of the winners among the candidates: int64, read-only, of the same
+            shape; or None, as `Selection.index`.
+    """
+
+    schema: ClassVar[str] = "safeselect.batch/1"
+    winners: npt.NDArray[np.int64]
+    names: tuple[Label, ...] | None = None
+    indices: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        for places in (self.winners,) if self.indices is None else (self.winners, self.indices):
+            same = places.shape == self.winners.shape and places.dtype == np.int64
+            require(same and places.ndim in (1, 2) and places.size, "the shape of its winners")
+            require(int(places.min()) >= 0, "a winner")
+            places.flags.writeable = False
+        if self.names is not None:
+            first = list(dict.fromkeys(self.winners.ravel().tolist()))
+            require(first == list(range(len(self.names))), "the names of its winners")
+
+    def __len__(self) -> int:
+        return len(self.winners)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.labels)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.labels[place]
+
+    @property
+    def base(self) -> Fraction | None:
+        """For base 2, the exact factor of the weights; otherwise None."""
+        return self.statement.number("factor")
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels of the winners (positions where no labels were given): m, or m lists of k."""
+        if self.names is None:
+            return list(self.winners.tolist())
+        return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns as a dict of lists: row, rank, label, index."""
+        k = self.winners.shape[1] if self.winners.ndim == 2 else 1
+        flat, names = self.winners.ravel().tolist(), self.names
+        return _columns(
+            row=[place // k for place in range(len(flat))],
+            rank=[place % k + 1 for place in range(len(flat))],
+            label=flat if names is None else [names[place] for place in flat],
+            index=None if self.indices is None else self.indices.ravel().tolist(),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Numbers(Release, Generic[Value, Label]):
+    """Numbers that were released: measurements, quantiles, the score of a chosen run.
+
+    Attributes:
+        values: measurements are integers; quantiles are points of their grid: integers, dates,
+            decimals or fractions, as its ends are; a run's score is as the run returned it.
+        labels: what each is the value of: names, or None where they have none; of quantiles, what
+            was asked for, as fractions; of a run, what it returned beside its score.
+    """
+
+    schema: ClassVar[str] = "safeselect.numbers/1"
+    values: tuple[Value, ...]
+    labels: tuple[Label, ...] | None = None
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        require(self.labels is None or len(self.labels) == len(self.values), "its labels")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.values)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.values[place]
+
+    @property
+    def value(self) -> Value:
+        """The only value, as of `quantile`; of several, the first."""
+        return self.values[0]
+
+    @property
+    def noise(self) -> Noise | None:
+        """The noise of each value, where it is added; quantiles and runs have none such."""
+        return Noise.of(dict(self.statement.parameters))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns as a dict of lists: label (else its place), value, low, high."""
+        labels = range(len(self)) if self.labels is None else self.labels
+        near = _near(self.values, self.noise)
+        return _columns(label=labels, value=near.pop("count"), **near)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Answers(Release):
+    """Answers that come one by one: of a session that compares values with a noisy threshold.
+
+    What a ledger keeps of a session at its end, and of a strategy that decides later, has no
+    answers, but what was `spent`.
+
+    Attributes:
+        consumed: how many values were answered, counted from the first.  It is less than the number
+            passed if the session ended at one of them; no value after that one was used.
+        indices: positions of the values above, ascending; all other consumed values are below.
+        gaps: by how much each of them is above, rounded down to the gap grid, in score units.
+        branches: "top" or "middle" for each of them, in an adaptive session.
+        costs: how much of the session's epsilon each of them used.
+        budget: how much epsilon is left for further answers of this session.
+        remaining: how many further answers above the threshold are guaranteed.
+        spent: what the session has used, by the names that its limits have among the parameters.
+    """
+
+    schema: ClassVar[str] = "safeselect.answers/1"
+    consumed: int = 0
+    indices: tuple[int, ...] = ()
+    gaps: tuple[Fraction, ...] = ()
+    branches: tuple[str, ...] = ()
+    costs: tuple[Fraction, ...] = ()
+    budget: Fraction | None = None
+    remaining: int | None = None
+    spent: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        Release.__post_init__(self)
+        size = len(self.indices)
+        places = [-1, *self.indices, self.consumed]
+        require(all(a < b for a, b in pairwise(places)), "its positions")
+        require(len(self.gaps) == len(self.costs) == size, "the number of its gaps or costs")
+        require(len(self.branches) in (0, size), "the number of its branches")
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns as a dict of lists, with a row for each value above: index, gap, branch, cost."""
+        gaps, costs = map(float, self.gaps), map(float, self.costs)
+        branches = self.branches or None
+        return _columns(index=self.indices, gap=gaps, branch=branches, cost=costs)
+
+
+SHAPES: tuple[type[Release], ...] = (Selection, TopK, Groups, Batch, Numbers, Answers)
+
+
+def from_json(written: str) -> Release:
+    """Read a release that `to_json` wrote: it is of the same class, with equal fields.
+
+    The text may come from anybody: nothing but these classes is made of it.  Labels and values that
+    were neither texts nor numbers nor dates come back as `OtherLabel`.  That it is a release of a
+    ledger is another question, which `safeselect audit` answers.
+
+    Args:
+        written: one JSON object, of a schema that `docs/releases.md` lists.
+
+    Returns:
+        Selection, TopK, Groups, Batch, Numbers or Answers.
+
+    Raises:
+        InputError: it is no such text.
+
+    Example:
+        >>> from safeselect import top_k
+        >>> best = top_k({"tea": 3, "milk": 900, "rum": 2000}, k=2, epsilon=1, sensitivity=1)
+        >>> from_json(best.to_json()) == best
+        True
+    """
+    release: Release = codec.read(written, SHAPES)
+    return release
+
+
+def json_schema(shape: type[Release]) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of what `to_json` of a shape writes.
+
+    Example:
+        >>> json_schema(TopK)["title"]
+        'safeselect.top-k/1'
+    """
+    return codec.json_schema(shape)
+
+
+def _columns(**given: Any) -> dict[str, list[Any]]:
+    return {name: list(column) for name, column in given.items() if column is not None}
+
+
+def _near(values: Any, noise: Noise | None, least: int | None = None) -> dict[str, Any]:
+    """The columns of noisy numbers: themselves, and the interval of what each of them is of."""
+    if values is None or noise is None:
+        return {"count": values}
+    low = [value - noise.high_95 for value in values]
+    high = [value - noise.low_95 for value in values]
+    if least is not None:
+        low, high = ([max(least, each) for each in column] for column in (low, high))
+    return {"count": values, "low": low, "high": high}

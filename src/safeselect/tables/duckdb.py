@@ -1,0 +1,415 @@
+"""DuckDB, embedded and locked to one table.
+
+`tables` relies on these rules:
+
+- The engine may read the one file or frame that was named, and nothing else.  It writes only into a
+  fresh directory of mode 0700, which is removed afterwards.  It loads no extension and
+  uses no network.
+- Types come from the declaration (a CSV column is text), never from values.  Opening a table reads
+  its columns and no row; `Table.load` brings frames in.
+- DuckDB's messages quote cells.  None of them leaves `ask`, not even as an exception's context: our
+  own sentence is raised after the handler ends.
+- The file is opened under a name of ours, so that brackets, stars and quotes in its path mean
+  nothing to SQL.
+- A table of another connection is read through Arrow, so that connection's settings, such as a
+  collation in which two keys are equal, have no effect here.
+- How long a count takes depends on private data, and so does the line that says how far it is.  It
+  is for people who may read the data: on standard error, and only if that is a terminal.
+
+What the engine spills is clear text of the rows, and a process that is killed cannot remove it.  So
+each private directory is locked by its owner, by `flock`, for as long as the owner lives, and
+whoever makes one first removes those that nobody holds.
+
+- A lock, and not a process id, says who lives: containers that share a folder have the same ids.
+- Only directories of this user, of mode 0700 and of our name are touched; a link is never followed,
+  neither to a directory nor in it.  Contents are removed through the descriptor that was locked,
+  whatever the name has come to mean.
+- An owner that was swept between making its directory and locking it makes another one.
+- A child that was forked holds the lock too; it removes nothing, and nothing is swept until both
+  have ended.
+- Where a file system has no such locks nobody gets one, and nothing is swept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
+from types import ModuleType
+from typing import Any
+
+from safeselect.errors import InputError
+from safeselect.tables.files import Source, TableAs, identifier, literal, paths_of, shown, source_of
+from safeselect.tables.frames import as_arrow, without_rows
+from safeselect.tables.sql import KEYS, LABELS, spelled
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - not on this platform
+    fcntl = None  # type: ignore[assignment]
+
+_CONFIG = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_unsigned_extensions": "false",
+    "allow_persistent_secrets": "false",
+    # The answer is sorted, so rows may be read in any order; keeping their order takes memory.
+    "preserve_insertion_order": "false",
+}
+_LOCKED_IN_ORDER = (
+    # Implied by the lock below, and stated anyway: SQL cannot name the caller's variables.
+    "SET python_enable_replacements = false",
+    # DuckDB would draw its bar on standard output, where the release goes; see `_reported`.
+    "SET enable_progress_bar = true",
+    "SET enable_progress_bar_print = false",
+    "SET allowed_paths = [{files}]",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+_FRAME = Source("safeselect_frame")
+_ONE_OF = (
+    "one of the {} files is not a whole table: it is truncated or damaged, or has another encoding "
+    "or delimiter than was stated for all"
+)
+_BROKEN = "safeselect: not whole"
+_NOT_WHOLE = (
+    "a column of keys holds floating-point numbers that are not whole: keys are integers or "
+    'strings; write for example df["rider"].astype("Int64"), or astype(str) for other numbers'
+)
+# Integers up to these are different floats, so that no two of them become one.
+_EXACT_UP_TO = {"DOUBLE": 2**53, "FLOAT": 2**24}
+_WHOLE = (
+    "CASE WHEN {cell} IS NULL OR isnan({cell}) THEN NULL "
+    "WHEN abs({cell}) <= {most} AND {cell} = floor({cell}) THEN CAST({cell} AS BIGINT) "
+    f"ELSE CAST(error('{_BROKEN}') AS BIGINT) END"
+)
+_PREFIX = "safeselect-rows-"
+_PRIVATE = re.compile(f"{_PREFIX}[a-z0-9_]{{8}}", re.ASCII)  # as `mkdtemp` makes them
+_OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+_PATIENCE = 2  # seconds before the first line of progress, and between two lines
+_BLANK = "\r\x1b[K"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An open table of which no row was read yet.
+
+    Attributes:
+        types: the declared SQL type of each wanted column; None if it depends on the values, as in
+            a pandas DataFrame.
+    """
+
+    types: Mapping[str, str | None]
+    _connection: Any
+    _failure: str
+    _form: TableAs
+    _bring: Callable[[Sequence[str]], Mapping[str, str]]
+
+    def load(self, *columns: str) -> Mapping[str, str]:
+        """Bring these columns, by our names, into the view `safeselect_rows`, for one statement.
+
+        Returns:
+            Their SQL types.
+
+        Raises:
+            InputError: the table cannot be read.
+        """
+        return self._bring(columns)
+
+    def fetch(
+        self, sql: str, *parameters: object, unfit: str | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Run one statement and return all rows.
+
+        Args:
+            unfit: what to say if the statement reads a cell as another type, and cannot.
+
+        Raises:
+            InputError: the table cannot be read; the message has no word of the engine's own.
+        """
+        with _reported(self._connection.query_progress if self._form.progress else None):
+            return _run(self._connection, sql, self._failure, parameters, unfit)
+
+    def tidied(self, labels: list[str]) -> list[str | None]:
+        """Return public labels as the same text in a cell would be read; None where missing."""
+        if self._form.is_plain:
+            return [*labels]
+        # `tidied` adds nothing of the caller's to the SQL.
+        sql = (
+            f"SELECT {self._form.tidied('label')} FROM "  # noqa: S608 - see above
+            "(SELECT unnest($1) AS label, unnest(range(len($1))) AS place) ORDER BY place"
+        )
+        return [label for (label,) in self.fetch(sql, labels)]
+
+    def store(self, name: str, labels: list[str]) -> None:
+        """Put public labels into the table of this name, for a statement of `sql`."""
+        self.fetch(f"CREATE TEMP TABLE {name} AS SELECT unnest($1) AS label", labels)
+
+
+@contextmanager
+def open_table(table: object, columns: Mapping[str, str]) -> Iterator[Table]:
+    """Open a table for the length of a `with` block.
+
+    Args:
+        table: the path of a regular file whose name ends in .csv, .csv.gz or .parquet; or a frame,
+            see `frames`; several paths; or a `TableAs`.
+        columns: our name -> the column's name in the table; "item", "grp" and "person" are keys.
+
+    Raises:
+        InputError: there is no DuckDB, no such file or no such column, or the table is unreadable.
+        ParameterError: an argument has the wrong type.
+    """
+    form = table if isinstance(table, TableAs) else TableAs(table)
+    table, files = form.table, paths_of(form.table)
+    duckdb = import_duckdb()
+    empty = without_rows(table, [*columns.values()]) if files is None else None
+    with private_directory() as private:
+        spill = Path(private, "spill")
+        spill.mkdir(mode=0o700)
+        aliases = [Path(private, f"input{place or ''}") for place in range(len(files or (None,)))]
+        sources = [_FRAME]
+        if files is not None:
+            for file, alias in zip(files, aliases, strict=True):
+                alias.symlink_to(file.resolve())
+            sources = [source_of(*each, form) for each in zip(files, aliases, strict=True)]
+        failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
+        limit = {} if form.memory is None else {"memory_limit": form.memory}
+        config = {"temp_directory": str(spill), **_CONFIG, **limit}
+        with closing(duckdb.connect(":memory:", config=config)) as connection:
+            allowed = ", ".join(literal(str(alias)) for alias in aliases)
+            for statement in _LOCKED_IN_ORDER:
+                connection.execute(statement.format(files=allowed))
+
+            def view(wanted: Sequence[str]) -> Mapping[str, str]:
+                return _view(connection, sources, {ours: columns[ours] for ours in wanted}, form)
+
+            def bring(wanted: Sequence[str]) -> Mapping[str, str]:
+                if files is None:
+                    values = [columns[ours] for ours in wanted if ours not in KEYS]
+                    frame = as_arrow(table, [columns[ours] for ours in wanted], *values)
+                    ask(partial(connection.register, _FRAME.rows, frame), failure)
+                return view(wanted)
+
+            types: Mapping[str, str | None] = dict.fromkeys(columns)
+            if empty is not None:
+                ask(partial(connection.register, _FRAME.rows, empty), failure)
+            if files is not None or empty is not None:
+                types = dict(view([*columns]))
+            if empty is not None:
+                # So that no statement can read the frame without rows instead of the table.
+                _run(connection, "DROP VIEW safeselect_rows", failure)
+            yield Table(types, connection, failure, form, bring)
+
+
+def _view(
+    connection: Any, sources: Sequence[Source], columns: Mapping[str, str], form: TableAs
+) -> Mapping[str, str]:
+    """Make the view of these columns and return their types.  No row is read."""
+    selects, found = [], []
+    for source in sources:
+        # `identifier` and `literal` quote every name and path below.
+        sql = f"DESCRIBE SELECT * FROM {source.rows}"  # noqa: S608 - quoted
+        known = _run(connection, sql, source.failure)
+        names = [row[0] for row in known] if source.header is None else source.header
+        at = {ours: source.position(names, name) for ours, name in columns.items()}
+        types = {ours: str(known[place][1]) for ours, place in at.items()}
+        cells = {ours: identifier(known[place][0]) for ours, place in at.items()}
+        for ours, kind in types.items():
+            if kind in _EXACT_UP_TO and ours == "person":
+                cells[ours] = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
+                types[ours] = "BIGINT"
+            elif kind == "VARCHAR" and not form.is_plain:
+                cells[ours] = form.tidied(cells[ours])
+            elif ours in LABELS:
+                cells[ours] = spelled(cells[ours], kind, "HUGEINT")
+        wanted = ", ".join(f"{cell} AS {identifier(ours)}" for ours, cell in cells.items())
+        selects.append(f"SELECT {wanted} FROM {source.rows}")  # noqa: S608 - quoted
+        found.append(types)
+    for ours, name in columns.items():
+        # Items are texts in every file, whatever their types.
+        if ours not in LABELS and len({types[ours] for types in found}) > 1:
+            raise InputError(f"column {shown(name)} holds different types in different files")
+    select = " UNION ALL ".join(selects)
+    sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}"
+    _run(connection, sql, sources[0].failure)
+    return found[0]
+
+
+# ------------------------------------------------------------------------------- questions
+
+
+def _run(
+    connection: Any,
+    sql: str,
+    failure: str,
+    parameters: tuple[object, ...] = (),
+    unfit: str | None = None,
+) -> list[tuple[Any, ...]]:
+    """Run one statement and return all rows, or raise one sentence of ours."""
+    rows: list[tuple[Any, ...]] = ask(
+        lambda: connection.execute(sql, list(parameters)).fetchall(), failure, unfit
+    )
+    return rows
+
+
+def ask(question: Callable[[], Any], failure: str, unfit: str | None = None) -> Any:
+    """Return DuckDB's answer, or raise one sentence of ours: `unfit` of a cell of another type."""
+    duckdb = import_duckdb()
+    answer = None
+    interrupted = exhausted = broken = False
+    try:
+        answer = question()
+    except Exception as error:  # noqa: BLE001 - any error may quote cells
+        interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
+        broken = _BROKEN in str(error) and _BROKEN not in failure
+        exhausted = isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
+        if unfit is not None and isinstance(error, duckdb.ConversionException):
+            failure = unfit
+    if interrupted:
+        raise KeyboardInterrupt
+    if exhausted:
+        raise InputError("DuckDB ran out of memory or of disk space while reading the table")
+    if broken:
+        raise InputError(_NOT_WHOLE)
+    if answer is None:
+        raise InputError(failure)
+    return answer
+
+
+def import_duckdb() -> ModuleType:
+    try:
+        import duckdb
+    except ImportError:
+        raise InputError(
+            "reading tables needs DuckDB: install it with pip install 'safeselect[tables]'"
+        ) from None
+    module: ModuleType = duckdb
+    return module
+
+
+@contextmanager
+def _reported(percent: Callable[[], object] | None) -> Iterator[None]:
+    """Show from time to time how far the work inside the `with` block is.
+
+    Args:
+        percent: returns the progress, from 0 to 100; None for silence.
+    """
+    if percent is None or sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    done = Event()
+    teller = Thread(target=_tell, args=(percent, done), daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
+
+
+def _tell(percent: Callable[[], object], done: Event) -> None:
+    said = False
+    while not done.wait(_PATIENCE):
+        part = percent()
+        if isinstance(part, (int, float)) and part >= 0:
+            said = _say(f"{_BLANK}counting: {int(part)} %")
+    if said:
+        _say(_BLANK)
+
+
+def _say(text: str) -> bool:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):  # a terminal that went away must not stop the count
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------- the directory
+
+
+@contextmanager
+def private_directory() -> Iterator[Path]:
+    """Make a directory of mode 0700 for the length of a `with` block, and sweep what was left."""
+    if fcntl is None:  # pragma: no cover - not on this platform
+        with tempfile.TemporaryDirectory(prefix=_PREFIX) as plain:  # type: ignore[unreachable]
+            yield Path(plain)
+        return
+    _sweep(Path(tempfile.gettempdir()))
+    path, held = _made()
+    owner = os.getpid()
+    try:
+        yield path
+    finally:
+        if os.getpid() == owner:  # not in a child that was forked inside the block
+            _remove(path, held)
+        os.close(held)
+
+
+def _made() -> tuple[Path, int]:
+    """Make a directory and lock it; return it with the descriptor that holds the lock."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        with suppress(FileNotFoundError):  # swept before it was opened
+            held = os.open(path, _OPEN)
+            if _is_locked(held, unknown=True) and _is_at(path, held):
+                return path, held
+            os.close(held)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the directories of dead owners; whatever cannot be removed stays."""
+    with suppress(OSError):
+        for name in filter(_PRIVATE.fullmatch, os.listdir(folder)):
+            with suppress(OSError):  # gone meanwhile, a link, or another user's
+                held = os.open(folder / name, _OPEN)
+                try:
+                    found = os.fstat(held)
+                    is_ours = found.st_uid == os.geteuid() and found.st_mode & 0o777 == 0o700
+                    if is_ours and _is_locked(held, unknown=False):
+                        _remove(folder / name, held)
+                finally:
+                    os.close(held)
+
+
+def _is_locked(held: int, *, unknown: bool) -> bool:
+    """Whether the lock was free and is ours now; `unknown` where there are no such locks."""
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return unknown
+    return True
+
+
+def _is_at(path: Path, held: int) -> bool:
+    """Whether the name still means the directory that was opened."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(held))
+    return False
+
+
+def _remove(path: Path, held: int) -> None:
+    """Remove what a directory holds, and then itself, if its name still means it."""
+    for name in os.listdir(held):
+        with suppress(OSError):
+            if stat.S_ISDIR(os.stat(name, dir_fd=held, follow_symlinks=False).st_mode):
+                shutil.rmtree(name, ignore_errors=True, dir_fd=held)
+            else:
+                os.unlink(name, dir_fd=held)
+    with suppress(OSError):
+        if _is_at(path, held):
+            os.rmdir(path)

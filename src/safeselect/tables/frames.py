@@ -1,0 +1,162 @@
+"""Tables in memory, as Arrow: frames of pandas and polars, Arrow tables, DuckDB relations.
+
+The libraries' messages quote cells, so none of them leaves this file.  A column's type comes from
+its declaration.  The type of a pandas column often depends on its values: one missing value turns
+integers into floats, and one text turns them into objects.  So keys of several kinds are the texts
+that `unknown_domain._items` makes of them, each by itself, and one of which it makes none is
+missing.  Values without a declared type must be strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from safeselect.errors import InputError, ParameterError
+from safeselect.mechanisms.items import item
+from safeselect.scores.columns import hushed
+from safeselect.tables.files import identifier, position, shown
+
+_PLACE = "the table"
+_PANDAS = "pandas.DataFrame"
+_LAZY = "polars.LazyFrame"
+_RELATION = "duckdb.DuckDBPyRelation"
+_NAMES: dict[str, Callable[[Any], Any]] = {
+    _PANDAS: lambda table: table.columns,
+    "polars.DataFrame": lambda table: table.columns,
+    _LAZY: lambda table: table.collect_schema().names(),
+    "pyarrow.Table": lambda table: table.column_names,
+    _RELATION: lambda table: table.columns,
+}
+_READ_AT_ONCE = frozenset(("string", "large_string", "bool", "float", "double", "null"))
+
+
+def without_rows(table: object, columns: Sequence[str]) -> Any:
+    """Return the types of columns of a table in memory, without looking at any row.
+
+    Args:
+        table: a pandas or polars DataFrame, a pyarrow Table, or a DuckDB relation, such as
+            `connection.table("trips")`.
+
+    Returns:
+        An Arrow table without rows; None if the types depend on values.
+
+    Raises:
+        InputError: there is no pyarrow, or no such column.
+        ParameterError: the table has another type.
+    """
+    kind, places = _located(table, columns)
+    if kind == _PANDAS:
+        return None
+    return _converted(lambda _: _arrow(kind, table, [*places], empty=True), places)
+
+
+def as_arrow(table: object, columns: Sequence[str], *values: str) -> Any:
+    """Return columns of a table in memory in a form that DuckDB reads by declared types.
+
+    Args:
+        table: as for `without_rows`.
+        values: which of the columns hold values, and not keys.
+
+    Raises:
+        InputError: as for `without_rows`; or Arrow cannot hold a column.
+        ParameterError: the table has another type.
+    """
+    kind, places = _located(table, columns)
+    if kind == _PANDAS:
+        return _converted(lambda arrow: _from_pandas(arrow, table, places, values), places)
+    return _converted(lambda _: _arrow(kind, table, [*places]), places)
+
+
+def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]]:
+    """Return the table's kind, and the positions of its columns."""
+    kind = f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
+    if kind == "duckdb.DuckDBPyConnection":
+        raise ParameterError(
+            "a DuckDB connection may have many tables: write connection.table('trips') or "
+            "connection.sql('SELECT ...')"
+        )
+    if kind not in _NAMES:
+        raise ParameterError(
+            "a table must be the path of a file, several paths, a pandas or polars DataFrame, "
+            f"a polars LazyFrame, a pyarrow Table or a DuckDB relation, got {type(table).__name__}"
+        )
+    names = None
+    with hushed():  # any error may quote what a LazyFrame read
+        names = [*_NAMES[kind](table)]
+    if names is None:
+        raise InputError("the columns of the LazyFrame cannot be found out")
+    return kind, {name: position(names, name, _PLACE) for name in columns}
+
+
+def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
+    arrow, converted = _import_arrow(), None
+    with hushed():  # any error may quote cells
+        converted = convert(arrow)
+    if converted is None:
+        raise InputError(
+            f"column {' or '.join(map(shown, places))} cannot be read: keys are integers or "
+            'strings, all of one kind; write for example df["rider"].astype("Int64") or '
+            '.astype("string"), also for values that are decimals or dates in a column of objects'
+        )
+    return converted
+
+
+def _arrow(kind: str, table: Any, names: list[str], *, empty: bool = False) -> Any:
+    """Columns of a table that has declared types."""
+    if kind == _RELATION:
+        picked = table.project(", ".join(map(identifier, names)))
+        picked = picked.limit(0) if empty else picked
+        # The second is the older name of the first.
+        read = getattr(picked, "to_arrow_reader", None) or picked.fetch_record_batch
+        return read()
+    picked = table.select(names)
+    if kind == "pyarrow.Table":
+        return picked.slice(0, 0) if empty else picked
+    picked = picked.head(0) if empty else picked
+    return (picked.collect() if kind == _LAZY else picked).to_arrow()
+
+
+def _from_pandas(arrow: Any, table: Any, places: dict[str, int], values: Collection[str]) -> Any:
+    found = {}
+    for name, place in places.items():
+        column = table.iloc[:, place]
+        if name not in values and len(column):
+            found[name] = _keys_of(arrow, column)
+            continue
+        # Of an `object` column they must be strings.  The type of an empty one means nothing.
+        text = column.dtype == object or not len(column)
+        cells = column.astype(object) if text else column
+        found[name] = arrow.array(cells, type=arrow.string() if text else None, from_pandas=True)
+    return arrow.table(found)
+
+
+def _keys_of(arrow: Any, column: Any) -> Any:
+    """The keys of a pandas column: texts or numbers at once, or else cell by cell as texts."""
+    with hushed():  # cells of several kinds
+        found, kinds = arrow.array(column, from_pandas=True), arrow.types
+        kind = found.type.value_type if kinds.is_dictionary(found.type) else found.type
+        if str(kind) in _READ_AT_ONCE or kinds.is_integer(kind):
+            return found
+    return arrow.array([_text(cell) for cell in column.astype(object)], arrow.string())
+
+
+def _text(cell: Any) -> str | None:
+    """The text of a cell; None where it is none, or none that a column of its kind could hold."""
+    text = item(cell)
+    if text is None or text.encode("utf-8", "ignore").decode() != text:
+        return None
+    whole = text.partition(".")[0].lstrip("-")
+    # As in SQL, where a float of 2**127 or more is no item.
+    is_in_reach = isinstance(cell, str) or (len(whole), whole) < (39, str(2**127))
+    return text if is_in_reach else None
+
+
+def _import_arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise InputError(
+            "reading tables in memory needs pyarrow: install it with pip install pyarrow"
+        ) from None
+    return pyarrow

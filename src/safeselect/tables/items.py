@@ -1,0 +1,651 @@
+"""From a table to counts of users, and in one call to a release: of items, of keys, of a cap.
+
+Where there are groups, a user is counted in at most `max_groups` of them, chosen by a hash of the
+user and the group, so a user changes what is computed in so many groups only.  The release costs as
+many draws as those groups make, not as many as all groups make: in the others nothing depends on
+the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, Literal
+
+from safeselect.accounting.cost import PrivacyCost, caution, rounded_text
+from safeselect.errors import InputError, ParameterError
+from safeselect.estimates.users import (
+    COMPETING,
+    Need,
+    best_max_groups,
+    need_known,
+    need_unknown,
+    read_groups_per_user,
+    read_k_bar,
+)
+from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.ledger import Scope
+from safeselect.mechanisms.groups import (
+    ALL,
+    GroupedTopK,
+    Tables,
+    plan_known,
+    plan_unknown,
+    release_by_group,
+)
+from safeselect.mechanisms.keys import SelectedPartitions, Terms, select_partitions
+from safeselect.mechanisms.unknown import (
+    DiscoveredTopK,
+    read_contributions,
+    read_places,
+    read_total,
+    unknown_domain_top_k,
+)
+from safeselect.promises.records import exact_text
+from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import is_replaced
+from safeselect.scores.counts import Counts
+from safeselect.scores.reading import exactly_one, flag
+from safeselect.selection import Selection, TopK, TopSet, permute_and_flip, top_k
+from safeselect.selection._table import Mechanism, Peeled
+from safeselect.tables.keys import (
+    Keyed,
+    check_scope,
+    closing_after,
+    open_keyed,
+    read_labels,
+    warn_if_same,
+)
+from safeselect.tables.sql import (
+    AMONG_CANDIDATES,
+    CAPPED_COUNTS,
+    COUNT_CANDIDATES,
+    COUNT_DISTINCT_USERS,
+    GROUPED_COUNTS,
+    ITEMS_PER_USER,
+    LARGEST_CAPPED_COUNTS,
+    LARGEST_COUNTS,
+)
+
+_NEEDS_DELTA = (
+    "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "
+    "without looking at the data, or candidates_are_public=True if the set of items in the table "
+    "is public knowledge"
+)
+_DEAR = 16  # for a cap: 8 nats between neighbouring caps that do as well
+
+
+def count_distinct_users(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    candidates: Iterable[str | int] | None = None,
+    max_contributions: int | None = None,
+    unit: str | None = None,
+) -> Counts:
+    """Count the distinct users of each item.
+
+    Neighbours: adding or removing all rows of one user moves every count by at most 1, and all in
+        the same direction: select with `sensitivity=1, monotonic=True`.
+
+    Args:
+        table: the path of a .csv, .csv.gz or .parquet file, a pandas or polars DataFrame, a pyarrow
+            Table, a DuckDB relation, such as `connection.table("trips")`, a `TableAs` of one of
+            these, or a Spark DataFrame, such as `spark.table("trips")`, which is counted where it
+            is.
+        item: the column that holds the candidates.  Each is a text, and a number its shortest plain
+            decimal; read items as text (`dtype=str`), so that no reader changes them.
+        user: the column that says whose row it is; users are protected.
+        candidates: the items to count, all different, as a list or a column.  Other items are
+            dropped, and a candidate without rows counts 0.  Choose them without looking at the
+            file.  With None, every item found in the table is counted; the caller thereby asserts
+            that this set of items is public, or passes the counts to `select_partitions`.
+        max_contributions: the most items for which a user is counted, chosen by a fixed hash of
+            user and item; not with candidates.  None counts all.
+        unit: who is protected, in the words of the ledger's scope, such as "one rider"; a mechanism
+            then refuses a scope that protects another unit.
+
+    Returns:
+        Counts: label -> number of users, private, in the order of the labels or of `candidates`;
+        labels are text, numbers in plain decimal form.
+
+    Raises:
+        InputError: the table, a column or a candidate cannot be used.
+        ParameterError: an argument is wrong.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.tables import count_distinct_users
+        >>> trips = pyarrow.table({"city": ["Oslo", "Rome", "Rome"], "rider": [1, 1, 2]})
+        >>> dict(count_distinct_users(trips, item="city", user="rider"))  # made-up data
+        {'Oslo': 1, 'Rome': 2}
+    """
+    warn_if_same(item=item, user=user)
+    sql = COUNT_DISTINCT_USERS
+    if max_contributions is not None:
+        if candidates is not None:
+            raise ParameterError(
+                "max_contributions goes without candidates: users are bounded over all items"
+            )
+        cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
+        sql = CAPPED_COUNTS.format(contributions=cap, least=1)
+    public = None if candidates is None else read_labels(candidates)
+    with open_keyed(table, item, user) as keyed:
+        if public is None:
+            counts = dict(keyed.fetch(sql))
+        else:
+            unread = _public(keyed, public, None)
+            counts = dict(zip(unread.labels, unread.read(), strict=True))
+    return Counts(
+        counts, places="all", max_contributions=max_contributions, order="label", unit=unit
+    )
+
+
+def largest_counts(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    places: int,
+    max_contributions: int | None = None,
+    unit: str | None = None,
+) -> Counts:
+    """Count the distinct users of each item, and return the largest counts.
+
+    For `unknown_domain_top_k`, ask for k_bar + 1 places.  Equal counts are in the order of their
+    labels.
+
+    Neighbours: as for `count_distinct_users`; with `max_contributions`, one user moves at most so
+        many counts.
+
+    Args:
+        places: how many counts.
+        max_contributions: the most items for which a user is counted, chosen by a fixed hash of
+            user and item; None counts all.
+        table, item, user, unit: as for `count_distinct_users`.
+
+    Returns:
+        Counts: label -> number of users; both are private.  There are fewer than `places`, or none,
+        if the table has no more items.
+
+    Raises:
+        InputError, ParameterError: as for `count_distinct_users`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.tables import largest_counts
+        >>> trips = pyarrow.table({"city": ["Oslo", "Rome", "Rome"], "rider": [1, 1, 2]})
+        >>> dict(largest_counts(trips, item="city", user="rider", places=1))  # made-up data
+        {'Rome': 2}
+    """
+    warn_if_same(item=item, user=user)
+    limit, sql = _largest(places, max_contributions)
+    with open_keyed(table, item, user) as keyed:
+        found = dict(keyed.fetch(sql))
+    return Counts(found, places=limit, max_contributions=max_contributions, unit=unit)
+
+
+def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any:
+    """The counts of public candidates; with None the items of the table are public, and read now.
+
+    Users are looked at only when the counts are read.
+    """
+    labels = keyed.items() if candidates is None else candidates
+    read_as = labels if candidates is None else keyed.as_read(candidates)
+
+    def read() -> list[int]:
+        if candidates is None:
+            found = dict(keyed.fetch(COUNT_DISTINCT_USERS))
+        else:
+            found = dict(keyed.fetch(COUNT_CANDIDATES, candidates=read_as))
+        return [found.get(label, 0) for label in read_as]
+
+    return keyed.unread(len(labels), read, unit, tuple(labels))
+
+
+def _largest(places: object, cap: object) -> tuple[int, str]:
+    """How many of the largest counts are asked for, and the statement."""
+    limit = integer(places, "places", minimum=1, maximum=2**31 - 1)
+    if cap is None:
+        return limit, LARGEST_COUNTS.format(places=limit)
+    most = integer(cap, "max_contributions", minimum=1, maximum=2**63 - 1)
+    return limit, LARGEST_CAPPED_COUNTS.format(places=limit, contributions=most)
+
+
+def top_items(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    k: int,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    candidates: Iterable[str | int] | None = None,
+    candidates_are_public: bool = False,
+    k_bar: int | tuple[int, int] | None = None,
+    max_contributions: int | None = None,
+    mechanism: Mechanism | None = None,
+    rows: int | None = None,
+    unit: str | None = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> TopK | TopSet | DiscoveredTopK:
+    """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
+
+        best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
+
+    Without `candidates` or `candidates_are_public`, the items of the table are private too.  The
+    `k_bar` largest counts then go to `unknown_domain_top_k`, which may return fewer than k items.
+    Otherwise all counts go to `top_k`.
+
+    Guarantee, neighbours: those of `unknown_domain_top_k` or of `top_k` with sensitivity=1 and
+        monotonic=True; tables that differ by all rows of one user are neighbours.
+
+    Args:
+        table, item, user, unit: as for `count_distinct_users`.
+        k: how many items, at most where the domain is unknown.
+        epsilon, delta, rho: total cost; an unknown domain needs epsilon and delta.
+        candidates: the items to choose from, made without looking at the table.
+        candidates_are_public: assert instead that the set of items in the table is public.
+        k_bar: how many items compete in an unknown domain, or a pair, as for
+            `unknown_domain_top_k`; 10 k by default.
+        max_contributions: in an unknown domain, the most items for which a user is counted; the
+            result has noisy counts too.
+        mechanism: as for `top_k`, where the candidates are known.
+        rows: how many rows the table has, if that is public; a `SafeSelectWarning` says if delta
+            is above 1 / rows.
+        source, ledger: as for `top_k`.
+
+    Returns:
+        DiscoveredTopK where the domain is unknown, otherwise TopK, or TopSet for "laplace".
+
+    Raises:
+        InputError: the table, a column or a candidate cannot be used.
+        ParameterError: a parameter is wrong; nothing was charged.
+        BudgetError, SourceError: as for `top_k`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.tables import top_items
+        >>> trips = pyarrow.table({"city": ["Rome"] * 1000 + ["Oslo"], "rider": range(1001)})
+        >>> cities = ["Oslo", "Rome"]
+        >>> top_items(trips, item="city", user="rider", k=1, epsilon=1, candidates=cities).labels
+        ('Rome',)
+    """
+    _check_total(epsilon, delta, rho, rows)
+    scope = check_scope(unit, ledger, monotonic=True)
+    warn_if_same(item=item, user=user)
+    count = integer(k, "k", minimum=1, maximum=2**20)
+    if flag(candidates_are_public, "candidates_are_public") and candidates is not None:
+        raise ParameterError("candidates_are_public goes without candidates")
+    if candidates is not None or candidates_are_public:
+        if (k_bar, max_contributions) != (None, None):
+            raise ParameterError("k_bar and max_contributions go with an unknown domain")
+        public = None if candidates is None else read_labels(candidates)
+        by: Any = mechanism
+        with open_keyed(table, item, user) as keyed:
+            found: TopK | TopSet = top_k(
+                _public(keyed, public, unit),
+                k=count,
+                epsilon=epsilon,
+                delta=delta,
+                rho=rho,
+                sensitivity=1,
+                monotonic=True,
+                mechanism=by,
+                source=source,
+                ledger=scope,
+            )
+            return found
+    if epsilon is None or delta is None:
+        raise ParameterError(_NEEDS_DELTA)
+    if mechanism is not None:
+        raise ParameterError("mechanism goes with known candidates")
+    competing = COMPETING * count if k_bar is None else k_bar
+    _, _, most = read_places(count, competing)
+    limit, sql = _largest(most + 1, max_contributions)
+    with open_keyed(table, item, user) as keyed:
+        return unknown_domain_top_k(
+            keyed.counts(limit, sql, unit),
+            k=count,
+            k_bar=competing,
+            epsilon=epsilon,
+            delta=delta,
+            max_contributions=max_contributions,
+            places=limit,
+            source=source,
+            ledger=scope,
+        )
+
+
+def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> None:
+    """Refuse now what the mechanism would refuse after a long count."""
+    if (epsilon is None) == (rho is None):
+        exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
+    for name, value in (("epsilon", epsilon), ("rho", rho)):
+        if value is not None:
+            rational(value, name)
+    slack = None if delta is None else rational(delta, "delta", below=1)
+    if rows is not None:
+        stated = integer(rows, "rows", minimum=1, maximum=2**63 - 1)
+        if slack is not None:
+            _warn_delta(slack, stated)
+
+
+def _warn_delta(delta: Fraction, rows: int) -> None:
+    """Warn if delta is above one over the number of rows that the caller stated."""
+    if delta * rows > 1:
+        caution(
+            f"delta={rounded_text(delta)} is above 1/{rows}, one over the number of rows: it would "
+            "allow to show somebody's data outright; choose it far below"
+        )
+
+
+def top_items_by_group(
+    table: object,
+    *,
+    group: str,
+    item: str,
+    user: str,
+    k: int,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    groups: Iterable[str | int] | None = None,
+    groups_are_public: bool = False,
+    max_groups: int | Literal["all"] | None = None,
+    groups_per_user: int | Mapping[int, int] | None = None,
+    candidates: Iterable[str | int] | None = None,
+    k_bar: int | None = None,
+    max_contributions: int | None = None,
+    mechanism: Peeled | None = None,
+    unit: str | None = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> GroupedTopK:
+    """Choose, for each group of a public list, the k items with the most distinct users.
+
+    A user is counted in at most `max_groups` groups, chosen by a fixed hash; the adapter enforces
+    it.  With 1, each group gets the whole budget, and a user of several groups counts in one of
+    them; with more, users count in more groups, and each gets a part.  "all" drops nobody.
+
+    Guarantee: that of `max_groups` lists together: ApproximateDP(epsilon, delta) where the domain
+        is unknown, otherwise that of `top_k_many` with max_rows=max_groups.  It is one release.
+    Neighbours: tables that differ by all rows of one user.
+    Method: unknown domain: `unknown_domain_top_k` in each group, with the noise of max_groups k
+        draws, and delta shared by the bottoms of max_groups groups; with `max_contributions`, each
+        group gets epsilon / max_groups and delta / max_groups.  Known candidates: `top_k_many`.
+
+    Args:
+        group: the column that says to which group a row belongs.
+        groups: the groups, all different; made without looking at the table.  Rows of others are
+            dropped before the hash chooses.
+        groups_are_public: assert instead that the set of groups in the table is public.
+        max_groups: in how many groups a user counts at most; 1 by default.
+        groups_per_user: instead, in how many groups a usual user is, or number of groups -> number
+            of users who are in so many; a *public* fact, such as last year's figures. Then
+            max_groups is that with which an item needs the fewest users: `explain_groups`.
+        candidates: the items to choose from in each group; without them the items are private too.
+        max_contributions: in an unknown domain, the most items of a group for which a user counts;
+            the result has noisy counts too.
+        k_bar: how many items compete in each group of an unknown domain; 10 k by default.
+        mechanism: as for `top_k_many`, where the candidates are known.
+        table, item, user, k, epsilon, delta, rho, unit, source, ledger: as for `top_items`.
+
+    Returns:
+        GroupedTopK: a row for each group, in the order of `groups`.
+
+    Raises:
+        InputError, ParameterError, BudgetError, SourceError: as for `top_items`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.tables import top_items_by_group
+        >>> trips = pyarrow.table(
+        ...     {
+        ...         "month": ["May"] * 1000 + ["June"] * 1000,
+        ...         "city": ["Rome"] * 1000 + ["Oslo"] * 1000,
+        ...         "rider": range(2000),
+        ...     }
+        ... )
+        >>> found = top_items_by_group(
+        ...     trips,
+        ...     group="month",
+        ...     groups=["May", "June", "July"],
+        ...     item="city",
+        ...     user="rider",
+        ...     k=1,
+        ...     epsilon=1,
+        ...     delta="1e-9",
+        ... )
+        >>> found["June"], found["July"]
+        (('Oslo',), ())
+    """
+    scope = check_scope(unit, ledger, monotonic=True)
+    warn_if_same(item=item, user=user)
+    warn_if_same(group=group, item=item)
+    warn_if_same(group=group, user=user)
+    count = integer(k, "k", minimum=1, maximum=2**20)
+    stated = None if groups is None else read_labels(groups, "group")
+    if (stated is None) is not groups_are_public:
+        raise ParameterError(
+            "say which groups there are: groups=[...], a list made without looking at the table, "
+            "or groups_are_public=True if the set of groups in the table is public knowledge"
+        )
+    known = None if candidates is None else read_labels(candidates)
+    if known is not None and (k_bar, max_contributions) != (None, None):
+        raise ParameterError("k_bar and max_contributions go with an unknown domain")
+    if known is None and mechanism is not None:
+        raise ParameterError("mechanism goes with known candidates")
+    bytes_from = resolve(source)
+    with open_keyed(table, item, user, group) as keyed:
+        public = keyed.groups() if stated is None else stated
+        # Cell -> label as it was stated.
+        read_as = public if stated is None else keyed.as_read(stated, "grp")
+        names = dict(zip(read_as, public, strict=True))
+        items = {} if known is None else dict(zip(keyed.as_read(known), known, strict=True))
+        if not public:
+            raise InputError("the table has no group, and its set of groups is public")
+        stated_facts = max_groups, groups_per_user, len(public)
+        if known is not None:
+            cost = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
+            changed = _read_max_groups(*stated_facts, need_known(cost, count, mechanism))
+            plan = plan_known(cost, known, count, changed, mechanism)
+        else:
+            if rho is not None:
+                raise ParameterError("an unknown domain needs epsilon and delta, not rho")
+            bound, total = read_contributions(max_contributions), read_total(epsilon, delta)
+            places = read_k_bar(count, k_bar)
+            changed = _read_max_groups(*stated_facts, need_unknown(total, count, places, bound))
+            plan = plan_unknown(total, (count, places), changed, bound)
+        sql = GROUPED_COUNTS.format(
+            groups=changed,
+            places=plan.places,
+            contributions=ALL if max_contributions is None else max_contributions,
+            known="" if known is None else AMONG_CANDIDATES,
+        )
+        parameters = {"k": str(count)}
+        parameters |= {} if known is None else {"candidates": str(len(known))}
+        if groups_per_user is not None:
+            parameters["groups_per_user"] = _stated(groups_per_user)
+        if max_contributions is not None:
+            parameters["max_contributions"] = str(max_contributions)
+
+        def read() -> Tables:
+            found: dict[str, dict[str, int]] = {name: {} for name in public}
+            for cell, each, users in keyed.fetch_grouped(sql, read_as, [*items] or None):
+                found[names[cell]][items.get(each, each)] = users
+            return found
+
+        once = closing_after(keyed.opened, read)
+        return release_by_group(
+            plan, public, changed, parameters, bytes_from, once, unit=unit, scope=scope
+        )
+
+
+def _read_max_groups(max_groups: object, per_user: object, size: int, need: Need) -> int:
+    """In how many groups a user counts at most: as stated, or the best for the stated facts."""
+    if per_user is not None:
+        if max_groups is not None:
+            raise ParameterError("say either max_groups or groups_per_user, which chooses it")
+        return best_max_groups(size, read_groups_per_user(per_user), need)
+    if max_groups is None:
+        return 1
+    if isinstance(max_groups, str) and max_groups == "all":
+        return size
+    if isinstance(max_groups, str):
+        raise ParameterError(f"max_groups must be an integer or 'all', got {describe(max_groups)}")
+    # No user is in more groups than there are.
+    return min(size, integer(max_groups, "max_groups", minimum=1, maximum=2**31 - 1))
+
+
+def _stated(per_user: object) -> str:
+    """The stated facts as text: the share of users in so many groups."""
+    facts = read_groups_per_user(per_user)
+    return ", ".join(
+        "users" * (share == 1) + f"{exact_text(share)} of users" * (share != 1) + f" in {groups}"
+        for groups, share in facts.items()
+    )
+
+
+def select_keys(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    epsilon: Number,
+    delta: Number,
+    max_partitions: int = 1,
+    pre_threshold: int = 1,
+    with_counts: bool = False,
+    rows: int | None = None,
+    unit: str | None = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> SelectedPartitions:
+    """Keep the items of a table that may be shown, as `safeselect keys` does.
+
+        kept = select_keys("trips.parquet", item="city", user="rider", epsilon=1, delta="1e-9")
+
+    The engine counts the distinct users of each item, each user for `max_partitions` items at most,
+    chosen by a fixed hash of user and item; `select_partitions` does the rest.
+
+    Guarantee, neighbours: those of `select_partitions`; tables that differ by all rows of one user
+        are neighbours.
+
+    Args:
+        table, item, user, unit: as for `count_distinct_users`.
+        epsilon, delta, pre_threshold, with_counts, source, ledger: as for `select_partitions`.
+        max_partitions: for how many items a user is counted at most.  With one, each item loses
+            users that count elsewhere; with more, each decision gets a smaller share of epsilon.
+        rows: as for `top_items`.
+
+    Returns:
+        SelectedPartitions: the items that are kept, in the order of their labels, perhaps none.
+
+    Raises:
+        InputError: the table or a column cannot be used.
+        ParameterError: a parameter is wrong; nothing was charged.
+        BudgetError, SourceError: as for `select_partitions`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.tables import select_keys
+        >>> trips = pyarrow.table({"city": ["Rome"] * 1000 + ["Oslo"], "rider": range(1001)})
+        >>> select_keys(trips, item="city", user="rider", epsilon=1, delta="1e-9").labels
+        ('Rome',)
+    """
+    # What `select_partitions` would refuse is refused before the table is looked at.
+    terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
+    if rows is not None:
+        _warn_delta(terms.total.delta, integer(rows, "rows", minimum=1, maximum=2**63 - 1))
+    scope = check_scope(unit, ledger, monotonic=True)
+    warn_if_same(item=item, user=user)
+    sql = CAPPED_COUNTS.format(contributions=terms.max_partitions, least=terms.pre_threshold)
+    with open_keyed(table, item, user) as keyed:
+        return select_partitions(
+            keyed.counts(0, sql, unit),  # how many there are is private, and nobody asks
+            epsilon=epsilon,
+            delta=delta,
+            max_partitions=max_partitions,
+            pre_threshold=pre_threshold,
+            with_counts=with_counts,
+            source=source,
+            ledger=scope,
+        )
+
+
+def choose_cap(
+    table: object,
+    *,
+    item: str,
+    user: str,
+    epsilon: Number,
+    most: int,
+    share: Number = "0.95",
+    unit: str | None = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Selection[int]:
+    """Choose privately a cap under which about a stated share of the users have all their items.
+
+    A private quantile of the number of items per user, the smallest cap where several do as well:
+    each further item must be needed by 16 / epsilon users.
+
+    Guarantee, method: those of `permute_and_flip` with the scores -|t users(D) - s users| - c D for
+        share = s / t, users(D) being how many users have D items or fewer.  A user moves a score by
+        at most m = max(s, t - s), and one in another's place by at most m = t; c = 16 m / epsilon,
+        rounded up, is public.
+    Neighbours: tables that differ by all rows of one user; where the ledger's scope has
+        "replace_one", tables in which all rows of one user are others.
+
+    Args:
+        table, item, user, unit: as for `count_distinct_users`.
+        epsilon: cost of this choice alone.
+        most: the largest cap that may be chosen, up to 10 000; public.
+        share: of the users who should lose nothing, between 0 and 1.
+        source, ledger: as for `top_k`.
+
+    Returns:
+        Selection: its label is the cap, from 1 to `most`.
+
+    Raises:
+        InputError, ParameterError, BudgetError, SourceError: as for `top_items`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.tables import choose_cap
+        >>> pairs = [(place, rider) for rider in range(900) for place in range(rider % 3 + 1)]
+        >>> trips = pyarrow.table({"city": [a for a, _ in pairs], "rider": [b for _, b in pairs]})
+        >>> cap = choose_cap(trips, item="city", user="rider", epsilon=2, most=20, share="0.9")
+        >>> 3 <= cap.label <= 5  # 3 nearly always
+        True
+    """
+    warn_if_same(item=item, user=user)
+    largest = integer(most, "most", minimum=1, maximum=10_000)
+    wanted = rational(share, "share", below=1)
+    low, whole = wanted.numerator, wanted.denominator
+    scope = check_scope(unit, ledger, monotonic=False)
+    change = whole if is_replaced(scope) else max(low, whole - low)
+    each = -(-_DEAR * change // rational(epsilon, "epsilon"))
+    with open_keyed(table, item, user) as keyed:
+
+        def read() -> list[int]:
+            found = dict(keyed.fetch(ITEMS_PER_USER.format(most=largest + 1)))
+            users, below, scores = sum(found.values()), 0, []
+            for cap in range(1, largest + 1):
+                below += found.get(cap, 0)
+                scores.append(-abs(whole * below - low * users) - each * cap)
+            return scores
+
+        chosen: Selection[int] = permute_and_flip(
+            keyed.unread(largest, read, unit),
+            labels=range(1, largest + 1),
+            epsilon=epsilon,
+            sensitivity=change,
+            source=source,
+            ledger=scope,
+        )
+    return chosen

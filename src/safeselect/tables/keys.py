@@ -1,0 +1,262 @@
+"""What is counted: columns of keys, and public lists of candidates and of groups."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from safeselect.accounting.cost import caution
+from safeselect.errors import InputError, ParameterError
+from safeselect.release.call import Scope, read_ledger, unit_of
+from safeselect.scores.columns import names_of
+from safeselect.scores.containers import Unread
+from safeselect.scores.counts import check_unit
+from safeselect.tables.duckdb import Table, open_table
+from safeselect.tables.files import TableAs, shown
+from safeselect.tables.spark import SparkTable, is_spark, open_spark
+from safeselect.tables.sql import FLOATS, GROUPS, INTEGERS, ITEMS, LABELS, TEXT
+
+_Read = TypeVar("_Read")
+_NOTHING = '"NULL"'  # a column without a single value, of no declared type
+
+_NUMBERS = FLOATS | {"BOOLEAN", "DECIMAL"}
+_INTEGER = re.compile(r"-?[1-9][0-9]*|0", re.ASCII)
+_NUMBER = re.compile(r"-?(?:[1-9][0-9]*|0(?=[.]))(?:[.][0-9]*[1-9])?|0", re.ASCII)
+_LISTED = {"item": "candidate", "grp": "group"}
+
+
+def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") -> list[str]:
+    r"""Read a public list of candidates, or of groups: UTF-8 text, one a line, all different.
+
+    Args:
+        path: of the file.
+        what: "candidate" or "group", for messages.
+
+    Returns:
+        The lines, in their order, without their ends.
+
+    Raises:
+        InputError: no such file, not UTF-8, an empty line, a repeated line, a carriage return that
+            ends no line, or no line at all.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from safeselect.tables import read_candidates
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "items.txt")
+        ...     _ = file.write_bytes(b"tea\nmilk\n")
+        ...     read_candidates(file)
+        ['tea', 'milk']
+    """
+    lines: list[str] | None = None
+    if not os.path.lexists(path):
+        raise InputError(f"{shown(path)} does not exist; it should list {what}s, one a line")
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().decode("utf-8-sig").split("\n")
+    except (OSError, ValueError):
+        pass
+    if lines is None:
+        raise InputError(f"{shown(path)} cannot be read as a list of {what}s in UTF-8")
+    if lines[-1] == "":
+        lines.pop()
+    labels = [line.removesuffix("\r") for line in lines]
+    if "" in labels:
+        raise InputError(f"line {labels.index('') + 1} of {shown(path)} is empty")
+    for place, label in enumerate(labels, 1):
+        if "\r" in label:  # old Macs end lines so: one label would hold them all
+            raise InputError(
+                f"line {place} of {shown(path)} holds a carriage return; end lines with a line feed"
+            )
+    return read_labels(labels, what)
+
+
+def read_labels(candidates: Iterable[str | int], what: str = "candidate") -> list[str]:
+    """Read a public list of candidates, or of groups, as text, all different.
+
+    Raises:
+        InputError: a candidate repeats another or fits no table, or the list is empty.
+        ParameterError: candidates are not a list, or a candidate has another type.
+    """
+    if isinstance(candidates, (str, bytes)) or not isinstance(candidates, Iterable):
+        raise ParameterError(
+            f"{what}s must be a list of strings or integers, got {type(candidates).__name__}"
+        )
+    labels: list[str] = []
+    seen: dict[str, int] = {}
+    for place, candidate in enumerate(names_of(candidates, f"{what}s"), 1):
+        if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
+            kind = type(candidate).__name__
+            raise ParameterError(f"{what} {place} must be a string or an integer, got {kind}")
+        if isinstance(candidate, int) and candidate.bit_length() > 128:
+            raise InputError(f"{what} {place} is larger than any integer column can hold")
+        label = str(candidate)
+        if not label.isascii() and label != label.encode("utf-8", "replace").decode("utf-8"):
+            raise InputError(f"{what} {place} is not text that UTF-8 can hold")
+        if label in seen:
+            raise InputError(f"{what} {place} repeats {what} {seen[label]}")
+        seen[label] = place
+        labels.append(label)
+    if not labels:
+        raise InputError(f"the list of {what}s is empty")
+    return labels
+
+
+def require_key(kind: str, column: str, *, item: bool = False) -> None:
+    """Refuse a column whose type is neither integer nor string; of items, also numbers pass."""
+    # Without the text in brackets: for some types that is a list of values.
+    kind = kind.partition("(")[0]
+    if kind not in (TEXT, _NOTHING) and kind not in INTEGERS and not (item and kind in _NUMBERS):
+        raise InputError(
+            f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "
+            "are equal must not depend on how they are represented; write for example "
+            f'df[{shown(column)}].astype("string")'
+        )
+
+
+def require_plain(labels: list[str], kind: str, column: str, what: str) -> None:
+    """Refuse a public list that a column of numbers cannot hold."""
+    kind = kind.partition("(")[0]
+    if kind not in INTEGERS | _NUMBERS:
+        return
+    form, noun = (_INTEGER, "an integer") if kind in INTEGERS else (_NUMBER, "a number")
+    for place, label in enumerate(labels, 1):
+        if not form.fullmatch(label):
+            raise InputError(
+                f"{what} {place} is not {noun} in plain decimal form, but column {shown(column)} "
+                f"holds {noun.split()[1]}s"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A table with the columns that are counted."""
+
+    table: Table | SparkTable
+    names: Mapping[str, str]
+    opened: ExitStack
+
+    def check(self) -> None:
+        """Refuse declared types that no key has; no row is looked at."""
+        for ours, name in self.names.items():
+            kind = self.table.types[ours]
+            # In a table that pandas wrote, a missing value turns integers into floats.
+            if kind is not None and kind not in FLOATS:
+                require_key(kind, name, item=ours in LABELS)
+
+    def as_read(self, labels: list[str], ours: str = "item") -> list[str]:
+        """Return a public list as cells with its text are read; all different still.
+
+        Raises:
+            InputError: two labels become the same cell, or none, or fit no cell of the column.
+        """
+        what = _LISTED[ours]
+        found: dict[str, int] = {}
+        for place, label in enumerate(self.table.tidied(labels), 1):
+            if label is None:
+                raise InputError(f"{what} {place} has nothing but blanks, which are trimmed")
+            if label in found:
+                raise InputError(
+                    f"{what} {place} is read as {what} {found[label]} is: both become the same "
+                    "cell, so state one of them"
+                )
+            found[label] = place
+        require_plain([*found], self.table.types[ours] or "", self.names[ours], what)
+        return [*found]
+
+    def items(self) -> list[str]:
+        """Return the set of items, which the caller asserted to be public."""
+        self._load("item")
+        return [label for (label,) in self.table.fetch(ITEMS)]
+
+    def fetch(self, sql: str, candidates: list[str] | None = None) -> list[tuple[Any, ...]]:
+        """Read rows by one statement, once."""
+        self._load("item", "person")
+        if candidates is not None:
+            self.table.store("safeselect_candidates", candidates)
+        return self.table.fetch(sql)
+
+    def groups(self) -> list[str]:
+        """Return the set of groups, which the caller asserted to be public."""
+        self._load("grp")
+        return [label for (label,) in self.table.fetch(GROUPS)]
+
+    def fetch_grouped(
+        self, sql: str, groups: list[str], candidates: list[str] | None
+    ) -> list[tuple[Any, ...]]:
+        """Read rows with their groups by one statement, once."""
+        self._load("item", "person", "grp")
+        self.table.store("safeselect_groups", groups)
+        if candidates is not None:
+            self.table.store("safeselect_candidates", candidates)
+        return self.table.fetch(sql)
+
+    def counts(self, size: int, sql: str, unit: str | None) -> Any:
+        """What one statement counts, not read yet."""
+        return self.unread(size, lambda: dict(self.fetch(sql)), unit)
+
+    def unread(
+        self,
+        size: int,
+        read: Callable[[], object],
+        unit: str | None,
+        labels: tuple[str, ...] | None = None,
+    ) -> Any:
+        """Counts that a mechanism reads once they are paid for; the table is closed before noise.
+
+        Type checkers take them for any kind of counts: the mechanism knows the class, and asks it.
+        """
+        return Unread(size, closing_after(self.opened, read), labels, unit)
+
+    def _load(self, *columns: str) -> None:
+        kinds = self.table.load(*columns)
+        for ours in columns:
+            require_key(kinds[ours], self.names[ours], item=ours in LABELS)
+
+
+@contextmanager
+def open_keyed(table: object, item: str, user: str, group: str | None = None) -> Iterator[Keyed]:
+    """Open a table and check its columns' names and declared types."""
+    if isinstance(table, TableAs) and is_spark(table.table):
+        raise ParameterError(
+            "a Spark DataFrame is counted where it is: tidy its columns there, for example with "
+            "pyspark.sql.functions lower and trim, and pass it without TableAs"
+        )
+    columns = {"item": item, "person": user} | ({} if group is None else {"grp": group})
+    with ExitStack() as opened:
+        rows: AbstractContextManager[Table | SparkTable] = (
+            open_spark(table, columns) if is_spark(table) else open_table(table, columns)
+        )
+        keyed = Keyed(opened.enter_context(rows), columns, opened)
+        keyed.check()
+        yield keyed
+
+
+def closing_after(opened: ExitStack, read: Callable[[], _Read]) -> Callable[[], _Read]:
+    """The same, closing what is open after the read, before any noise."""
+
+    def reading() -> _Read:
+        with opened:
+            return read()
+
+    return reading
+
+
+def check_scope(unit: str | None, ledger: object, *, monotonic: bool) -> Scope | None:
+    """The scope that a call is charged to; its unit must be that which the caller states."""
+    scope = read_ledger(ledger, monotonic=monotonic)
+    check_unit(unit, unit_of(scope))
+    return scope
+
+
+def warn_if_same(**columns: object) -> None:
+    """Warn if two are the same column: every count is then 1, or every group has one item."""
+    (first, one), (second, other) = columns.items()
+    if isinstance(one, str) and one == other:
+        every = "count is 1" if first == "item" else f"group has one {second}"
+        caution(f"{first} and {second} are the same column, so that every {every}")

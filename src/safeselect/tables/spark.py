@@ -1,0 +1,122 @@
+"""Apache Spark, as the caller set it up: it only counts, by the same SQL as DuckDB.
+
+- Spark repeats tasks that fail or are slow.  A count is not affected: every statement of `sql` is
+  a function of the rows.  Noise would be drawn twice, so none is drawn there.
+- Columns are taken by position, so that no name means anything to SQL.
+- Items are texts as for DuckDB; a float of 2**63 or more is none, and others that are not whole
+  have the digits that Java gives them, which are the shortest from Java 19 on.
+- Spark's messages quote cells.  None of them leaves this file.
+- The session, its memory, its files and its log are the caller's.  The log of a failed task quotes
+  cells, wherever the session writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from safeselect.errors import InputError
+from safeselect.tables.files import position
+from safeselect.tables.sql import LABELS, spelled
+
+# Spark's names of the types that keys may have, and DuckDB's names of them.  A string with a
+# collation has another name and is refused: two different keys may be equal in it.
+_TYPES = {
+    "string": "VARCHAR",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "void": '"NULL"',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTable:
+    """A DataFrame with its wanted columns, in a temporary view.
+
+    Attributes:
+        types: the declared type of each wanted column, by DuckDB's name.
+    """
+
+    types: Mapping[str, str]
+    _session: Any
+    _name: str
+
+    def load(self, *columns: str) -> Mapping[str, str]:
+        """Return the types of these columns, by our names; Spark reads rows by itself."""
+        return {ours: self.types[ours] for ours in columns}
+
+    def fetch(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run one statement of `sql` and return all rows.
+
+        Raises:
+            InputError: Spark failed; the message has no word of Spark's own.
+        """
+        renamed = sql.replace("safeselect_", self._name)
+        rows: list[Any] = _ask(lambda: self._session.sql(renamed).collect())
+        return [tuple(row) for row in rows]
+
+    def tidied(self, labels: list[str]) -> list[str | None]:
+        """Return the labels: cells are taken as they stand."""
+        return [*labels]
+
+    def store(self, name: str, labels: list[str]) -> None:
+        """Put public labels into the view of this name, for a statement of `sql`."""
+        rows, view = [(label,) for label in labels], name.replace("safeselect_", self._name)
+        _ask(lambda: self._session.createDataFrame(rows, "label STRING").createTempView(view))
+
+
+def is_spark(table: object) -> bool:
+    """Whether this is a Spark DataFrame, without importing Spark."""
+    kind = type(table)
+    return kind.__module__.partition(".")[0] == "pyspark" and kind.__name__ == "DataFrame"
+
+
+@contextmanager
+def open_spark(table: Any, columns: Mapping[str, str]) -> Iterator[SparkTable]:
+    """Open a DataFrame for the length of a `with` block.
+
+    Args:
+        columns: our name -> the column's name.
+
+    Raises:
+        InputError: there is no such column, or Spark failed.
+        ParameterError: a column's name is not text.
+    """
+    names: list[str] = list(table.columns)
+    at = {ours: position(names, name, "the table") for ours, name in columns.items()}
+    kinds = [kind for _, kind in table.dtypes]
+    types = {ours: _TYPES.get(kinds[place], kinds[place].upper()) for ours, place in at.items()}
+    name = f"safeselect_{uuid4().hex}_"
+    session = table.sparkSession
+    try:
+        _ask(lambda: _view(table, at, types).createTempView(f"{name}rows"))
+        yield SparkTable(types, session, name)
+    finally:
+        for view in (f"{name}rows", f"{name}candidates", f"{name}groups"):
+            _ask(partial(session.catalog.dropTempView, view))
+
+
+def _view(table: Any, at: Mapping[str, int], types: Mapping[str, str]) -> Any:
+    numbered = table.toDF(*(f"c{place}" for place in range(len(table.columns))))
+    cells = {
+        ours: spelled(f"c{place}", types[ours], "BIGINT") if ours in LABELS else f"c{place}"
+        for ours, place in at.items()
+    }
+    return numbered.selectExpr(*(f"{cell} AS {ours}" for ours, cell in cells.items()))
+
+
+def _ask(question: Callable[[], Any]) -> Any:
+    answer, failed = None, True
+    try:
+        answer, failed = question(), False
+    except Exception:  # noqa: BLE001 - any error may quote cells
+        failed = True
+    if failed:
+        raise InputError("Spark could not count the table; its own log, if it keeps one, says why")
+    return answer

@@ -1,0 +1,294 @@
+"""From a table to numbers: ready scores, and quantiles of one value for each user."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import date
+from decimal import Decimal
+from typing import Any, Literal, cast, get_args
+
+from safeselect.errors import InputError, ParameterError, ScoreError
+from safeselect.exact.parameters import Number
+from safeselect.ledger import Scope
+from safeselect.mechanisms.quantiles import Later, Neighbours, Quantiles, Ties, quantiles
+from safeselect.randomness.source import Source
+from safeselect.scores.containers import Unread
+from safeselect.selection._table import read_choice
+from safeselect.tables.duckdb import Table, open_table
+from safeselect.tables.files import shown
+from safeselect.tables.keys import check_scope, closing_after, require_key, warn_if_same
+from safeselect.tables.sql import (
+    ADDED,
+    FLOATS,
+    INTEGERS,
+    LABELS_AND_SCORES,
+    LABELS_OF_SCORES,
+    NEAR_DECIMAL,
+    SHORTEST,
+    TEXT,
+    VALUES_OF_USERS,
+    WHOLE_TEXT,
+)
+
+Of = Literal["smallest", "largest", "sum"]
+"""Which value of a user counts."""
+
+_RULES = {"smallest": "MIN", "largest": "MAX", "sum": "SUM"}
+_MOST = 10**18
+_NEAR = "CAST(value AS DOUBLE)"
+_FAR = 2**53  # from here on doubles skip integers
+_DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+
+_SCORES = (*INTEGERS, "BOOLEAN", "FLOAT", "DOUBLE", TEXT, '"NULL"')
+_CELL = re.compile(
+    r" *[+-]?(?:[0-9]{1,1234}(?:\.[0-9]{0,1234})?|\.[0-9]{1,1234})(?:[eE][+-]?[0-9]{1,4})? *",
+    re.ASCII,
+)
+
+
+def read_scores(
+    path: str | os.PathLike[str], *, label: str, score: str
+) -> tuple[list[str], list[int | float | Decimal]]:
+    r"""Read ready scores, one candidate a row, in the order of the labels.
+
+    Args:
+        path: a .csv, .csv.gz or .parquet file.
+        label: the column with the candidates' names, which are public.
+        score: the column with the scores.
+
+    Returns:
+        The labels, and the scores, which are private.  By the declared type the scores are
+        integers, exact decimals (text and DECIMAL) or binary floats (FLOAT and DOUBLE).
+
+    Raises:
+        InputError: the file or a column cannot be used, or a label is NULL.
+        ScoreError: the declared type is not one of numbers, or a cell is not a number.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from safeselect.tables import read_scores
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "scores.csv")
+        ...     _ = file.write_bytes(b"name,score\ntea,7\nmilk,1.25\n")
+        ...     read_scores(file, label="name", score="score")
+        (['milk', 'tea'], [Decimal('1.25'), Decimal('7')])
+    """
+    with open_scores(path, label=label, score=score) as (labels, scores):
+        return labels, scores.read()
+
+
+@contextmanager
+def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[str], Unread]]:
+    """Open ready scores for the length of a `with` block; read the labels, which are public.
+
+    The number of rows is public too.  The type and the cells of the column of scores are looked at
+    when the scores are read; then the table is closed.
+
+    Args, Raises: as for `read_scores`.
+    """
+    with ExitStack() as stack:
+        table = stack.enter_context(open_table(path, {"label": label, "score": score}))
+        declared = table.types["label"]
+        if declared is not None:
+            require_key(declared, label)
+        require_key(table.load("label")["label"], label)
+        labels = [row[0] for row in table.fetch(LABELS_OF_SCORES)]
+        if None in labels:
+            raise InputError(f"column {shown(label)} has a row without a label")
+        read = closing_after(stack, lambda: _read_scores(table, labels, score))
+        yield labels, Unread(len(labels), read)
+
+
+def _read_scores(
+    table: Table, labels: list[str], column: str
+) -> list[int] | list[float] | list[Decimal]:
+    kind = table.load("label", "score")["score"]
+    if kind not in _SCORES and not kind.startswith("DECIMAL("):
+        raise ScoreError(f"scores must be numbers, but column {shown(column)} holds {kind}")
+    rows = table.fetch(LABELS_AND_SCORES)
+    if [row[0] for row in rows] != labels:
+        raise InputError("the table changed while it was read")
+    scores = [row[1] for row in rows]
+    # Checked before any conversion; a missing score has no safe replacement.
+    if any(value is None for value in scores):
+        raise ScoreError(f"column {shown(column)} has a row without a score")
+    return _parsed(scores, column) if kind == TEXT else scores
+
+
+def _parsed(cells: list[str], column: str) -> list[Decimal]:
+    if not all(_CELL.fullmatch(cell) for cell in cells):
+        raise ScoreError(
+            f"every score in column {shown(column)} must be a number, such as 7 or 1.25"
+        )
+    return [Decimal(cell.strip()) for cell in cells]
+
+
+def table_quantiles(
+    table: object,
+    *,
+    value: str,
+    user: str,
+    of: Of,
+    quantiles: Iterable[Number],
+    lowest: Number | date,
+    highest: Number | date,
+    step: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    neighbours: Neighbours = "add_remove",
+    ties: Ties = "interval",
+    unit: str | None = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Quantiles:
+    """Choose quantiles of a column of a table, in which each user counts once.
+
+        fares = {"value": "fare", "user": "rider", "of": "largest"}
+        grid = {"lowest": 0, "highest": 500, "step": "0.5"}
+        found = table_quantiles("trips.parquet", quantiles=["1/2"], epsilon=1, **fares, **grid)
+
+    The engine takes one value for each user, by a public rule; `quantiles` does the rest.  A row
+    whose value or user is NULL, or whose value is NaN, is dropped; a user of whom no row is left
+    does not count.
+
+    Guarantee, law: those of `quantiles`.
+    Neighbours: tables that differ by all rows of one user, or, with "replace_one", in which all
+        rows of one user are others.
+
+    Args:
+        table, user, unit: as for `count_distinct_users`; not a Spark DataFrame.
+        value: the column of values: integers, decimals, floats or dates.  In a CSV file, whose
+            cells are text, up to 38 digits alone are that integer, other numbers are floats, and
+            dates are as in 2024-02-29.  Equal numbers are one number in every type.
+        of: which value of a user counts: its "smallest", its "largest", or the "sum" of its
+            numbers, each to ten decimal places, and those beyond 10^18 and -10^18 as that.
+        quantiles: as for `quantiles`: one or several, all different.
+        lowest, highest, step, epsilon, delta, rho, neighbours, ties, source, ledger: as for
+            `quantiles`.  A ledger is charged after the columns and before a row is read.
+
+    Returns:
+        Quantiles: `values` in the order of `quantiles`.
+
+    Raises:
+        InputError: the table or a column cannot be used.
+        ParameterError: a parameter is wrong; nothing was charged.
+        ScoreError, BudgetError, SourceError: as for `quantiles`.
+
+    Example:
+        >>> import pyarrow
+        >>> from safeselect.tables import table_quantiles
+        >>> trips = pyarrow.table({"fare": [7, 9, 8] * 300, "rider": range(900)})
+        >>> given = {"lowest": 0, "highest": 99, "step": 1, "epsilon": 4, "of": "largest"}
+        >>> table_quantiles(trips, value="fare", user="rider", quantiles=["1/2"], **given).value
+        8
+    """
+    warn_if_same(item=value, user=user)
+    read_choice(of, "of", get_args(Of))
+    dated = isinstance(lowest, date) or isinstance(highest, date)
+    if dated and of == "sum":
+        raise ParameterError("dates have no sum; write of='smallest' or of='largest'")
+    scope = check_scope(unit, ledger, monotonic=False)
+    with ExitStack() as stack:
+        columns = {"value": value, "person": user}
+        rows = stack.enter_context(open_table(table, columns))
+        _check(rows.types, columns, dated)
+
+        def read() -> list[Any]:
+            types = rows.load("value", "person")
+            _check(types, columns, dated)
+            cell = _cell(str(types["value"]), of, dated)
+            sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
+            return [_number(each) for (each,) in rows.fetch(sql, unfit=_unfit(value, dated))]
+
+        return _released(
+            cast("Any", Later(closing_after(stack, read), unit)),
+            quantiles=quantiles,
+            lowest=lowest,
+            highest=highest,
+            step=step,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            neighbours=neighbours,
+            ties=ties,
+            source=source,
+            ledger=scope,
+        )
+
+
+_released = quantiles  # the argument of this name hides it
+
+
+def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: bool) -> None:
+    """Refuse declared types that do not fit; a type that is not known yet is looked at later."""
+    kind, person = types["value"], types["person"]
+    if person is not None and person not in FLOATS:
+        require_key(person, columns["person"])
+    if kind is None:
+        return
+    name = shown(columns["value"])
+    number = kind in INTEGERS | FLOATS or kind.startswith("DECIMAL")
+    if not number and kind not in (*_DATES, TEXT, '"NULL"'):
+        raise InputError(f"column {name} holds {kind}: values are numbers or dates")
+    if kind not in (TEXT, '"NULL"') and number is dated:
+        raise ParameterError(
+            f"column {name} holds {'numbers' if number else 'dates'}: write lowest and highest as "
+            f"{'numbers' if number else 'dates'}, too"
+        )
+
+
+def _unfit(column: str, dated: bool) -> str:
+    """What to say of a cell of text that is no value."""
+    if dated:
+        kind, write = "date, such as 2024-02-29", "write nothing"
+    else:
+        kind, write = "number, such as 7.25", "write a decimal point, not a comma, and nothing"
+    return f"column {shown(column)} has a cell that is no {kind}: {write} where a value is missing"
+
+
+def _cell(kind: str, of: str, dated: bool) -> str:
+    """One value, as SQL; NULL where there is none."""
+    if dated:
+        return "CAST(value AS DATE)"
+    cell = _added(kind) if of == "sum" else "value"
+    if kind not in (*FLOATS, TEXT):
+        return f"CASE WHEN value IS NOT NULL THEN {cell} END"
+    if of != "sum":
+        # In order: by the double, and beyond 2**53 by the integer of a text.
+        whole = f"COALESCE({WHOLE_TEXT}, TRY_CAST({_NEAR} AS HUGEINT))"
+        cell = f"row({_NEAR}, {whole})" if kind == TEXT else _NEAR
+    # A comparison with NaN would be true: DuckDB orders it behind all numbers.
+    return f"CASE WHEN value IS NOT NULL AND NOT isnan({_NEAR}) THEN {cell} END"
+
+
+def _added(kind: str) -> str:
+    """What a number adds to a sum, as SQL."""
+    whole, number, text = "TRY_CAST(value AS HUGEINT)", "0", "NULL"  # an integer
+    if kind in (*FLOATS, TEXT):
+        whole = f"CAST(trunc(LEAST(GREATEST({_NEAR}, -1e18), 1e18)) AS HUGEINT)"
+        whole = f"COALESCE({WHOLE_TEXT}, {whole})" if kind == TEXT else whole
+        number, text = _NEAR, SHORTEST.format(near=_NEAR)
+    elif kind.startswith("DECIMAL"):
+        whole, number = "CAST(trunc(value) AS HUGEINT)", "value"
+        places = int(kind[:-1].rpartition(",")[2])
+        near = NEAR_DECIMAL.format(
+            units="CAST(replace(CAST(value AS VARCHAR), '.', '') AS HUGEINT)",
+            fives=f"CAST({5**places} AS HUGEINT)",
+            twos=f"CAST({2**places} AS DOUBLE)",
+        )
+        text = f"COALESCE({SHORTEST.format(near=near)}, CAST(value AS VARCHAR))"
+    cut = f"GREATEST(LEAST({whole}, {_MOST}), -{_MOST})"  # NULL is an integer beyond every HUGEINT
+    return ADDED.format(cut=cut, number=number, text=text)
+
+
+def _number(found: Any) -> Any:
+    """The number of a cell; of text the integer that it is, where no double tells it apart."""
+    if not isinstance(found, tuple):
+        return found
+    near, whole = found
+    return near if whole is None or abs(near) < _FAR else whole

@@ -1,0 +1,111 @@
+"""JSON from the types of the fields: what is written is read again, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import pytest
+
+from safeselect import InputError
+from safeselect.release.codec import MOST_DRAWS, OtherLabel
+from safeselect.release.results import SHAPES, Selection, TopK, from_json, json_schema
+from shapes import RELEASES, SAID
+
+OTHERS = "x", "-1", "1/2", "2/4", " 1", "", 3, 0.5, None, True, [], {}, ["x"], {"x": "y"}
+
+
+def changes(content: Any) -> Iterator[Any]:
+    """The content with one place changed, left out, doubled or added."""
+    yield from OTHERS
+    if isinstance(content, dict):
+        yield content | {"more": "x"}
+        for name, each in content.items():
+            yield {key: value for key, value in content.items() if key != name}
+            yield from (content | {name: other} for other in changes(each))
+    if isinstance(content, list):
+        yield [*content, "x"]
+        yield [*content, *content]
+        for place, each in enumerate(content):
+            yield content[:place] + content[place + 1 :]
+            for other in changes(each):
+                yield [*content[:place], other, *content[place + 1 :]]
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_what_is_written_is_read_again_and_is_what_the_schema_says(name: str) -> None:
+    release = RELEASES[name]
+    line = release.to_json()
+    again = from_json(line)
+    assert again.to_json() == line
+    assert type(again) is type(release)
+    if name not in ("pair", "none", "rows", "k of rows"):
+        assert again == release
+    jsonschema.validate(json.loads(line), json_schema(type(release)))
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_whatever_is_changed_is_refused_or_is_another_release(name: str) -> None:
+    content, read = json.loads(RELEASES[name].to_json()), 0
+    for changed in changes(content):
+        try:
+            found = from_json(json.dumps(changed))
+        except InputError:
+            continue
+        assert json.loads(found.to_json()) == changed
+        read += 1
+    assert read < len([*changes(content)]) / 3
+
+
+def test_texts_that_are_no_release() -> None:
+    line = RELEASES["a"].to_json()
+    for wrong in (
+        *("", "[]", "null", "{}", "3", "[" * 10**5, '{"schema": "safeselect.selection/2"}'),
+        *(line[:-1], line + "x", line.replace('"index"', '"schema"', 1)),
+        *(line.encode(), None),
+        line[:-1] + ', "index": "3"}',
+    ):
+        with pytest.raises(InputError, match="no release that safeselect wrote"):
+            from_json(wrong)  # type: ignore[arg-type]
+
+
+def test_no_count_of_draws_takes_memory_that_the_text_does_not_have() -> None:
+    content = json.loads(RELEASES["a"].to_json())
+    for count in (str(MOST_DRAWS + 1), "9" * 30, "9" * 200_000):
+        content["parts"][0]["count"] = count
+        with pytest.raises(InputError, match="does not fit"):
+            from_json(json.dumps(content))
+
+
+def test_labels_of_other_classes_leave_their_text() -> None:
+    assert from_json(RELEASES["pair"].to_json()).label == OtherLabel("('a', 1)")  # type: ignore[attr-defined]
+    assert str(OtherLabel("x")) == "x"
+    for label in (True, 0.5, None, b"x", 2 ** (2**16)):
+        again = from_json(Selection(**SAID, label=label).to_json())
+        assert type(again.label) is OtherLabel  # type: ignore[attr-defined]
+
+
+def test_a_label_that_cannot_be_written_is_named_by_its_class() -> None:
+    class Broken:
+        def __str__(self) -> str:
+            raise KeyError("private")
+
+    written = json.loads(TopK(**SAID, labels=(Broken(),)).to_json())
+    assert written["labels"] == {"texts": ["an object of type Broken"], "kinds": "other"}
+
+
+def test_the_schemas_are_closed_and_name_their_shape() -> None:
+    for shape in SHAPES:
+        schema = json_schema(shape)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["title"] == schema["properties"]["schema"]["const"] == shape.schema
+        assert schema["additionalProperties"] is False
+
+
+def test_a_receipt_is_the_only_difference_of_a_release_that_has_one() -> None:
+    release = RELEASES["a"]
+    bare = json.loads(replace(release, receipt=None).to_json())
+    assert {**json.loads(release.to_json()), "receipt": 0} == {**bare, "receipt": 0}

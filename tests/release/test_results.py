@@ -1,0 +1,158 @@
+"""The six shapes: what each refuses, what it says, and how its columns look."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from safeselect import InputError, PureDP
+from safeselect.release.results import (
+    SHAPES,
+    Answers,
+    Batch,
+    Groups,
+    Noise,
+    Numbers,
+    Receipt,
+    Release,
+    Selection,
+    Statement,
+    TopK,
+)
+from shapes import COUNTED, RELEASES, SAID, said
+
+A = Fraction(1, 2)
+ROW = np.array([0, 1, 0])
+IMPOSSIBLE = {
+    "law": lambda: Selection(**SAID | {"mechanism": "Law"}, label="a"),
+    "draws": lambda: Selection(**SAID | {"parts": ()}, label="a"),
+    "position": lambda: Selection(**SAID, label="a", index=-1),
+    "gap": lambda: Selection(**SAID, label="a", gap=-A),
+    "positions": lambda: TopK(**SAID, labels=("a", "b"), indices=(1,)),
+    "one position twice": lambda: TopK(**SAID, labels=("a", "b"), indices=(1, 1)),
+    "a negative position": lambda: TopK(**SAID, labels=("a", "b"), indices=(1, -1)),
+    "gaps": lambda: TopK(**SAID, labels=("a", "b"), gaps=(A,)),
+    "counts": lambda: TopK(**COUNTED, labels=("a", "b"), counts=(1,)),
+    "counts without noise": lambda: TopK(**SAID, labels=("a",), counts=(1,)),
+    "none competed": lambda: TopK(**SAID, labels=(), k_bar=0),
+    "an order that tells of noise": lambda: TopK(**SAID, labels=("b", "a"), ordered=False),
+    "positions that tell": lambda: TopK(**SAID, labels=("a", "b"), indices=(2, 1), ordered=False),
+    "gaps without an order": lambda: TopK(**SAID, labels=("a",), gaps=(A,), ordered=False),
+    "no group": lambda: Groups(**SAID, groups=(), labels=()),
+    "a group twice": lambda: Groups(**SAID, groups=("x", "x"), labels=((), ())),
+    "labels of a group": lambda: Groups(**SAID, groups=("x",), labels=((), ())),
+    "counts of a group": lambda: Groups(**COUNTED, groups=("x",), labels=(("a",),), counts=((),)),
+    "group counts without noise": lambda: Groups(
+        **SAID, groups=("x",), labels=(("a",),), counts=((1,),)
+    ),
+    "winners": lambda: Batch(**SAID, winners=ROW - 1),
+    "no winners": lambda: Batch(**SAID, winners=ROW[:0]),
+    "winners of another type": lambda: Batch(**SAID, winners=ROW.astype(np.int32)),
+    "shapes": lambda: Batch(**SAID, winners=ROW, indices=ROW[:2]),
+    "names": lambda: Batch(**SAID, winners=ROW, names=("a", "b", "c")),
+    "names in another order": lambda: Batch(**SAID, winners=1 - ROW, names=("a", "b")),
+    "labels of numbers": lambda: Numbers(**SAID, values=(1,), labels=()),
+    "answers behind the last": lambda: Answers(
+        **SAID, consumed=1, indices=(1,), gaps=(A,), costs=(A,)
+    ),
+    "answers out of order": lambda: Answers(
+        **SAID, consumed=9, indices=(3, 2), gaps=(A, A), costs=(A, A)
+    ),
+    "costs": lambda: Answers(**SAID, consumed=9, indices=(3,), gaps=(A,)),
+    "branches": lambda: Answers(
+        **SAID, consumed=9, indices=(3, 4), gaps=(A, A), costs=(A, A), branches=("top",)
+    ),
+    "ledger": lambda: Receipt("x", 3, bytes(32)),
+    "salt": lambda: Receipt("0" * 32, 3, b""),
+    "code": lambda: Statement("u", "n", (), "1", "x"),
+    "time": lambda: Statement("u", "n", (), "1", "0" * 64, "noon"),
+    "range": lambda: said({"effective_range": "0"}),
+    "noise rate": lambda: said({"noise_rate": "-1"}),
+    "noise": lambda: said(Noise("x", A, 3, 2).as_parameters()),
+    "a half of noise": lambda: said(Noise("x", A, 3, 2).as_parameters() | {"noise_low_95": "1/2"}),
+}
+
+
+def test_what_no_release_can_have_is_refused() -> None:
+    for name, made in IMPOSSIBLE.items():
+        with pytest.raises(InputError, match="a release cannot have this"):
+            pytest.fail(f"made: {name}, {made()}")
+
+
+def test_every_shape_has_an_example_here_and_is_frozen() -> None:
+    assert {type(each) for each in RELEASES.values()} == {*SHAPES}
+    for each in RELEASES.values():
+        with pytest.raises(FrozenInstanceError, match="source"):
+            each.source = "another"  # type: ignore[misc]
+        assert {*[one.name for one in fields(Release)]} <= {one.name for one in fields(each)}
+
+
+def test_columns() -> None:
+    expected = {
+        "a": {"rank": [1], "label": ["a"], "index": [3], "gap": [0.5]},
+        "pair": {"rank": [1], "label": [("a", 1)]},
+        "ordered": {"rank": [1, 2], "label": ["b", "a"], "index": [4, 1], "gap": [0.5, 1.0]},
+        "counted": {"label": ["a", "b"], "count": [9, 1], "low": [5, 0], "high": [12, 4]},
+        "groups": {
+            "group": ["x", "x"],
+            "rank": [1, 2],
+            "label": ["b", "a"],
+            "count": [7, 2],
+            "low": [3, 0],
+            "high": [10, 5],
+        },
+        "rows": {"row": [0, 1, 2], "rank": [1, 1, 1], "label": ["u", "v", "u"]},
+        "k of rows": {
+            "row": [0, 0, 1, 1],
+            "rank": [1, 2, 1, 2],
+            "label": [0, 2, 2, 1],
+            "index": [0, 2, 2, 1],
+        },
+        "measured": {"label": ["u", "v"], "value": [-1, 5], "low": [-5, 1], "high": [2, 8]},
+        "quantiles": {"label": [A], "value": [3]},
+        "answers": {
+            "index": [0, 2],
+            "gap": [0.5, 1.0],
+            "branch": ["top", "middle"],
+            "cost": [0.25, 0.25],
+        },
+    }
+    found = {name: each.to_dict() for name, each in RELEASES.items() if name in expected}
+    assert {name: {k: [*v] for k, v in each.items()} for name, each in found.items()} == expected
+
+
+def test_what_was_fixed_before_is_read_from_the_parameters() -> None:
+    parameters = {"effective_range": "2", "noise_rate": "1/4", "factor": "1/2", "k": "3"}
+    chosen = Selection(**SAID | {"statement": said(parameters)}, label="a")
+    assert (chosen.effective_range, chosen.noise_rate, chosen.base) == (2, Fraction(1, 4), A)
+    assert (RELEASES["pair"].effective_range, RELEASES["pair"].noise_rate) == (None, None)
+    above = said({"k": "3", "threshold": "5"})
+    spent = [
+        TopK(**SAID | {"statement": above}, labels=(*"abc"[:found],)).spent for found in range(4)
+    ]
+    assert spent == [Fraction(1, 3), Fraction(2, 3), 1, 1]
+    assert TopK(**SAID | {"statement": said({"k": "3"})}, labels=()).spent is None
+
+
+def test_results_are_containers_of_what_was_drawn() -> None:
+    best = RELEASES["ordered"]
+    assert (len(best), [*best], best[0], best[-1]) == (2, ["b", "a"], "b", "a")
+    groups = RELEASES["groups"]
+    assert (len(groups), [*groups], groups["x"], groups["y"]) == (2, ["x", "y"], ("b", "a"), ())
+    rows = RELEASES["k of rows"]
+    assert (len(rows), [*rows], rows[1]) == (2, [[0, 2], [2, 1]], [2, 1])
+    numbers = RELEASES["measured"]
+    assert (len(numbers), [*numbers], numbers[1], numbers.value) == (2, [-1, 5], 5, -1)
+    assert len(RELEASES["answers"]) == 2
+    with pytest.raises(ValueError, match="read-only"):
+        rows.winners[0, 0] = 1
+
+
+def test_a_receipt_is_added_by_replace() -> None:
+    receipt = Receipt("0" * 32, 3, bytes(32))
+    for each in RELEASES.values():
+        assert replace(each, receipt=receipt).receipt == receipt  # type: ignore[type-var]
+    assert PureDP(1) == SAID["guarantee"]
