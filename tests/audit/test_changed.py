@@ -308,14 +308,14 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
     "a rate of 0": (
         "groups",
         and_then(field("noise_rate", "0"), parameters(noise_rate="0")),
-        "plan",
-        "noise_rate is 0, and what follows is 1/4",
+        "release",
+        "A release cannot have this: a parameter.",
     ),
     "a rate of -1": (
         "groups of candidates",
         and_then(field("noise_rate", "-1"), parameters(noise_rate="-1")),
-        "plan",
-        "noise_rate is -1, and what follows is 1/4",
+        "release",
+        "A release cannot have this: a parameter.",
     ),
     "an offset of 0": ("discovered", field("offset", "0"), "plan", "offset is 0, and what follows"),
     "an offset of -5": ("groups", field("offset", "-5"), "plan", "offset is -5, and what follows"),
