@@ -92,7 +92,7 @@ BREAKS = (
         _LAW,
         "engine/draws.py",
         "_contenders",
-        "    return ranked + (_excess(ranked, window) - 1) + (_excess(ranked, law.steep) - 1)\n",
+        "    return ranked + (near - 1) + (steep - 1)\n",
         "    return ranked\n",
     ),
     Break(
@@ -360,7 +360,7 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "accounting/calibration.py",
+        "accounting/rate.py",
         "per_draw_epsilon",
         "    least = epsilon / count\n",
         "    least = 2 * epsilon / count\n",
@@ -404,21 +404,15 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "accounting/theorems/renyi.py",
+        "accounting/moments.py",
         "_moment",
         "        if isinstance(guarantee, BoundedRange):\n",
         "        if isinstance(guarantee, (BoundedRange, PureDP)):\n",
     ),
     Break(
-        _PRIVATE,
-        "accounting/theorems/equal_pure.py",
-        "at",
-        "- self.count) // 2) - 1  #",
-        "- self.count) // 2)  #",
+        _PRIVATE, "accounting/pure.py", "at", "- self.count) // 2) - 1  #", "- self.count) // 2)  #"
     ),
-    Break(
-        _PRIVATE, "accounting/theorems/closed_forms.py", "bound", " + root + root\n", " + root\n"
-    ),
+    Break(_PRIVATE, "accounting/moments.py", "bound", " + root + root\n", " + root\n"),
     Break(
         _PRIVATE,
         "accounting/laws.py",
@@ -529,7 +523,11 @@ BREAKS = (
         "else (2, Fraction(*ratio_of(number)))\n",
     ),
     Break(
-        ("C3",), "exact/plain.py", "plain", "issubclass(kind, FLOATS)", "issubclass(kind, float)"
+        ("C3",),
+        "exact/parameters.py",
+        "plain",
+        "issubclass(kind, FLOATS)",
+        "issubclass(kind, float)",
     ),
     # ----------------------------------------------------------------------------- C4: one way
     Break(
@@ -629,14 +627,14 @@ BREAKS = (
     ),
     Break(
         ("C5",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "with_system_bytes",
         "    return mixed(device, system, health=False)\n",
         "    return device\n",
     ),
     Break(
         ("C5",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "draw",
         "            second.fill(theirs)\n",
         "            try:\n"
@@ -678,7 +676,7 @@ BREAKS = (
     ),
     Break(
         ("C7",),
-        "randomness/source.py",
+        "randomness/guard.py",
         "is_own",
         "    return _OWN.get(id(type(value))) is type(value)\n",
         "    return hasattr(value, 'fill')\n",
@@ -692,7 +690,7 @@ BREAKS = (
     ),
     Break(
         ("C7",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "_why_not",
         "    kind = type(value).__name__\n    if predictable_generator(value):\n",
         "    kind = type(value).__name__\n    return kind\n    if predictable_generator(value):\n",
@@ -707,14 +705,14 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "ledger/balance.py",
-        "check_cap",
-        "    short = [name for name, cap in caps.items() if after[name] > cap]\n",
-        "    short = []\n",
+        "ledger/budget.py",
+        "exceeded",
+        "    return [name for name, cap in caps.items() if after[name] > cap]\n",
+        "    return []\n",
     ),
     Break(
         ("C8",),
-        "ledger/balance.py",
+        "ledger/budget.py",
         "add",
         "    return {name: _rounded(total[name] + price[name]) for name in total}\n",
         "    return {name: _rounded(price[name]) for name in total}\n",
@@ -860,7 +858,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "scores/containers.py",
+        "scores/candidates.py",
         "numbers",
         "        cell = values.dtype.type.__name__\n",
         "        cell = values.dtype.str\n",
@@ -882,7 +880,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "asked",
         "            raise SourceError(failure) from None\n",
         '            raise SourceError(f"{failure}: {error}") from None\n',
@@ -896,7 +894,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "scores/containers.py",
+        "scores/candidates.py",
         "check_known",
         "    if type(scores) is not Counts:\n",
         '    if not hasattr(scores, "check_known"):\n',
@@ -926,13 +924,7 @@ BREAKS = (
         "        broken = _BROKEN in str(error) and _BROKEN not in failure\n"
         '        failure = f"{failure}: {error}"\n',
     ),
-    Break(
-        ("C10",),
-        "adapters/_opendp_space.py",
-        "function",
-        "            pass\n",
-        "            raise\n",
-    ),
+    Break(("C10",), "adapters/opendp.py", "function", "            pass\n", "            raise\n"),
     Break(
         ("C11",),
         "exact/parameters.py",

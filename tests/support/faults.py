@@ -292,7 +292,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "foreign sources pass as they are": (
         (
-            "sources/foreign.py",
+            "randomness/foreign.py",
             '    system = Guard(system_bytes, vouched=True, worth="yes")\n'
             "    return mixed(device, system, health=False)\n",
             "    return device\n",
@@ -300,7 +300,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "a class is known by its name": (
         (
-            "randomness/source.py",
+            "randomness/guard.py",
             "    return _OWN.get(id(type(value))) is type(value)\n",
             "    return type(value).__name__ in {kind.__name__ for kind in _OWN.values()}\n",
         ),

@@ -38,8 +38,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.accounting import per_draw_epsilon
-from safeselect.accounting.theorems.simple import what_is_left
+from safeselect.accounting.rate import per_draw_epsilon
+from safeselect.accounting.sums import what_is_left
 from safeselect.engine.arrays import random_lanes
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
@@ -53,11 +53,9 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
 from safeselect.release.results import NOT_STATED, Receipt, Statement
-from safeselect.scores.candidates import label_text
-from safeselect.scores.containers import hand_over
+from safeselect.scores.candidates import hand_over, label_text, read_values
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, flag
-from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, views
 

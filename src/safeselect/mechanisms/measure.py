@@ -10,7 +10,7 @@ from typing import Any, Generic, cast
 
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.engine.gaussian import (
     MOST_TABLED,
     DiscreteGaussian,
@@ -29,10 +29,9 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
 from safeselect.release.results import Receipt, Statement
-from safeselect.scores.candidates import Candidates, Label, label_text, read_candidates
+from safeselect.scores.candidates import Candidates, Label, label_text, read_candidates, read_values
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, exactly_one
-from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, views
 from safeselect.spec.samplers import discrete_gaussian

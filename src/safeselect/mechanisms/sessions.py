@@ -35,7 +35,7 @@ from typing import TypeVar, cast, final, get_args
 import gmpy2
 
 from safeselect.accounting.cost import read_epsilon
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.engine import single
 from safeselect.engine.single import SPARE, EnclosedNoise, Kind, Variates
 from safeselect.errors import (
@@ -57,9 +57,8 @@ from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger
 from safeselect.release.results import Receipt, Statement
-from safeselect.scores.containers import Column, hand_over
+from safeselect.scores.candidates import Column, hand_over, read_values
 from safeselect.scores.reading import Reading, flag
-from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Values
 from safeselect.selection._results import source_name
 from safeselect.selection._table import named_engine

@@ -1,0 +1,285 @@
+"""The product accountant: Rényi moments multiply, order by order.
+
+Each guarantee bounds M(a) = E[(likelihood ratio)**(a - 1)] for every order a > 1.  The bounds of
+adaptively chosen mechanisms multiply, and for every order
+
+    delta(epsilon) <= product M_i(a) * exp(-(a - 1) epsilon) * (a - 1)**(a - 1) / a**a
+
+(Canonne, Kamath and Steinke 2020, Proposition 12).  The order may be chosen to make this small
+because the guarantees are fixed in advance.  Where the guarantees are chosen after releases were
+seen, the order must be fixed first, as a `Budget` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
+
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.repetition import AnyGuarantee, Repetition, repeated_moment
+from safeselect.accounting.search import argmin
+from safeselect.errors import ParameterError
+from safeselect.exact.interval import (
+    Interval,
+    above_zero,
+    log_order_constant,
+    rounded_down,
+    rounded_up,
+)
+from safeselect.exact.parameters import integer, rational
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    Guarantee,
+    LaplaceDominated,
+    PureDP,
+    ZeroConcentratedDP,
+)
+
+_MOST = 2**62
+
+
+def dong_durfee_rogers_epsilon(epsilon: object, k: object, delta: object) -> Fraction:
+    """An epsilon for k adaptive mechanisms of bounded range: k rho + epsilon sqrt(k ln(1/delta)/2),
+    rho their zCDP parameter, which is also their largest Kullback-Leibler divergence.
+
+    Source: Dong, Durfee and Rogers (2020); by Hoeffding's lemma and Chernoff's bound.
+    """
+    each, at = rational(epsilon, "epsilon"), rational(delta, "delta", below=1)
+    count = integer(k, "k", minimum=1, maximum=_MOST)
+    rho = BoundedRange(each).zcdp.rho
+
+    def enclosed(precision: int) -> Interval:
+        inside = Interval.of(Fraction(count, 2), precision) * -Interval.of(at, precision).log()
+        return Interval.of(count * rho, precision) + Interval.of(each, precision) * inside.sqrt()
+
+    return rounded_up(enclosed)
+
+
+def bun_steinke_epsilon(rho: object, delta: object) -> Fraction:
+    """The epsilon of rho-zCDP at a delta: rho + 2 sqrt(rho ln(1/delta)).
+
+    Source: Bun and Steinke (2016), Proposition 1.3.
+    """
+    own, at = rational(rho, "rho"), rational(delta, "delta", below=1)
+
+    def bound(precision: int) -> Interval:
+        root = (Interval.of(own, precision) * -Interval.of(at, precision).log()).sqrt()
+        return Interval.of(own, precision) + root + root
+
+    return rounded_up(bound)
+
+
+def bun_steinke_rho(epsilon: object, delta: object) -> Fraction:
+    """The rho with `bun_steinke_epsilon` equal to epsilon, rounded down.
+
+    It is (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))**2.
+    """
+    at, rest = rational(epsilon, "epsilon"), rational(delta, "delta", below=1)
+
+    def root(precision: int) -> Interval:
+        slack = -Interval.of(rest, precision).log()
+        difference = (slack + Interval.of(at, precision)).sqrt() - slack.sqrt()
+        return difference * difference
+
+    return rounded_down(root)
+
+
+Parts = Sequence[tuple[AnyGuarantee, int]]
+"""Guarantees, each with how often it occurs."""
+
+_START = Fraction(8)  # a - 1 where a search for an order begins
+_FLOOR = -3000  # of ln delta: `above_zero` says 2**-4000 at least
+_SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
+
+
+@dataclass(frozen=True, slots=True)
+class _Factors:
+    plain: Interval
+    sides: tuple[Interval, Interval] | None = None
+
+    def times(self, other: _Factors) -> _Factors:
+        sides = self.sides or other.sides
+        if self.sides is not None and other.sides is not None:
+            sides = self.sides[0] * other.sides[0], self.sides[1] * other.sides[1]
+        return _Factors(self.plain * other.plain, sides)
+
+
+class Moments:
+    """Enclosures of ln M(a) at one order, a = 1 + excess; what the parts share is found once."""
+
+    __slots__ = ("_excess", "_one", "_order", "_precision", "_share", "_twice", "constant")
+
+    def __init__(self, excess: Fraction, precision: int) -> None:
+        self._precision = precision
+        self._one = Interval.of(1, precision)
+        self._excess = Interval.of(excess, precision)
+        self._order = Interval.of(1 + excess, precision)
+        self._twice = Interval.of(1 + 2 * excess, precision)
+        self._share = self._excess / self._twice
+        self.constant = log_order_constant(excess, precision)
+
+    def log_product(self, parts: Parts) -> Interval:
+        """Enclose the sum of ln M(a) over all parts.
+
+        Raises:
+            ParameterError: a part is ApproximateDP, which bounds no moment.
+        """
+        total = Interval.of(0, self._precision)
+        # Logarithms cost most, so parts that occur once share theirs.
+        once = _Factors(self._one)
+        for guarantee, count in parts:
+            if isinstance(guarantee, Repetition):
+                total = total + Interval.of(count, self._precision) * self._repeated(guarantee)
+                continue
+            added, factors = self._moment(guarantee)
+            if count == 1:
+                total, once = total + added, once.times(factors)
+            else:
+                whole = Interval.of(count, self._precision)
+                total = total + whole * (added + self._weighed(factors))
+        return total + self._weighed(once)
+
+    def _repeated(self, guarantee: Repetition) -> Interval:
+        """From ln M(a) of one run, or that of the pure guarantee.
+
+        Source: Papernot and Steinke (2022), Theorems 2 and 6; `docs/mathematics.md`, section 18.
+        """
+        if not size(guarantee):
+            return self._one - self._one
+        one = self.log_product([(guarantee.base, 1)])
+        found = repeated_moment(guarantee, one, self._excess)
+        if guarantee.pure is None:
+            return found
+        pure = self.log_product([(guarantee.pure, 1)])
+        ends = min(found.lower, pure.lower), min(found.upper, pure.upper)
+        return Interval(*ends, self._precision)
+
+    def _weighed(self, factors: _Factors) -> Interval:
+        """a ln(A) - (a - 1) ln(B) + ln(P)."""
+        total = factors.plain.log()
+        if factors.sides is not None:
+            upper, lower = factors.sides
+            total = total + self._order * upper.log() - self._excess * lower.log()
+        return total
+
+    def _moment(self, guarantee: Guarantee | GaussianDP) -> tuple[Interval, _Factors]:
+        """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
+        one = self._one
+        if isinstance(guarantee, ApproximateDP):
+            raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
+        if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
+            # mu-GDP has the moments of (mu**2 / 2)-zCDP.
+            rho = Interval.of(guarantee.zcdp.rho, self._precision)
+            return self._order * self._excess * rho, _Factors(one)
+        if not guarantee.epsilon:
+            return one - one, _Factors(one)
+        epsilon = Interval.of(guarantee.epsilon, self._precision)
+        leading = self._excess * epsilon
+        if isinstance(guarantee, BoundedRange):
+            # The worst mechanism of bounded range, at its worst offset: (a-1)**(a-1) / a**a
+            # * A**a / (B**(a-1) (1 - e**-epsilon)), where A = 1 - e**(-a epsilon) and
+            # B = e**-epsilon - e**(-a epsilon).  Source: `docs/mathematics.md`, section 3.
+            upper = -(-(self._order * epsilon)).expm1()
+            lower = -(-leading).expm1()
+            rest = one / -(-epsilon).expm1()
+            return leading + self.constant, _Factors(rest, (upper, lower))
+        # e**-(2a - 1) epsilon: what the reflected outcome adds
+        reflected = (-(self._twice * epsilon)).exp()
+        if isinstance(guarantee, LaplaceDominated):
+            return leading, _Factors(one - self._share + self._share * reflected)
+        if isinstance(guarantee, PureDP):
+            return leading, _Factors((one + reflected) / (one + (-epsilon).exp()))
+        assert_never(guarantee)
+
+    def epsilon(self, parts: Parts, delta: Fraction) -> Interval:
+        """Enclose the epsilon that this order certifies."""
+        log_delta = Interval.of(delta, self._precision).log()
+        return (self.log_product(parts) + self.constant - log_delta) / self._excess
+
+
+def log_moment(guarantee: AnyGuarantee, excess: Fraction, precision: int) -> Interval:
+    """Enclose ln M(a) at the order a = 1 + excess, excess > 0."""
+    return Moments(excess, precision).log_product([(guarantee, 1)])
+
+
+def epsilon_at_order(parts: Parts, delta: Fraction, excess: Fraction, precision: int) -> Interval:
+    """Enclose the epsilon that the product accountant certifies at one order, a = 1 + excess."""
+    return Moments(excess, precision).epsilon(parts, delta)
+
+
+def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction]:
+    """An epsilon that the product accountant certifies, and a - 1 for the order it does so at.
+
+    Rounded up to 64 significant bits.  The search for the order looks at a summary of long lists;
+    the bound is certified for the list itself.
+    """
+    summary, bits = _summary(parts), _searched_bits(parts)
+    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, bits), _START)
+    bound = rounded_up(lambda precision: epsilon_at_order(parts, delta, best, precision))
+    return max(Fraction(0), bound), best
+
+
+def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """A delta that the product accountant certifies at this epsilon, and a - 1 for its order."""
+    summary, bits = _summary(parts), _searched_bits(parts)
+
+    def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
+        moments = Moments(excess, precision)
+        leading = Interval.of(excess * epsilon, precision)
+        return moments.log_product(listed) + moments.constant - leading
+
+    def least(precision: int) -> Interval:
+        # The exponential of a number far below would have millions of digits.
+        found, floor = log_delta(parts, best, precision), Interval.of(_FLOOR, precision)
+        ends = max(found.lower, floor.lower), max(found.upper, floor.upper)
+        return Interval(*ends, precision).exp()
+
+    best = argmin(lambda excess: log_delta(summary, excess, bits), _START)
+    bound = above_zero(least)
+    return min(Fraction(1), bound), best
+
+
+def _searched_bits(parts: Parts) -> int:
+    """Moments of small guarantees are of the order of their square, from terms of that of 1."""
+    largest = max(size(guarantee) for guarantee, _ in parts)
+    return 96 + 2 * max(0, largest.denominator.bit_length() - largest.numerator.bit_length())
+
+
+def _summary(parts: Parts) -> Parts:
+    """A similar list with fewer kinds: parts of one type that nearly agree are made equal.
+
+    It only serves to choose an order, and this choice needs no proof.
+    """
+    if len(parts) <= _SEARCHED_EXACTLY:
+        return parts
+    made: list[tuple[AnyGuarantee, int]] = []
+    heaps: dict[tuple[type, int, int], list[tuple[Fraction, int]]] = {}
+    for guarantee, count in parts:
+        if isinstance(guarantee, Repetition):
+            made.append((guarantee, count))
+            continue
+        value = size(guarantee)
+        exponent = value.numerator.bit_length() - value.denominator.bit_length() - 3
+        unit = Fraction(2) ** exponent
+        heaps.setdefault((type(guarantee), exponent, value // unit), []).append((value, count))
+    for (kind, exponent, _), heap in heaps.items():
+        unit = Fraction(2) ** (exponent - 40)
+        counted = [(value // unit, count) for value, count in heap]
+        number = sum(count for _, count in heap)
+        mean = Fraction(sum(units * count for units, count in counted), number)
+        square = Fraction(sum(units * units * count for units, count in counted), number)
+        # One Newton step from the mean to the root of the mean square: moments go with squares.
+        made.append((kind((mean + square / mean) / 2 // 1 * unit), number))
+    return made
+
+
+def size(guarantee: AnyGuarantee) -> Fraction:
+    """The parameter of a guarantee that has one: rho, mu squared, or epsilon; of one run."""
+    if isinstance(guarantee, Repetition):
+        return size(guarantee.base)
+    if isinstance(guarantee, GaussianDP):
+        return guarantee.mu_squared
+    return guarantee.rho if isinstance(guarantee, ZeroConcentratedDP) else guarantee.epsilon

@@ -1,0 +1,302 @@
+"""Laws of privacy losses at multiples of a step, and their exact products.
+
+A pair of laws (P, Q) is described by its losses l = ln(p / q) and their masses under P; with
+x = e**s, its operator on a profile f is (T f)(x) = sum of masses * f(x e**-l).  Masses are integers
+times 2**-bits.  Masses of an upper bound are rounded up, and a tail cut off becomes an infinite
+loss.  Masses of a lower bound are rounded down, and a tail cut off is dropped.  Both are safe
+because f falls (`docs/mathematics.md`, section 14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import Any
+
+import gmpy2
+
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.laws import KnownLaw
+from safeselect.accounting.optimum import LOOSE_UNITS
+from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
+
+
+@dataclass(frozen=True, slots=True)
+class Masses:
+    """Masses under P of the losses first, first + 1, ... steps.
+
+    Attributes:
+        first: the least loss, in steps.
+        weights: integers, times 2**-bits.
+        infinite: the mass of an infinite loss, times 2**bits.
+        bits: of the scale.
+        upper: whether this bounds a pair from above, or from below.
+    """
+
+    first: int
+    weights: Sequence[int]
+    infinite: int
+    bits: int
+    upper: bool
+
+    @property
+    def last(self) -> int:
+        """The largest finite loss, in steps."""
+        return self.first + len(self.weights) - 1
+
+
+def certain(bits: int, *, upper: bool) -> Masses:
+    """No loss: the identity of products."""
+    return Masses(0, [1 << bits], 0, bits, upper)
+
+
+@lru_cache(maxsize=16)
+def _powers(step: Fraction, count: int, bits: int) -> tuple[int, ...]:
+    """e**-0, e**-step, ... times 2**bits, rounded down; each less than 2 below."""
+    ratio, guard = (-Interval.of(step, 2 * bits)).exp(), bits + count.bit_length() + 2
+    each, _ = ratio.scaled(guard)
+    value, found = 1 << guard, []
+    for _ in range(count):
+        found.append(value >> (guard - bits))
+        value = value * each >> guard
+    return tuple(found)
+
+
+def mirrored(values: Sequence[int], step: Fraction, bits: int, *, upper: bool) -> list[int]:
+    """A symmetric profile at 0, -1, ... steps, from that at 0, 1, ...: 1 - e**-s + e**-s f(s)."""
+    one, small = 1 << bits, _powers(step, len(values), bits)
+    # The powers are up to 2 below.
+    more = 0 if upper else 2
+    below = [
+        one - ((power + more) * (one - value) >> bits) - more // 2
+        for power, value in zip(small, values, strict=True)
+    ]
+    return below
+
+
+def dots(values: Sequence[int], first: int, step: Fraction, bits: int, *, upper: bool) -> Masses:
+    """Connect the dots of a profile: return the pair that has its chords, in x, as profile.
+
+    The mass at x is x times the rise of the slope there.  For an upper bound, the first and the
+    last place take the missing mass: the profile begins at 1, and beyond the last place it stays
+    level.  For a lower bound, the chords left of the first and right of the last place are dropped.
+
+    Args:
+        values: the profile at first, first + 1, ... steps, times 2**bits.  For an upper bound each
+            is at least the true one; for a lower bound at most, and less than 8 below it.
+
+    Source: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi (2022).
+    """
+    inverse = Interval.of(1, 2 * bits) / -Interval.of(-step, 2 * bits).expm1()
+    low, high = inverse.scaled(bits)  # 1 / (1 - e**-step); one less is 1 / (e**step - 1)
+    one = 1 << bits
+    falls = [before - after for before, after in pairwise(values)]
+    if upper:
+        inner = [
+            max(0, -((below * (low - one) - above * high) >> bits))
+            for above, below in zip(falls, [*falls[1:], 0], strict=True)
+        ]
+        rest = max(0, one - values[-1] - sum(inner))
+        return Masses(first, [rest, *inner], values[-1], bits, upper)
+    inner = [
+        max(0, ((above - LOOSE_UNITS) * low - (below + LOOSE_UNITS) * (high - one)) >> bits)
+        for above, below in pairwise(falls)
+    ]
+    return Masses(first + 1, inner, 0, bits, upper)
+
+
+def product(one: Masses, other: Masses, lost: int) -> Masses:
+    """Of two independent pairs; tails of at most `lost`, times 2**-bits, are cut off.
+
+    Exactness: one multiplication of long integers, so nothing is rounded but the result.
+    """
+    bits, upper = one.bits, one.upper
+    slot = 2 * bits + min(len(one.weights), len(other.weights)).bit_length() + 2
+    whole = gmpy2.pack(list(one.weights), slot) * gmpy2.pack(list(other.weights), slot)
+    count = len(one.weights) + len(other.weights) - 1
+    weights: list[Any] = gmpy2.unpack(whole, slot)
+    weights = weights[:count] + [0] * (count - len(weights))
+    weights = [-(-w >> bits) for w in weights] if upper else [w >> bits for w in weights]
+    infinite = one.infinite + other.infinite
+    return _cut(Masses(one.first + other.first, weights, infinite, bits, upper), lost)
+
+
+def _cut(masses: Masses, lost: int) -> Masses:
+    weights = masses.weights
+    left = _within(weights, lost)
+    right = _within(weights[::-1], lost)
+    kept = list(weights[left : len(weights) - right])
+    if not kept:
+        return masses
+    infinite = masses.infinite
+    if masses.upper:
+        infinite += sum(weights[len(weights) - right :])
+        kept[0] += sum(weights[:left])
+    return Masses(masses.first + left, kept, infinite, masses.bits, masses.upper)
+
+
+def _within(weights: Sequence[int], lost: int) -> int:
+    """How many of the first weights come to at most `lost`."""
+    for number, so_far in enumerate(accumulate(weights)):
+        if so_far > lost:
+            return number
+    return 0
+
+
+def power(masses: Masses, count: int, lost: int) -> Masses:
+    """Of `count` independent pairs that are alike."""
+    result = certain(masses.bits, upper=masses.upper)
+    while True:
+        if count % 2:
+            result = product(result, masses, lost)
+        count //= 2
+        if not count:
+            return result
+        masses = product(masses, masses, lost)
+
+
+Pair = PureDP | LaplaceDominated | GaussianDP | KnownLaw
+"""Guarantees that a fixed pair of laws dominates and attains."""
+
+Smooth = PureDP | LaplaceDominated | GaussianDP
+"""Those with a profile that is smooth but for one atom at each end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A pair on a grid.
+
+    Attributes:
+        upper: masses that bound the pair.
+        lower: masses C, with C(x e**shift) at most the profile.
+        shift: rational, at least 0.
+    """
+
+    upper: Masses
+    lower: Masses
+    shift: Fraction
+
+
+def grid_masses(pair: Pair, step: Fraction, bits: int, tail: Fraction, cells: int) -> Law:
+    """The pair on multiples of a step; a tail of at most `tail` may be cut off.
+
+    A normal law is put on a multiple of the step, of which about `cells` make a deviation.
+    """
+    if isinstance(pair, GaussianDP):
+        deviation = rounded_down(lambda precision: Interval.of(pair.mu_squared, precision).sqrt())
+        stride = max(1, -(-deviation // (step * cells)))
+        law = _law(pair, step * stride, bits, tail)
+        return Law(_spread(law.upper, stride), _spread(law.lower, stride), law.shift)
+    if isinstance(pair, KnownLaw):
+        return _known(pair, step, bits)
+    return _law(pair, step, bits, tail)
+
+
+def _spread(masses: Masses, stride: int) -> Masses:
+    """The same masses on a finer grid."""
+    weights = [0] * ((len(masses.weights) - 1) * stride + 1)
+    weights[::stride] = masses.weights
+    return replace(masses, first=masses.first * stride, weights=weights)
+
+
+def _known(law: KnownLaw, step: Fraction, bits: int) -> Law:
+    """Atoms, which the grid holds where it can.
+
+    From above their chords; from below each loss is rounded down.
+    """
+    atoms = law.atoms(bits)
+    last = max(1, -(-atoms.losses[0][1] // step))
+    values = atoms.above([step * place for place in range(last + 1)])
+    line = _whole_line(values, step, bits, upper=True)
+    first, weights = atoms.places(step)
+    lower = Masses(first, weights, 0, bits, False)
+    return Law(dots(line, -last, step, bits, upper=True), lower, Fraction(0))
+
+
+def _law(pair: Smooth, step: Fraction, bits: int, tail: Fraction) -> Law:
+    last = max(1, _reach(pair, step, tail))
+    inside, whole = _on_grid(pair, step, last)
+    values = _values(pair, step, last + 1, bits)
+    upper = dots(_whole_line(values[1][:-1], step, bits, upper=True), -last, step, bits, upper=True)
+    coarse = isinstance(pair, GaussianDP) and step * step > pair.mu_squared
+    if not whole or coarse:
+        # Chords this wide cannot be moved below the profile.  A pair without any loss is a valid
+        # lower bound: it is no easier to tell apart.
+        return Law(upper, certain(bits, upper=False), Fraction(0))
+    if inside != pair:
+        values = _values(inside, step, whole + 1, bits)
+    lows = _whole_line(values[0], step, bits, upper=False)
+    lower = dots(lows, -whole - 1, step, bits, upper=False)
+    return Law(upper, lower, _shift(inside, step, whole))
+
+
+def _reach(pair: Smooth, step: Fraction, tail: Fraction) -> int:
+    """Steps to the largest loss, or to where less than the tail is left."""
+    if not isinstance(pair, GaussianDP):
+        return -(-pair.epsilon // step)
+    return -(-pair.zcdp.approximate(tail).epsilon // step)
+
+
+def _on_grid(pair: Smooth, step: Fraction, last: int) -> tuple[Smooth, int]:
+    """A pair that is no easier to tell apart, with atoms at multiples of the step."""
+    if isinstance(pair, GaussianDP):
+        return pair, last
+    whole = pair.epsilon // step
+    return type(pair)(whole * step), whole
+
+
+def _values(pair: Smooth, step: Fraction, last: int, bits: int) -> tuple[list[int], list[int]]:
+    """The profile at 0, 1, ..., last steps, rounded down and up."""
+    points = [profile(pair, step * place, bits + 16).scaled(bits) for place in range(last + 1)]
+    return [low for low, _ in points], [high for _, high in points]
+
+
+def _whole_line(values: list[int], step: Fraction, bits: int, *, upper: bool) -> list[int]:
+    """The same from -last to last steps, as the pair is symmetric."""
+    return mirrored(values, step, bits, upper=upper)[:0:-1] + values
+
+
+def profile(pair: Smooth | BoundedRange, s: Fraction, precision: int) -> Interval:
+    """The hockey-stick divergence at e**s, s at least 0; of a class, the largest."""
+    if isinstance(pair, GaussianDP):
+        return pair.tails(s, precision)[0]
+    if s >= pair.epsilon:
+        return Interval.of(0, precision)
+    if isinstance(pair, LaplaceDominated):
+        return -Interval.of((s - pair.epsilon) / 2, precision).expm1()
+    own, one = Interval.of(pair.epsilon, precision), Interval.of(1, precision)
+    if isinstance(pair, BoundedRange):
+        root = Interval.of((s - pair.epsilon) / 2, precision).expm1()
+        return -(root * root / (-own).expm1())
+    return -Interval.of(s - pair.epsilon, precision).expm1() / (one + (-own).exp())
+
+
+def _shift(pair: Smooth, step: Fraction, last: int) -> Fraction:
+    """How far the chords must be moved to be below: (e**step - 1)**2 h e**(step h) / 8.
+
+    There h bounds the hazard rate of the neighbour's loss, x H'' / |H'|, between atoms: 1/2 for
+    Laplace, (z + 1) / mu for the normal law at its z-th deviation (Birnbaum 1942).
+    """
+    if isinstance(pair, PureDP):
+        return Fraction(0)
+    hazard = Fraction(1, 2)
+    if isinstance(pair, GaussianDP):
+        squared = pair.mu_squared
+        furthest = step * (last + 2) + squared / 2
+        hazard = rounded_up(
+            lambda precision: (
+                Interval.of(furthest / squared, precision)
+                + Interval.of(1, precision) / Interval.of(squared, precision).sqrt()
+            )
+        )
+
+    def shift(precision: int) -> Interval:
+        cell = Interval.of(step, precision).expm1()
+        grown = Interval.of(step * hazard, precision).exp()
+        return cell * cell * grown * Interval.of(hazard / 8, precision)
+
+    return rounded_up(shift)

@@ -1,0 +1,238 @@
+"""The smallest delta of a composition with a known worst case, exactly.
+
+At every epsilon it is A - e**epsilon B, where A and B are the probabilities under one data set and
+its neighbour that the loss, ln(likelihood ratio), exceeds epsilon.  For equal pure guarantees both
+are binomial tails.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import comb, prod
+from typing import Protocol
+
+from safeselect.accounting.binomial import binomial_below
+from safeselect.accounting.search import short_up
+from safeselect.exact.interval import Interval, above_zero
+from safeselect.exact.parameters import Number, integer, rational
+
+MOST_EQUAL = 10**6
+"""The optimum is computed for at most so many equal guarantees; the work grows like the root."""
+
+_MOST_STEPS = 60  # of a search with a certified result; 5 are usual
+_PRECISION = 128
+_ROUGH = 80  # of one step of a search
+_CLOSE = Fraction(
+    1, 2**36
+)  # relative slack in delta and in 1 - delta with which a search is content
+
+
+class Tails(Protocol):
+    """The two tails of the loss of a composition."""
+
+    def at(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
+        """(A, B): the smallest delta at this epsilon is A - e**epsilon B."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EqualPure:
+    """`count` epsilon-DP mechanisms, adaptively chosen: as many randomized responses are worst.
+
+    The loss is (count - 2 i) epsilon where i answers were flipped.
+    Source: Kairouz, Oh and Viswanath (2015), Theorem 3.3.
+    """
+
+    epsilon: Fraction
+    count: int
+
+    def at(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
+        most = -((epsilon / self.epsilon - self.count) // 2) - 1  # flips, with a loss above epsilon
+        own = Interval.of(self.epsilon, precision)
+        log_kept = -(Interval.of(1, precision) + (-own).exp()).log()
+        log_flipped = log_kept - own
+        return (
+            binomial_below(self.count, most, log_flipped, log_kept),
+            binomial_below(self.count, most, log_kept, log_flipped),
+        )
+
+
+def _difference(tails: tuple[Interval, Interval], epsilon: Fraction) -> Interval:
+    """Enclose A - e**epsilon B."""
+    above, below = tails
+    return above - Interval.of(epsilon, above.precision).exp() * below
+
+
+def smallest_delta(tails: Tails, epsilon: Fraction) -> Fraction:
+    """A - e**epsilon B, rounded up to 64 significant bits."""
+    bound = above_zero(lambda precision: _difference(tails.at(epsilon, precision), epsilon))
+    return min(Fraction(1), bound)
+
+
+def exceeds(tails: Tails, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether the smallest delta at this epsilon is surely more."""
+    return bool(_delta_at(tails, epsilon)[0].lower > delta)
+
+
+def smallest_epsilon(tails: Tails, delta: Fraction, most: Fraction) -> Fraction | None:
+    """Nearly the least epsilon of 64 bits with a smallest delta that is surely at most `delta`.
+
+    None where `most` is not surely enough.  Newton steps on ln(delta) stay between an epsilon that
+    is not enough and one that was checked to be enough.  The latter is returned.
+    """
+    low, high, tried = Fraction(0), short_up(most), False
+    at, slack = high, _CLOSE * delta * (1 - delta)
+    for number in range(_MOST_STEPS):
+        value, slope = _delta_at(tails, at)
+        if value.upper <= delta:
+            high = at
+            if value.lower >= delta - 2 * slack:
+                break
+        elif number == 0:
+            return None
+        else:
+            low = at
+        target = Interval.of(delta - slack, _PRECISION)
+        step = (value / target).log() * value / slope
+        following = short_up(at + step.fractions()[1]) if step.bounded else low
+        if not (low or tried or low < following):
+            # The steps point below zero, which may be enough.
+            if _delta_at(tails, low)[0].upper <= delta:
+                return low
+            tried = True
+        at = following if low < following < high else short_up((low + high) / 2)
+        if not low < at < high:
+            break
+    return high
+
+
+def newton_epsilon(tails: Tails, delta: Fraction, at: Fraction) -> Fraction:
+    """About the least epsilon with a smallest delta of at most `delta`: one Newton step from `at`.
+
+    It is at most `at` where `at` is surely enough, and only there.
+    """
+    value, slope = _delta_at(tails, at, _ROUGH)
+    is_enough = value.upper <= delta
+    step = (value / Interval.of(delta, _ROUGH)).log() * value / slope
+    moved = at + step.fractions()[1] if step.bounded else Fraction(0) if is_enough else 2 * at
+    return min(moved, at) if is_enough else max(moved, at * (1 + _CLOSE))
+
+
+def _delta_at(
+    tails: Tails, epsilon: Fraction, precision: int = _PRECISION
+) -> tuple[Interval, Interval]:
+    """Enclosures of delta, and of how fast it falls."""
+    above, below = tails.at(epsilon, precision)
+    falls = Interval.of(epsilon, _PRECISION).exp() * below
+    return above - falls, falls
+
+
+def optimal_pure_delta(epsilon: Number, k: object, epsilon_g: Number) -> Fraction:
+    """The smallest delta at epsilon_g of k adaptively chosen epsilon-DP mechanisms.
+
+    Exactness: at least the true value, and at most 2**-60 of it more.
+    Source: Kairouz, Oh and Viswanath (2015), Theorem 3.3.
+
+    Args:
+        epsilon: of each mechanism; positive rational.
+        k: how many, up to a million.
+        epsilon_g: of all together; rational, at least 0.
+
+    Raises:
+        ParameterError: a parameter is not as above.
+    """
+    each = rational(epsilon, "epsilon")
+    count = integer(k, "k", minimum=1, maximum=MOST_EQUAL)
+    return smallest_delta(EqualPure(each, count), rational(epsilon_g, "epsilon_g", zero=True))
+
+
+_MOST_OUTCOMES = 2**10  # of each half: 2**20 in all, that of twenty unequal guarantees
+
+
+@dataclass(frozen=True, slots=True)
+class UnequalPure:
+    """epsilon_i-DP mechanisms, adaptively chosen: randomized responses are worst.
+
+    A kept answer adds epsilon_i to the loss, a flipped one subtracts it.  The answers are split
+    into two halves.  For each outcome of one half, the outcomes of the other with a large enough
+    loss are the tail of a sorted list.
+    Source: Murtagh and Vadhan (2016), Theorem 1.5.
+
+    Args:
+        halves: two lists of (epsilon, how many).
+    """
+
+    halves: tuple[tuple[tuple[Fraction, int], ...], tuple[tuple[Fraction, int], ...]]
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[Fraction, int]]) -> UnequalPure | None:
+        """Split the list (epsilon, how many), or None where it has too many outcomes."""
+        halves: tuple[list[tuple[Fraction, int]], list[tuple[Fraction, int]]] = ([], [])
+        for part in sorted(parts, key=lambda part: -part[1]):
+            smaller = min(halves, key=_outcomes)
+            smaller.append(part)
+            if _outcomes(smaller) > _MOST_OUTCOMES:
+                return None
+        return cls((tuple(halves[0]), tuple(halves[1])))
+
+    def at(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
+        ours = _table(self.halves[0], precision)
+        losses, tails = _tails(self.halves[1], precision)
+        above = below = Interval.of(0, precision)
+        for loss, kept, flipped in ours:
+            # Strictly above: an equal loss adds nothing to delta either way.
+            tail_above, tail_below = tails[bisect_right(losses, epsilon - loss)]
+            above, below = above + kept * tail_above, below + flipped * tail_below
+        return above, below
+
+
+def _outcomes(half: Sequence[tuple[Fraction, int]]) -> int:
+    return prod(count + 1 for _, count in half)
+
+
+_Row = tuple[Fraction, Interval, Interval]
+
+
+@lru_cache(maxsize=8)
+def _table(half: tuple[tuple[Fraction, int], ...], precision: int) -> list[_Row]:
+    """All outcomes of a half by their loss: (loss, probability, that on the neighbour)."""
+    one = Interval.of(1, precision)
+    rows = [(Fraction(0), one, one)]
+    for epsilon, count in half:
+        own = Interval.of(epsilon, precision)
+        log_kept = -(one + (-own).exp()).log()
+        log_flipped = log_kept - own
+        here = [
+            (
+                (count - 2 * i) * epsilon,
+                _chance(count - i, i, log_kept, log_flipped),
+                _chance(i, count - i, log_kept, log_flipped),
+            )
+            for i in range(count + 1)
+        ]
+        rows = [(a + x, b * y, c * z) for a, b, c in rows for x, y, z in here]
+    return sorted(rows, key=lambda row: row[0])
+
+
+def _chance(kept: int, flipped: int, log_kept: Interval, log_flipped: Interval) -> Interval:
+    precision = log_kept.precision
+    whole = Interval.of(kept, precision) * log_kept + Interval.of(flipped, precision) * log_flipped
+    return Interval.of(comb(kept + flipped, kept), precision) * whole.exp()
+
+
+@lru_cache(maxsize=8)
+def _tails(
+    half: tuple[tuple[Fraction, int], ...], precision: int
+) -> tuple[list[Fraction], list[tuple[Interval, Interval]]]:
+    """The losses in rising order, and the two probabilities of being at or after each place."""
+    rows = _table(half, precision)
+    above = below = Interval.of(0, precision)
+    tails = [(above, below)]
+    for _, kept, flipped in reversed(rows):
+        above, below = above + kept, below + flipped
+        tails.append((above, below))
+    return [loss for loss, _, _ in rows], tails[::-1]

@@ -1,0 +1,276 @@
+"""In a table an item is a text: what a user's rows do follows from their text alone.
+
+A column has one type for all its users.  One user's text makes a column of numbers one of objects,
+one missing cell makes integers floats; nobody else's counts may move by that.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from safeselect import InputError
+from safeselect.mechanisms.items import item
+from safeselect.tables import (
+    count_distinct_users,
+    largest_counts,
+    select_keys,
+    top_items,
+    top_items_by_group,
+)
+from safeselect.tables.keys import open_keyed
+from safeselect.tables.sql import GROUPED_COUNTS
+
+KEYS = {"item": "city", "user": "rider"}
+THREE = ("item", "person", "grp")
+ALIKE = (935124, 2399654)
+"""Items of which user 1 has the same 48 bits of md5."""
+ODD: dict[str, Any] = {
+    "a text": "x",
+    "nothing": None,
+    "NaN": float("nan"),
+    "a half": 1.5,
+    "a truth": True,
+    "a Decimal": Decimal("2.50"),
+    "a date": pd.Timestamp("2020-01-01"),
+    "a list": [1],
+    "bytes": b"x",
+    "a lone half of a character": "\ud800",
+    "a large integer": 10**30,
+    "a large float": 1e300,
+    "NA": pd.NA,
+    "NaT": pd.NaT,
+}
+OTHERS: dict[str, list[Any]] = {
+    "integers": [1, 2, 2399654, 935124],
+    "large": [2**53 - 1, 2**62, 10, -7],
+    "floats": [1.5, 2.5, 1e-7, -0.5],
+    "truths": [True, False, True, False],
+    "texts": ["1", "b", "", " "],
+    "Decimals": [Decimal("1.50"), Decimal("2"), Decimal("-0.05"), Decimal(0)],
+    "whole floats": [1.0, -0.0, 1e22, 3.0],
+}
+
+
+def counted(items: list[Any], riders: list[Any], cap: int | None = None) -> dict[str, int]:
+    # pandas makes texts of Arrow's where it can, in which there is no half of a character.
+    kind = object if "\ud800" in map(item, items) else None
+    frame = pd.DataFrame({"city": pd.Series(items, dtype=kind), "rider": riders})
+    return dict(count_distinct_users(frame, **KEYS, max_contributions=cap))
+
+
+ROUNDED = ("NaN", "nothing", "a half", "a large float", "NA")
+"""Beside these pandas itself rounds large integers: read items as text."""
+
+
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("others", OTHERS)
+def test_one_more_user_moves_no_count_but_its_own(others: str) -> None:
+    """Whatever its item is, and whatever pandas then makes of the column."""
+    items, riders = OTHERS[others] * 2, [1, 1, 1, 1, 2, 2, 3, 3]
+    before = {cap: counted(items, riders, cap) for cap in (None, 2)}
+    assert set(before[None]) == {item(each) for each in OTHERS[others]}
+    moved = []
+    for place, (odd, cell) in enumerate(ODD.items()):
+        text, cap = item(cell), (None, 2)[place % 2]
+        own = [text] if text is not None and text not in ("\ud800", item(1e300)) else []
+        after = counted([*items, cell], [*riders, 9], cap)
+        if Counter(after) != Counter(before[cap]) + Counter(own):
+            moved.append(odd)
+    assert moved == ([each for each in moved if each in ROUNDED] if others == "large" else [])
+
+
+@pytest.mark.claim("C2")
+def test_a_text_of_one_user_leaves_the_keys_of_all_others() -> None:
+    """(1, 2) against ('1', '2') told of that user with a probability of nearly 1."""
+    many = 300
+    for items in ([1, 2], [1.5, 2.5], [True, False], [1.0, 2.0]):
+        rows = pd.DataFrame({"city": items * many, "rider": range(2 * many)})
+        more = pd.DataFrame({"city": ["x"], "rider": [2 * many]})
+        cost = {"epsilon": 8, "delta": "1e-6"}
+        for table in (rows, pd.concat([rows, more]), pd.concat([more, rows])):
+            kept = select_keys(table, **KEYS, **cost).labels
+            best = top_items(table, **KEYS, k=2, k_bar=3, **cost).labels
+            assert kept == tuple(sorted(set(best))) == tuple(sorted(item(each) for each in items))
+
+
+def test_the_two_items_are_alike_to_the_hash() -> None:
+    bits = {md5(f"1 {each}".encode(), usedforsecurity=False).hexdigest()[:12] for each in ALIKE}
+    assert len(bits) == 1
+
+
+Columns = dict[str, list[Any]]
+
+
+def arrow(columns: Columns) -> pa.Table:
+    """Text where no type holds the mix."""
+    mixed = {name for name, cells in columns.items() if len(set(map(type, cells))) > 1}
+    return pa.table({n: [*map(str, each)] if n in mixed else each for n, each in columns.items()})
+
+
+def csv(folder: Path, columns: Columns) -> Path:
+    rows = [columns, *zip(*columns.values(), strict=True)]
+    lines = [",".join(map(str, row)) for row in rows]
+    (folder / "t.csv").write_text("\n".join(lines))
+    return folder / "t.csv"
+
+
+def file(folder: Path, columns: Columns) -> Path:
+    parquet.write_table(arrow(columns), folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+SOURCES: dict[str, Callable[[Path, Columns], Any]] = {
+    "pandas": lambda _, columns: pd.DataFrame(columns),
+    "pandas objects": lambda _, columns: pd.DataFrame(columns, dtype=object),
+    "polars": lambda _, columns: pl.from_arrow(arrow(columns)),
+    "arrow": lambda _, columns: arrow(columns),
+    "Parquet": file,
+    "CSV": csv,
+    "a relation": lambda _, columns: duckdb.connect().from_arrow(arrow(columns)),
+}
+
+
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_cap_follows_from_a_user_s_own_rows(name: str, tmp_path: Path) -> None:
+    """User 1 has two items of one hash; another user's text makes the column one of texts."""
+    for items in (ALIKE, ALIKE[::-1]):
+        for more, riders in (([], [1, 1]), (["x"], [1, 1, 2])):
+            table = SOURCES[name](tmp_path, {"city": [*items, *more], "rider": riders})
+            options = {**KEYS, "max_contributions": 1}
+            for found in (
+                count_distinct_users(table, **options),
+                largest_counts(table, **options, places=9),
+            ):
+                assert {each: n for each, n in found.items() if each != "x"} == {"2399654": 1}
+
+
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_cap_in_groups_does_too(name: str, tmp_path: Path) -> None:
+    """Items of one hash within a group, and groups of one hash for a user."""
+    sql = GROUPED_COUNTS.format(places=9, contributions=1, groups=1, known="")
+    for more, riders in (([], [1, 1]), (["x"], [1, 1, 2])):
+        same, alike = [7] * len(riders), [*ALIKE, *more]
+        for months, cities in ((same, alike), (alike, same)):
+            columns = {"city": cities, "rider": riders, "month": months}
+            table = SOURCES[name](tmp_path, columns)
+            with open_keyed(table, "city", "rider", "month") as keyed:
+                found = keyed.fetch(sql, *THREE, groups=["7", *map(str, ALIKE)])
+            kept = [row for row in found if "x" not in row]
+            assert kept == [("7", "2399654", 1) if months is same else ("2399654", "7", 1)]
+
+
+def test_groups_of_several_kinds_are_texts() -> None:
+    months = [5, 6.0, True, "May", None, 1.5] * 200
+    frame = pd.DataFrame({"month": months, "city": ["Rome"] * 1200, "rider": range(1200)})
+    found = top_items_by_group(
+        frame,
+        **KEYS,
+        group="month",
+        groups=[5, 6, 1, "May", "1.5", "July"],
+        k=1,
+        epsilon=8,
+        delta="1e-6",
+    )
+    assert found.groups == ("5", "6", "1", "May", "1.5", "July")
+    assert found.labels == (("Rome",),) * 5 + ((),)
+
+
+def test_users_with_like_items_keep_them_evenly() -> None:
+    """Twelve items of 2400 users each, of which a user keeps three; deviation below 5.5 sigma."""
+    rows = [(n, user) for user in range(2400) for n in range(12)]
+    found = counted([n for n, _ in rows], [user for _, user in rows], 3)
+    assert sum(found.values()) == 2400 * 3
+    assert all(abs(count - 600) < 117 for count in found.values())  # sigma is 21.2
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_floats_in_sql_are_what_they_are_in_python(tmp_path: Path, wide: bool) -> None:
+    """Random bits, decimals of few places, whole numbers, small ones; and single floats."""
+    rng = random.Random(6)
+    values = [struct.unpack("<d", rng.randbytes(8))[0] for _ in range(9000)]
+    values += [rng.randrange(10**7) / 10 ** rng.randrange(10) for _ in range(9000)]
+    values += [float(rng.randrange(2 ** rng.randrange(1, 127))) for _ in range(2000)]
+    values += [0.0, -0.0, 5e-324, 1e15, 1e16, 1e-4, 1e-5, 2.0**126, 2.0**127, -(2.0**127), np.inf]
+    kind = pa.float64() if wide else pa.float32()
+    with np.errstate(over="ignore"):
+        column = pa.array(np.array(values, np.float64 if wide else np.float32), kind)
+    exact = [each.as_py() for each in column]
+    texts = [None if each is None or abs(each) >= 2.0**127 else item(each) for each in exact]
+    wanted = Counter(text for text in texts if text is not None)
+    rows = pa.table({"city": column, "rider": range(len(exact))})
+    assert Counter(dict(count_distinct_users(rows, **KEYS))) == wanted
+    parquet.write_table(rows, tmp_path / "t.parquet")
+    assert Counter(dict(count_distinct_users(tmp_path / "t.parquet", **KEYS))) == wanted
+    frame = pd.DataFrame({"city": exact, "rider": range(len(exact))})
+    assert Counter(dict(count_distinct_users(frame, **KEYS))) == wanted
+    objects = pd.concat([frame, pd.DataFrame({"city": ["x"], "rider": [-1]})])
+    assert Counter(dict(count_distinct_users(objects, **KEYS))) == wanted + Counter("x")
+
+
+DECIMALS = ["1.50", "2.00", "0.00", "-0.05", "100.00", "-10.10", "0.01", "12345678.90"]
+
+
+@pytest.mark.parametrize("scale", [0, 2, 10, 28])
+def test_decimals_and_truths_of_every_source(scale: int, tmp_path: Path) -> None:
+    cells = [Decimal(each) for each in DECIMALS if scale or Decimal(each) % 1 == 0]
+    column = pa.array([*cells, None], pa.decimal128(38, scale))
+    rows = pa.table({"city": column, "rider": range(len(column))})
+    wanted = Counter(item(each) for each in cells)
+    for table in (rows, pl.from_arrow(rows), duckdb.connect().from_arrow(rows)):
+        assert Counter(dict(count_distinct_users(table, **KEYS))) == wanted
+    parquet.write_table(rows, tmp_path / "t.parquet")
+    assert Counter(dict(count_distinct_users(tmp_path / "t.parquet", **KEYS))) == wanted
+    truths = pa.table({"city": [True, False, None, True], "rider": [1, 2, 3, 4]})
+    assert dict(count_distinct_users(truths, **KEYS)) == {"0": 1, "1": 2}
+    assert dict(count_distinct_users(truths, **KEYS, candidates=[1, 7])) == {"1": 2, "7": 0}
+
+
+def test_a_number_of_a_public_list_is_written_plainly(tmp_path: Path) -> None:
+    prices = pa.table({"city": [1.5, 2.0, -0.25], "rider": [1, 2, 3]})
+    found = count_distinct_users(prices, **KEYS, candidates=["1.5", 2, "-0.25", "7.5"])
+    assert dict(found) == {"1.5": 1, "2": 1, "-0.25": 1, "7.5": 0}
+    for wrong in ("1.50", "2.0", "1e3", ".5", "01.5", "-0", "x"):
+        with pytest.raises(InputError, match="candidate 2 is not a number in plain decimal form"):
+            count_distinct_users(prices, **KEYS, candidates=["1.5", wrong])
+
+
+def test_a_public_item_that_one_column_lacks_is_no_error_for_the_other() -> None:
+    """What pandas makes of a column is private: a list is not held against it."""
+    for items in ([1, 2], [1, 2, "x"], [1, 2, None]):
+        frame = pd.DataFrame({"city": items, "rider": range(len(items))})
+        found = count_distinct_users(frame, **KEYS, candidates=[1, "y"])
+        assert dict(found) == {"1": 1, "y": 0}
+
+
+def test_files_whose_columns_have_other_types_hold_the_same_items(tmp_path: Path) -> None:
+    """One user's text made one of the files a column of texts."""
+    columns = {"a": [1, 2], "b": ["1", "x"], "c": [1.0, None], "d": [True, False]}
+    for name, items in columns.items():
+        rows = pa.table({"city": items, "rider": [f"{name}1", f"{name}2"]})
+        parquet.write_table(rows, tmp_path / f"{name}.parquet")
+    found = count_distinct_users([tmp_path / f"{name}.parquet" for name in columns], **KEYS)
+    assert dict(found) == {"0": 1, "1": 4, "2": 1, "x": 1}
+
+
+def test_users_of_several_kinds_are_one_by_their_text() -> None:
+    riders = [1, 1.0, "1", True, Decimal("1.0"), "bob", None, float("nan"), [1], b"x"]
+    frame = pd.DataFrame({"city": ["a"] * len(riders), "rider": pd.Series(riders, dtype=object)})
+    assert dict(count_distinct_users(frame, **KEYS)) == {"a": 2}
+    assert dict(count_distinct_users(frame, **KEYS, max_contributions=1)) == {"a": 2}
