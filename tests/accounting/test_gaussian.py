@@ -22,8 +22,7 @@ from safeselect import (
     compose,
 )
 from safeselect.accounting import compose_delta
-from safeselect.exact.interval import Interval
-from safeselect.exact.normal import normal
+from safeselect.exact.interval import Interval, normal
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.records import guarantee_record
 from safeselect.release.call import Charge

@@ -15,7 +15,7 @@ from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, 
 from safeselect.cli import main
 from safeselect.mechanisms.items import hold_counts
 from safeselect.release.call import UNREADABLE
-from safeselect.scores.containers import Unread, hand_over
+from safeselect.scores.candidates import Unread, hand_over
 from safeselect.selection import _call
 from safeselect.tables import duckdb as engine
 from safeselect.tables import top_items

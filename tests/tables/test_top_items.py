@@ -28,7 +28,7 @@ from safeselect import (
     unknown_domain,
 )
 from safeselect.cli import main
-from safeselect.scores.containers import Unread
+from safeselect.scores.candidates import Unread
 from safeselect.tables import (
     choose_cap,
     count_distinct_users,

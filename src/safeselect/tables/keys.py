@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from safeselect.accounting.cost import caution
 from safeselect.errors import InputError, ParameterError
 from safeselect.release.call import Scope, read_ledger, unit_of
+from safeselect.scores.candidates import Unread
 from safeselect.scores.columns import names_of
-from safeselect.scores.containers import Unread
 from safeselect.scores.counts import check_unit
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import TableAs, shown
