@@ -18,7 +18,6 @@ SCHEMAS = (
     "safeselect.top-set/3",
     "safeselect.selections/3",
     "safeselect.top-above/3",
-    "safeselect.certificate/2",
 )
 """What `json_schema` knows."""
 
