@@ -1,0 +1,206 @@
+"""Laws of losses as integers: their products, their chords, and Gaussian tails."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from safeselect import LaplaceDominated, PureDP
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.optimum import pairs
+from safeselect.accounting.optimum.bracket import Profile
+from safeselect.accounting.optimum.pairs import Masses, certain, dots, power, product
+
+pytestmark = pytest.mark.claim("C2")
+FAST = settings(derandomize=True, deadline=None, max_examples=40)
+WEIGHTS = st.lists(st.integers(0, 2**40), min_size=1, max_size=12)
+TAIL = Fraction(1, 2**70)
+
+
+def mp(value) -> mpmath.mpf:
+    value = Fraction(value)
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def by_hand(one: Masses, other: Masses) -> dict[int, Fraction]:
+    """The convolution in fractions."""
+    scale = 1 << one.bits
+    found: dict[int, Fraction] = {}
+    for i, p in enumerate(one.weights, one.first):
+        for j, q in enumerate(other.weights, other.first):
+            found[i + j] = found.get(i + j, Fraction(0)) + Fraction(p, scale) * Fraction(q, scale)
+    return found
+
+
+def misses(one: Masses, other: Masses, lost: int) -> bool:
+    """Whether a product is not on its side of the exact one: at some loss or beyond it."""
+    exact, found = by_hand(one, other), product(one, other, lost)
+    sign = 1 if one.upper else -1
+    infinite = Fraction(one.infinite + other.infinite, 1 << one.bits)
+    for loss in range(min(exact), max(exact) + 1):
+        beyond = infinite + sum(p for j, p in exact.items() if j >= loss)
+        weights = sum(w for j, w in enumerate(found.weights, found.first) if j >= loss)
+        ours = Fraction(weights + found.infinite, 1 << one.bits)
+        if sign * (ours - beyond) < 0:
+            return True
+    return False
+
+
+@given(WEIGHTS, WEIGHTS, st.booleans(), st.sampled_from([0, 5, 2**20]))
+@example([2**30, 2**39, 2**30], [2**29, 2**39, 2**29], True, 2**20)  # both tails are cut
+@FAST
+def test_a_product_is_on_its_side_of_the_exact_one(ours, theirs, upper, lost):
+    """At each loss: no less above, no more below, of that loss or more; with cut tails too."""
+    one = Masses(-3, ours, 7 if upper else 0, 40, upper)
+    other = Masses(2, theirs, 0, 40, upper)
+    assert not misses(one, other, lost)
+    found, exact = product(one, other, 0), by_hand(one, other)
+    for loss, weight in enumerate(found.weights, found.first):
+        assert abs(Fraction(weight, 1 << 40) - exact[loss]) <= Fraction(1, 1 << 40)
+
+
+def test_mutants_of_the_product_are_noticed(monkeypatch):
+    """Rounding down, and a tail that is dropped: each says too little somewhere."""
+    seeded = random.Random(3)
+    one = Masses(0, [seeded.randrange(2**40) for _ in range(9)], 0, 40, True)
+    assert not misses(one, one, 2**38)
+
+    def dropped(law: Masses, lost: int) -> Masses:
+        cut = real(Masses(law.first, law.weights, law.infinite, law.bits, False), lost)
+        return Masses(cut.first, cut.weights, law.infinite, law.bits, True)
+
+    real = pairs._cut
+    monkeypatch.setattr(pairs, "_cut", dropped)
+    assert misses(one, one, 2**40)
+    monkeypatch.undo()
+
+    below = Masses(one.first, one.weights, 0, 40, False)
+    down = product(below, below, 0)
+    exact = by_hand(one, one)
+    assert any(Fraction(w, 1 << 40) < exact[j] for j, w in enumerate(down.weights, down.first))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 13])
+def test_a_power_is_a_loop(count):
+    law = Masses(-1, [2**59, 2**58, 2**58], 0, 60, True)
+    loop = certain(60, upper=True)
+    for _ in range(count):
+        loop = product(loop, law, 0)
+    found = power(law, count, 0)
+    assert found.first == loop.first
+    assert all(abs(a - b) <= 64 for a, b in zip(found.weights, loop.weights, strict=True))
+
+
+def true_profile(pair, s: mpmath.mpf) -> mpmath.mpf:
+    """Hockey-stick divergence at e**s, for every s."""
+    if s < 0:
+        return 1 - mpmath.exp(s) + mpmath.exp(s) * true_profile(pair, -s)
+    if isinstance(pair, GaussianDP):
+        mu = mpmath.sqrt(mp(pair.mu_squared))
+        return mpmath.ncdf(mu / 2 - s / mu) - mpmath.exp(s) * mpmath.ncdf(-mu / 2 - s / mu)
+    e = mp(pair.epsilon)
+    if s >= e:
+        return mpmath.mpf(0)
+    if isinstance(pair, LaplaceDominated):
+        return 1 - mpmath.exp((s - e) / 2)
+    return (mpmath.exp(e) - mpmath.exp(s)) / (1 + mpmath.exp(e))
+
+
+def profile_of(law: Masses, step: Fraction, s: mpmath.mpf) -> mpmath.mpf:
+    scale = mpmath.mpf(2) ** law.bits
+    terms = (
+        w * max(0, 1 - mpmath.exp(s - mp(step) * j)) for j, w in enumerate(law.weights, law.first)
+    )
+    return (mpmath.fsum(terms) + law.infinite) / scale
+
+
+@pytest.mark.parametrize(
+    ("pair", "step"),
+    [
+        (PureDP("1/2"), "1/10"),
+        (PureDP("1/2"), "1/7"),
+        (LaplaceDominated("1/2"), "1/16"),
+        (LaplaceDominated("0.7"), "1/16"),
+        (GaussianDP("1/4"), "1/64"),
+        (GaussianDP(4), "1/16"),
+    ],
+)
+def test_chords_bound_a_profile_from_both_sides(pair, step):
+    """Above everywhere; below once moved; on the grid exactly."""
+    step = Fraction(step)
+    law = pairs.grid_masses(pair, step, 128, TAIL, 32)
+    with mpmath.workdps(45):
+        widest = mpmath.mpf(0)
+        for n in range(-60, 61):
+            s = mpmath.mpf(n) / 23
+            true = true_profile(pair, s)
+            above = profile_of(law.upper, step, s)
+            below = profile_of(law.lower, step, s + mp(law.shift))
+            assert below <= true + mpmath.mpf(10) ** -30
+            assert above >= true - mpmath.mpf(10) ** -30
+            widest = max(widest, above - below)
+        assert widest < 3 * float(step)
+
+
+def test_chords_are_exact_on_the_grid():
+    pair, step = LaplaceDominated("1/2"), Fraction(1, 16)
+    law = pairs.grid_masses(pair, step, 128, TAIL, 4)
+    with mpmath.workdps(45):
+        for n in range(-10, 11):
+            s = mp(step) * n
+            assert (
+                abs(profile_of(law.upper, step, s) - true_profile(pair, s)) < mpmath.mpf(10) ** -30
+            )
+
+
+def test_without_the_shift_the_chords_are_not_below():
+    """The shift is needed, and is of the order of a step squared."""
+    pair, step = LaplaceDominated("1/2"), Fraction(1, 16)
+    law = pairs.grid_masses(pair, step, 128, TAIL, 4)
+    with mpmath.workdps(45):
+        s = mp(step) / 2
+        assert profile_of(law.lower, step, s) > true_profile(pair, s)
+    assert step**2 / 16 <= law.shift <= step**2 / 16 * Fraction(12, 10)
+
+
+def test_a_profile_is_read_as_it_is_defined():
+    """At a place, through the curve, as the sum over all losses."""
+    step = Fraction(1, 8)
+    law = pairs.grid_masses(LaplaceDominated("3/4"), step, 128, TAIL, 4)
+    import numpy as np
+
+    values = np.array([0.25, 0.125, 0.0625, 0.0])
+    profile = Profile.of(law.upper, values, step)
+    with mpmath.workdps(40):
+        for place in range(12):
+            total = mpmath.mpf(law.upper.infinite)
+            for j, w in enumerate(law.upper.weights, law.upper.first):
+                n = place - j
+                f = mpmath.mpf(float(values[min(abs(n), 3)]))
+                if n < 0:
+                    shrunk = mpmath.exp(mp(step) * n)
+                    f = 1 - shrunk + shrunk * f
+                total += w * f
+            assert abs(profile.at(place) - total) < mpmath.mpf(2) ** 16
+
+
+def test_dots_of_any_convex_values_are_their_chords():
+    """Even values of no law: a mixture of two hockey sticks between the places."""
+    step, bits = Fraction(1, 4), 100
+    with mpmath.workdps(40):
+
+        def f(s):
+            x = mpmath.exp(s)
+            return max(0, 1 - x / 2) / 2 + max(0, 1 - 2 * x / 3) / 2
+
+        places = range(-8, 6)
+        values = [int(mpmath.ceil(f(mp(step) * n) * 2**bits)) for n in places]
+        law = dots(values, -8, step, bits, upper=True)
+        for n in places:
+            assert abs(profile_of(law, step, mp(step) * n) - f(mp(step) * n)) < mpmath.mpf(2) ** -80
+            assert profile_of(law, step, mp(step) * (n + 0.5)) >= f(mp(step) * (n + 0.5))

@@ -1,0 +1,171 @@
+"""`GaussianDP` as a public guarantee: it composes, and a ledger writes, reads and prices it."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import pytest
+from ledgers import TERMS, new, scope
+
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    Budget,
+    GaussianDP,
+    Ledger,
+    ParameterError,
+    PureDP,
+    ZeroConcentratedDP,
+    compose,
+)
+from safeselect.accounting import compose_delta
+from safeselect.exact.interval import Interval, normal
+from safeselect.ledger.stores.memory import MemoryStore
+from safeselect.promises.records import guarantee_record
+from safeselect.release.call import Charge
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "measurements.json"
+NOISE = GaussianDP("1/9")
+
+
+def test_delta_is_the_published_one() -> None:
+    (vector,) = (
+        each
+        for each in json.loads(VECTORS.read_text("utf-8"))
+        if each["name"] == "gaussian_delta_sensitivity_1"
+    )
+    given = vector["inputs"]
+    guarantee = GaussianDP(1 / Fraction(given["sigma_squared"]))
+    found = guarantee.delta(given["epsilon"])
+    published = Fraction(vector["output"]["continuous_and_rounded_bound"])
+    assert abs(found - published) <= published / 2**60
+    # The discrete law is above: it is not Gaussian-DP.
+    assert found < Fraction(vector["output"]["discrete"])
+
+
+def test_it_composes_alone_and_with_others() -> None:
+    assert compose([NOISE] * 4).guarantee == GaussianDP("4/9")
+    assert compose([NOISE, PureDP(1)]).guarantee == ZeroConcentratedDP(
+        Fraction(1, 18) + PureDP(1).zcdp.rho
+    )
+    assert compose([NOISE, ZeroConcentratedDP("1/2")]).guarantee == ZeroConcentratedDP("5/9")
+    mixed = compose([NOISE, ApproximateDP("1/2", "1e-9"), ZeroConcentratedDP("1/50")], "1e-6")
+    assert mixed.guarantee.delta == Fraction(1, 10**6)
+    assert compose_delta([NOISE] * 2, 1).guarantee.delta == GaussianDP("2/9").delta(1)
+
+
+@pytest.mark.parametrize(
+    ("budget", "price"),
+    [({"rho": 1}, {"rho": Fraction(1, 18)}), ({"epsilon": 3, "delta": "1e-6", "order": 8}, None)],
+)
+def test_a_ledger_writes_reads_and_prices_it(budget: dict, price: dict | None) -> None:
+    terms = Budget(**TERMS, **budget)
+    found = terms.price(NOISE)
+    if price is None:  # ln M(a) = a (a - 1) mu**2 / 2
+        exact = Fraction(8 * 7, 18)
+        assert exact <= found["log_moment"] <= exact * (1 + Fraction(1, 2**60))
+    else:
+        assert found == price
+    ledger = new(MemoryStore(), **budget)
+    from safeselect.randomness.bits import Bits
+    from safeselect.randomness.source import default_source
+
+    with Bits(default_source()) as bits:
+        scope(ledger).begin(Charge("test/1", NOISE, ((NOISE, 1),), {}), bits)
+    (charge,) = (r.content for r in ledger.records() if r.content["kind"] == "charged")
+    assert (
+        charge["guarantee"]
+        == guarantee_record(NOISE)
+        == {"type": "GaussianDP", "mu_squared": "1/9"}
+    )
+    assert ledger.check().count == len(list(ledger.records()))
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"}])
+def test_a_budget_that_it_does_not_bound_refuses_it(budget: dict) -> None:
+    with pytest.raises(ParameterError, match="GaussianDP does not bound"):
+        Budget(**TERMS, **budget).price(NOISE)
+
+
+@pytest.mark.parametrize("squared", ["1/4", "1", "9"])
+@pytest.mark.parametrize("epsilon", ["0", "1/2", "3"])
+def test_delta_is_that_of_two_normal_laws(squared: str, epsilon: str) -> None:
+    with mpmath.workdps(60):
+        mu = mpmath.sqrt(mpmath.mpf(Fraction(squared).numerator) / Fraction(squared).denominator)
+        e = mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator
+        density = mpmath.npdf
+        # Where the losses exceed epsilon: x > e / mu + mu / 2.
+        exact = mpmath.quad(
+            lambda x: density(x, mu, 1) - mpmath.exp(e) * density(x, 0, 1),
+            [e / mu + mu / 2, e / mu + mu / 2 + 3, e / mu + mu / 2 + 20],
+        )
+        found = GaussianDP(squared).delta(epsilon)
+        assert abs(mpmath.mpf(found.numerator) / found.denominator - exact) <= exact / 2**50
+
+
+def test_another_process_reads_what_was_written(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.log"
+    Ledger.create(place, {"a": Budget(**TERMS, rho=1)})
+    ledger = Ledger.open(place)
+    from safeselect.randomness.bits import Bits
+    from safeselect.randomness.source import default_source
+
+    with Bits(default_source()) as bits:
+        scope(ledger).begin(Charge("test/1", NOISE, (), {}), bits)
+    assert Ledger.open(place).balance("a").spent == {"rho": Fraction(1, 18)}
+
+
+def mp(value) -> mpmath.mpf:
+    value = Fraction(value)
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+@pytest.mark.parametrize("precision", [96, 128, 200])
+def test_normal_tails_are_enclosed(precision):
+    """Both ways of working them out, and where one takes over from the other."""
+    with mpmath.workdps(90):
+        for tenths in [*range(-60, 130, 3), 49, 50, 51, 300]:
+            z = Fraction(tenths, 10)
+            low, high = normal(Interval.of(-z, precision)).fractions()
+            true = mpmath.ncdf(-mp(z))
+            assert mp(low) <= true <= mp(high)
+            assert mp(high) - mp(low) <= mpmath.mpf(2) ** (8 - precision)
+
+
+@pytest.mark.parametrize(
+    ("squared", "epsilon", "delta"),
+    [("16/25", 2, "0.0040778214161479558533"), ("1/100", "1/2", "6.8565824558387265598e-9")],
+)
+def test_gaussian_profile(squared, epsilon, delta):
+    found = GaussianDP(squared).delta(epsilon)
+    assert Fraction(delta) * (1 - Fraction(1, 10**19)) <= found
+    assert found <= Fraction(delta) * (1 + Fraction(1, 10**18))
+
+
+def test_gaussian_guarantees():
+    at = GaussianDP(Fraction(16, 9)).approximate("1e-6").epsilon
+    known = Fraction("6.8026572844381809376")
+    assert known <= at <= known * (1 + Fraction(1, 10**11))
+    assert GaussianDP("0.5").zcdp.rho == Fraction(1, 4)
+    assert GaussianDP(1).pure is None
+    assert GaussianDP(0).delta(0) == 0
+    assert GaussianDP(0).approximate("1e-9").epsilon == 0
+    assert GaussianDP(1).approximate("0.9").epsilon == 0
+    for wrong in (-1, "x", True, None):
+        with pytest.raises(ParameterError, match="mu_squared"):
+            GaussianDP(wrong)
+
+
+def test_gaussians_are_added_in_their_squares():
+    parts = [GaussianDP("1/25")] * 16
+    assert compose(parts).guarantee == GaussianDP(Fraction(16, 25))
+    whole = compose(parts, "1e-6").guarantee.epsilon
+    assert whole == GaussianDP(Fraction(16, 25)).approximate("1e-6").epsilon
+    mixed = compose([GaussianDP("1/25"), BoundedRange(1)]).guarantee
+    assert mixed.rho == Fraction(1, 50) + BoundedRange(1).zcdp.rho
+    # A little of something else costs a little more.
+    more = compose([*parts, PureDP("1/1000")], "1e-6", "1e-3").guarantee.epsilon
+    assert whole < more < whole + Fraction(1, 100)

@@ -1,0 +1,309 @@
+"""Discrete Laplace, discrete Gaussian and randomized response as parts of a list.
+
+The truth is worked out here from the probabilities themselves, answer by answer and without any
+loss, grid or tail of the package.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    GaussianDP,
+    LaplaceDominated,
+    ParameterError,
+    PureDP,
+    ZeroConcentratedDP,
+    compose,
+)
+from safeselect.accounting import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    RandomizedResponse,
+    compose_delta,
+    laws,
+)
+from safeselect.accounting.laws import Atoms
+from safeselect.accounting.optimum import pairs
+from safeselect.accounting.optimum.pairs import Masses
+
+pytestmark = pytest.mark.claim("C2")
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "accounting.json").read_text())
+ANSWERS = 280  # on each side of 0: more would be below 10**-24 for the noises here
+
+
+def mp(value: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def pair(part, shift=None):
+    """The probabilities of all answers on both data sets, but for what ANSWERS cuts off."""
+    if isinstance(part, RandomizedResponse):
+        other = mp(part.p) / part.n
+        kept = 1 - mp(part.p) + other
+        rest = [other] * (part.n - 2)
+        return [kept, other, *rest], [other, kept, *rest]
+    if isinstance(part, DiscreteLaplace):
+        weight = lambda x: mpmath.exp(-mp(part.epsilon) * abs(x))  # noqa: E731
+    else:
+        weight = lambda x: mpmath.exp(-mpmath.mpf(x * x) / (2 * mp(part.sigma2)))  # noqa: E731
+    moved = part.shift if shift is None else shift
+    whole = mpmath.nsum(weight, [-mpmath.inf, mpmath.inf])
+    places = range(-ANSWERS, ANSWERS + moved + 1)
+    return [weight(x) / whole for x in places], [weight(x - moved) / whole for x in places]
+
+
+def merged(both):
+    """Answers with the same likelihood ratio are worth one."""
+    found = defaultdict(lambda: [mpmath.mpf(0), mpmath.mpf(0)])
+    for p, q in zip(*both, strict=True):
+        place = found[mpmath.nstr(p / q, 15)]
+        place[0] += p
+        place[1] += q
+    return [tuple(place) for place in found.values() if max(place) > mpmath.mpf(10) ** -30]
+
+
+def hockey_stick(listed, epsilon):
+    """delta at epsilon of all pairs together: every outcome of every one."""
+    factor, total = mpmath.exp(epsilon), mpmath.mpf(0)
+    for outcome in product(*(merged(both) for both in listed)):
+        p = mpmath.fprod(both[0] for both in outcome)
+        q = mpmath.fprod(both[1] for both in outcome)
+        total += max(p - factor * q, 0)
+    return total
+
+
+PARTS = [
+    DiscreteLaplace("1/2"),
+    DiscreteLaplace("0.9", 3),
+    DiscreteLaplace("1/3", 2),
+    DiscreteGaussian(9),
+    DiscreteGaussian("2.3", 2),
+    DiscreteGaussian("0.4"),
+    RandomizedResponse("1/4", 5),
+    RandomizedResponse("0.9", 2),
+]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=str)
+def test_delta_alone_is_that_of_the_answers(part):
+    for epsilon in ("0", "0.1", "0.5", "1", "1.7", "2.9"):
+        with mpmath.workdps(40):
+            true = hockey_stick([pair(part)], mp(Fraction(epsilon)))
+            found = mp(part.delta(epsilon))
+            assert (
+                true - mpmath.mpf(10) ** -24 <= found <= true * (1 + mpmath.mpf(2) ** -60) + 1e-24
+            )
+
+
+def test_known_values():
+    known = {
+        "discrete Gaussian moved by 1, integer lattice": DiscreteGaussian(9),
+        "randomized response: truth with 1-p, else uniform on n": RandomizedResponse("1/4", 5),
+    }
+    for case in VECTORS:
+        if case["name"] in known:
+            delta = known.pop(case["name"]).delta(case["inputs"]["epsilon"])
+            true = Fraction(case["output"]["delta"])
+            assert abs(delta - true) <= true / 10**18
+    assert not known
+
+
+@pytest.mark.parametrize("part", PARTS, ids=str)
+def test_epsilon_is_the_inverse_of_delta(part):
+    for delta in ("1e-1", "1e-3", "1e-9"):
+        found = part.approximate(delta).epsilon
+        assert part.delta(found) <= Fraction(delta) * (1 + Fraction(1, 2**60))
+        assert not found or part.delta(found * (1 - Fraction(1, 2**30))) > Fraction(delta)
+    for more in (part.pure, part.zcdp):
+        if more is not None:
+            slack = 1 + Fraction(1, 2**38)
+            assert part.approximate("1e-6").epsilon <= more.approximate("1e-6").epsilon * slack
+
+
+@pytest.mark.parametrize("part", [PARTS[1], PARTS[4]], ids=str)
+def test_a_smaller_shift_tells_less(part):
+    """What makes the pair of the largest shift the worst of its class."""
+    with mpmath.workdps(30):
+        for epsilon in (0, 0.3, 1, 2):
+            deltas = [hockey_stick([pair(part, shift)], epsilon) for shift in range(part.shift + 1)]
+            assert deltas == sorted(deltas)
+
+
+LISTS = [
+    [DiscreteLaplace("1/2")] * 2 + [RandomizedResponse("1/4", 3)],
+    [DiscreteLaplace("1/3", 2), DiscreteLaplace("0.21", 3), RandomizedResponse("0.6", 4)],
+    [DiscreteGaussian("1.5"), RandomizedResponse("0.3", 2)],
+    [DiscreteGaussian("0.7"), DiscreteLaplace("0.4", 2)],
+]
+
+
+@pytest.mark.parametrize("parts", LISTS, ids=str)
+def test_lists_against_all_outcomes(parts):
+    for epsilon in ("0", "0.4", "1.1"):
+        composed = compose_delta(parts, epsilon, "1e-4")
+        with mpmath.workdps(30):
+            true = hockey_stick([pair(part) for part in parts], mp(Fraction(epsilon)))
+        upper, lower = mp(composed.guarantee.delta), mp(composed.lower)
+        assert lower <= true * (1 + mpmath.mpf(10) ** -12)
+        assert upper >= true * (1 - mpmath.mpf(10) ** -12)
+        assert upper <= true * (1 + mpmath.mpf(10) ** -3)
+        assert lower >= true * (1 - mpmath.mpf(10) ** -2)
+
+
+def test_a_count_with_discrete_laplace_noise_is_randomized_response():
+    ours, pure = (compose([kind("1/2")] * 16, "1e-6") for kind in (DiscreteLaplace, PureDP))
+    assert ours.guarantee.epsilon <= pure.guarantee.epsilon
+    assert ours.guarantee.epsilon > pure.lower
+    # Many small steps are nearly continuous noise.
+    fine = compose([DiscreteLaplace("1/100", 50)] * 16, "1e-6").guarantee.epsilon
+    smooth = compose([LaplaceDominated("1/2")] * 16, "1e-6").guarantee.epsilon
+    assert smooth * Fraction(999, 1000) < fine < ours.lower
+
+
+def test_they_gain_over_what_they_imply():
+    for part in (DiscreteGaussian(25), DiscreteLaplace("0.05", 10), RandomizedResponse("0.9", 10)):
+        ours = compose([part] * 16, "1e-6", "1e-4").guarantee.epsilon
+        stated = compose([part.pure or part.zcdp] * 16, "1e-6", "1e-4").guarantee.epsilon
+        assert ours < stated
+    # Of many deviations it is nearly Gaussian; of few it is not, on either side.
+    near = compose([DiscreteGaussian(100)] * 4, "1e-6", "1e-6")
+    normal = GaussianDP(Fraction(4, 100)).approximate("1e-6").epsilon
+    assert abs(near.guarantee.epsilon / normal - 1) < Fraction(1, 1000)
+    assert DiscreteGaussian(4).delta(3) > GaussianDP("1/4").delta(3) * Fraction(11, 10)
+
+
+def test_without_a_delta_they_are_what_they_imply():
+    assert compose([DiscreteLaplace("1/2", 2), PureDP(1)]).guarantee == PureDP(2)
+    assert compose([DiscreteGaussian(2)] * 2).guarantee == ZeroConcentratedDP("1/2")
+    with_range = compose([RandomizedResponse("1/2", 2), BoundedRange(1)]).guarantee
+    assert isinstance(with_range, PureDP)
+    assert with_range.epsilon >= Fraction("2.098612288668109")
+    part = DiscreteLaplace("1/2", 2)
+    assert compose([part]).guarantee == part
+    assert compose([part, ZeroConcentratedDP(1)], "1e-6").guarantee.epsilon > 1
+    assert compose([part, ApproximateDP(1, "1e-9")], "1e-6").guarantee.delta == Fraction("1e-6")
+
+
+def test_more_laws_than_can_be_followed_are_added_as_what_they_imply():
+    many = [DiscreteLaplace(Fraction(1, 100 + i), 2) for i in range(60)]
+    found = compose(many, "1e-6")
+    assert "optimum" in found.theorem or "moments" in found.theorem or "basic" in found.theorem
+    assert found.guarantee.epsilon <= sum(part.size for part in many)
+
+
+@given(
+    parts=st.lists(st.sampled_from(PARTS[:7]), min_size=1, max_size=4),
+    others=st.lists(st.sampled_from([BoundedRange("0.3"), GaussianDP("0.1")]), max_size=2),
+    delta=st.sampled_from(["1e-7", "1e-2"]),
+)
+@settings(derandomize=True, deadline=None, max_examples=15)
+def test_never_above_what_they_imply_and_the_bounds_never_cross(parts, others, delta):
+    composed = compose([*parts, *others], delta, "1e-1")
+    implied = compose([part.pure or part.zcdp for part in parts] + others, delta, "1e-1")
+    assert composed.lower <= composed.guarantee.epsilon
+    assert composed.guarantee.epsilon <= implied.guarantee.epsilon * (1 + Fraction(1, 2**20))
+    alone = max(part.approximate(delta).epsilon for part in parts)
+    assert alone <= composed.guarantee.epsilon * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize(
+    "mutant", ["tail forgotten", "losses rounded down", "mass of the largest loss"]
+)
+def test_a_law_that_says_too_little_is_noticed(mutant, monkeypatch):
+    part = DiscreteGaussian("1.5") if "tail" in mutant else RandomizedResponse("1/4", 5)
+    if "tail" in mutant:
+        real = laws.DiscreteGaussian.atoms
+
+        def cut(self, bits):
+            atoms = real(self, bits)
+            size = len(atoms.losses) // 2 - 4
+            kept = slice(size, -size)
+            return Atoms(atoms.losses[kept], atoms.masses[kept], 0, bits)
+
+        monkeypatch.setattr(laws.DiscreteGaussian, "atoms", cut)
+    elif "mass" in mutant:
+        real = laws.RandomizedResponse.atoms
+
+        def without(self, bits):
+            atoms = real(self, bits)
+            first, _, last = atoms.masses
+            less = tuple(end * 63 // 64 for end in first)
+            return Atoms(atoms.losses, (less, (0, 0), last), 0, bits)
+
+        monkeypatch.setattr(laws.RandomizedResponse, "atoms", without)
+    else:
+        real_dots = pairs.dots
+
+        def low(values, first, step, bits, *, upper):
+            found = real_dots(values, first, step, bits, upper=upper)
+            return Masses(first - 1, found.weights, found.infinite, bits, upper)
+
+        monkeypatch.setattr(pairs, "dots", low)
+    with mpmath.workdps(30):
+        true = hockey_stick([pair(part)] * 2, mpmath.mpf("0.4"))
+    if "rounded" in mutant:
+        # Losses from above alone: the two bounds give it away.
+        with pytest.raises(RuntimeError, match="the two bounds of an optimum cross"):
+            compose_delta([part] * 2, "0.4", "1e-2")
+    else:
+        found = compose_delta([part] * 2, "0.4", "1e-2").guarantee.delta
+        assert mp(found) < true * (1 - mpmath.mpf(10) ** -9)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        DiscreteGaussian(Fraction(1, 10**300)),
+        DiscreteGaussian(2**19, 4096),
+        DiscreteGaussian(Fraction(10**1000 + 1, 10**1000)),
+        DiscreteLaplace(10**6, 4096),
+        DiscreteLaplace(Fraction(1, 10**300)),
+        RandomizedResponse(Fraction(1, 10**300), 2),
+        RandomizedResponse(1 - Fraction(1, 10**300), 2**62),
+    ],
+    ids=range(7),
+)
+def test_extreme_laws_end_and_hold(part):
+    assert 0 <= part.delta(10**9) <= part.delta(1) <= part.delta(0) <= 1
+    found = part.approximate("1e-6").epsilon
+    assert compose([part] * 3, "1e-6", "1e-1").guarantee.epsilon >= found
+    implied = part.pure or part.zcdp
+    assert found <= implied.approximate("1e-6").epsilon * (1 + Fraction(1, 2**38))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DiscreteLaplace(0), "epsilon must be greater than zero"),
+        (lambda: DiscreteLaplace(1, 0), "shift must be between 1 and 4096"),
+        (lambda: DiscreteLaplace(1, "2"), "shift must be an integer"),
+        (lambda: DiscreteGaussian(2**20), "sigma2 must be less than 1048576"),
+        (lambda: DiscreteGaussian(1, 5000), "shift must be between 1 and 4096"),
+        (lambda: RandomizedResponse(1, 2), "p must be less than 1"),
+        (lambda: RandomizedResponse("0.1", 1), "n must be between 2"),
+    ],
+)
+def test_wrong_parameters(make, message):
+    with pytest.raises(ParameterError, match=message):
+        make()
+
+
+def test_what_a_law_leaves_out_counts():
+    atoms = DiscreteGaussian(2).atoms(60)
+    assert atoms.beyond > 0
+    beyond = max(high for _, high in atoms.losses) + 1
+    assert atoms.above([beyond]) == [atoms.beyond]
+    assert sum(high for _, high in atoms.masses) + atoms.beyond >= 1 << 60

@@ -1,0 +1,384 @@
+"""The rate that a total allows: certified, nearly the largest, and found in bounded time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    GaussianDP,
+    LaplaceDominated,
+    ParameterError,
+    PureDP,
+    ZeroConcentratedDP,
+    calibrate,
+    compose,
+)
+from safeselect.accounting import composed_epsilon, per_draw_epsilon
+from safeselect.accounting import rate as rates
+from safeselect.accounting.moments import epsilon_at_order
+
+FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
+MILLIONTH = Fraction(1, 10**6)
+TOTALS = [("0.1", "1e-9"), ("1", "1e-6"), ("1", "0.1"), ("8", "1e-6"), ("0.01", "0.3")]
+FAST = settings(derandomize=True, deadline=None, max_examples=25)
+
+
+def best_over_orders(family, each: Fraction, count: int, delta: Fraction) -> Fraction:
+    """The smallest certified epsilon on a fine scale of orders, from above."""
+    best = None
+    orders, step = [Fraction(2) ** x for x in range(-10, 20)], Fraction(1, 2)
+    for _ in range(5):
+        found = min(
+            orders, key=lambda x: epsilon_at_order([(family(each), count)], delta, x, 128).upper
+        )
+        best = epsilon_at_order([(family(each), count)], delta, found, 128).fractions()[1]
+        orders = [found * (1 + step * x / 8) for x in range(-8, 9) if step * x > -8]
+        step /= 5
+    return best
+
+
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("count", "epsilon", "delta"),
+    [(10, "0.1", "1e-9"), (2, "1", "1e-6"), (1000, "1", "0.1"), (10, "8", "1e-6")],
+)
+def test_epsilon_with_delta_over_many_draws(family, count, epsilon, delta):
+    epsilon, delta = Fraction(epsilon), Fraction(delta)
+    each = per_draw_epsilon(family, count, epsilon=epsilon, delta=delta)
+    # Certified, by whoever adds it up.
+    assert composed_epsilon([(family(each), count)], delta) <= epsilon
+    # Never below what needs no delta.
+    assert each >= epsilon / count
+    # Maximal: a millionth more is not certified at any order.
+    more = each * (1 + MILLIONTH)
+    assert best_over_orders(family, more, count, delta) > epsilon
+    assert count * more > epsilon
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("epsilon", "delta"), TOTALS)
+def test_epsilon_with_delta_for_one_draw(family, epsilon, delta):
+    """One draw is billed by its exact curve, which allows more than the accountant would."""
+    epsilon, delta = Fraction(epsilon), Fraction(delta)
+    each = per_draw_epsilon(family, 1, epsilon=epsilon, delta=delta)
+    assert each >= epsilon
+    assert family(each).approximate(delta).epsilon <= epsilon
+    assert family(each * (1 + MILLIONTH)).approximate(delta).epsilon > epsilon
+    assert each > per_draw_epsilon(family, 2, epsilon=epsilon, delta=delta)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("count", [1, 3, 10, 1000])
+@pytest.mark.parametrize("rho", ["1e-9", "0.01", "1", "50"])
+def test_rho(family, count, rho):
+    rho = Fraction(rho)
+    each = per_draw_epsilon(family, count, rho=rho)
+    assert count * family(each).zcdp.rho <= rho
+    assert count * family(each * (1 + MILLIONTH)).zcdp.rho > rho
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(
+    epsilon=st.fractions(min_value=MILLIONTH, max_value=100, max_denominator=10**6),
+    count=st.integers(1, 10**6),
+)
+@FAST
+def test_pure_epsilon_is_split_exactly(family, epsilon, count):
+    assert per_draw_epsilon(family, count, epsilon=epsilon) == epsilon / count
+
+
+def test_bounded_range_gains_most():
+    """At ten draws with a delta, the exponential mechanism may be half again as sharp."""
+    total = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6)}
+    sharp = [per_draw_epsilon(family, 10, **total) for family in FAMILIES]
+    assert sharp == sorted(sharp, reverse=True)
+    assert sharp[0] > Fraction(14, 100)
+    assert Fraction(1, 10) < sharp[2] <= sharp[1] < Fraction(11, 100)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_monotone_in_everything(family):
+    def each(count=10, epsilon="1", delta="1e-6"):
+        return per_draw_epsilon(family, count, epsilon=Fraction(epsilon), delta=Fraction(delta))
+
+    assert each(count=2) > each() > each(count=100)
+    assert each() < each(epsilon="2")
+    assert each() < each(delta="0.1")
+
+
+def test_numbers_stay_short():
+    each = per_draw_epsilon(BoundedRange, 10, epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    assert each.numerator.bit_length() <= 33
+
+
+@pytest.mark.parametrize("family", [BoundedRange, PureDP])
+@pytest.mark.parametrize("count", [1, 2, 5000])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [
+        (Fraction(1, 10**40), Fraction(1, 10**300)),
+        (Fraction(1, 10**40), Fraction(1, 10**20)),
+        (Fraction(3, 10), 1 - Fraction(1, 2**60)),
+        (Fraction(10**6), Fraction(1, 10**300)),
+        (Fraction(10**6), 1 - Fraction(1, 2**60)),
+        (Fraction(1, 2**1000), Fraction(1, 2)),
+    ],
+)
+def test_extreme_totals_end_and_hold(family, count, epsilon, delta):
+    """The search for an order is a search on rounded numbers: it must end all the same."""
+    each = per_draw_epsilon(family, count, epsilon=epsilon, delta=delta)
+    assert each >= epsilon / count
+    if count == 1:
+        assert family(each).approximate(delta).epsilon <= epsilon
+    else:
+        assert composed_epsilon([(family(each), count)], delta) <= epsilon
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 10**300), Fraction(10**30)])
+def test_extreme_rho_ends_and_holds(rho):
+    for family in FAMILIES:
+        each = per_draw_epsilon(family, 3, rho=rho)
+        assert 3 * family(each).zcdp.rho <= rho
+        assert 3 * family(each * 2).zcdp.rho > rho
+
+
+@given(
+    family=st.sampled_from(FAMILIES),
+    size=st.integers(-28, 6),
+    digits=st.integers(10**6, 10**7 - 1),
+    count=st.sampled_from([1, 2, 7, 1000]),
+)
+@FAST
+def test_the_epsilon_of_a_rho_is_the_largest_of_32_digits(family, size, digits, count):
+    """But where the next number costs the total up to 2**-60 of it, which a guess may miss."""
+    rho = count * Fraction(digits, 10**6) * Fraction(10) ** (size // 2)
+    each = per_draw_epsilon(family, count, rho=rho)
+    assert count * family(each).zcdp.rho <= rho
+    bits = each.numerator.bit_length() - each.denominator.bit_length()
+    following = each + Fraction(2) ** (bits - 31)
+    assert count * family(following).zcdp.rho > rho
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_fresh_rho_takes_one_proof_or_two(family, monkeypatch):
+    """And a guess that is too large is found out: the search takes its place."""
+    zcdp, proofs = family.zcdp, []
+
+    def counted(self):
+        proofs.append(self.epsilon)
+        return zcdp.__get__(self)
+
+    monkeypatch.setattr(family, "zcdp", property(counted))
+    rho = Fraction(123456789, 10**10)
+    right = per_draw_epsilon(family, 3, rho=rho)
+    assert len(proofs) <= 2
+    for wrong in (1000 * right, 2 * right):
+        monkeypatch.setattr(rates, "guessed_epsilon", lambda *_, wrong=wrong: wrong)
+        found = per_draw_epsilon.__wrapped__(family, 3, rho=rho)
+        assert 3 * zcdp.__get__(family(found)).rho <= rho
+        assert right * (1 - Fraction(1, 2**30)) < found <= right
+
+
+@pytest.mark.slow("rows of hundreds of ranges")
+@pytest.mark.parametrize(
+    ("family", "count", "epsilon", "delta"),
+    [
+        (BoundedRange, 5, "1", "1e-6"),
+        (LaplaceDominated, 30, "2", "1e-6"),
+        (BoundedRange, 300, "1", "1e-9"),
+        (BoundedRange, 10**5, "1", "1e-6"),
+    ],
+)
+def test_a_rate_is_within_its_total_at_any_precision(family, count, epsilon, delta):
+    """`compose` evaluates the very bound that the calibration used."""
+    total = Fraction(epsilon)
+    each = per_draw_epsilon(family, count, epsilon=total, delta=Fraction(delta))
+    for precision in (Fraction(100), Fraction(1, 10)):
+        assert composed_epsilon([(family(each), count)], delta, precision) <= total
+
+
+def test_a_total_is_needed():
+    with pytest.raises(ParameterError, match="epsilon and rho"):
+        per_draw_epsilon(PureDP, 2)
+    with pytest.raises(ParameterError, match="epsilon and rho"):
+        per_draw_epsilon(PureDP, 2, delta=Fraction(1, 2))
+
+
+@pytest.mark.slow("the adaptive optimum on a fine grid")
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("family", [BoundedRange, LaplaceDominated])
+@pytest.mark.parametrize(
+    ("count", "epsilon", "delta"),
+    [(2, "1", "1e-6"), (3, "1/10", "1e-9"), (30, "2", "1e-6"), (300, "1", "1e-9")],
+)
+def test_little_of_a_rate_is_lost(family, count, epsilon, delta):
+    """Two hundredths more are beyond the total: a search may end early, but not far from it."""
+    epsilon, delta = Fraction(epsilon), Fraction(delta)
+    each = per_draw_epsilon(family, count, epsilon=epsilon, delta=delta)
+    assert composed_epsilon([(family(each), count)], delta) <= epsilon
+    more = each * Fraction(102, 100)
+    assert composed_epsilon([(family(more), count)], delta, Fraction(1, 1000)) > epsilon
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_one_draw_may_be_calibrated_and_a_delta_is_below_one(family):
+    assert calibrate(family, k=1, epsilon=3) == 3
+    assert calibrate(family, k=2**20, epsilon=1) == Fraction(1, 2**20)
+    for delta in (1, "3/2"):
+        with pytest.raises(ParameterError, match="delta must be less than 1"):
+            calibrate(family, k=2, epsilon=3, delta=delta)
+
+
+@pytest.mark.claim("C2")
+def test_what_a_search_finds_beyond_the_total_is_cut_until_it_is_within(monkeypatch):
+    """No total is known for which a search goes beyond it; this one is made to."""
+    total, delta, tried = Fraction(2), Fraction(1, 10**6), []
+
+    def composed(parts, *given):
+        tried.append(parts[0][0].epsilon)
+        return composed_epsilon(parts, *given)
+
+    monkeypatch.setattr(rates, "_within_other_bounds", lambda *given: Fraction(6, 5))
+    monkeypatch.setattr(rates, "composed_epsilon", composed)
+    per_draw_epsilon.cache_clear()
+    try:
+        each = per_draw_epsilon(LaplaceDominated, 5, epsilon=total, delta=delta)
+    finally:
+        per_draw_epsilon.cache_clear()
+    assert composed_epsilon([(LaplaceDominated(each), 5)], delta) <= total
+    assert total / 5 <= each < Fraction(6, 5)
+    # Cuts begin with the last digit of a rate, and double.
+    assert tried[0] == Fraction(6, 5)
+    assert Fraction(6, 5) - tried[1] < Fraction(1, 2**30)
+    assert 20 < len(tried) < 40
+
+
+@pytest.mark.parametrize("family", [BoundedRange, LaplaceDominated, PureDP])
+@pytest.mark.parametrize("total", [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"}, {"rho": "0.1"}])
+def test_calibrate_is_the_inverse_of_compose(family, total):
+    near = {"precision": "1e-4"} if "delta" in total else {}
+    each = calibrate(family, k=12, **total, **near)
+    for rate, fits in ((each, True), (each * (1 + Fraction(1, 10**4)), False)):
+        composed = compose([family(rate)] * 12, total.get("delta"), "1e-4").guarantee
+        if "rho" in total:
+            assert (12 * family(rate).zcdp.rho <= Fraction("0.1")) == fits
+        else:
+            assert (composed.epsilon <= 1) == fits
+
+
+def test_calibrate_checks_its_parameters():
+    for wrong in (
+        {"epsilon": 1, "rho": 1},
+        {},
+        {"delta": "0.1"},
+        {"rho": 1, "delta": "0.1"},
+        {"epsilon": 0},
+        {"epsilon": 1, "k": 0},
+        {"epsilon": 1, "k": True},
+        {"epsilon": 1, "delta": 1},
+    ):
+        with pytest.raises(
+            ParameterError, match=r"delta must|epsilon must|give exactly one|k must"
+        ):
+            calibrate(PureDP, **{"k": 3, **wrong})
+    for family in (ZeroConcentratedDP, ApproximateDP, "PureDP", PureDP(1), int):
+        with pytest.raises(ParameterError, match="family must be one of"):
+            calibrate(family, k=3, epsilon=1)
+
+
+HERE = Path(__file__).parents[1] / "vectors"
+KINDS = {
+    kind.__name__: kind
+    for kind in (ApproximateDP, BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP)
+}
+RATES = json.loads((HERE / "calibration_before.json").read_text())["cases"]
+
+
+def test_no_rate_of_the_past_was_larger():
+    gained = 0
+    for case in RATES:
+        if case["k"] > 60 or case["k"] == 1:
+            continue
+        arguments = {"epsilon": case["epsilon"], "delta": case["delta"]}
+        each = calibrate(KINDS[case["family"]], k=case["k"], **arguments)
+        assert each >= Fraction(case["each"])
+        gained += each > Fraction(case["each"]) * Fraction(101, 100)
+    assert gained > 20
+
+
+KNOWN = [
+    (BoundedRange, 10, 1, "1e-6", "2634100753/17179869184"),
+    (BoundedRange, 100, 1, "1e-6", "6498233549/137438953472"),
+    (BoundedRange, 30, 2, "0.01", "1393887345/4294967296"),
+    (LaplaceDominated, 16, 1, "1e-6", "17690897/268435456"),
+    (LaplaceDominated, 30, 8, "1e-6", "5476422243/17179869184"),
+]
+
+
+@pytest.mark.parametrize(("family", "k", "epsilon", "delta", "each"), KNOWN)
+def test_a_rate_is_the_same_number_everywhere(family, k, epsilon, delta, each):
+    """Known answers: a rate must not depend on the machine, as ledgers and records compare it."""
+    assert calibrate(family, k=k, epsilon=epsilon, delta=delta) == Fraction(each)
+
+
+def test_ask_for_precision_and_get_more():
+    coarse = calibrate(BoundedRange, k=10, epsilon=1, delta="1e-6")
+    fine = calibrate(BoundedRange, k=10, epsilon=1, delta="1e-6", precision="1e-5")
+    assert coarse < fine < coarse * Fraction(101, 100)
+    assert compose([BoundedRange(fine)] * 10, "1e-6", "1e-5").guarantee.epsilon <= 1
+    more = compose([BoundedRange(fine * Fraction(10001, 10000))] * 10, "1e-6", "1e-5")
+    assert more.lower > 1
+
+
+def test_a_calibrated_rate_is_the_same_whatever_a_thread_rounds_to(tmp_path: Path) -> None:
+    program = (
+        "import gmpy2; gmpy2.get_context().round = gmpy2.{}\n"
+        "from safeselect import BoundedRange, calibrate\n"
+        "print(calibrate(BoundedRange, k=50, epsilon=3, delta='1e-9'))"
+    )
+    rates = {
+        subprocess.run(
+            [sys.executable, "-c", program.format(mode)], capture_output=True, check=True
+        ).stdout
+        for mode in ("RoundDown", "RoundUp", "RoundToNearest")
+    }
+    assert len(rates) == 1
+
+
+@pytest.mark.parametrize("epsilon", [2**26, 2**27, 2**30, 2**45, 2**50, 10**100])
+def test_totals_whose_exponentials_no_number_holds_are_calibrated(epsilon: int) -> None:
+    """The guess of a search must end, too."""
+    for family in (BoundedRange, LaplaceDominated):
+        each = calibrate(family, k=2, epsilon=epsilon, delta="1e-6")
+        assert each >= Fraction(epsilon, 2)
+        assert compose([family(each)] * 2, "1e-6").guarantee.epsilon <= epsilon
+        rate = calibrate(family, k=2, rho=epsilon)
+        assert 0 < 2 * family(rate).zcdp.rho <= epsilon
+    below, above = GaussianDP(2**30).delta(2**26), GaussianDP(2**30).delta(2**26 + 1)
+    assert 0 < above <= 1
+    assert below <= 1
+    near = GaussianDP(2 * epsilon).delta(epsilon)
+    assert Fraction(49, 100) < near < Fraction(51, 100)
+
+
+@pytest.mark.slow("brackets of rows of a thousand ranges")
+@pytest.mark.parametrize(
+    ("k", "epsilon", "delta"), [(10, 1, "1e-6"), (100, 8, "1e-9"), (1000, 1, "1e-6")]
+)
+def test_a_calibrated_rate_is_near_what_the_lower_end_allows(k, epsilon, delta):
+    """At most 1/2 % below: at a rate as much larger the lower end is above the total."""
+    each = calibrate(BoundedRange, k=k, epsilon=epsilon, delta=delta)
+    assert compose([BoundedRange(each)] * k, delta, 1).guarantee.epsilon <= epsilon
+    larger = Fraction(round(each * 2**40 * Fraction(1000, 995)), 2**40)
+    assert compose([BoundedRange(larger)] * k, delta).lower > epsilon
