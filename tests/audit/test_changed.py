@@ -21,6 +21,7 @@ import honest
 import pytest
 from audited import certificate
 from changed import Changed, changes, rebuilt
+from checks.mechanisms import names
 from honest import Made, made
 from ledgers import chained
 from written import COUNTS, EVERY, RHO
@@ -29,7 +30,6 @@ import safeselect as s
 from safeselect.audit.draws import _TABLE, drawn
 from safeselect.audit.line import verdict
 from safeselect.audit.logged import _UNSIGNED
-from safeselect.audit.mechanisms import names
 from safeselect.audit.release import audit
 from safeselect.ledger import Ed25519Signer, Ledger, log_lines
 from safeselect.ledger.record import commitment
@@ -308,14 +308,14 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
     "a rate of 0": (
         "groups",
         and_then(field("noise_rate", "0"), parameters(noise_rate="0")),
-        "plan",
-        "noise_rate is 0, and what follows is 1/4",
+        "release",
+        "A release cannot have this: a parameter.",
     ),
     "a rate of -1": (
         "groups of candidates",
         and_then(field("noise_rate", "-1"), parameters(noise_rate="-1")),
-        "plan",
-        "noise_rate is -1, and what follows is 1/4",
+        "release",
+        "A release cannot have this: a parameter.",
     ),
     "an offset of 0": ("discovered", field("offset", "0"), "plan", "offset is 0, and what follows"),
     "an offset of -5": ("groups", field("offset", "-5"), "plan", "offset is -5, and what follows"),

@@ -1,0 +1,242 @@
+"""Quantiles of made-up values against their law over the grid, by both ways to count ties."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Iterator, Sequence
+from fractions import Fraction
+from functools import cache, partial
+from itertools import accumulate, combinations_with_replacement, product
+from math import exp, log
+from typing import Any
+
+from checks.finding import Refuted
+from checks.others import Chances, Look, OtherCase, follow, independent, loss
+
+from safeselect.mechanisms.quantiles import Law, Part, _point, _range, quantile, quantiles
+
+_VALUES = (1, 1, 1, 4, 4, 7)
+_LAST = 8
+_GRID = {"lowest": 0, "step": 1}
+_SHARE = Fraction(2, 3)
+_SEVERAL = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+_FEW = (0,) * 12 + (1,) * 16 + (2,) * 12
+_COSTS = (Fraction(8), Fraction(1, 2))
+"""At the first, other scores would give other points; at the second, another rate other chances."""
+_TIES = {"below": 1, "interval": 3}
+_FINE = {"below": 1, "interval": 16}
+"""How many places of its point a value has, where there are several quantiles."""
+_NEIGHBOURS = ("add_remove", "replace_one")
+
+
+def grids() -> Iterator[OtherCase]:
+    """One quantile and several, for each way to count ties."""
+    for ties, version in _TIES.items():
+        for several in (False, True):
+            yield OtherCase(
+                f"{'quantiles' if several else 'quantile'}/{version}",
+                "one uniform number",
+                partial(_release, ties, several),
+                partial(_fingerprint, ties, several),
+                Fraction(1),
+                tuple(_looks(ties, several)),
+            )
+
+
+def _looks(ties: str, several: bool) -> Iterator[Look]:
+    yield Look("noise", "words", "C1", "noise", partial(_words, ties))
+    yield Look("releases", "few", "C1", "few candidates", partial(_few, ties, several))
+    yield Look("releases", "pairs", "C1", "joint", partial(_pairs, ties, several))
+    neighbours = partial(_joint_loss if several else _loss, ties)
+    yield Look("privacy", "neighbours", "C2", "privacy", neighbours)
+    for aspect, n in (("thousands", 3000), ("hundreds of thousands", 150_000)):
+        many = partial(_many, ties, several, n)
+        yield Look("releases", f"{n} values", "C1", aspect, many, True)
+
+
+def _release(ties: str, several: bool, **more: Any) -> Any:
+    given: dict[str, Any] = {**_GRID, "highest": _LAST, "epsilon": 1, "ties": ties, **more}
+    if several:
+        return quantiles(_FEW, quantiles=_SEVERAL, **given)
+    return quantile(_VALUES, quantile=_SHARE, **given)
+
+
+def _fingerprint(ties: str, several: bool, **more: Any) -> Hashable:
+    """Of no values every point of a vast grid is as good as any other."""
+    given: dict[str, Any] = {**_GRID, "highest": 2**64, "epsilon": 1, "ties": ties, **more}
+    if several:
+        return quantiles([], quantiles=["1/3", "2/3"], **given).values
+    found: Hashable = quantile([], quantile="1/2", **given).value
+    return found
+
+
+def _few(ties: str, several: bool, every: int) -> str:
+    count = 3000 if every == 1 else 50
+    for neighbours, epsilon in product(_NEIGHBOURS, _COSTS):
+        found = _found(ties, several, neighbours, count, epsilon)
+        follow(found, _law(ties, several, neighbours, epsilon))
+    return f"{4 * count} releases of few values follow the law over the grid"
+
+
+def _pairs(ties: str, several: bool, every: int) -> str:
+    count = 2000 if every == 1 else 50
+    middle = 1 if several else 0
+    law: dict[Hashable, float] = {}
+    for points, chance in _law(ties, several, "add_remove", Fraction(1)).items():
+        point = points[middle]  # type: ignore[index]
+        law[point] = law.get(point, 0.0) + chance
+    found = [
+        points[middle] for points in _found(ties, several, "add_remove", 2 * count, Fraction(1))
+    ]
+    independent(found, law)
+    return f"{count} pairs are independent"
+
+
+def _found(ties: str, several: bool, neighbours: str, count: int, epsilon: Fraction) -> list[Any]:
+    last = 2 if several else _LAST
+    given: dict[str, Any] = {"neighbours": neighbours, "highest": last, "epsilon": epsilon}
+    releases = (_release(ties, several, **given) for _ in range(count))
+    return [release.values for release in releases]
+
+
+@cache
+def _law(ties: str, several: bool, neighbours: str, epsilon: Fraction) -> Chances:
+    """The law of the values, by the published range and the score over points."""
+    replaced = neighbours == "replace_one"
+    if not several:
+        spread = 2.0 if replaced else 2.0 * max(_SHARE, 1 - _SHARE)
+        one = _chances(_shares(_VALUES, 1), 0, _LAST, float(_SHARE), float(epsilon) / spread, ties)
+        return {(point,): chance for point, chance in enumerate(one)}
+    cost = float(epsilon) * (0.25 if replaced else 0.5)  # of a level, or half of it
+    return _of_three(_FEW, 2, cost, ties, _FINE[ties])
+
+
+def _of_three(
+    values: Sequence[int], last: int, cost: float, ties: str, fine: int
+) -> dict[Hashable, float]:
+    """The joint law of quartiles: the median splits the shares, and each side has its own."""
+    low, middle, high = (float(each) for each in _SEVERAL)
+    shares, end = _shares(values, fine), (last + 1) * fine - 1
+    law: dict[Hashable, float] = {}
+
+    def rate(share: float) -> float:
+        return cost / (2 * max(share, 1 - share) * fine)
+
+    whole = _chances(shares, 0, end, middle, rate(middle), ties)
+    for cut, chance in enumerate(whole):
+        below, above = ([x for x in shares if x < cut], [x for x in shares if x >= cut])
+        one, two = low / middle, (high - middle) / (1 - middle)
+        lower = _chances(below, 0, cut, one, rate(one), ties)
+        upper = _chances(above, cut, end, two, rate(two), ties)
+        for p, q in product(range(cut + 1), range(cut, end + 1)):
+            key = p // fine, cut // fine, q // fine
+            law[key] = law.get(key, 0.0) + chance * lower[p] * upper[q - cut]
+    return law
+
+
+def _shares(values: Sequence[int], fine: int) -> list[int]:
+    return sorted(value * fine + place for value in values for place in range(fine))
+
+
+def _chances(
+    shares: Sequence[int], first: int, last: int, share: float, rate: float, ties: str
+) -> list[float]:
+    """The exponential mechanism over the points first .. last, by its definition."""
+    wanted = share * len(shares)
+    away = []
+    for point in range(first, last + 1):
+        low, high = bisect_left(shares, point), bisect_right(shares, point)
+        away.append(abs(low - wanted) if ties == "below" else max(low - wanted, wanted - high))
+    heavy = [exp(-rate * each) for each in away]
+    total = sum(heavy)
+    return [each / total for each in heavy]
+
+
+def _words(ties: str, every: int) -> str:
+    """Each word of eight digits gives the point between whose sums it lies, or is left open."""
+    fine = 3
+    part = Part.whole([0, 1, 1, 3], 5, fine)
+    law = Law(Fraction(1, 3), Fraction(1, 4), ties)
+    wanted = _chances(_shares(part.cells, fine), 0, part.last, 1 / 3, 3 / 4, ties)
+    sums = [0.0, *accumulate(wanted)]
+    open_ = 0
+    for word in range(0, 256, every):
+        found = _point(part, law, word, 8)
+        open_ += found is None
+        if found is None:
+            inside = any(word / 256 - 1e-9 <= s <= (word + 1) / 256 + 1e-9 for s in sums)
+        else:
+            inside = sums[found] - 1e-9 <= word / 256 and (word + 1) / 256 <= sums[found + 1] + 1e-9
+        if not inside:
+            raise Refuted("a word gives a point that its sums do not give")
+    if open_ > 2 * len(sums):
+        raise Refuted("words are left open that decide a point")
+    return "words of eight digits give the points of their sums"
+
+
+def _loss(ties: str, every: int) -> str:
+    """The law at the shipped rate, on all small neighbours of both kinds."""
+    worst, pairs = 0.0, 0
+    small = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
+    for share, replaced in product(small, (False, True)):
+        rate = Fraction(1, _range(share, replaced)) * share.denominator
+        laws: dict[tuple[int, ...], list[float]] = {}
+        for size in range(4 if every == 1 else 3):
+            for values in combinations_with_replacement(range(4), size):
+                laws[values] = _chances(values, 0, 3, float(share), float(rate), ties)
+        for one, x in product(list(laws), range(4)):
+            others = [(*one, y) for y in range(4)] if replaced else [one]
+            grown = tuple(sorted((*one, x)))
+            for other in map(tuple, map(sorted, others)):
+                if grown in laws and other in laws:
+                    ratios = [log(p / q) for p, q in zip(laws[grown], laws[other], strict=True)]
+                    worst, pairs = max(worst, max(ratios) - min(ratios)), pairs + 1
+    return loss(worst, 1.0, pairs)
+
+
+def _joint_loss(ties: str, every: int) -> str:
+    """The joint law of quartiles at the shipped rates and levels, on neighbours."""
+    made = _release(ties, True)
+    levels, each = len(made.parts), float(made.parts[0].epsilon)
+    for share in _SEVERAL:
+        wide = Fraction(_range(share, False), share.denominator)
+        if wide != 2 * max(share, 1 - share):
+            raise Refuted("the noise is for another range of ranks")
+    fine = _FINE[ties] if every == 1 else min(_FINE[ties], 4)
+    worst, pairs = 0.0, 0
+    for values in ((), (0,), (1,), (0, 1), (0, 0, 1)):
+        one = _of_three(values, 1, each, ties, fine)
+        for x in (0, 1):
+            other = _of_three((*values, x), 1, each, ties, fine)
+            worst = max(worst, *(abs(log(one[key] / other[key])) for key in one))
+            pairs += 1
+    if levels != 2 or made.guarantee.epsilon != levels * made.parts[0].epsilon:
+        raise Refuted("three quantiles are not two levels")
+    return loss(worst, levels * each, pairs)
+
+
+def _many(ties: str, several: bool, n: int, every: int) -> str:
+    """So many different values on a grid of as many points: errors in ranks follow their law."""
+    count = (40 if n < 10_000 else 10) if every == 1 else 10
+    cost = Fraction(1, 10)
+    given: dict[str, Any] = {**_GRID, "highest": n - 1, "ties": ties, "epsilon": cost}
+    found: list[Hashable] = []
+    for _ in range(count):
+        if several:
+            median = quantiles(range(n), quantiles=_SEVERAL, **given).values[1]
+        else:
+            median = quantile(range(n), quantile="1/2", **given).value
+        found.append(_bucket(median, n))
+    rate = float(cost) / (2 if several else 1)
+    law: dict[Hashable, float] = {}
+    for point in range(n):
+        bucket = _bucket(point, n)
+        law[bucket] = law.get(bucket, 0.0) + exp(-rate * abs(point - n / 2))
+    total = sum(law.values())
+    follow(found, {bucket: weight / total for bucket, weight in law.items()})
+    return f"{count} releases of {n} values follow their law"
+
+
+def _bucket(point: int, n: int) -> Hashable:
+    """How far from the median, in steps of ten ranks; the last ones stand for all beyond."""
+    return min(max((point - n // 2) // 10, -6), 5)

@@ -1,0 +1,128 @@
+"""Releases of keys against their law, which is worked out here from the published rule alone.
+
+A key with n users is kept if n is at least a random threshold J, P(J <= n) = p_n; its noisy count
+is n + centre - J.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import exp, prod
+from typing import Any
+
+from checks.cells import Enclosure
+from checks.finding import Refuted
+from checks.releases import gate
+from checks.tables import KEY_COST, KeyCase
+
+_NEAR = Fraction(1, 10**9)
+
+
+def check_few_keys(case: KeyCase, every: int) -> str:
+    """Compare releases of three keys with the law of all three, by each way to ask.
+
+    Raises:
+        Refuted: the shares of the outcomes contradict it.
+    """
+    count = 2000 if every == 1 else 150
+    users = (1, half_kept(), half_kept() + 2)
+    law = _joint(users, counted=case.with_counts)
+    for way in range(len(case.ways)):
+        gate(Counter(_seen(case, users, way) for _ in range(count)), count, law)
+    return f"{len(case.ways) * count} releases of three keys follow their law"
+
+
+def check_two_keys(case: KeyCase, every: int) -> str:
+    """Two keys of one release, and one key of two releases, are independent.
+
+    Raises:
+        Refuted: they depend on each other.
+    """
+    count = 1500 if every == 1 else 150
+    users = (half_kept(),) * 2
+    law = _joint(users, counted=case.with_counts)
+    for way in range(len(case.ways)):
+        found = [_seen(case, users, way) for _ in range(2 * count)]
+        gate(Counter(found), 2 * count, law)
+        pairs = [(one[0], other[0]) for one, other in zip(found[::2], found[1::2], strict=True)]
+        gate(Counter(pairs), count, law)
+    return f"{count} pairs are independent"
+
+
+def check_many_keys(case: KeyCase, n: int, every: int) -> str:
+    """So many keys of as many users: each is kept as often, and has a threshold of its own.
+
+    Raises:
+        Refuted: the keys do not follow their law, or depend on each other.
+    """
+    one = (half_kept(),)
+    alone, two = _joint(one, counted=case.with_counts), _joint(one * 2, counted=case.with_counts)
+    kept: Counter[Hashable] = Counter()
+    found = _seen(case, one * n, 0)
+    gate(Counter((each,) for each in found), n, alone)
+    kept.update(i * 16 // n for i, each in enumerate(found) if each is not None)
+    part = [Fraction((n * (i + 1) - 1) // 16 - (n * i - 1) // 16, n) for i in range(16)]
+    gate(kept, sum(kept.values()), {i: (share, share) for i, share in enumerate(part)})
+    for lag in (1, 2, 512, 4096, 1 << 16, 1 << 17):
+        # Every second block of pairs, so that none overlap.
+        pairs = [(found[i], found[i + lag]) for i in range(n - lag) if i // lag % 2 == 0]
+        if pairs:
+            gate(Counter(pairs), len(pairs), two)
+    return f"{n} keys in one release follow their law, each by itself"
+
+
+def half_kept() -> int:
+    """A number of users with which a key is kept about half of the time."""
+    rows, _ = _rule()
+    return min(range(len(rows)), key=lambda n: abs(rows[n] - 0.5))
+
+
+def _seen(case: KeyCase, users: Sequence[int], way: int) -> tuple[Any, ...]:
+    """Of each key: None if it is not kept, whether its count is below, at or above its users."""
+    _, found = case.ask(dict(enumerate(users)), way)
+    if not case.with_counts:
+        return tuple(found)
+    return tuple(
+        None if each is None else (each > n) - (each < n)
+        for each, n in zip(found, users, strict=True)
+    )
+
+
+@cache
+def _rule() -> tuple[list[float], int]:
+    """The chances to be kept, and the centre: the last row that the first bound limits."""
+    growth, delta = exp(float(KEY_COST["epsilon"])), float(Fraction(KEY_COST["delta"]))
+    rows, centre = [0.0], 0
+    while rows[-1] < 1:
+        risen = growth * rows[-1] + delta
+        fallen = 1 - (1 - rows[-1] - delta) / growth
+        if risen <= min(fallen, 1):
+            centre = len(rows)
+        rows.append(min(risen, fallen, 1.0) if rows[-1] + delta < 1 else 1.0)
+    return rows, centre
+
+
+def _law(users: int, *, counted: bool) -> Mapping[Any, float]:
+    rows, centre = _rule()
+    law: dict[Any, float] = {}
+    for threshold in range(1, len(rows)):
+        outcome: Any = None
+        if threshold <= users:
+            outcome = (centre > threshold) - (centre < threshold) if counted else True
+        law[outcome] = law.get(outcome, 0.0) + rows[threshold] - rows[threshold - 1]
+    return law
+
+
+def _joint(users: Sequence[int], *, counted: bool) -> Enclosure:
+    laws = [_law(each, counted=counted) for each in users]
+    joint: dict[Hashable, tuple[Fraction, Fraction]] = {}
+    for outcomes in product(*laws):
+        chance = Fraction(prod(law[each] for law, each in zip(laws, outcomes, strict=True)))
+        joint[outcomes] = max(chance - _NEAR, Fraction(0)), min(chance + _NEAR, Fraction(1))
+    if not joint:
+        raise Refuted("there is no law to compare with")
+    return joint

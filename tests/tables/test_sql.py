@@ -1,0 +1,124 @@
+"""The counts that an unknown domain needs: the largest, in a fixed order, with a cap per user."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from hashlib import md5
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import InputError, ParameterError
+from safeselect.tables import largest_counts, sql
+from safeselect.tables.duckdb import open_table
+from safeselect.tables.sql import LARGEST_CAPPED_COUNTS
+
+duckdb = pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+
+Rows = list[tuple[Any, Any]]
+
+
+def table(rows: Rows) -> Any:
+    return pa.table({"item": [i for i, _ in rows], "user": [u for _, u in rows]})
+
+
+def largest(rows: Rows, places: int, cap: int | None = None) -> list[tuple[str, int]]:
+    found = largest_counts(
+        table(rows), item="item", user="user", places=places, max_contributions=cap
+    )
+    return list(found.items())
+
+
+def hashed(text: str) -> str:
+    return md5(text.encode(), usedforsecurity=False).hexdigest()[:12]
+
+
+def plain(
+    rows: Rows, places: int, cap: int | None, hashed: Callable[[str], str] = hashed
+) -> list[tuple[str, int]]:
+    """The same in Python: who keeps what, counted, in the order of (count, label)."""
+    items = defaultdict(set)
+    for item, user in rows:
+        if item is not None and user is not None:
+            items[user].add(item)
+    counts: Counter[str] = Counter()
+    for user, mine in items.items():
+        order = sorted(mine, key=lambda item: (hashed(f"{user} {item}"), str(item).encode()))
+        counts.update(str(item) for item in order[:cap])
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].encode()))[:places]
+
+
+TEXT = st.one_of(st.none(), st.sampled_from(["a", "B", "b", "é", "z", "", " a", "𝔘", "￿"]))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.tuples(TEXT, TEXT), max_size=40),
+    st.integers(1, 9),
+    st.sampled_from([None, 1, 2, 3]),
+)
+def test_counts_are_those_of_plain_python(rows: Rows, places: int, cap: int | None) -> None:
+    assert largest(rows, places, cap) == plain(rows, places, cap)
+
+
+def test_integers_are_ordered_as_the_text_they_are_released_as() -> None:
+    rows = [(9, 1), (10, 1), (-3, 1), (10, 2)]
+    assert largest(rows, 9) == [("10", 2), ("-3", 1), ("9", 1)]
+    assert largest(rows, 9, 1) == plain(rows, 9, 1)
+
+
+@pytest.mark.parametrize("items", [(9, 10, -3, 0), ("é", "B", "b", "\uffff", "\U0001d518")])
+def test_items_of_equal_hash_are_in_the_order_of_their_text(items: tuple[Any, ...]) -> None:
+    rows = [(item, user) for user in range(3) for item in items[user:] * 2]
+    hash_, constant = "LEFT(md5(", "LEFT(CONCAT("
+    assert LARGEST_CAPPED_COUNTS.count(hash_) == 1
+    for cap in (1, 2, 3):
+        query = LARGEST_CAPPED_COUNTS.format(places=9, contributions=cap).replace(hash_, constant)
+        with open_table(table(rows), {"item": "item", "person": "user"}) as opened:
+            assert set(opened.load("item", "person")) == {"item", "person"}
+            found = opened.fetch(query.replace("), 12)", "), 0)"))
+        assert found == plain(rows, 9, cap, lambda _: "")
+
+
+def test_one_user_moves_few_counts_and_only_upwards() -> None:
+    others: Rows = [(item, user) for item, user in product("abcdefgh", range(9)) if (user * 7) % 5]
+    for mine in ("a", "abc", "abcdefgh"):
+        for cap in (1, 2, 5):
+            before = dict(largest(others, 99, cap))
+            after = dict(largest([*others, *((item, 77) for item in mine * 2)], 99, cap))
+            changes = [after[item] - before.get(item, 0) for item in after]
+            assert set(changes) <= {0, 1}
+            assert sum(changes) == min(cap, len(mine))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"places": 0}, "places must be between 1"),
+        ({"places": "3"}, "places must be an integer"),
+        ({"max_contributions": 0}, "max_contributions must be between 1"),
+        ({"max_contributions": True}, "max_contributions must be an integer"),
+    ],
+)
+def test_wrong_numbers(change: dict[str, Any], message: str) -> None:
+    call = {"item": "item", "user": "user", "places": 3, **change}
+    with pytest.raises(ParameterError, match=message):
+        largest_counts("missing.csv", **call)
+    with pytest.raises(InputError, match="does not exist"):
+        largest_counts("missing.csv", item="item", user="user", places=3)
+
+
+def test_every_statement_scans_the_rows_once():
+    texts = [
+        text.lstrip()
+        for name, text in vars(sql).items()
+        if name.isupper() and isinstance(text, str) and name[0] != "_"
+    ]
+    statements = [each for each in texts if each.startswith(("SELECT", "WITH"))]
+    assert [each for each in texts if "safeselect_rows" in each] == statements
+    assert {each.count("safeselect_rows") for each in statements} == {1}
