@@ -130,7 +130,9 @@ def altered(content: Json, path: Path, value: Json) -> Json:
 
 def shared(path: Path, value: Json, charge: Json) -> Path | None:
     """Where the record of the charge states the same field; None if it does not."""
-    first, *rest = path
+    first, *rest = path[1:] if path[0] == "statement" and path[1:] else path
+    if first in ("version", "source_tree_sha256"):
+        first, rest = "library", [first]
     if first in ("unit", "neighbours"):
         return ("charges", 0, "terms", first)
     if first not in SHARED:

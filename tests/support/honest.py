@@ -304,8 +304,9 @@ def made(call: Call, caps: dict[str, Any], neighbours: str = "add_remove") -> Ma
     ledger = Ledger.create(":memory:", {"a": s.Budget(**terms, **caps)})
     result = call(ledger=ledger.scope("a", **terms, purpose="a test"))
     records = list(ledger.records())
+    result = getattr(result, "release", result)  # of a strategy
     if not hasattr(result, "to_json"):  # a session: what the ledger committed to at its end
-        reserved = getattr(result, "_session", result)._reserved
+        turns = result._session.turns if hasattr(result, "_session") else result._turns
         spent = {name: int(number) for name, number in records[-1].content["spent"].items()}
-        result = replace(reserved._opened, spent=spent, receipt=result.receipt)
+        result = replace(turns._opened, spent=spent, receipt=result.receipt)
     return Made(result.to_json(), "".join(log_lines(records)).encode("ascii"), ledger.head)
