@@ -58,7 +58,7 @@ RESTATED: dict[str, set[str]] = {
         *("weights", "k_bar"),
     },
     # What one record says for itself.
-    "record charged": {"library", "purpose", "request", "nonce", "production"},
+    "record charged": {"purpose", "request", "nonce", "production"},
     "record created": {"library", "place", "utc", "ledger"},
     "record scope": {"max_refusals", "utc"},
 }
@@ -267,7 +267,7 @@ def free(content: Any, charge: Any) -> None:
         part["each"]["epsilon"] = "0"
     (amounts,) = charge["charges"]
     amounts["charge"]["epsilon"] = "0"
-    amounts["after"] = amounts["before"]
+    amounts["after"] = {"epsilon": "0"}
 
 
 def labels(*texts: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from safeselect import (
 )
 from safeselect.randomness.bits import Bits
 from safeselect.release.call import UNREADABLE, once_charged
-from safeselect.scores.containers import Unread
+from safeselect.scores.candidates import Unread
 from safeselect.selection import _call
 from safeselect.testing import RecordingSource
 

@@ -300,7 +300,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "a class is known by its name": (
         (
-            "randomness/source.py",
+            "randomness/guard.py",
             "    return _OWN.get(id(type(value))) is type(value)\n",
             "    return type(value).__name__ in {kind.__name__ for kind in _OWN.values()}\n",
         ),
@@ -318,7 +318,7 @@ FAULTS: dict[str, Changes] = {
             '    if guard.worth == "yes" or not require_production():\n',
             '    if guard.worth in ("yes", "no") or not require_production():\n',
         ),
-        ("testing/_gate.py", "    if require_production():\n", "    if False:\n"),
+        ("testing/sources.py", "    if require_production():\n", "    if False:\n"),
     ),
     "the scalar tier is taken in production": (
         ("selection/_table.py", "    if require_production():\n", "    if False:\n"),

@@ -6,7 +6,6 @@ with the SQL.
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal, localcontext
@@ -16,6 +15,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+from table_sources import SOURCES
 
 from safeselect.mechanisms.quantiles import Grid, Later, reader
 from safeselect.tables import table_quantiles, values
@@ -154,13 +154,16 @@ def cell(exact: Fraction) -> int:
     return (number(exact) + 2**200) * 10**13 // 1
 
 
-@pytest.mark.parametrize("exact", NUMBERS, ids=str)
-def test_equal_numbers_are_one_number(exact):
-    for value in numbers(exact):
-        held = np.empty(1, dtype=object)
-        held[0] = value
-        for given in ([value], (value,), held):
-            assert cells(reader(given).read()) == [cell(exact)], type(value)
+def test_equal_numbers_are_one_number():
+    wrong = []
+    for exact in NUMBERS:
+        for value in numbers(exact):
+            held = np.empty(1, dtype=object)
+            held[0] = value
+            ways = ([value], (value,), held)
+            if any(cells(reader(given).read()) != [cell(exact)] for given in ways):
+                wrong.append((exact, type(value)))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("kind", columns())
@@ -180,39 +183,29 @@ def test_a_column_holds_the_same_numbers_as_a_list(kind, read):
     assert sorted(read(thrice, "sum")) == sorted(3 * added(exact) for exact in held)
 
 
+FORMS = [form for form in SOURCES if form != "pandas objects"]  # whose values must be text
 KINDS = [
     (pa.int64(), int),
     (pa.float64(), float),
     (pa.decimal128(38, 0), Decimal),
     (pa.decimal128(38, 12), Decimal),
 ]
-FORMS = {
-    "arrow": lambda table, _: table,
-    "pandas": lambda table, _: table.to_pandas(),
-    "polars": lambda table, _: pl.from_arrow(table),
-    "lazy": lambda table, _: pl.from_arrow(table).lazy(),
-    "relation": lambda table, _: duckdb.connect().from_arrow(table),
-}
 
 
-@pytest.mark.parametrize("form", [*FORMS, "parquet", "csv"])
-@pytest.mark.parametrize("of", ["smallest", "largest", "sum"])
+@pytest.mark.parametrize(
+    ("form", "of"),
+    list(zip(FORMS * 2, ["smallest", "largest", "sum", "sum", "smallest"] * 4, strict=False)),
+)
 def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
     """Wholes beyond 2**53, heaps of ties and sums beyond the limit, in columns of two types."""
     wholes = [7000103050] * 300 + [10**18 + 2**10, 2**62, 2**60, 2**53 + 2, 10**9 + 11]
     riders = [*range(300), 300, 300, 301, 302, 303]
     found = []
     for kind, cast in KINDS:
-        table = pa.table({"fare": pa.array(map(cast, wholes), kind), "rider": riders})
-        if form == "parquet":
-            pq.write_table(table, tmp_path / "rows.parquet")
-        if form == "csv":
-            text = io.StringIO()
-            csv.writer(text).writerows([["fare", "rider"], *zip(wholes, riders, strict=True)])
-            (tmp_path / "rows.csv").write_text(text.getvalue())
         if form == "pandas" and pa.types.is_decimal(kind):
             continue  # of objects, which are refused
-        held = FORMS[form](table, tmp_path) if form in FORMS else tmp_path / f"rows.{form}"
+        fares = pa.array(map(cast, wholes), kind)
+        held = SOURCES[form](tmp_path, {"fare": fares, "rider": riders})
         found.append(cells(read(held, of)))
     last = {"smallest": 10**18 + 2**10, "largest": 2**62, "sum": 2 * 10**18}[of]
     cut = min(2**60, LIMIT) if of == "sum" else 2**60
@@ -222,9 +215,19 @@ def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
     assert found == [wanted] * len(found)
 
 
-@pytest.mark.parametrize("value", [7000103050, 10**9 + 11, 2**53 - 1, 2**53 + 2, 3 * 10**18])
+@pytest.mark.parametrize(
+    ("value", "of"),
+    [
+        (7000103050, "sum"),
+        (10**9 + 11, "smallest"),
+        (2**53 - 1, "largest"),
+        (2**53 + 2, "sum"),
+        (2**53 + 2, "smallest"),
+        (3 * 10**18, "largest"),
+        (3 * 10**18, "sum"),
+    ],
+)
 @pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-@pytest.mark.parametrize("of", ["smallest", "largest", "sum"])
 def test_an_empty_cell_of_another_user_moves_no_value(value, of):
     """It makes floats of a column of integers."""
     rows = "".join(f"{value},{rider}\n" for rider in range(300))

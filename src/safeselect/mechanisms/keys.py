@@ -50,10 +50,9 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
 from safeselect.release.results import NOT_STATED, Answers, Noise, Release, TopK
-from safeselect.scores.containers import hand_over
+from safeselect.scores.candidates import hand_over, read_values
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, flag
-from safeselect.scores.values import read_values
 from safeselect.selection._arguments import Labels, Scores
 
 MOST_ROWS = 2**20
@@ -195,15 +194,15 @@ def _growth(epsilon: Fraction, bits: int) -> int:
     return Interval.of(epsilon, precision).exp().scaled(bits)[0]
 
 
-def _rows(bits: int, growth: int, delta: int) -> list[int]:
+def _rows(size: int, growth: int, delta: int) -> list[int]:
     """Take each row as large as the one before it allows.
 
     It ends: the rest 1 - p falls by D or more with each row.
     """
-    one, row = 1 << bits, 0
+    one, row = 1 << size, 0
     rows = [row]
     while row < one:
-        row = min(_risen(row, bits, growth, delta), _fallen(row, bits, growth, delta), one)
+        row = min(_risen(row, size, growth, delta), _fallen(row, size, growth, delta), one)
         rows.append(row)
     return rows
 

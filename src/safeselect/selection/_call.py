@@ -25,8 +25,7 @@ from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.bits import Bits
 from safeselect.release.call import Charge, Pending, Result, is_replaced, once_charged
 from safeselect.release.results import Statement
-from safeselect.scores.candidates import Candidates, read_candidates
-from safeselect.scores.containers import check_known
+from safeselect.scores.candidates import Candidates, check_known, read_candidates
 from safeselect.scores.floats import GridScores
 from safeselect.selection._arguments import Arguments
 from safeselect.selection._results import Selection, TopK, source_name

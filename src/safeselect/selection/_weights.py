@@ -22,7 +22,7 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import rational
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
-from safeselect.scores.containers import labels_of
+from safeselect.scores.candidates import labels_of
 from safeselect.selection._table import Calibration, Row
 
 

@@ -17,7 +17,7 @@ from safeselect.ledger import Scope
 from safeselect.mechanisms.quantiles import Later, Neighbours, Ties, quantiles
 from safeselect.randomness.source import Source
 from safeselect.release.results import Numbers
-from safeselect.scores.containers import Unread
+from safeselect.scores.candidates import Unread
 from safeselect.selection._table import read_choice
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import shown
