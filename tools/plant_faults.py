@@ -1,8 +1,8 @@
 """Plant faults in copies of the package: do known answers, laws or tests notice?  `make faults`.
 
 Each fault of `tests/support/faults.py` is planted alone, and all of them at once.  The first known
-answer that differs is printed, or the law or the test that fails.  The exit status is 1 if a fault is not
-noticed.
+answer that differs is printed, or the law or the test that fails.  The exit status is 1 if a fault
+is not noticed.
 """
 
 from __future__ import annotations
