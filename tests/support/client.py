@@ -48,7 +48,6 @@ from safeselect import (
     SelectedPartitions,
     Selection,
     Selections,
-    Signer,
     Source,
     SparseVector,
     Statement,
@@ -120,13 +119,14 @@ from safeselect.ledger import (
     Anchor,
     Ed25519Signer,
     Event,
-    ExternalRelease,
     Outbox,
+    Pending,
     Proposal,
     Proposals,
     Receiver,
     Request,
     Scope,
+    Signer,
     append,
     approve,
     repair,
@@ -346,7 +346,7 @@ def charged(anchor: Anchor, receiver: Receiver, outbox: Outbox, proposals: Propo
     use(append(place, [], head=None), outbox)
 
 
-def told(event: Event, request: Request, external: ExternalRelease) -> str:
+def told(event: Event, request: Request, external: Pending) -> str:
     """What a ledger tells its keepers."""
     return f"{event.kind} {request.asked} {external.released('a')}"
 
