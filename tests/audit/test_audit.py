@@ -614,9 +614,7 @@ def cheaper(kind: str, number: str, value: str = "1/10000") -> Callable[[Case], 
 
 def forged_nothing(case: Case) -> None:
     """A chosen run is said not to be there."""
-    case.release["found"] = "no"
-    for name in ("output", "output_kind", "score", "score_kind"):
-        del case.release[name]
+    case.release["labels"] = case.release["values"] = {"texts": [], "kinds": []}
     case.rewrite(lambda records: None)
 
 
@@ -760,21 +758,21 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
     ),
     "a bottom that is too near": (
         "discovered",
-        release(offset="40"),
+        both(offset="40"),
         "plan",
-        "offset is 40, and what follows is 1429/32.",
+        "parameters offset is 40, and what follows is 1429/32.",
     ),
     "a bottom of few items that is too near": (
         "discovered, capped",
-        release(offset="60"),
+        both(offset="60"),
         "plan",
-        "offset is 60, and what follows is 261/4.",
+        "parameters offset is 60, and what follows is None.",
     ),
     "a bottom of counts that is too near": (
         "discovered with counts",
-        release(offset="71"),
+        both(offset="71"),
         "plan",
-        "offset is 71, and what follows is 72.",
+        "parameters offset is 71, and what follows is 72.",
     ),
     "more spent than there was": (
         "above",
@@ -894,7 +892,7 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
         "the best of runs",
         forged_nothing,
         "output",
-        "It has no run, and best_of always releases one.",
+        "It has no run, or several, and best_of always releases one.",
     ),
     "another kind of cost of runs": (
         "the best of runs",
