@@ -14,15 +14,16 @@ The rules, which the rest of the package relies on:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
+from safeselect.exact.parameters import Number
 from safeselect.exact.plain import FLOATS
 from safeselect.promises.records import exact_text
 from safeselect.scores.containers import (
@@ -49,6 +50,24 @@ else:
     from typing import TypeVar
 
     Label = TypeVar("Label")
+
+
+class _Column(Protocol):
+    def __array__(self) -> Any:
+        """An array, or a column of pandas, polars or Arrow."""
+
+
+Scores = Mapping[Label, Any] | Sequence[Any] | _Column
+"""n scores, or a mapping label -> score."""
+
+Values = Sequence[Any] | _Column
+"""n numbers, or m rows of n scores."""
+
+Labels = Iterable[Label] | None
+"""One label for each candidate, or None for their positions."""
+
+Factors = Mapping[Any, Number] | Sequence[Number] | None
+"""Public weights in the order of the scores, or label -> weight."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
