@@ -43,7 +43,7 @@ TABLES = ("allowances", "arrays", "laws", "tables")
 ALONE = ("gaussian", "geometric", "single")
 RANKING = ("draws", "contenders", "rankings", "rows")
 PARTS = {
-    "exact": (("exact/*.py", "accounting/theorems/binomial.py"), "tests/exact"),
+    "exact": (("exact/*.py", "accounting/binomial.py"), "tests/exact"),
     "guarantees": (("promises/*.py",), "tests/guarantees"),
     "tables": (tuple(f"engine/{name}.py" for name in TABLES), "tests/inside/noise"),
     "ranking": (tuple(f"engine/{name}.py" for name in RANKING), "tests/inside/noise"),
@@ -51,10 +51,7 @@ PARTS = {
     "scores": (("scores/*.py",), "tests/scores"),
     "mechanisms": (("selection/*.py", "mechanisms/*.py"), "tests/mechanisms"),
     "budget": (("ledger/balance.py",), "tests/accounting"),
-    "calibration": (
-        ("accounting/calibration.py", "accounting/largest.py", "accounting/theorems/search.py"),
-        "tests/accounting",
-    ),
+    "calibration": (("accounting/rate.py", "accounting/search.py"), "tests/accounting"),
 }
 """The files of a part and the folder of its own tests, in the order in which they build up."""
 

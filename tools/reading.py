@@ -53,18 +53,29 @@ def _path(module: str) -> Path | None:
 
 @cache
 def imports(module: str) -> tuple[str, ...]:
-    """The modules of this package that a module names in its imports, in their order."""
+    """The modules of this package that are loaded with a module, in their order.
+
+    An import inside a function is none of these: what it names is read by whoever needs it.
+    """
     return tuple(_imports(_path(module)))
 
 
 def _imports(path: Path | None) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))) if path else ():
+    for node in _loaded(ast.parse(path.read_text("utf-8"))) if path else ():
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
                 yield whole if _path(whole) else str(node.module)
         elif isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name.startswith(PACKAGE))
+
+
+def _loaded(tree: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a module that run when it is loaded."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+            yield from _loaded(node)
 
 
 @cache

@@ -26,9 +26,9 @@ from safeselect import (
 )
 from safeselect.accounting import compose_delta
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.optimum import climb, sides
-from safeselect.accounting.optimum.backward import Curve, backward, interleaved, start
+from safeselect.accounting.optimum import certified, curve
 from safeselect.accounting.optimum.certified import bracket
+from safeselect.accounting.optimum.curve import Curve, backward, interleaved, start
 from safeselect.accounting.optimum.problem import Problem
 
 pytestmark = pytest.mark.claim("C2")
@@ -294,8 +294,8 @@ def test_a_bound_that_looks_at_too_little_is_noticed(mutant, monkeypatch):
         between = np.append(found.upper[1:], 0) * 0.5 + found.upper * 0.5
         return Curve(found.step, found.lower if "grid" in mutant else between, found.lower)
 
-    real = sides.row
-    monkeypatch.setattr(sides, "row", shrunk)
+    real = certified.row
+    monkeypatch.setattr(certified, "row", shrunk)
     assert sixteen() < known
 
 
@@ -327,7 +327,7 @@ def test_dropping_cells_changes_nothing(cells, count, monkeypatch):
     """Every offset looked at, and only those that wide cells leave: the same bound."""
     step = Fraction(7, 10 * cells)
     quick = backward(start(step), cells, count, 10**6)
-    monkeypatch.setattr(climb, "_BLOCKS", 10**6)
+    monkeypatch.setattr(curve, "_BLOCKS", 10**6)
     slow = backward(start(step), cells, count, 10**6)
     assert np.allclose(quick.upper, slow.upper, rtol=1e-13, atol=0)
     assert (quick.lower <= slow.upper).all()

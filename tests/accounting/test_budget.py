@@ -19,7 +19,7 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.accounting.theorems.renyi import epsilon_by_orders, log_moment
+from safeselect.accounting.moments import epsilon_by_orders, log_moment
 from safeselect.ledger import Budget
 from safeselect.ledger.balance import add, check_cap
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP, calibrate
-from safeselect.accounting import calibration, composed_epsilon, per_draw_epsilon
-from safeselect.accounting.largest import nearer, rounded
-from safeselect.accounting.theorems.renyi import epsilon_at_order
+from safeselect.accounting import composed_epsilon, per_draw_epsilon
+from safeselect.accounting import rate as rates
+from safeselect.accounting.moments import epsilon_at_order
+from safeselect.accounting.search import nearer, rounded
 
 FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MILLIONTH = Fraction(1, 10**6)
@@ -161,7 +162,7 @@ def test_the_epsilon_of_a_rho_is_the_largest_of_32_digits(family, size, digits, 
 @pytest.mark.parametrize("rho", ["1e-17", "1e-9", "0.003", "0.1249", "0.125", "0.1251", "3", "4e6"])
 def test_a_guess_has_eighteen_digits(family, rho):
     """Against roots of the published formulas; small numbers are guessed in another way."""
-    guess = calibration.guessed_epsilon(family, Fraction(rho))
+    guess = rates.guessed_epsilon(family, Fraction(rho))
     with mpmath.workdps(60):
         wanted, e = mpmath.mpf(rho), mpmath.fraction(*guess.as_integer_ratio())
 
@@ -190,7 +191,7 @@ def test_a_fresh_rho_takes_one_proof_or_two(family, monkeypatch):
     right = per_draw_epsilon(family, 3, rho=rho)
     assert len(proofs) <= 2
     for wrong in (1000 * right, 2 * right):
-        monkeypatch.setattr(calibration, "guessed_epsilon", lambda *_, wrong=wrong: wrong)
+        monkeypatch.setattr(rates, "guessed_epsilon", lambda *_, wrong=wrong: wrong)
         found = per_draw_epsilon.__wrapped__(family, 3, rho=rho)
         assert 3 * zcdp.__get__(family(found)).rho <= rho
         assert right * (1 - Fraction(1, 2**30)) < found <= right
@@ -275,8 +276,8 @@ def test_what_a_search_finds_beyond_the_total_is_cut_until_it_is_within(monkeypa
         tried.append(parts[0][0].epsilon)
         return composed_epsilon(parts, *given)
 
-    monkeypatch.setattr(calibration, "_within_other_bounds", lambda *given: Fraction(6, 5))
-    monkeypatch.setattr(calibration, "composed_epsilon", composed)
+    monkeypatch.setattr(rates, "_within_other_bounds", lambda *given: Fraction(6, 5))
+    monkeypatch.setattr(rates, "composed_epsilon", composed)
     per_draw_epsilon.cache_clear()
     try:
         each = per_draw_epsilon(LaplaceDominated, 5, epsilon=total, delta=delta)

@@ -10,7 +10,7 @@ import mpmath
 import pytest
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.accounting.theorems.closed_forms import (
+from safeselect.accounting.moments import (
     bun_steinke_epsilon,
     bun_steinke_rho,
     dong_durfee_rogers_epsilon,

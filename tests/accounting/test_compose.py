@@ -25,10 +25,7 @@ from safeselect import (
     top_k,
 )
 from safeselect.accounting import optimal_pure_delta
-from safeselect.accounting.theorems.closed_forms import (
-    bun_steinke_epsilon,
-    dong_durfee_rogers_epsilon,
-)
+from safeselect.accounting.moments import bun_steinke_epsilon, dong_durfee_rogers_epsilon
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -22,7 +22,7 @@ from safeselect import (
     ZeroConcentratedDP,
 )
 from safeselect.accounting import composed_epsilon
-from safeselect.accounting.theorems.renyi import epsilon_at_order, epsilon_by_orders, log_moment
+from safeselect.accounting.moments import epsilon_at_order, epsilon_by_orders, log_moment
 
 pytestmark = pytest.mark.claim("C2")
 

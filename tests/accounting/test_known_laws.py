@@ -34,9 +34,9 @@ from safeselect.accounting import (
     compose_delta,
     laws,
 )
-from safeselect.accounting.losses import Atoms
-from safeselect.accounting.optimum import profiles
-from safeselect.accounting.optimum.masses import Masses
+from safeselect.accounting.laws import Atoms
+from safeselect.accounting.optimum import pairs
+from safeselect.accounting.optimum.pairs import Masses
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -75,10 +75,10 @@ def merged(both):
     return [tuple(place) for place in found.values() if max(place) > mpmath.mpf(10) ** -30]
 
 
-def hockey_stick(pairs, epsilon):
+def hockey_stick(listed, epsilon):
     """delta at epsilon of all pairs together: every outcome of every one."""
     factor, total = mpmath.exp(epsilon), mpmath.mpf(0)
-    for outcome in product(*(merged(both) for both in pairs)):
+    for outcome in product(*(merged(both) for both in listed)):
         p = mpmath.fprod(both[0] for both in outcome)
         q = mpmath.fprod(both[1] for both in outcome)
         total += max(p - factor * q, 0)
@@ -245,13 +245,13 @@ def test_a_law_that_says_too_little_is_noticed(mutant, monkeypatch):
 
         monkeypatch.setattr(laws.RandomizedResponse, "atoms", without)
     else:
-        real_dots = profiles.dots
+        real_dots = pairs.dots
 
         def low(values, first, step, bits, *, upper):
             found = real_dots(values, first, step, bits, upper=upper)
             return Masses(first - 1, found.weights, found.infinite, bits, upper)
 
-        monkeypatch.setattr(profiles, "dots", low)
+        monkeypatch.setattr(pairs, "dots", low)
     with mpmath.workdps(30):
         true = hockey_stick([pair(part)] * 2, mpmath.mpf("0.4"))
     if "rounded" in mutant:

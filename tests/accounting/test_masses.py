@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP, compose
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.optimum import masses, profiles
+from safeselect.accounting.optimum import pairs
 from safeselect.accounting.optimum.bracket import Profile
-from safeselect.accounting.optimum.masses import Masses, certain, dots, power, product
+from safeselect.accounting.optimum.pairs import Masses, certain, dots, power, product
 from safeselect.exact.interval import Interval
 from safeselect.exact.normal import normal
 
@@ -80,8 +80,8 @@ def test_mutants_of_the_product_are_noticed(monkeypatch):
         cut = real(Masses(law.first, law.weights, law.infinite, law.bits, False), lost)
         return Masses(cut.first, cut.weights, law.infinite, law.bits, True)
 
-    real = masses._cut
-    monkeypatch.setattr(masses, "_cut", dropped)
+    real = pairs._cut
+    monkeypatch.setattr(pairs, "_cut", dropped)
     assert misses(one, one, 2**40)
     monkeypatch.undo()
 
@@ -142,7 +142,7 @@ def profile_of(law: Masses, step: Fraction, s: mpmath.mpf) -> mpmath.mpf:
 def test_chords_bound_a_profile_from_both_sides(pair, step):
     """Above everywhere; below once moved; on the grid exactly."""
     step = Fraction(step)
-    law = profiles.grid_masses(pair, step, 128, TAIL, 32)
+    law = pairs.grid_masses(pair, step, 128, TAIL, 32)
     with mpmath.workdps(45):
         widest = mpmath.mpf(0)
         for n in range(-60, 61):
@@ -158,7 +158,7 @@ def test_chords_bound_a_profile_from_both_sides(pair, step):
 
 def test_chords_are_exact_on_the_grid():
     pair, step = LaplaceDominated("1/2"), Fraction(1, 16)
-    law = profiles.grid_masses(pair, step, 128, TAIL, 4)
+    law = pairs.grid_masses(pair, step, 128, TAIL, 4)
     with mpmath.workdps(45):
         for n in range(-10, 11):
             s = mp(step) * n
@@ -170,7 +170,7 @@ def test_chords_are_exact_on_the_grid():
 def test_without_the_shift_the_chords_are_not_below():
     """The shift is needed, and is of the order of a step squared."""
     pair, step = LaplaceDominated("1/2"), Fraction(1, 16)
-    law = profiles.grid_masses(pair, step, 128, TAIL, 4)
+    law = pairs.grid_masses(pair, step, 128, TAIL, 4)
     with mpmath.workdps(45):
         s = mp(step) / 2
         assert profile_of(law.lower, step, s) > true_profile(pair, s)
@@ -180,7 +180,7 @@ def test_without_the_shift_the_chords_are_not_below():
 def test_a_profile_is_read_as_it_is_defined():
     """At a place, through the curve, as the sum over all losses."""
     step = Fraction(1, 8)
-    law = profiles.grid_masses(LaplaceDominated("3/4"), step, 128, TAIL, 4)
+    law = pairs.grid_masses(LaplaceDominated("3/4"), step, 128, TAIL, 4)
     import numpy as np
 
     values = np.array([0.25, 0.125, 0.0625, 0.0])

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from safeselect import ParameterError
 from safeselect.accounting import optimal_pure_delta
-from safeselect.accounting.theorems.equal_pure import EqualPure, smallest_delta, smallest_epsilon
-from safeselect.accounting.theorems.unequal_pure import UnequalPure
+from safeselect.accounting.pure import EqualPure, UnequalPure, smallest_delta, smallest_epsilon
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -21,7 +21,7 @@ from safeselect.accounting import (
     compose_delta,
     optimal_pure_delta,
 )
-from safeselect.accounting.theorems.closed_forms import dong_durfee_rogers_epsilon
+from safeselect.accounting.moments import dong_durfee_rogers_epsilon
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -22,9 +22,9 @@ from safeselect import (
     compose,
 )
 from safeselect.accounting import DiscreteGaussian, DiscreteLaplace, compose_delta, composed_epsilon
-from safeselect.accounting.optimum.backward import Curve, backward
 from safeselect.accounting.optimum.bracket import Profile
-from safeselect.accounting.optimum.masses import Masses, certain
+from safeselect.accounting.optimum.curve import Curve, backward
+from safeselect.accounting.optimum.pairs import Masses, certain
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safeselect.accounting.theorems.binomial import _walk, binomial_below
+from safeselect.accounting.binomial import _walk, binomial_below
 from safeselect.exact.interval import Interval
 
 pytestmark = pytest.mark.claim("C2")

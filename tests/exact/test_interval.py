@@ -13,7 +13,7 @@ from gmpy2 import mpfr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.accounting.theorems.search import argmin
+from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 

@@ -21,7 +21,7 @@ from safeselect import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.accounting.theorems.renyi import log_moment
+from safeselect.accounting.moments import log_moment
 from safeselect.exact.parameters import MAX_BITS
 
 pytestmark = pytest.mark.claim("C2")

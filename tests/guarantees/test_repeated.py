@@ -23,8 +23,8 @@ from safeselect import (
     compose,
 )
 from safeselect.accounting import compose_delta
+from safeselect.accounting.moments import Moments, log_moment
 from safeselect.accounting.repetition import log_of_ratio_at, mean_runs
-from safeselect.accounting.theorems.renyi import Moments, log_moment
 from safeselect.promises.records import guarantee_record
 
 pytestmark = pytest.mark.claim("C2")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from safeselect.errors import ParameterError
+from safeselect.randomness.foreign import ForeignSource
 from safeselect.randomness.source import (
     OpenSSLSource,
     Source,
@@ -16,7 +17,6 @@ from safeselect.randomness.source import (
     resolve,
 )
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
-from safeselect.sources.foreign import ForeignSource
 from safeselect.testing import RecordingSource, ReplaySource
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"

@@ -24,10 +24,9 @@ import pytest
 import safeselect
 from safeselect import CallbackSource, CombinedSource, OpenSSLSource, ParameterError, SourceError
 from safeselect.randomness.bits import Bits
+from safeselect.randomness.foreign import ForeignSource
 from safeselect.randomness.source import resolve
-from safeselect.sources import SystemSource
-from safeselect.sources.foreign import ForeignSource
-from safeselect.sources.observed import observed
+from safeselect.sources import SystemSource, observed
 from safeselect.spec.samplers import uniform_below
 from safeselect.testing import RecordingSource, ReplaySource
 
@@ -525,7 +524,7 @@ def test_no_source_gets_the_guard_of_another():
 
 
 def test_sources_that_were_met_are_not_kept_for_ever():
-    from safeselect.sources import foreign
+    from safeselect.randomness import foreign
 
     for _ in range(200):
         resolve(Hostile(good))

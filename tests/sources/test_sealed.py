@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 from safeselect.randomness.bits import Bits
+from safeselect.randomness.foreign import ForeignSource
 from safeselect.randomness.guard import Guard
 from safeselect.randomness.source import OpenSSLSource, guarded
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
-from safeselect.sources.foreign import ForeignSource
 from safeselect.testing import DeterministicSource, RecordingSource, ReplaySource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

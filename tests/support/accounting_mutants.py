@@ -9,12 +9,12 @@ from __future__ import annotations
 from mutants import Mutant
 
 _T = "tests/accounting/"
-_BACKWARD = "accounting/optimum/backward.py"
+_BACKWARD = "accounting/optimum/curve.py"
 _BRACKET = "accounting/optimum/bracket.py"
-_CLIMB = "accounting/optimum/climb.py"
-_MASSES = "accounting/optimum/masses.py"
-_PROFILES = "accounting/optimum/profiles.py"
-_SIDES = "accounting/optimum/sides.py"
+_CLIMB = "accounting/optimum/curve.py"
+_MASSES = "accounting/optimum/pairs.py"
+_PROFILES = "accounting/optimum/pairs.py"
+_SIDES = "accounting/optimum/certified.py"
 _VALUES = _T + "test_adaptive_optimum.py::test_vectors_of_several_parts"
 _STEP = _T + "test_adaptive_optimum.py::test_a_step_bounds_every_offset"
 _PRODUCT = _T + "test_masses.py::test_a_product_is_on_its_side_of_the_exact_one"
@@ -136,7 +136,7 @@ ACCOUNTING = {
         _BETWEEN + "test_a_profile_stays_level_beyond_its_curve",
     ),
     "tail dropped: what a law leaves out": _mutant(
-        "accounting/losses.py",
+        "accounting/laws.py",
         "            total = ours[count] - (theirs[count] * grown >> self.bits) + self.beyond\n",
         "            total = ours[count] - (theirs[count] * grown >> self.bits)\n",
         _BETWEEN + "test_what_a_law_leaves_out_counts",
@@ -152,7 +152,7 @@ ACCOUNTING = {
         _T + "test_compose.py::test_approximate_parts_take_their_delta_from_the_total",
     ),
     "a rate that costs too much": _mutant(
-        "accounting/largest.py",
+        "accounting/search.py",
         "        if found <= limit:\n            best = max(best, at)\n",
         "        if found <= limit * (1 + near):\n            best = max(best, at)\n",
         _T + "test_calibration.py::test_a_search_returns_nothing_that_costs_more",

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from safeselect import BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, compose
-from safeselect.accounting.theorems.renyi import epsilon_by_orders
+from safeselect.accounting.moments import epsilon_by_orders
 from safeselect.adapters import opendp as measurements
 from safeselect.adapters.dp_accounting import dp_events
 

@@ -360,7 +360,7 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "accounting/calibration.py",
+        "accounting/rate.py",
         "per_draw_epsilon",
         "    least = epsilon / count\n",
         "    least = 2 * epsilon / count\n",
@@ -404,21 +404,15 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "accounting/theorems/renyi.py",
+        "accounting/moments.py",
         "_moment",
         "        if isinstance(guarantee, BoundedRange):\n",
         "        if isinstance(guarantee, (BoundedRange, PureDP)):\n",
     ),
     Break(
-        _PRIVATE,
-        "accounting/theorems/equal_pure.py",
-        "at",
-        "- self.count) // 2) - 1  #",
-        "- self.count) // 2)  #",
+        _PRIVATE, "accounting/pure.py", "at", "- self.count) // 2) - 1  #", "- self.count) // 2)  #"
     ),
-    Break(
-        _PRIVATE, "accounting/theorems/closed_forms.py", "bound", " + root + root\n", " + root\n"
-    ),
+    Break(_PRIVATE, "accounting/moments.py", "bound", " + root + root\n", " + root\n"),
     Break(
         _PRIVATE,
         "accounting/laws.py",
@@ -629,14 +623,14 @@ BREAKS = (
     ),
     Break(
         ("C5",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "with_system_bytes",
         "    return mixed(device, system, health=False)\n",
         "    return device\n",
     ),
     Break(
         ("C5",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "draw",
         "            second.fill(theirs)\n",
         "            try:\n"
@@ -678,7 +672,7 @@ BREAKS = (
     ),
     Break(
         ("C7",),
-        "randomness/source.py",
+        "randomness/guard.py",
         "is_own",
         "    return _OWN.get(id(type(value))) is type(value)\n",
         "    return hasattr(value, 'fill')\n",
@@ -692,7 +686,7 @@ BREAKS = (
     ),
     Break(
         ("C7",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "_why_not",
         "    kind = type(value).__name__\n    if predictable_generator(value):\n",
         "    kind = type(value).__name__\n    return kind\n    if predictable_generator(value):\n",
@@ -882,7 +876,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "sources/foreign.py",
+        "randomness/foreign.py",
         "asked",
         "            raise SourceError(failure) from None\n",
         '            raise SourceError(f"{failure}: {error}") from None\n',

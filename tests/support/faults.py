@@ -292,7 +292,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "foreign sources pass as they are": (
         (
-            "sources/foreign.py",
+            "randomness/foreign.py",
             '    system = Guard(system_bytes, vouched=True, worth="yes")\n'
             "    return mixed(device, system, health=False)\n",
             "    return device\n",

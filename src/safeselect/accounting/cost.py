@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from safeselect.accounting import per_draw_epsilon
-from safeselect.accounting.guess import Family
 from safeselect.errors import ParameterError, SafeSelectWarning
 from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
+    Family,
     Guarantee,
     LaplaceDominated,
     ZeroConcentratedDP,
@@ -88,6 +87,9 @@ class PrivacyCost:
         """The largest epsilon of each of `count` draws of this family that the total allows."""
         if count == 1 and self.epsilon is not None and self.delta is None:
             return self.epsilon
+        # Loaded where it is needed: a release of pure epsilon runs nothing of it.
+        from safeselect.accounting.rate import per_draw_epsilon
+
         return per_draw_epsilon(
             family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
             count,

@@ -7,7 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from safeselect.exact.interval import Interval, above_zero, rounded_up
+from safeselect.accounting.search import halved
+from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.normal import normal
 from safeselect.exact.parameters import Number, rational
 from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
@@ -75,16 +76,11 @@ class GaussianDP:
         if self.delta(0) <= at:
             return ApproximateDP(Fraction(0), at)
         high = self.zcdp.approximate(at).epsilon
-        low = Fraction(0)
-        for _ in range(_MOST_STEPS):
-            if (high - low) * 2**40 <= high:
-                break
-            middle = _short((low + high) / 2)
-            if self.tails(middle, 192)[0].upper <= Interval.of(at, 192).lower:
-                high = middle
-            else:
-                low = middle
-        return ApproximateDP(high, at)
+
+        def enough(epsilon: Fraction) -> bool:
+            return bool(self.tails(epsilon, 192)[0].upper <= Interval.of(at, 192).lower)
+
+        return ApproximateDP(halved(enough, Fraction(0), high, _MOST_STEPS), at)
 
     def _tail(self, epsilon: Fraction, precision: int) -> Interval:
         mu, half = _scale(self.mu_squared, precision)
@@ -97,10 +93,6 @@ class GaussianDP:
         moved = at / mu
         ours, theirs = normal(half - moved), normal(-half - moved)
         return ours - at.exp() * theirs, theirs
-
-
-def _short(value: Fraction) -> Fraction:
-    return rounded_up(lambda precision: Interval.of(value, precision))
 
 
 @lru_cache(maxsize=16)

@@ -9,9 +9,7 @@ from math import isqrt
 from gmpy2 import mpfr, mpq
 
 from safeselect.exact.interval import contexts
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
-
-Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
+from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated, PureDP
 
 LEAST = Fraction(1, 2**60)
 """Of a rho: there an epsilon of 2**-30 cancels less than half of the digits."""

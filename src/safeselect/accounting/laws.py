@@ -6,15 +6,76 @@ here is its worst pair: a likelihood ratio that is monotone makes the largest sh
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from math import isqrt
 
-from safeselect.accounting.losses import Atoms
+from safeselect.accounting.search import halved, short_up
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import integer, rational
 from safeselect.promises.guarantees import ApproximateDP, PureDP, ZeroConcentratedDP
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """The privacy losses of a pair (P, Q), from the largest; that of (Q, P) is the same law.
+
+    Attributes:
+        losses: lower and upper ends of each.
+        masses: under P, times 2**bits, rounded down and up.  Under Q loss l has the mass that P
+            gives to -l.
+        beyond: the mass of all losses that are not listed, rounded up.
+        bits: of the scale.
+    """
+
+    losses: tuple[tuple[Fraction, Fraction], ...]
+    masses: tuple[tuple[int, int], ...]
+    beyond: int
+    bits: int
+
+    @classmethod
+    def of(
+        cls,
+        losses: list[tuple[Fraction, Fraction]],
+        chances: list[Interval],
+        beyond: int,
+        bits: int,
+    ) -> Atoms:
+        """From the chance of each loss."""
+        return cls(tuple(losses), tuple(chance.scaled(bits) for chance in chances), beyond, bits)
+
+    def above(self, points: list[Fraction]) -> list[int]:
+        """The hockey-stick divergence at e**s for each point s, times 2**bits, rounded up."""
+        ours = [0, *accumulate(high for _, high in self.masses)]
+        theirs = [0, *accumulate(low for low, _ in reversed(self.masses))]
+        floors = [-low for low, _ in self.losses]
+        found = []
+        for s in points:
+            # Far out less than e**s will do: the masses that it multiplies are rounded to nothing.
+            grown = (
+                Interval.of(min(s, Fraction(4 * self.bits)), self.bits).exp().scaled(self.bits)[0]
+            )
+            # Losses surely above s.  Of each that may be, what it adds where it is.
+            count = bisect_left(floors, -s)
+            total = ours[count] - (theirs[count] * grown >> self.bits) + self.beyond
+            while count < len(self.losses) and self.losses[count][1] > s:
+                kept, flipped = self.masses[count][1], self.masses[-1 - count][0]
+                total += max(0, kept - (flipped * grown >> self.bits))
+                count += 1
+            found.append(min(max(0, total), 1 << self.bits))
+        return found
+
+    def places(self, step: Fraction) -> tuple[int, list[int]]:
+        """The least place, and masses at multiples of a step from there on, both rounded down."""
+        at = [low // step for low, _ in self.losses]
+        weights = [0] * (at[0] - at[-1] + 1)
+        for place, (low, _) in zip(at, self.masses, strict=True):
+            weights[place - at[-1]] += low
+        return at[-1], weights
+
 
 _MOST_SHIFT = 2**12
 _MOST_VARIANCE = 2**20
@@ -237,11 +298,7 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
     atoms = _known(law)
     if at >= atoms.losses[0][1] and not atoms.beyond:
         return Fraction(0)
-    return min(Fraction(1), _short(Fraction(atoms.above([at])[0], 1 << _BITS)))
-
-
-def _short(value: Fraction) -> Fraction:
-    return rounded_up(lambda precision: Interval.of(value, precision))
+    return min(Fraction(1), short_up(Fraction(atoms.above([at])[0], 1 << _BITS)))
 
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
@@ -254,14 +311,7 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
         return law.zcdp.approximate(at)
     if atoms.above([low])[0] <= goal:
         return ApproximateDP(low, at)
-    for _ in range(_MOST_STEPS):
-        if (high - low) * 2**40 <= high:
-            break
-        middle = _short((low + high) / 2)
-        if atoms.above([middle])[0] <= goal:
-            high = middle
-        else:
-            low = middle
+    high = halved(lambda epsilon: atoms.above([epsilon])[0] <= goal, low, high, _MOST_STEPS)
     # Chances below what the masses resolve were rounded away; what is implied knows them.
     implied = (law.pure or law.zcdp).approximate(at).epsilon
     return ApproximateDP(min(high, implied), at)

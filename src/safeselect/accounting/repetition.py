@@ -13,11 +13,59 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from safeselect.accounting.changes import Base, change_of
+from safeselect.accounting.gaussian import GaussianDP
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, describe, rational
-from safeselect.promises.guarantees import ApproximateDP, PureDP, ZeroConcentratedDP
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    Guarantee,
+    LaplaceDominated,
+    PureDP,
+    ZeroConcentratedDP,
+)
+
+Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
+"""What one run may guarantee."""
+
+_UNIT = Fraction(1, 1 << 32)
+
+
+def change_of(base: Base, ratio: Interval) -> Interval:
+    """Enclose a delta of (ln ratio, delta)-DP of one run, ratio >= 1."""
+    precision = ratio.precision
+    one = Interval.of(1, precision)
+    if isinstance(base, ZeroConcentratedDP):
+        return _of_zcdp(base.rho, ratio)
+    whole = Interval.of(base.epsilon, precision).exp()
+    if isinstance(base, PureDP):
+        return _positive((whole - ratio) / (whole + one))
+    part = _positive(one - (ratio / whole).sqrt())
+    if isinstance(base, LaplaceDominated) or not base.epsilon:
+        return part
+    return part * part / (one - one / whole)
+
+
+def _of_zcdp(rho: Fraction, ratio: Interval) -> Interval:
+    """By Canonne, Kamath and Steinke (2020), or by Pinsker's inequality; never above 1."""
+    precision, log = ratio.precision, ratio.log()
+    own = Interval.of(rho, precision)
+    pinsker = (own / Interval.of(2, precision)).sqrt()
+    ends = [Fraction(1), pinsker.fractions()[1]]
+    order = round((log.fractions()[1] + rho) / (2 * rho) / _UNIT) * _UNIT if rho else _UNIT
+    if order > 1 + _UNIT:
+        b = Interval.of(order, precision)
+        less = Interval.of(order - 1, precision)
+        exponent = less * (b * own - log) + less * (less / b).log() - b.log()
+        ends.append(exponent.exp().fractions()[1])
+    return Interval.of(min(ends), precision)
+
+
+def _positive(bound: Interval) -> Interval:
+    zero = Interval.of(0, bound.precision)
+    return Interval(max(bound.lower, zero.lower), max(bound.upper, zero.upper), bound.precision)
+
 
 _SHORT = Fraction(1, 1 << 32)
 _MOST_RUNS = 10**6
@@ -274,3 +322,7 @@ def _root(squared: Interval) -> Fraction:
     """About the square root of a number, to choose an order by; 0 where it may be negative."""
     root = squared.sqrt()
     return round(root.fractions()[1] / _SHORT) * _SHORT if root.bounded else Fraction(0)
+
+
+AnyGuarantee = Guarantee | GaussianDP | Repeated | PoissonRepeated
+"""What a release may cost, of this library or of another."""

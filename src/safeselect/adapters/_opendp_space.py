@@ -10,12 +10,12 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from safeselect.accounting.guess import Family
 from safeselect.adapters._drop_in import number
 from safeselect.adapters._floats import at_least
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import describe, rational
 from safeselect.exact.rate import NoiseRate
+from safeselect.promises.guarantees import Family
 from safeselect.randomness.source import resolve
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.floats import GridScores

@@ -38,14 +38,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from safeselect.accounting.bounds import Accounted
+from safeselect.accounting.composition import Accounted
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.kinds import AnyGuarantee
 from safeselect.accounting.laws import KnownLaw
+from safeselect.accounting.moments import size
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.optimum.problem import Part
-from safeselect.accounting.repetition import Repetition
-from safeselect.accounting.theorems.renyi import size
+from safeselect.accounting.repetition import AnyGuarantee, Repetition
 from safeselect.adapters._floats import at_least, at_most
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import decimal

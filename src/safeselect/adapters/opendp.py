@@ -24,11 +24,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
-from safeselect.accounting.guess import Family
 from safeselect.adapters._opendp_space import Draws, Space, read_scale, single
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
+from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated
 from safeselect.randomness.source import Source
 from safeselect.selection import (
     exponential_mechanism,

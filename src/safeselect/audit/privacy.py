@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from safeselect.accounting import per_draw_epsilon
+from safeselect.accounting.rate import per_draw_epsilon
 from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.certificate import Certificate, certify, neighbours
 from safeselect.audit.finding import Refuted

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import ParameterError
 from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
 from safeselect.releases._fields import count

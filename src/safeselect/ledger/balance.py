@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.theorems.renyi import log_moment
+from safeselect.accounting.moments import log_moment
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, rational

@@ -14,7 +14,7 @@ from functools import partial
 from types import TracebackType
 from typing import final, get_args
 
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.balance import Amounts, Balance, add, check_cap, exact_texts
@@ -39,7 +39,7 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import generation
 from safeselect.release import call
 from safeselect.release.results import Receipt
-from safeselect.sources.observed import observed
+from safeselect.sources import observed
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from safeselect.accounting import per_draw_epsilon
-from safeselect.accounting.theorems.simple import what_is_left
+from safeselect.accounting.rate import per_draw_epsilon
+from safeselect.accounting.sums import what_is_left
 from safeselect.engine.arrays import random_lanes
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up

@@ -10,7 +10,7 @@ from typing import Any, Generic, cast
 
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.engine.gaussian import (
     MOST_TABLED,
     DiscreteGaussian,

@@ -20,9 +20,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, NoReturn, TypeVar, final
 
-from safeselect.accounting.changes import Base
-from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import PoissonRepeated, Repeated, Repetition
+from safeselect.accounting.repetition import (
+    AnyGuarantee,
+    Base,
+    PoissonRepeated,
+    Repeated,
+    Repetition,
+)
 from safeselect.errors import ParameterError, SafeSelectError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, rational

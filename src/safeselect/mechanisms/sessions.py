@@ -35,7 +35,7 @@ from typing import TypeVar, cast, final, get_args
 import gmpy2
 
 from safeselect.accounting.cost import read_epsilon
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.engine import single
 from safeselect.engine.single import SPARE, EnclosedNoise, Kind, Variates
 from safeselect.errors import (

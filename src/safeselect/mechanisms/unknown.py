@@ -18,8 +18,8 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.accounting import per_draw_epsilon
 from safeselect.accounting.cost import read_epsilon
+from safeselect.accounting.rate import per_draw_epsilon
 from safeselect.engine import single
 from safeselect.errors import BudgetError, ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_up

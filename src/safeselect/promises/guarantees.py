@@ -240,6 +240,7 @@ class ApproximateDP:
 
 _Pure = PureDP | LaplaceDominated | BoundedRange
 Guarantee = _Pure | ZeroConcentratedDP | ApproximateDP
+Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 _Formula = Callable[..., Interval]  # of enclosures of some numbers
 
 

@@ -1,5 +1,4 @@
 """Random bits for a release: sources, the guard around each of them, and `Bits`.
 
-The files in the order of reading: `memory`, `guard`, `source`, `foreign`, `bits`.  What makes other
-sources is in `safeselect.sources`.
+The files in the order of reading: `memory`, `guard`, `foreign`, `source`, `bits`.
 """

@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
+from safeselect.randomness.guard import guard_of
 from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
-from safeselect.randomness.source import Source, guard_of, resolve
+from safeselect.randomness.source import Source, resolve
 
 MAX_TAKE = 2**20
 """Most bits that one `take` gives."""

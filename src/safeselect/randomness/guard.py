@@ -27,6 +27,10 @@ this probability:
     repetition count      2**-52      (4096 places, 9 equal bytes in a row: 2**-64 each)
     adaptive proportion   2**-37      (8 windows of 512 bytes, 2**-40 each)
     monobit               2**-40      (|ones - 16384| <= 646 of 32768 bits)
+
+The exact type decides which sources are this package's own, whatever an object says of itself.  A
+name, a property, a base class or a metaclass can be borrowed; the type of an object made by a
+sealed class cannot.  The `Guard` that an own source holds says what its bytes are worth.
 """
 
 from __future__ import annotations
@@ -37,9 +41,9 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import Literal, final
+from typing import Any, Literal, TypeVar, final
 
-from safeselect.errors import SourceError
+from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
 
 Draw = Callable[[int], bytes]
@@ -47,6 +51,10 @@ Draw = Callable[[int], bytes]
 
 Worth = Literal["no", "asserted", "yes"]
 """Whether bytes are good enough for production, the weakest first; see `Observed`."""
+
+_Kind = TypeVar("_Kind")
+_OWN: dict[int, type] = {}
+"""This package's sources, by identity: a metaclass may claim that its class equals another."""
 
 NONCE_BYTES = 16
 """Length of the nonce of a public call."""
@@ -242,3 +250,30 @@ def _comes_back(recent: deque[bytes], sample: bytes) -> bool:
     """
     recent.append(sample)
     return recent.count(sample) > 1
+
+
+def own(kind: type[_Kind]) -> type[_Kind]:
+    """Seal a class, and mark it as one of this package's sources; its objects hold a `_guard`.
+
+    The mark gives no trust: by default a guard says that its bytes are not for production.
+    Sources for tests carry the mark so that the library uses them as they are.
+    """
+    _OWN[id(kind)] = kind
+    return sealed(kind)
+
+
+def is_own(value: object) -> bool:
+    """Whether the object is exactly of such a class; its `__class__` is not read."""
+    return _OWN.get(id(type(value))) is type(value)
+
+
+def guard_of(source: Any) -> Guard:
+    """The guard of one of this package's own sources, which knows what its bytes are worth.
+
+    Raises:
+        ParameterError: the source did not come from `resolve`.
+    """
+    if not is_own(source):
+        raise ParameterError("observed() takes what resolve() returned")
+    guard: Guard = source._guard
+    return guard

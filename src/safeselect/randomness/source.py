@@ -11,30 +11,19 @@ used as it is.
 4. One object, one process: no pickling, no copying; after a fork a source draws fresh bytes or
    raises.
 5. Silent: `repr` and errors show neither state nor bytes.
-
-The exact type decides which sources are this package's own, whatever an object says of itself.  A
-name, a property, a base class or a metaclass can be borrowed; the type of an object made by a
-sealed class cannot.  The `Guard` that an own source holds says what its bytes are worth.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, cast, final, runtime_checkable
+from typing import Protocol, cast, final, runtime_checkable
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import Guard
-from safeselect.randomness.memory import generation, sealed, xored
+from safeselect.randomness.guard import Guard, guard_of, is_own, own
+from safeselect.randomness.memory import generation, xored
 
 _FRESH_BYTES = 32
 _FEW_BYTES = 512  # up to so many, the kernel gives all of them sooner than OpenSSL is reseeded
-
-_Kind = TypeVar("_Kind")
-_Door = TypeVar("_Door", bound="Callable[[object], Source]")
-_DOORS: dict[str, Callable[[object], Source]] = {}
-_OWN: dict[int, type] = {}
-"""This package's sources, by identity: a metaclass may claim that its class equals another."""
 
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
@@ -74,49 +63,18 @@ class Source(Protocol):
         """
 
 
-def own(kind: type[_Kind]) -> type[_Kind]:
-    """Seal a class, and mark it as one of this package's sources; its objects hold a `_guard`.
-
-    The mark gives no trust: by default a guard says that its bytes are not for production.
-    Sources for tests carry the mark so that the library uses them as they are.
-    """
-    _OWN[id(kind)] = kind
-    return sealed(kind)
-
-
-def is_own(value: object) -> bool:
-    """Whether the object is exactly of such a class; its `__class__` is not read."""
-    return _OWN.get(id(type(value))) is type(value)
-
-
-def takes_foreign(door: _Door) -> _Door:
-    """Mark the function, in `sources.foreign`, that puts a source of another class behind a guard.
-
-    A release with one of this package's own sources does not run that function.
-    """
-    _DOORS["foreign"] = door
-    return door
-
-
 def guarded(value: object) -> Source:
     """Return a source that keeps the rules: one of this package's own, or a guard around another.
 
     Raises:
         ParameterError: the object does not have the form of the Source protocol.
     """
-    return cast(Source, value) if is_own(value) else _DOORS["foreign"](value)
+    if is_own(value):
+        return cast(Source, value)
+    # A release with one of this package's own sources runs nothing of that module.
+    from safeselect.randomness.foreign import guarded_foreign
 
-
-def guard_of(source: Any) -> Guard:
-    """The guard of one of this package's own sources, which knows what its bytes are worth.
-
-    Raises:
-        ParameterError: the source did not come from `resolve`.
-    """
-    if not is_own(source):
-        raise ParameterError("observed() takes what resolve() returned")
-    guard: Guard = source._guard
-    return guard
+    return guarded_foreign(value)
 
 
 def _openssl_bytes(count: int) -> bytes:

@@ -24,7 +24,7 @@ from safeselect.randomness.source import Source
 from safeselect.release.results import Receipt, Statement
 
 if TYPE_CHECKING:
-    from safeselect.accounting.kinds import AnyGuarantee
+    from safeselect.accounting.repetition import AnyGuarantee
 
 Values = TypeVar("Values")
 Result = TypeVar("Result", bound="Released")

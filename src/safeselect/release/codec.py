@@ -146,7 +146,7 @@ def _are_guarantees(hint: Any) -> bool:
 def _object(kind: Any) -> _Form:
     """A dataclass."""
     # Those that no selection has are loaded with the first release that is written or read.
-    from safeselect.accounting.kinds import AnyGuarantee
+    from safeselect.accounting.repetition import AnyGuarantee
 
     hints = get_type_hints(kind, localns={"AnyGuarantee": AnyGuarantee})
     forms = {each.name: _form(hints[each.name]) for each in fields(kind)}

@@ -28,7 +28,7 @@ from safeselect.release import codec, display
 from safeselect.scores.candidates import Label, label_text
 
 if TYPE_CHECKING:
-    from safeselect.accounting.kinds import AnyGuarantee
+    from safeselect.accounting.repetition import AnyGuarantee
 
 Value = TypeVar("Value")
 

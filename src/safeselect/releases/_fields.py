@@ -13,8 +13,7 @@ from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import PoissonRepeated, Repeated
+from safeselect.accounting.repetition import AnyGuarantee, PoissonRepeated, Repeated
 from safeselect.errors import InputError, ParameterError
 from safeselect.promises.guarantees import (
     ApproximateDP,

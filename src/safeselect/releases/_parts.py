@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.accounting.kinds import AnyGuarantee
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.release.results import Receipt, Statement
 from safeselect.releases._fields import Fields, count, exact, guarantee, matched, refuse, text

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from safeselect import engine as array_engine
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.accounting.guess import Family
 from safeselect.engine import Ranking
 from safeselect.engine.arrays import GridScores
 from safeselect.engine.draws import Weights
@@ -39,6 +38,7 @@ from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
+    Family,
     Guarantee,
     LaplaceDominated,
     PureDP,

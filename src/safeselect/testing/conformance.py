@@ -14,9 +14,9 @@ import threading
 from collections.abc import Callable
 
 from safeselect.errors import ParameterError, SourceError
+from safeselect.randomness.foreign import members_of
 from safeselect.randomness.guard import NONCE_BYTES
 from safeselect.randomness.source import Source, guarded
-from safeselect.sources.foreign import members_of
 
 _LENGTHS = (*range(34), 255, 256, 257, 4096, 65537)
 _ROUNDS = 64  # a byte that is written stays zero in all of them with probability 2**-512

@@ -7,9 +7,8 @@ import warnings
 from typing import final
 
 from safeselect.errors import ParameterError
-from safeselect.randomness.guard import Guard
+from safeselect.randomness.guard import Guard, own
 from safeselect.randomness.memory import sealed
-from safeselect.randomness.source import own
 from safeselect.testing._gate import refuse_in_production
 
 _SEGMENT = 4096

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import final
 
-from safeselect.randomness.guard import Guard
+from safeselect.randomness.guard import Guard, own
 from safeselect.randomness.memory import sealed
-from safeselect.randomness.source import Source, guarded, own
+from safeselect.randomness.source import Source, guarded
 from safeselect.testing._gate import refuse_in_production
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import NONCE_BYTES, Guard
+from safeselect.randomness.guard import NONCE_BYTES, Guard, own
 from safeselect.randomness.memory import sealed
-from safeselect.randomness.source import own
 from safeselect.testing._gate import refuse_in_production
 
 

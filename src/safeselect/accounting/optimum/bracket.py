@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from gmpy2 import mpz
 
-from safeselect.accounting.optimum.masses import Masses, mirrored
+from safeselect.accounting.optimum import LOOSE
+from safeselect.accounting.optimum.pairs import Masses, mirrored
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 
 _MANTISSA = 53
 _NONE = Fraction(2**62)  # stands for no bound on epsilon, where too much was cut off
-_LOOSE = 30  # a lower profile is known to within this many bits of its size, or more
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Profile:
     def _a_little_more(self, place: int) -> int:
         """An upper bound on this lower profile; its roundings are far smaller than the bound."""
         value = self.at(place) if place >= 0 else 1 << self.masses.bits
-        return value + (value >> _LOOSE) + 1
+        return value + (value >> LOOSE) + 1
 
     def _moved(self, place: int, share: Fraction, side: int) -> Fraction:
         """place * step + ln(1 + share * the cell to one side), where that is possible."""

@@ -11,15 +11,14 @@ from math import gcd, lcm, prod
 
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.laws import KnownLaw
-from safeselect.accounting.optimum.profiles import Pair
-from safeselect.accounting.theorems.closed_forms import dong_durfee_rogers_epsilon
-from safeselect.accounting.theorems.simple import total
+from safeselect.accounting.moments import dong_durfee_rogers_epsilon
+from safeselect.accounting.optimum import TAIL
+from safeselect.accounting.optimum.pairs import Pair
+from safeselect.accounting.sums import total
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 
 Part = BoundedRange | Pair
 
-CUT = 36
-"""How many bits below delta a tail that is cut off lies."""
 BLOCK = 512
 """Ranges in a row that are computed one by one; longer rows are powers of these."""
 ROW = 1024
@@ -111,7 +110,7 @@ class Problem:
         """Roughly how long a bracket takes, as a share of what is allowed."""
         step, parts = self.on_grid(cells, upwards=True)
         products = len(parts).bit_length()
-        ranges, tail = ranges_of(parts), self.delta / (1 << CUT)
+        ranges, tail = ranges_of(parts), self.delta / (1 << TAIL)
         reaches = [reach(e, BLOCK if n > ROW else n, tail) for e, n in ranges]
         states = prod(n + 1 for _, n in ranges)
         if len(ranges) > 1 and states <= ROW:

@@ -18,11 +18,17 @@ from fractions import Fraction
 from typing import assert_never
 
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.kinds import AnyGuarantee
-from safeselect.accounting.repetition import Repetition, repeated_moment
-from safeselect.accounting.theorems.search import argmin
+from safeselect.accounting.repetition import AnyGuarantee, Repetition, repeated_moment
+from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, above_zero, log_order_constant, rounded_up
+from safeselect.exact.interval import (
+    Interval,
+    above_zero,
+    log_order_constant,
+    rounded_down,
+    rounded_up,
+)
+from safeselect.exact.parameters import integer, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -31,6 +37,55 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
+
+_MOST = 2**62
+
+
+def dong_durfee_rogers_epsilon(epsilon: object, k: object, delta: object) -> Fraction:
+    """An epsilon for k adaptive mechanisms of bounded range: k rho + epsilon sqrt(k ln(1/delta)/2),
+    rho their zCDP parameter, which is also their largest Kullback-Leibler divergence.
+
+    Source: Dong, Durfee and Rogers (2020); by Hoeffding's lemma and Chernoff's bound.
+    """
+    each, at = rational(epsilon, "epsilon"), rational(delta, "delta", below=1)
+    count = integer(k, "k", minimum=1, maximum=_MOST)
+    rho = BoundedRange(each).zcdp.rho
+
+    def enclosed(precision: int) -> Interval:
+        inside = Interval.of(Fraction(count, 2), precision) * -Interval.of(at, precision).log()
+        return Interval.of(count * rho, precision) + Interval.of(each, precision) * inside.sqrt()
+
+    return rounded_up(enclosed)
+
+
+def bun_steinke_epsilon(rho: object, delta: object) -> Fraction:
+    """The epsilon of rho-zCDP at a delta: rho + 2 sqrt(rho ln(1/delta)).
+
+    Source: Bun and Steinke (2016), Proposition 1.3.
+    """
+    own, at = rational(rho, "rho"), rational(delta, "delta", below=1)
+
+    def bound(precision: int) -> Interval:
+        root = (Interval.of(own, precision) * -Interval.of(at, precision).log()).sqrt()
+        return Interval.of(own, precision) + root + root
+
+    return rounded_up(bound)
+
+
+def bun_steinke_rho(epsilon: object, delta: object) -> Fraction:
+    """The rho with `bun_steinke_epsilon` equal to epsilon, rounded down.
+
+    It is (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))**2.
+    """
+    at, rest = rational(epsilon, "epsilon"), rational(delta, "delta", below=1)
+
+    def root(precision: int) -> Interval:
+        slack = -Interval.of(rest, precision).log()
+        difference = (slack + Interval.of(at, precision)).sqrt() - slack.sqrt()
+        return difference * difference
+
+    return rounded_down(root)
+
 
 Parts = Sequence[tuple[AnyGuarantee, int]]
 """Guarantees, each with how often it occurs."""
@@ -161,20 +216,15 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
     Rounded up to 64 significant bits.  The search for the order looks at a summary of long lists;
     the bound is certified for the list itself.
     """
-    summary = _summary(parts)
-    # Moments of small guarantees are of the order of their square, from terms of the order of 1.
-    largest = max(size(guarantee) for guarantee, _ in parts)
-    lost = 2 * max(0, largest.denominator.bit_length() - largest.numerator.bit_length())
-    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, 96 + lost), _START)
+    summary, bits = _summary(parts), _searched_bits(parts)
+    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, bits), _START)
     bound = rounded_up(lambda precision: epsilon_at_order(parts, delta, best, precision))
     return max(Fraction(0), bound), best
 
 
 def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """A delta that the product accountant certifies at this epsilon, and a - 1 for its order."""
-    summary = _summary(parts)
-    largest = max(size(guarantee) for guarantee, _ in parts)
-    lost = 2 * max(0, largest.denominator.bit_length() - largest.numerator.bit_length())
+    summary, bits = _summary(parts), _searched_bits(parts)
 
     def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
         moments = Moments(excess, precision)
@@ -187,9 +237,15 @@ def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction
         ends = max(found.lower, floor.lower), max(found.upper, floor.upper)
         return Interval(*ends, precision).exp()
 
-    best = argmin(lambda excess: log_delta(summary, excess, 96 + lost), _START)
+    best = argmin(lambda excess: log_delta(summary, excess, bits), _START)
     bound = above_zero(least)
     return min(Fraction(1), bound), best
+
+
+def _searched_bits(parts: Parts) -> int:
+    """Moments of small guarantees are of the order of their square, from terms of that of 1."""
+    largest = max(size(guarantee) for guarantee, _ in parts)
+    return 96 + 2 * max(0, largest.denominator.bit_length() - largest.numerator.bit_length())
 
 
 def _summary(parts: Parts) -> Parts:

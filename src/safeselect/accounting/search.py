@@ -1,11 +1,68 @@
-"""The largest number that surely costs at most a limit, for costs that rise with the number."""
+"""Searches: for the largest number within a limit, and for the point where a bound is least.
+
+What a search tries needs no proof.  What it returns surely costs at most the limit, as the cost
+itself says; a least point is a choice, and any other would be valid.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
 
-from safeselect.exact.interval import Interval
+import gmpy2
+from gmpy2 import mpfr
+
+from safeselect.exact.interval import Interval, rounded_up
+
+_MOST_LOOKS = 500  # of a search that need not find the best; 60 are usual
+
+
+def argmin(objective: Callable[[Fraction], Interval], guess: Fraction) -> Fraction:
+    """A point near `guess` where a unimodal bound is small; any point would be a valid choice.
+
+    The search works on a geometric scale and compares upper ends only, so it needs no floats.  When
+    the middle of three points has the least value, the next try is the vertex of their parabola.
+    """
+    best, factor = _short(guess), Fraction(4)
+    value = objective(best).upper
+    for _ in range(_MOST_LOOKS):
+        # Shortened before the comparison: the value compared is the value kept, so no step is
+        # undone.
+        sides = [_short(best * factor), _short(best / factor)]
+        uppers = [objective(side).upper for side in sides]
+        nearest = 0 if uppers[0] < uppers[1] else 1
+        if uppers[nearest] < value:
+            best, value = sides[nearest], uppers[nearest]
+            continue
+        if factor - 1 <= Fraction(1, 2**10):
+            break
+        tried = _short(_vertex(best, factor, value, uppers))
+        upper = objective(tried).upper
+        if upper < value:
+            best, value = tried, upper
+        factor = 1 + (factor - 1) / 8
+    return best
+
+
+def _vertex(best: Fraction, factor: Fraction, value: mpfr, uppers: list[mpfr]) -> Fraction:
+    """The vertex of the parabola through best / factor, best and best * factor."""
+    if not all(gmpy2.is_finite(end) for end in (value, *uppers)):
+        return best
+    middle, above, below = (Fraction(*map(int, end.as_integer_ratio())) for end in (value, *uppers))
+    bend = above + below - 2 * middle
+    if bend <= 0:
+        return best
+    share = (below - above) / (2 * bend)  # of a step by the factor; between -1/2 and 1/2
+    stretch = 1 + abs(share) * (factor - 1)
+    return best * stretch if share >= 0 else best / stretch
+
+
+def _short(value: Fraction) -> Fraction:
+    """The value rounded to 32 significant bits, so that numbers stay small."""
+    size = value.numerator.bit_length() - value.denominator.bit_length()
+    unit = Fraction(2) ** (size - 32)
+    return round(value / unit) * unit
+
 
 BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-31 of it given up
 NUDGE = Fraction(1, 2 ** (BITS + 2))
@@ -107,3 +164,26 @@ def rounded(value: Fraction, bits: int = BITS + 16) -> Fraction:
     if down >= 0:
         return Fraction(above // (below << down) << down)
     return Fraction((above << -down) // below, 1 << -down)
+
+
+def halved(
+    enough: Callable[[Fraction], bool], low: Fraction, high: Fraction, most_steps: int
+) -> Fraction:
+    """A number that is enough, to within 2**-40 of itself above one that is not, by halving.
+
+    Requires: `high` is enough, and whatever is larger than what is enough.
+    """
+    for _ in range(most_steps):
+        if (high - low) * 2**40 <= high:
+            break
+        middle = short_up((low + high) / 2)
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def short_up(value: Fraction) -> Fraction:
+    """The value rounded up to 64 significant bits."""
+    return rounded_up(lambda precision: Interval.of(value, precision))

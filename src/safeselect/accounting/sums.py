@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
+from safeselect.accounting.search import short_up
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import MAX_BITS
 
 Counted = Sequence[tuple[Fraction, int]]
@@ -34,13 +35,13 @@ def _total_above(values: Counted) -> Fraction:
     size = largest.numerator.bit_length() - largest.denominator.bit_length()
     unit = Fraction(2) ** (size - 128 - len(values).bit_length())
     units = sum(-((-value) // unit) * n for value, n in values)
-    return _up(units * unit)
+    return short_up(units * unit)
 
 
 def sum_of_deltas(deltas: Counted) -> Fraction:
     """1 - prod (1 - delta): the chance that a guarantee fails; rounded up where it is long."""
     failing = 1 - _kept(deltas)
-    return failing if failing.denominator.bit_length() <= _LONGEST else _up(failing)
+    return failing if failing.denominator.bit_length() <= _LONGEST else short_up(failing)
 
 
 def what_is_left(delta: Fraction, deltas: Counted) -> Fraction:
@@ -53,7 +54,7 @@ def what_is_left(delta: Fraction, deltas: Counted) -> Fraction:
     if rest < 0:
         least = sum_of_deltas(deltas)
         raise ParameterError(
-            f"delta must be at least {_up(least)}, which the ApproximateDP parts have already"
+            f"delta must be at least {short_up(least)}, which the ApproximateDP parts have already"
         )
     if rest.denominator.bit_length() <= _LONGEST:
         return rest
@@ -96,7 +97,3 @@ def _power(value: Fraction, count: int) -> int:
             product = product * square >> _GRID
         square, count = square * square >> _GRID, count // 2
     return product
-
-
-def _up(value: Fraction) -> Fraction:
-    return rounded_up(lambda precision: Interval.of(value, precision))

@@ -6,19 +6,17 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from math import isqrt
 
-from safeselect.accounting.bounds import pure_sum
-from safeselect.accounting.composition import MOST_PARTS, composed_epsilon
+from safeselect.accounting.composition import MOST_PARTS, composed_epsilon, pure_sum
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.guess import LEAST, MOST, Family, guessed_epsilon
-from safeselect.accounting.largest import BITS, NUDGE, largest, nearer, rounded
+from safeselect.accounting.guess import LEAST, MOST, guessed_epsilon
+from safeselect.accounting.moments import bun_steinke_rho, epsilon_at_order, epsilon_by_orders
 from safeselect.accounting.optimum.certified import quick_epsilon
-from safeselect.accounting.theorems.closed_forms import bun_steinke_rho
-from safeselect.accounting.theorems.equal_pure import MOST_EQUAL, EqualPure, newton_epsilon
-from safeselect.accounting.theorems.renyi import epsilon_at_order, epsilon_by_orders
+from safeselect.accounting.pure import MOST_EQUAL, EqualPure, newton_epsilon
+from safeselect.accounting.search import BITS, NUDGE, largest, nearer, rounded
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
+from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated, PureDP
 
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 _MOST_ORDERS = 12  # tried one after the other; 4 are usual

@@ -1,1 +1,0 @@
-"""Bounds for compositions from the literature, each computed with directed rounding."""
