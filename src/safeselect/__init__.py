@@ -41,8 +41,28 @@ from safeselect.mechanisms.keys import (
     select_partitions,
 )
 from safeselect.mechanisms.measure import Measurement, measure
+from safeselect.mechanisms.prepared import (
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    TopKMechanism,
+)
 from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
 from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
+from safeselect.mechanisms.select import (
+    exponential_mechanism,
+    exponential_mechanism_base2,
+    exponential_mechanism_with_gap,
+    permute_and_flip,
+    permute_and_flip_with_gap,
+    report_noisy_max,
+    report_noisy_max_with_gap,
+    select_many,
+    top_k,
+    top_k_above,
+    top_k_with_gaps,
+)
 from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
 from safeselect.mechanisms.unknown import (
     CountNoise,
@@ -58,33 +78,9 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.randomness.source import OpenSSLSource, Source
-from safeselect.release.results import Receipt, Statement
+from safeselect.release.results import Batch, Receipt, Selection, Statement, TopK
 from safeselect.releases import from_json, json_schema
 from safeselect.scores.counts import Counts
-from safeselect.selection import (
-    ExponentialMechanism,
-    ExponentialMechanismBase2,
-    PermuteAndFlip,
-    ReportNoisyMax,
-    Selection,
-    Selections,
-    TopAbove,
-    TopK,
-    TopKMechanism,
-    TopSet,
-    exponential_mechanism,
-    exponential_mechanism_base2,
-    exponential_mechanism_with_gap,
-    permute_and_flip,
-    permute_and_flip_with_gap,
-    report_noisy_max,
-    report_noisy_max_with_gap,
-    select_many,
-    top_k,
-    top_k_above,
-    top_k_many,
-    top_k_with_gaps,
-)
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 
 __all__ = [
@@ -92,6 +88,7 @@ __all__ = [
     "Answer",
     "Answers",
     "ApproximateDP",
+    "Batch",
     "BoundedRange",
     "Budget",
     "BudgetError",
@@ -131,16 +128,13 @@ __all__ = [
     "ScoreError",
     "SelectedPartitions",
     "Selection",
-    "Selections",
     "Source",
     "SourceError",
     "SparseVector",
     "Statement",
     "SystemSource",
-    "TopAbove",
     "TopK",
     "TopKMechanism",
-    "TopSet",
     "ZeroConcentratedDP",
     "best_of",
     "calibrate",
@@ -170,7 +164,6 @@ __all__ = [
     "select_partitions",
     "top_k",
     "top_k_above",
-    "top_k_many",
     "top_k_with_gaps",
     "unknown_domain_top_k",
 ]

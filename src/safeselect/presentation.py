@@ -15,13 +15,10 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from safeselect.promises.guarantees import Guarantee
 from safeselect.promises.records import exact_text, guarantee_record
 from safeselect.scores.candidates import label_text
-from safeselect.selection._results import Selection, Selections, TopK, present_with
-from safeselect.selection.top_k_above import TopAbove
+from safeselect.selection._results import present_with
 
 _SHOWN = 10  # labels
 _LONGEST = 40  # characters of a label
@@ -33,9 +30,8 @@ def _short_text(result: Any) -> str:
 
     Labels are text in quotes, without control characters, and cut where they are long.
     """
-    labels = [result.label] if isinstance(result, Selection) else result
-    count = 1 if isinstance(result, Selection) else len(result)
-    shown = [_cut(label) for label in islice(labels, _SHOWN)]
+    count = len(result)
+    shown = [_cut(label) for label in islice(result, _SHOWN)]
     shown += [f"... {count - _SHOWN} more"] * (count > _SHOWN)
     guarantee = result.guarantee
     numbers = (f"{each.name}={getattr(guarantee, each.name)}" for each in fields(guarantee))
@@ -52,7 +48,7 @@ def _cut(label: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def rate(result: Any, each: Guarantee, wide: int = 1) -> Fraction | None:
+def rate(result: Any, each: object, wide: int = 1) -> Fraction | None:
     """The rate of the noise per score unit, of draws that cost `each`, `wide` times as wide.
 
     None where the weights have another base than e, so that the rate is no rational number.
@@ -62,48 +58,6 @@ def rate(result: Any, each: Guarantee, wide: int = 1) -> Fraction | None:
     # Every draw is LaplaceDominated or BoundedRange; both have an epsilon.
     epsilon, effective = Fraction(getattr(each, "epsilon", 0)), Fraction(result.effective_range)
     return epsilon / (wide * effective)
-
-
-def _noise_rate(result: Any) -> Fraction | None:
-    if isinstance(result, TopAbove):
-        wide = int(dict(result.statement.parameters)["k"])
-        return rate(result, result.guarantee, wide)
-    if isinstance(result, Selection):
-        return rate(result, result.guarantee)
-    once = isinstance(result, TopK) and len(result.parts) == 1
-    return rate(result, result.parts[0], len(result) if once else 1)
-
-
-def _to_json(result: Any, schema: str) -> str:
-    if isinstance(result, TopAbove):
-        return to_json_line(schema, result, **written_labels(result.labels))
-    if isinstance(result, Selection):
-        label = {"label": label_text(result.label), "label_kind": kind_of(result.label)}
-        return to_json_line(schema, result, **label)
-    content = {"parts": equal_parts(result.parts)}
-    if isinstance(result, TopK):
-        return to_json_line(schema, result, **content, **written_labels(result.labels))
-    if isinstance(result, Selections):
-        return to_json_line(schema, result, **content, **_in_rows(result))
-    # Labels and indices of a set are sorted each by themselves: they have no common order.
-    labels = sorted(result.labels, key=lambda each: (label_text(each), kind_of(each)))
-    indices = None if result.indices is None else _texts(sorted(result.indices))
-    return to_json_line(schema, result, **content, **written_labels(labels), indices=indices)
-
-
-def _in_rows(result: Selections[Any]) -> dict[str, object]:
-    """The labels and the positions of a batch; `winners` and `names` say no more than these."""
-    kinds: str | list[str] = "position"
-    labels = result.winners.tolist()
-    if result.names is not None:
-        # The texts of labels, and not the labels: a label may be a list, which is no row.
-        texts = np.fromiter(map(label_text, result.names), dtype=object)
-        each = [kind_of(name) for name in result.names]
-        kinds = kinds_of([each[place] for place in result.winners.ravel().tolist()])
-        labels = texts[result.winners].tolist()
-    indices = None if result.indices is None else _texts(result.indices.tolist())
-    shown = {"labels": _texts(labels), "label_kinds": kinds, "indices": indices}
-    return {**shown, "winners": None, "names": None}
 
 
 def kind_of(label: object) -> str:
@@ -158,9 +112,5 @@ def _present(name: str, result: Any, *more: str) -> Any:
     return getattr(import_module(f"safeselect.adapters.{shown_by}"), name)(result)
 
 
-_OWN: dict[str, Callable[..., Any]] = {
-    "short_text": _short_text,
-    "to_json": _to_json,
-    "noise_rate": _noise_rate,
-}
+_OWN: dict[str, Callable[..., Any]] = {"short_text": _short_text}
 present_with(_present)

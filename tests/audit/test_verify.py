@@ -13,8 +13,8 @@ from safeselect.audit.finding import Refuted
 from safeselect.audit.series import exp_minus
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE
 from safeselect.engine.rankings import certified_order
+from safeselect.mechanisms.select import permute_and_flip
 from safeselect.scores.reading import Sensitivity
-from safeselect.selection import permute_and_flip
 
 LAWS = pytest.mark.parametrize("law", noise.LAWS, ids=lambda law: law.name)
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from ledgers import new, pure, scope
+from safeselect.selection._arguments import Arguments
+from safeselect.selection._call import Call
 
 import safeselect
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
@@ -22,10 +24,7 @@ from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.promises.guarantees import BoundedRange, PureDP
 from safeselect.promises.records import guarantee_record
-from safeselect.release.results import Statement
-from safeselect.selection._arguments import Arguments
-from safeselect.selection._call import Call
-from safeselect.selection._results import Selection
+from safeselect.release.results import Selection, Statement
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.claim("C8")

@@ -17,10 +17,10 @@ from safeselect.exact.parameters import describe, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.promises.guarantees import Family
 from safeselect.randomness.source import resolve
+from safeselect.release.results import Selection
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.floats import GridScores
 from safeselect.scores.reading import Reading, Sensitivity
-from safeselect.selection import Selection
 
 _VECTORS = re.compile(r"VectorDomain<AtomDomain<([iu][0-9]+|usize|f32|f64)>>", re.ASCII)
 

@@ -13,7 +13,8 @@ from typing import Any, final
 from safeselect.adapters import _drop_in
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number
-from safeselect.selection import Selection, exponential_mechanism, permute_and_flip
+from safeselect.mechanisms.select import exponential_mechanism, permute_and_flip
+from safeselect.release.results import Selection
 
 __all__ = ["Exponential", "PermuteAndFlip"]
 

@@ -26,17 +26,16 @@ from typing import Any, Literal
 
 from safeselect.adapters._opendp_space import Draws, Space, read_scale, single
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated
-from safeselect.randomness.source import Source
-from safeselect.selection import (
+from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
+from safeselect.mechanisms.select import (
     exponential_mechanism,
     permute_and_flip,
     report_noisy_max,
     top_k,
     top_k_with_gaps,
 )
-from safeselect.selection._table import read_choice
+from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated
+from safeselect.randomness.source import Source
 
 __all__ = [
     "make_exponential_mechanism",

@@ -15,37 +15,20 @@ from safeselect.mechanisms.keys import SelectedPartitions
 from safeselect.mechanisms.measure import Measurement
 from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.scores.candidates import label_text
-from safeselect.selection import Selection, Selections, TopSet
 
 __all__ = ["to_dict", "to_pandas", "to_polars"]
 
 
 def to_dict(result: Any) -> dict[str, list[Any]]:
     """Return the columns of a result, lists of equal length with an entry for each candidate.
-
-    Columns: rank (1 is best; absent where the order is not private), label; index where positions
-    are released; gap; count, low and high: a noisy count and its interval of 95 %.  `Selections`
-    have the column row instead of gap and count, and lists by group the column group.  Measurements
-    have label (a position, without labels), value, low and high; quantiles have quantile and value.
-
-    Example:
-        >>> from safeselect import top_k
-        >>> top_k({"tea": 3, "rum": 2000}, k=1, epsilon=1, sensitivity=1).to_dict()
-        {'rank': [1], 'label': ['rum']}
     """
-    if isinstance(result, Selections):
-        return _rows_of(result)
     if hasattr(result, "groups"):
         return _rows_of_groups(result)
-    if isinstance(result, Selection):
-        columns: dict[str, list[Any]] = {"rank": [1], "label": [result.label]}
-        columns |= {} if result.index is None else {"index": [result.index]}
-        return columns if result.gap is None else columns | {"gap": [float(result.gap)]}
     if isinstance(result, Measurement):
         names = range(len(result)) if result.labels is None else result.labels
         near = result.within_95
         return {
-            "label": list(names),
+            "label": [*names],
             "value": list(result.values),
             "low": [value - near for value in result.values],
             "high": [value + near for value in result.values],
@@ -55,15 +38,12 @@ def to_dict(result: Any) -> dict[str, list[Any]]:
             "quantile": [float(each) for each in result.quantiles],
             "value": list(result.values),
         }
-    if isinstance(result, TopSet):
-        # Labels and positions of a set have no common order, so only the labels are told.
-        return {"label": sorted(result.labels, key=label_text)}
     if isinstance(result, SelectedPartitions):
         # In the order of their names, which is no rank.
-        columns = {"label": list(result.labels)}
-        return _with_counts(columns, result.counts, result.noise_95 or (0, 0))
+        named: dict[str, list[Any]] = {"label": list(result.labels)}
+        return _with_counts(named, result.counts, result.noise_95 or (0, 0))
     labels = list(result.labels)
-    columns = {"rank": list(range(1, len(labels) + 1)), "label": labels}
+    columns: dict[str, list[Any]] = {"rank": [*range(1, len(labels) + 1)], "label": labels}
     if (indices := getattr(result, "indices", None)) is not None:
         columns["index"] = list(indices)
     if (gaps := getattr(result, "gaps", None)) is not None:
@@ -98,18 +78,6 @@ def _rows_of_groups(result: Any) -> dict[str, list[Any]]:
                 values += [count, max(0, count - width), max(0, count + width)]
             for name, value in zip(names, values, strict=True):
                 columns[name].append(value)
-    return columns
-
-
-def _rows_of(result: Selections[Any]) -> dict[str, list[Any]]:
-    many = result.winners.ndim == 2
-    columns: dict[str, list[Any]] = {"row": [], "rank": [], "label": []}
-    for row, found in enumerate(result.labels):
-        for rank, label in enumerate(found if many else [found], 1):
-            for name, value in (("row", row), ("rank", rank), ("label", label)):
-                columns[name].append(value)
-    if result.indices is not None:
-        columns["index"] = result.indices.ravel().tolist()
     return columns
 
 

@@ -16,8 +16,9 @@ from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.mechanisms.sessions import Opened
 from safeselect.mechanisms.unknown import DiscoveredTopK
+from safeselect.release.results import Selection, TopK
 from safeselect.releases._fields import count
-from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
+from safeselect.selection import Selections, TopAbove, TopSet
 
 _Drawn = Callable[[Mapping[str, int]], tuple[int, ...]]
 

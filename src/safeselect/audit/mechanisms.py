@@ -22,9 +22,7 @@ from safeselect.audit.runs import runs
 from safeselect.audit.tables import KEYS, MEASURES
 from safeselect.audit.weighted import weighted
 from safeselect.engine.single import Kind
-from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
-from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
-from safeselect.selection import (
+from safeselect.mechanisms.select import (
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -35,11 +33,13 @@ from safeselect.selection import (
     select_many,
     top_k,
     top_k_above,
-    top_k_many,
     top_k_with_gaps,
 )
-from safeselect.selection._table import MECHANISMS, TABLE, Noise, Peeled
-from safeselect.selection.gaps import GapNoise
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
+from safeselect.mechanisms.table import MECHANISMS, GapNoise, Noise, Peeled
+from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
+from safeselect.selection import top_k_many
+from safeselect.selection._table import TABLE
 
 Places = tuple[int, ...]
 _NOISE: Mapping[str, str] = {name: row.noise for name, row in TABLE.items()}

@@ -19,9 +19,10 @@ from safeselect.mechanisms.quantiles import Grid, Quantiles
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.mechanisms.sessions import Opened
 from safeselect.mechanisms.unknown import DiscoveredTopK
+from safeselect.release.results import Selection, TopK
 from safeselect.releases import Release
 from safeselect.releases._parts import OtherLabel
-from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
+from safeselect.selection import Selections, TopAbove, TopSet
 
 _Stated = Mapping[str, str]
 _ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)

@@ -19,17 +19,18 @@ from safeselect.audit.plan_of_counts import of_groups, of_keys, of_list, of_sess
 from safeselect.audit.stated import Plan, Stated
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import integer, rational
+from safeselect.exact.parameters import integer, rational, read_choice
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.quantiles import Neighbours
+from safeselect.mechanisms.select import read_gap_grid
 from safeselect.mechanisms.sessions import read_terms
+from safeselect.mechanisms.table import Calibration, GapNoise, Noise, Peeled
 from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
 from safeselect.releases import Release
 from safeselect.selection import Selections, TopSet
 from safeselect.selection._arguments import Arguments, Options
-from safeselect.selection._table import TABLE, Calibration, Noise, Peeled, one_draw, read_choice
-from safeselect.selection.gaps import GapNoise, read_gap_grid
+from safeselect.selection._table import TABLE, one_draw
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}", re.ASCII)
 _ROWS = {

@@ -18,8 +18,7 @@ from safeselect.audit.cells import Enclosure, ranking_law
 from safeselect.audit.finding import Refuted
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.exact.rate import NoiseRate
-from safeselect.selection import (
-    Selection,
+from safeselect.mechanisms.select import (
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -27,6 +26,7 @@ from safeselect.selection import (
     permute_and_flip_with_gap,
     report_noisy_max,
 )
+from safeselect.release.results import Selection
 
 ALARM = 1e-9
 _SCORES = [3, 1, 0]

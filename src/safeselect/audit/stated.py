@@ -9,9 +9,9 @@ from typing import Any
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import ParameterError
+from safeselect.exact.parameters import read_choice
 from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
 from safeselect.releases._fields import count
-from safeselect.selection._table import read_choice
 
 Draws = tuple[tuple[AnyGuarantee, int], ...]
 """The guarantees of draws, each with the number of them."""

@@ -8,15 +8,15 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, top_k
+from safeselect import DiscoveredTopK, SelectedPartitions, TopK, top_k
 from safeselect.adapters.plots import plot, plot_path, save_plot
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import escaped, say, write
 from safeselect.cli._reading import how_to_read
 from safeselect.errors import ParameterError
+from safeselect.mechanisms.table import MECHANISMS
 from safeselect.promises.records import exact_text
-from safeselect.selection._table import MECHANISMS
 from safeselect.tables import (
     GroupedTopK,
     TableAs,
@@ -27,7 +27,7 @@ from safeselect.tables import (
 )
 from safeselect.tables.values import open_scores
 
-Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
+Release = TopK | DiscoveredTopK | GroupedTopK | SelectedPartitions
 
 _EXIT_CODES = """
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger

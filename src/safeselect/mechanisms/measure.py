@@ -29,11 +29,17 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
 from safeselect.release.results import Receipt, Statement
-from safeselect.scores.candidates import Candidates, Label, label_text, read_candidates
+from safeselect.scores.candidates import (
+    Candidates,
+    Label,
+    Labels,
+    Scores,
+    label_text,
+    read_candidates,
+)
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, exactly_one
 from safeselect.scores.values import read_values
-from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, views
 from safeselect.spec.samplers import discrete_gaussian
 

@@ -31,7 +31,7 @@ import numpy as np
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
 from safeselect.exact.plain import FLOATS
 from safeselect.presentation import kinds_of, to_json_line
 from safeselect.promises.guarantees import BoundedRange, Guarantee
@@ -40,12 +40,11 @@ from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
 from safeselect.release.results import Receipt, Statement
+from safeselect.scores.candidates import Values
 from safeselect.scores.columns import hushed, names_of
 from safeselect.scores.containers import LISTS, hand_over
 from safeselect.scores.reals import Place, place_of
-from safeselect.selection._arguments import Values
 from safeselect.selection._results import presented, views
-from safeselect.selection._table import read_choice
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

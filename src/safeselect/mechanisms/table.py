@@ -19,13 +19,20 @@ from functools import lru_cache
 from typing import Literal
 
 from safeselect import engine
-from safeselect.accounting.cost import Family, PrivacyCost
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.engine import Ranking
 from safeselect.engine.arrays import GridScores
 from safeselect.engine.draws import Weights
 from safeselect.exact.interval import Interval
 from safeselect.exact.rate import NoiseRate
-from safeselect.promises.guarantees import BoundedRange, Guarantee, LaplaceDominated
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    Family,
+    Guarantee,
+    LaplaceDominated,
+    PureDP,
+)
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 
@@ -108,7 +115,7 @@ class Calibration:
     law: Law
     k: int
     guarantee: Guarantee
-    each: Guarantee
+    each: BoundedRange | LaplaceDominated | PureDP | ApproximateDP
     draws: int
     noise_rate: NoiseRate
     stated: Mapping[str, str]

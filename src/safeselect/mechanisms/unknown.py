@@ -34,8 +34,8 @@ from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
 from safeselect.release.results import Receipt, Statement
+from safeselect.scores.candidates import Labels, Scores
 from safeselect.scores.counts import check_unknown
-from safeselect.selection._arguments import Labels, Scores
 from safeselect.selection._results import presented, views
 from safeselect.selection._table import Engine, choose_engine, named_engine
 

@@ -19,29 +19,17 @@ from safeselect.promises.guarantees import ApproximateDP
 from safeselect.release import results
 from safeselect.releases._fields import Fields, count, exact, parse_json, refuse, text
 from safeselect.releases._parts import (
-    array,
     as_many,
-    equal_draws,
-    labelled,
-    listed,
     listed_draws,
     read_common,
-    read_counts,
-    read_exacts,
     read_integers,
     read_labels,
-    read_places,
 )
 from safeselect.releases._points import chosen_run, quantiles
 from safeselect.releases._tables import grouped, measurement, selected_partitions, stated_strategy
-from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
 
 Release = (
-    Selection[Any]
-    | TopK[Any]
-    | TopSet[Any]
-    | Selections[Any]
-    | TopAbove[Any]
+    results.Release
     | DiscoveredTopK
     | SelectedPartitions
     | StatedStrategy
@@ -99,80 +87,6 @@ def from_json(written: str) -> Any:
     return result
 
 
-def _selection(fields: Fields) -> Selection[Any]:
-    kind = fields.take("label_kind", text)
-    (label,) = labelled([fields.take("label", text)], kind)
-    return Selection(
-        label=label,
-        index=fields.maybe("index", count),
-        base=fields.maybe("base", exact),
-        gap=fields.maybe("gap", exact),
-        **read_common(fields),
-    )
-
-
-def _top_k(fields: Fields) -> TopK[Any]:
-    labels = read_labels(fields)
-    return TopK(
-        labels=labels,
-        indices=as_many(labels, fields.maybe("indices", read_counts)),
-        parts=equal_draws(fields, len(labels)),
-        base=fields.maybe("base", exact),
-        gaps=as_many(labels, fields.maybe("gaps", read_exacts)),
-        **read_common(fields),
-    )
-
-
-def _top_set(fields: Fields) -> TopSet[Any]:
-    labels = read_labels(fields)
-    places = as_many(labels, fields.maybe("indices", read_counts))
-    different = frozenset(labels)
-    return TopSet(
-        labels=different if len(different) == len(labels) else labels,
-        indices=None if places is None else frozenset(places),
-        parts=equal_draws(fields, len(labels)),
-        **read_common(fields),
-    )
-
-
-def _selections(fields: Fields) -> Selections[Any]:
-    rows = fields.take("labels", listed)
-    width = len(rows[0]) if rows and isinstance(rows[0], list) else 0
-    flat = [each for row in rows for each in listed(row, "labels")] if width else rows
-    shape = (len(rows), width) if width else (len(rows),)
-    written = [text(each, "labels") for each in flat]
-    if not written or (width and any(len(row) != width for row in rows)):
-        refuse("'labels' must be a list of winners, or of lists of equal length")
-    indices = fields.maybe("indices", lambda value, name: read_places(value, name, shape))
-    kinds = fields.take("label_kinds", lambda value, _: value)
-    names: tuple[Any, ...] | None = None
-    if kinds == "position":
-        winners = read_places(rows, "labels", shape)
-    else:
-        first: dict[Any, int] = {}
-        places = [first.setdefault(each, len(first)) for each in labelled(written, kinds)]
-        winners, names = array(places, shape), tuple(first)
-    return Selections(
-        winners=winners,
-        names=names,
-        indices=indices,
-        parts=equal_draws(fields, len(written)),
-        base=fields.maybe("base", exact),
-        **read_common(fields),
-    )
-
-
-def _top_above(fields: Fields) -> TopAbove[Any]:
-    labels = read_labels(fields)
-    return TopAbove(
-        labels=labels,
-        indices=as_many(labels, fields.maybe("indices", read_counts)),
-        gaps=as_many(labels, fields.take("gaps", read_exacts)) or (),
-        spent=fields.take("spent", exact),
-        **read_common(fields),
-    )
-
-
 def _discovered(fields: Fields) -> DiscoveredTopK:
     labels = read_labels(fields)
     if len(set(labels)) < len(labels):
@@ -204,11 +118,6 @@ def _session(fields: Fields) -> Opened:
 
 
 _READERS: dict[str, Callable[[Fields], Release]] = {
-    "safeselect.selection/3": _selection,
-    "safeselect.top-k/3": _top_k,
-    "safeselect.top-set/3": _top_set,
-    "safeselect.selections/3": _selections,
-    "safeselect.top-above/3": _top_above,
     "safeselect.discovered-top-k/2": _discovered,
     "safeselect.selected-partitions/1": selected_partitions,
     "safeselect.partition-strategy/1": stated_strategy,

@@ -8,15 +8,11 @@ from typing import Any
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe
+from safeselect.release import results
 
 _FOLDER = Path(__file__).parent / "schemas"
 
 SCHEMAS = (
-    "safeselect.selection/3",
-    "safeselect.top-k/3",
-    "safeselect.top-set/3",
-    "safeselect.selections/3",
-    "safeselect.top-above/3",
     "safeselect.discovered-top-k/2",
     "safeselect.session/2",
     "safeselect.selected-partitions/1",
@@ -40,9 +36,12 @@ def json_schema(name: str) -> dict[str, Any]:
         ParameterError: there is no schema of this name.
 
     Example:
-        >>> json_schema("safeselect.top-k/3")["title"]
-        'safeselect.top-k/3'
+        >>> json_schema("safeselect.quantiles/1")["title"]
+        'safeselect.quantiles/1'
     """
+    shapes = {shape.schema: shape for shape in results.SHAPES}
+    if name in shapes:
+        return results.json_schema(shapes[name])
     if name not in SCHEMAS:
         raise ParameterError(f"name must be one of {', '.join(SCHEMAS)}; got {describe(name)}")
     file = f"{name.removeprefix('safeselect.').replace('/', '-')}.json"

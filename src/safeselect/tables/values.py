@@ -11,12 +11,11 @@ from decimal import Decimal
 from typing import Any, Literal, cast, get_args
 
 from safeselect.errors import InputError, ParameterError, ScoreError
-from safeselect.exact.parameters import Number
+from safeselect.exact.parameters import Number, read_choice
 from safeselect.ledger import Scope
 from safeselect.mechanisms.quantiles import Later, Neighbours, Quantiles, Ties, quantiles
 from safeselect.randomness.source import Source
 from safeselect.scores.containers import Unread
-from safeselect.selection._table import read_choice
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import shown
 from safeselect.tables.keys import check_scope, closing_after, require_key, warn_if_same
