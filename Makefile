@@ -80,12 +80,12 @@ spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local o
 	$(SPARK)/bin/python -m pytest tests/tables/test_spark.py $(ARGS)
 
 pipeline-dp: $(PIPELINE)/.installed ## run the tests that need PipelineDP
-	$(PIPELINE)/bin/python -m pytest tests/adapters/test_pipeline_dp.py $(ARGS)
+	$(PIPELINE)/bin/python -m pytest tests/adapters/test_pipeline_dp_engine.py $(ARGS)
 
 dropins: $(addprefix $(DROPINS)/,$(addsuffix /.installed,dpmm diffprivlib mbi)) ## run the tests that need dpmm (Python 3.11), diffprivlib and mbi, each in an environment of its own
 	$(DROPINS)/dpmm/bin/python -m pytest tests/adapters/test_synthetic_data.py $(ARGS)
 	$(DROPINS)/mbi/bin/python -m pytest tests/adapters/test_synthetic_data.py $(ARGS)
-	$(DROPINS)/diffprivlib/bin/python -m pytest tests/adapters/test_diffprivlib.py tests/adapters/test_diffprivlib_tools.py $(ARGS)
+	$(DROPINS)/diffprivlib/bin/python -m pytest tests/adapters/test_diffprivlib.py $(ARGS)
 
 types: $(TYPES)/.installed ## what mypy and pyright tell a client's program that uses every public function
 	$(TYPES)/bin/python -m pytest tests/test_typing.py $(ARGS)

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from safeselect.adapters import diffprivlib_tools
-from safeselect.adapters.diffprivlib import PermuteAndFlip
+from safeselect.adapters.diffprivlib import PermuteAndFlip, quantile
 from safeselect.adapters.pipeline_dp import create_partition_selection_strategy
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
@@ -113,8 +112,8 @@ def quantiles(times: int) -> None:
     }
     each = {
         "own": tools.quantile,
-        "ours": diffprivlib_tools.quantile,
-        "ours, add/remove": partial(diffprivlib_tools.quantile, neighbours="add_remove"),
+        "ours": quantile,
+        "ours, add/remove": partial(quantile, neighbours="add_remove"),
     }
     for name, (values, bounds) in columns.items():
         ordered = np.sort(values)

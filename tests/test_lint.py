@@ -44,7 +44,7 @@ ALLOWED = {
     ("accounting/optimum/curve.py", "float("): "its constants, from intervals",
     ("accounting/optimum/bracket.py", "float type"): "turns those floats into integers",
     ("mechanisms/items.py", "float type"): "recognises floats, that equal integers or not",
-    ("adapters/_drop_in.py", "array of a guessed type"): "one number without dimensions",
+    ("adapters/_numbers.py", "array of a guessed type"): "one number without dimensions",
     ("engine/rows.py", "array of a guessed type"): "an array of ours in another order",
     ("exact/parameters.py", "float type"): "recognises NumPy floats, which are read as typed",
 }

@@ -63,8 +63,8 @@ BLOCKS_NOT_RUN = {
     "from dpmm.models.aim import": "tests/adapters/test_synthetic_data.py, with `make dropins`",
     "import mst\n": "benchmarks/synthetic.py runs the programs themselves so",
     "import diffprivlib.models.forest": "tests/adapters/test_diffprivlib.py, with `make dropins`",
-    "import diffprivlib.tools": "tests/adapters/test_diffprivlib_tools.py, with `make dropins`",
-    "import pipeline_dp\n": "tests/adapters/test_pipeline_dp.py, with `make pipeline-dp`",
+    "import diffprivlib.tools": "tests/adapters/test_diffprivlib.py, with `make dropins`",
+    "import pipeline_dp\n": "tests/adapters/test_pipeline_dp_engine.py, with `make pipeline-dp`",
     "import psycopg\n": "tests/tables/test_postgres_counts.py, with a server",
     "from safeselect.ledger.stores": "tests/adapters/test_postgres.py, with a server",
 }

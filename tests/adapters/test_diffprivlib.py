@@ -1,11 +1,15 @@
-"""diffprivlib's mechanisms of selection with our laws: arguments, law, refusals, its own forest."""
+"""diffprivlib's mechanisms and quantiles with our laws: arguments, its accountant, refusals."""
 
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
+import sys
+import types
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from math import exp
 from typing import Any
 
@@ -15,8 +19,15 @@ from chances import fits
 
 import safeselect.adapters.diffprivlib as ours
 from safeselect import ParameterError, ScoreError
+from safeselect.scores.reals import place_of
+from safeselect.testing import DeterministicSource
 
-BOTH = pytest.mark.parametrize("name", ours.__all__)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+    pytest.mark.filterwarnings("ignore::safeselect.SafeSelectWarning"),
+]
+
+BOTH = pytest.mark.parametrize("name", ["Exponential", "PermuteAndFlip"])
 
 
 def flip(weights: list[float]) -> list[float]:
@@ -141,3 +152,277 @@ def test_its_forest_runs_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
         n_estimators=5, epsilon=5.0, bounds=(-1, 2), classes=[0, 1], random_state=1
     )
     assert model.fit(x, y).score(x, y) > 0.9
+
+
+# ------------------------------------------------------------------------------- quantiles
+
+TABLE = np.random.default_rng(5).random((60, 3, 4)) * 10
+
+
+def diffprivlib() -> Any:
+    return pytest.importorskip(
+        "diffprivlib", reason="diffprivlib is not installed", exc_type=ImportError
+    )
+
+
+@pytest.mark.parametrize("neighbours", ["replace_one", "add_remove"])
+def test_the_law_is_that_of_the_original(neighbours: str) -> None:
+    """An interval with i values below has its width times exp(-epsilon |i - q n| / R), R = 2.
+
+    With add/remove neighbours R is 2 max(q, 1 - q).  On so fine a grid the points at the values
+    count for nothing.  False alarm: 1e-9; power: `chances.fits`.
+    """
+    values, share, epsilon = [1, 4, 5, 8], 0.25, 2.0
+    change = 2.0 if neighbours == "replace_one" else 1.5
+    widths = np.diff([0, *values, 9])
+    weights = [
+        width * exp(-epsilon * abs(below - share * 4) / change)
+        for below, width in enumerate(widths)
+    ]
+    law = {below: weight / sum(weights) for below, weight in enumerate(weights)}
+    source = DeterministicSource(7, i_understand_this_is_not_private=True)
+    more = {"neighbours": neighbours, "source": source}
+    found = Counter(
+        int(np.searchsorted(values, ours.quantile(values, share, epsilon, (0, 9), **more)))
+        for _ in range(2000)
+    )
+    assert fits(found, law)
+
+
+def test_the_step_of_the_grid_may_be_given() -> None:
+    found = {float(ours.median([1, 4, 5, 8], 1, (0, 9), step=3)) for _ in range(100)}
+    assert found <= {0.0, 3.0, 6.0, 9.0}
+
+
+@pytest.mark.parametrize("quant", [0.5, [0.5], [0.25, 0.75]])
+@pytest.mark.parametrize(
+    ("axis", "keepdims"),
+    [
+        (None, False),
+        (0, False),
+        ((0, 1), False),
+        (-1, False),
+        (None, True),
+        (0, True),
+        ((0, 2), True),
+    ],
+)
+def test_shapes_and_places_are_those_of_numpy(quant: Any, axis: Any, keepdims: bool) -> None:
+    """At an epsilon that protects nobody each output is between the values around the rank."""
+    found = ours.quantile(TABLE, quant, 1e5, (0, 10), axis=axis, keepdims=keepdims)
+    asked = quant[0] if isinstance(quant, list) and len(quant) == 1 else quant
+    # A rank or so on either side: a point between two values is as good as the values.
+    ranks = 1.5 * np.size(found) / np.size(asked) / TABLE.size
+    below, above = (
+        np.quantile(TABLE, share, axis=axis, keepdims=keepdims, method=method)
+        for share, method in (
+            (np.maximum(np.subtract(asked, ranks), 0), "lower"),
+            (np.minimum(np.add(asked, ranks), 1), "higher"),
+        )
+    )
+    assert np.shape(found) == np.shape(below)
+    assert found.dtype == np.float64
+    assert np.all(below - 1e-6 <= found)
+    assert np.all(found <= above + 1e-6)
+
+
+def test_median_percentile_and_bounds_for_each_output() -> None:
+    wide = TABLE[:, 0, :] * [1, 10, 100, 1000]
+    ends = [0, 0, 0, 0], np.array([10, 100, 1000, 10000])
+    found = ours.median(wide, 1e6, ends, axis=0)
+    assert np.all(np.abs(found / np.median(wide, axis=0) - 1) < 0.2)
+    tenth, last = ours.percentile(wide[:, 0], [10, np.int64(90)], 1e5, (0, 10))
+    assert tenth < found[0] < last
+
+
+def test_numbers_of_any_type_are_numbers() -> None:
+    for values in ([True, False], np.array([0.1, 0.9], np.float32), [0, 2**80], [1, -np.inf], []):
+        found = ours.quantile(values, np.float32(0.5), np.float32(1), (np.int8(0), np.float64(1)))
+        assert 0 <= found <= 1
+    assert ours.quantile([Fraction(1, 3)], "1/2", "1/2", ("0", 1), step="1/7") * 7 % 1 in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        ({"bounds": None}, ParameterError, "bounds must be a pair .* fixed without the data"),
+        ({"bounds": (1, 0)}, ParameterError, "lowest below highest"),
+        ({"bounds": (0, 1, 2)}, ParameterError, "bounds must be a pair"),
+        ({"bounds": ([0, 0], [1, 1])}, ParameterError, "one number at each end"),
+        ({"bounds": (0, float("inf"))}, ParameterError, "bounds must be a finite number"),
+        ({"quant": 1.5}, ParameterError, "quant must be a number from 0 to 1"),
+        ({"quant": []}, ParameterError, "quant must be a number from 0 to 1"),
+        ({"quant": -0.5}, ParameterError, "quant must be at least zero"),
+        ({"epsilon": 0}, ParameterError, "epsilon must be greater than zero"),
+        ({"epsilon": float("inf")}, ParameterError, "epsilon must be a finite number"),
+        ({"axis": 1}, ParameterError, "axis must be a dimension of the array, which has 1"),
+        ({"axis": (0, 0)}, ParameterError, "axis must be a dimension"),
+        ({"axis": 0.5}, ParameterError, "axis must be a dimension"),
+        ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "array must have a column"),
+        ({"accountant": 3}, Exception, "BudgetAccountant"),
+        ({"neighbours": "some"}, ParameterError, "neighbours must be"),
+        ({"array": np.ma.masked_equal([900, 1], 900)}, ParameterError, "must not be masked"),
+        ({"array": [900.5, float("nan")]}, ScoreError, "missing or NaN"),
+        ({"array": ["900.5"]}, ScoreError, "values must be numbers"),
+        ({"array": np.array([900.5, None], dtype=object)}, ScoreError, "missing or NaN"),
+    ],
+)
+def test_refusals_of_quantiles(given: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says) as raised:
+        ours.quantile(**{"array": [0.5], "quant": 0.5, "bounds": (0, 1), **given})
+    assert "900" not in str(raised.value)
+
+
+def test_its_accountant_is_charged_as_by_the_original() -> None:
+    accounts: Any = diffprivlib().BudgetAccountant
+    spent = []
+    for function in (diffprivlib().tools.quantile, ours.quantile):
+        accountant = accounts(3.0, 0)
+        with accountant:  # the default one, too
+            function(TABLE, [0.25, 0.5, 0.75], 1.0, (0, 10))
+        function(TABLE[:, 0], 0.5, 1.0, (0, 10), axis=0, accountant=accountant)
+        function([1, 2], 0.5, 1.0, (0, 10), accountant=accountant)
+        spent.append(accountant.spent_budget)
+        with pytest.raises(Exception, match="exceed"):
+            function([1, 2], 0.5, 0.1, (0, 10), accountant=accountant)
+        assert accountant.spent_budget == spent[-1]
+    # Theirs in parts that are rounded to the nearest float, ours at once and rounded up.
+    theirs, own = (sum(Fraction(epsilon) for epsilon, _ in each) for each in spent)
+    assert own == 3
+    assert abs(own - theirs) < Fraction(1, 10**15)
+
+
+class Accountant:
+    """As diffprivlib's: floats, and an error where they add up to more than the budget."""
+
+    def __init__(self, budget: float) -> None:
+        self.budget = budget
+        self.spent: list[float] = []
+
+    @classmethod
+    def load_default(cls, given: Any) -> Any:
+        return given
+
+    def check(self, epsilon: float, delta: float) -> None:
+        assert type(epsilon) is float
+        if sum([*self.spent, epsilon]) > self.budget or delta:
+            raise ValueError("the budget does not allow it")
+
+    def spend(self, epsilon: float, delta: float) -> None:
+        self.check(epsilon, delta)
+        self.spent.append(epsilon)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Fraction]]:
+    """The values and the epsilon of each draw; and an accountant in diffprivlib's place."""
+    found: list[tuple[Any, Fraction]] = []
+    choose = ours.choose
+
+    def noted(values: Any, **given: Any) -> Any:
+        found.append((values, given["epsilon"]))
+        return choose(values, **given)
+
+    monkeypatch.setattr(ours, "choose", noted)
+    module = types.ModuleType("diffprivlib.accountant")
+    module.BudgetAccountant = Accountant  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "diffprivlib.accountant", module)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("place", "epsilon"), [*enumerate([0.3, "1/3", 0.7, 1.0, Fraction(2, 7), "0.1", "1e-30"])]
+)
+def test_what_is_drawn_is_charged_and_never_less(place, epsilon, drawn) -> None:
+    """Each number of outputs with each kind of epsilon."""
+    quant = [0.5, [0.25, 0.5, 0.75], [0, 0.1, 0.2, 0.3, 0.4, 0.5, 1]][place % 3]
+    axis, accountant = (None, 0)[place % 2], Accountant(9.0)
+    ours.quantile(np.ones((5, 3)), quant, epsilon, (0, 9), axis=axis, accountant=accountant)
+    whole = sum(each for _, each in drawn)
+    assert whole == Fraction(str(epsilon))
+    [spent] = accountant.spent
+    assert Fraction(spent) >= whole > Fraction(np.nextafter(spent, 0))
+
+
+def test_a_budget_is_used_up_and_what_is_refused_is_not_drawn(drawn) -> None:
+    accountant = Accountant(1.0)
+    ours.quantile([1, 2], [0.25, 0.5, 0.75], 1.0, (0, 9), accountant=accountant)
+    assert accountant.spent == [1.0]
+    del drawn[:]
+    for quant in (0.5, [0.25, 0.75]):
+        with pytest.raises(ValueError, match="does not allow"):
+            ours.quantile([1, 2], quant, 0.5, (0, 9), accountant=accountant)
+    assert drawn == []
+    tight = Accountant(0.3)  # below 3/10
+    with pytest.raises(ValueError, match="does not allow"):
+        ours.median([1, 2], 0.3, (0, 9), accountant=tight)
+    assert (tight.spent, drawn) == ([], [])
+
+
+BIG = 2**53 + 1
+NEIGHBOURS: dict[str, tuple[Any, Any]] = {
+    "a float": ([BIG] * 9, [*[BIG] * 9, 0.5]),
+    "an infinity": ((BIG,) * 9, (*(BIG,) * 9, float("inf"))),
+    "a negative number": ([2**63 + 1] * 9, [*[2**63 + 1] * 9, -1]),
+    "a fraction": ([0.5, BIG], [0.5, BIG, Fraction(1, 3)]),
+    "a truth value": ([BIG, 2**64 + 1], [BIG, 2**64 + 1, True]),
+    "NumPy's": ([np.int64(BIG)] * 2, [*[np.int64(BIG)] * 2, np.float32(0.5)]),
+    "an unsigned one": ([np.int64(-BIG)] * 2, [*[np.int64(-BIG)] * 2, np.uint64(BIG)]),
+}
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_one_number_more_does_not_change_the_others(name, drawn) -> None:
+    left, right = NEIGHBOURS[name]
+    for values in (left, right):
+        ours.median(values, 1, (-(2**65), 2**65))
+    (before, _), (after, _) = drawn
+    assert list(map(place_of, before)) == list(map(place_of, left))
+    assert list(map(place_of, after)) == list(map(place_of, right))
+
+
+def test_rows_and_columns_keep_their_numbers(drawn) -> None:
+    nested = [[BIG, 0.5], [BIG, -1], [BIG, 2**64]]
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    table = {"a": [BIG, BIG], "b": [0.5, -1.0]}
+    for given in (nested, tuple(map(tuple, nested)), pd.DataFrame(table), pl.DataFrame(table)):
+        ours.median(given, 1, (-(2**65), 2**65), axis=0)
+        rows = [list(row) for row, _ in drawn]
+        assert rows[0] == [BIG] * len(rows[0])
+        assert rows[1] == [row[1] for row in nested] or rows[1] == table["b"]
+        del drawn[:]
+    ours.median(pa.table(table), 1, (-(2**65), 2**65), axis=0)
+    ours.median(pl.Series([2**100 + 1, 1], dtype=pl.Int128), 1, (0, 2**101))
+    ours.median(pd.Series([BIG, None], dtype="Int64").dropna(), 1, (0, 2**101))
+    ours.median(pa.array([BIG, 1]), 1, (0, 2**101))
+    assert [list(row) for row, _ in drawn] == [
+        [BIG, BIG],
+        [0.5, -1.0],
+        [2**100 + 1, 1],
+        [BIG],
+        [BIG, 1],
+    ]
+
+
+def test_what_cannot_be_read_costs_nothing() -> None:
+    accountant = diffprivlib().BudgetAccountant(1.0, 0)
+    with pytest.raises(ScoreError, match="missing or NaN"):
+        ours.median([float("nan")], 1.0, (0, 1), accountant=accountant)
+    assert len(accountant) == 0
+
+
+def test_the_tools_run_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The patch of docs/drop-ins.md, and diffprivlib's own law on the same values."""
+    tools: Any = diffprivlib().tools
+    own = functools.partial(tools.quantile, quant=0.5, epsilon=0.1, bounds=(0, 10))
+    values = np.arange(10)
+    theirs = [int(own(values)) for _ in range(1500)]
+    for name in ("quantile", "percentile", "median"):
+        monkeypatch.setattr(tools, name, getattr(ours, name))
+    assert tools.median(values, 5.0, (0, 10)) >= 0
+    new = [int(tools.quantile(values, 0.5, 0.1, (0, 10))) for _ in range(1500)]
+    # Both against the law of the intervals: a release lies above value i and not above the next.
+    weights = {i: exp(-0.1 * abs(i + 1 - 5) / 2) for i in range(10)}
+    law = {i: weight / sum(weights.values()) for i, weight in weights.items()}
+    assert fits(Counter(theirs), law)
+    assert fits(Counter(new), law)

@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 from chances import same_law
-from hypothesis import given
-from hypothesis import strategies as st
 
 import engine
 import safeselect
 from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
-from safeselect.adapters._floats import at_least, at_most
+from safeselect.adapters._numbers import at_least
 from safeselect.exact.rate import NoiseRate
 from safeselect.testing import DeterministicSource
 
@@ -34,32 +32,6 @@ PURE, ZCDP = dp.max_divergence(), dp.zero_concentrated_divergence()
 def space(integers: str = "i32", *, monotonic: bool = False) -> tuple[Any, Any]:
     domain = dp.vector_domain(dp.atom_domain(T=integers))
     return domain, dp.linf_distance(T=integers, monotonic=monotonic)
-
-
-# ------------------------------------------------------------------------------- rounding
-
-
-@given(st.fractions(min_value=0))
-def test_floats_are_next_to_the_value(value: Fraction) -> None:
-    high, low = at_least(value), at_most(value)
-    assert Fraction(low) <= value <= Fraction(high)
-    assert low == high or math.nextafter(low, math.inf) == high
-    assert (low == high) == (Fraction(high) == value)
-
-
-@pytest.mark.parametrize(
-    ("value", "low", "high"),
-    [
-        (Fraction(0), 0.0, 0.0),
-        (Fraction(1, 10**400), 0.0, 5e-324),
-        (Fraction(10) ** 400, sys.float_info.max, math.inf),
-        (Fraction(2**53 + 1), 2.0**53, 2.0**53 + 2),
-        (Fraction(1, 10), math.nextafter(0.1, 0), 0.1),
-        (Fraction(3, 10), 0.3, math.nextafter(0.3, 1)),
-    ],
-)
-def test_floats_at_the_ends(value: Fraction, low: float, high: float) -> None:
-    assert (at_most(value), at_least(value)) == (low, high)
 
 
 # ------------------------------------------------------------------------------- privacy maps
@@ -186,9 +158,9 @@ def test_every_integer_type_with_its_extremes(integers: str) -> None:
         made = make(*space(integers), PURE, scale="1/1000")
         assert made(extremes) == expected
         assert make(*space(integers), PURE, scale="1/1000", negate=True)(extremes) == 0
-    best = ours.make_top_k(*space(integers), PURE, 4, "1/1000")
+    best = ours.make_top_k(*space(integers), PURE, "1/1000", k=4)
     assert best(extremes) == [1, 3, 2, 0]
-    assert ours.make_top_k(*space(integers), PURE, 4, "1/1000", negate=True)(extremes) == [
+    assert ours.make_top_k(*space(integers), PURE, "1/1000", k=4, negate=True)(extremes) == [
         0,
         2,
         3,
@@ -336,14 +308,14 @@ def test_names_and_numbers_are_refused() -> None:
     with pytest.raises(ParameterError, match="noise must be"):
         ours.make_report_noisy_max(*args, 1, noise="gauss")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="noise must be"):
-        ours.make_top_k_with_gaps(*args, 1, 1, noise="gumbel")  # type: ignore[arg-type]
+        ours.make_top_k_with_gaps(*args, 1, k=1, noise="gumbel")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="mechanism must be"):
-        ours.make_top_k(*args, 1, 1, mechanism="laplace")  # type: ignore[arg-type]
+        ours.make_top_k(*args, 1, k=1, mechanism="laplace")  # type: ignore[arg-type]
     for k in (0, -1, True, 1.0):
         with pytest.raises(ParameterError, match="k must be"):
-            ours.make_top_k(*args, k, 1)  # type: ignore[arg-type]
+            ours.make_top_k(*args, 1, k=k)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="gap_grid must be greater than zero"):
-        ours.make_top_k_with_gaps(*args, 1, 1, gap_grid=0)
+        ours.make_top_k_with_gaps(*args, 1, k=1, gap_grid=0)
     made = ours.make_permute_and_flip(*args, 1)
     with pytest.raises(dp.OpenDPException, match="d_in must be at least zero"):
         made.map(-1)
@@ -633,3 +605,69 @@ def test_other_laws_are_told_apart() -> None:
     assert not same_law(sample(mechanism), theirs[0], len(SCORES))
     assert not same_law(sample(flips, 2), theirs[0], len(SCORES))
     assert not same_law(sample(mechanism, 2), theirs[1], len(SCORES))
+
+
+# ------------------------------------------------------------------------------- contexts
+
+AGES = [23, 31, 35, 38, 41, 44, 52] * 30
+CANDIDATES = list(range(0, 100, 5))
+ours.name_in_context()
+WAYS = {
+    "pure": lambda: (dp.loss_of(epsilon=1.0), dp.max_divergence()),
+    "zCDP": lambda: (dp.loss_of(rho=0.5), dp.zero_concentrated_divergence()),
+}
+each_way = pytest.mark.parametrize("way", WAYS)
+
+
+def context(way: str, parts: int) -> tuple[Any, Any]:
+    loss, measure = WAYS[way]()
+    made = dp.Context.compositor(
+        data=AGES,
+        domain=dp.vector_domain(dp.atom_domain(T=int)),
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=loss,
+        split_evenly_over=parts,
+    )
+    return made, measure
+
+
+def quantile_scores(made: Any) -> Any:
+    return made.query().quantile_score_candidates(CANDIDATES, alpha=0.5)
+
+
+@each_way
+def test_one_choice_gets_its_share_and_no_more(way: str) -> None:
+    made, measure = context(way, 2)
+    names = ("permute_and_flip", "exponential_mechanism")
+    for name in names:
+        query = getattr(quantile_scores(made), name)(measure, negate=True)
+        scale = query.param()
+        share = 0.5 if way == "pure" else 0.25
+        constructor = getattr(ours, f"make_{name}")
+        space = dp.vector_domain(dp.atom_domain(T="usize")), dp.linf_distance(T="usize")
+        # quantile scores move by 2 alpha parts of a contribution: the chain says by how much.
+        chain = query.resolve()
+        assert chain.map(1) <= share
+        assert chain.map(1) == pytest.approx(share, rel=1e-6)
+        assert constructor(*space, measure, scale).map(1) > 0
+        assert query.release() in range(20)
+    with pytest.raises(ValueError, match="exhausted"):
+        quantile_scores(made).permute_and_flip(measure, negate=True).release()
+
+
+@each_way
+def test_several_choices(way: str) -> None:
+    made, measure = context(way, 3)
+    top = quantile_scores(made).safe_top_k(measure, k=2, negate=True).release()
+    assert len(set(top)) == 2
+    pairs = quantile_scores(made).safe_top_k_with_gaps(measure, k=2, negate=True).release()
+    assert all(gap >= 0 for _, gap in pairs)
+    noisy = quantile_scores(made).safe_noisy_max(measure, noise="laplace", negate=True).release()
+    assert noisy in range(20)
+
+
+def test_a_scale_may_be_said() -> None:
+    made, measure = context("pure", 1)
+    assert quantile_scores(made).permute_and_flip(measure, 1000.0, negate=True).release() in range(
+        20
+    )

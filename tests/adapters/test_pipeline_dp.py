@@ -1,153 +1,178 @@
-"""PipelineDP: its law of partition selection is ours, and its pipeline runs on ours.
-
-`make pipeline-dp` runs it in an environment of its own, because PipelineDP pins other packages.
-"""
+"""PipelineDP's selection with our law; `test_pipeline_dp_engine.py` runs it in the engine."""
 
 from __future__ import annotations
 
+import pickle
+import random
 from collections import Counter
-from fractions import Fraction
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from collections.abc import Iterable
+from decimal import Decimal
+from enum import Enum
+from operator import itemgetter
+from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
 import pytest
-from chances import fits
+from safeselect.unknown_domain._items import item
 
-from safeselect import ParameterError, partition_strategy
-from safeselect.adapters.pipeline_dp import create_partition_selection_strategy
+from safeselect import ParameterError, PartitionStrategy, ScoreError, partition_strategy
+from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
 
-pipeline_dp = pytest.importorskip("pipeline_dp")
-selection = pytest.importorskip("pydp.algorithms.partition_selection")
-
-pytestmark = pytest.mark.filterwarnings("default")  # PipelineDP's own are not ours to repair
-
-ROOT = Path(__file__).parents[2]
+Kind = Enum("Kind", ["TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLDING", "GAUSSIAN_THRESHOLDING"])
+OURS = Kind["TRUNCATED_GEOMETRIC"]
 
 
-@pytest.fixture
-def example(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(ROOT / "examples")
-    import pipeline_keys
-
-    return pipeline_keys
+@pytest.mark.parametrize("least", [None, 1, 7])
+def test_the_law_is_that_of_the_strategy(least: int | None) -> None:
+    given = create_partition_selection_strategy(OURS, 0.5, 1e-6, np.int64(3), least)
+    same = partition_strategy(
+        epsilon="1/2", delta="1e-6", max_partitions=3, pre_threshold=least or 1
+    )
+    for users in range(60):
+        assert given.probability_of_keep(users) == same.probability_of_keep(users)
+    assert given.should_keep(np.int64(10**6))
+    assert not given.should_keep(0)
+    assert pickle.loads(pickle.dumps(given)).should_keep(10**6)  # noqa: S301 - our own
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "most"), [(1.0, 1e-6, 1), (1.0, 1e-6, 3), (0.2, 1e-9, 3), (1.0, 1e-6, 10)]
-)
-@pytest.mark.parametrize("least", [None, 10])
-def test_the_truncated_geometric_selection_has_the_same_law(
-    epsilon: float, delta: float, most: int, least: int | None
-) -> None:
-    """For every number of users; theirs is computed in doubles."""
-    more = [] if least is None else [least]
-    theirs = selection.create_partition_strategy("truncated_geometric", epsilon, delta, most, *more)
-    ours = partition_strategy(
-        epsilon=epsilon, delta=delta, max_partitions=most, pre_threshold=least or 1
-    )
-    for users in range(1, 700):
-        own = float(ours.probability_of_keep(users))
-        assert abs(theirs.probability_of_keep(users) - own) <= 1e-12 * own
-
-
-def test_the_expected_keys_of_one_bounded_table_are_the_same(example: ModuleType) -> None:
-    """Both get the same bounded counts of the flights."""
-    planes: dict[str, set[str]] = {}
-    for flight in example.flights():
-        planes.setdefault(flight.plane, set()).add(flight.destination)
-    counts: dict[str, int] = {}
-    for places in planes.values():
-        for place in sorted(places)[:3]:
-            counts[place] = counts.get(place, 0) + 1
-    theirs = selection.create_partition_strategy("truncated_geometric", 1.0, 1e-6, 3)
-    ours = partition_strategy(epsilon=1, delta="1e-6", max_partitions=3)
-    expected = float(sum(ours.probability_of_keep(n) for n in counts.values()))
-    assert 30 < expected < 104
-    assert abs(expected - sum(map(theirs.probability_of_keep, counts.values()))) < 1e-9
-
-
-def test_the_pipeline_keeps_what_the_strategy_keeps(example: ModuleType) -> None:
-    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=3)
-    table = [example.Flight(f"N{n}", f"airport {n % 9}", "AA", 1) for n in range(300)]
-    table += [example.Flight("N1", "rare", "AA", 1)]
-    table += table[:50]  # a plane that flies twice counts once
-    wanted = {
-        airport
-        for airport, users in [(f"airport {n}", 34 if n < 3 else 33) for n in range(9)]
-        if strategy.keep_keyed(airport, users)
-    }
-    assert set(example.kept(table, strategy)) - {"rare"} == wanted
-    assert set(example.kept(table, strategy)) - {"rare"} == wanted  # computed again: the same
-
-
-def selected(table: dict[str, int], **more: Any) -> list[str]:
-    """The keys that PipelineDP selects; each user is in one of them."""
-    accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=1, total_delta=1e-4)
-    engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
-    rows = [(f"{key} {n}", key) for key, users in table.items() for n in range(users)]
-    found = engine.select_partitions(
-        rows,
-        pipeline_dp.SelectPartitionsParams(max_partitions_contributed=2, **more),
-        pipeline_dp.DataExtractors(
-            privacy_id_extractor=lambda row: row[0], partition_extractor=lambda row: row[1]
+    ("given", "says"),
+    [
+        (
+            {"strategy": Kind["LAPLACE_THRESHOLDING"]},
+            "TRUNCATED_GEOMETRIC, got 'LAPLACE_THRESHOLDING'",
         ),
-    )
-    accountant.compute_budgets()
-    return list(found)
+        ({"strategy": "truncated_geometric"}, "got 'truncated_geometric'"),
+        ({"strategy": "TRUNCATED_GEOMETRIC"}, "strategy must be PartitionSelectionStrategy"),
+        ({"epsilon": 0.0}, "epsilon must be greater than zero"),
+        ({"epsilon": float("inf")}, "epsilon must be a finite number"),
+        ({"delta": 0.0}, "delta must be greater than zero"),
+        ({"max_partitions_contributed": 0}, "max_partitions must be between"),
+        ({"max_partitions_contributed": 1.5}, "max_partitions must be an integer"),
+        ({"pre_threshold": 0}, "pre_threshold must be between"),
+    ],
+)
+def test_refusals(given: dict[str, Any], says: str) -> None:
+    usual = {"strategy": OURS, "epsilon": 1, "delta": 1e-6, "max_partitions_contributed": 1}
+    with pytest.raises(ParameterError, match=says):
+        create_partition_selection_strategy(**{**usual, **given})
 
 
-@pytest.mark.parametrize("least", [None, 10])
-def test_one_line_makes_its_engine_select_with_ours(
-    monkeypatch: pytest.MonkeyPatch, least: int | None
-) -> None:
-    """With the budget of its accountant, and by its law: a key of few users now and then.
-
-    False alarm: 1e-9; power: `chances.fits`.
-    """
-    asked: list[tuple[Any, ...]] = []
-
-    def ours(*given: Any) -> Any:
-        asked.append(given)
-        return create_partition_selection_strategy(*given)
-
-    monkeypatch.setattr(
-        pipeline_dp.partition_selection, "create_partition_selection_strategy", ours
-    )
-    law = partition_strategy(
-        epsilon=1, delta="1e-4", max_partitions=2, pre_threshold=least or 1
-    ).probability_of_keep
-    users = next(n for n in range(100) if law(n) > Fraction(1, 3))
-    keys = {f"key {n}": users for n in range(600)}
-    kept = selected({**keys, "large": 200, "small": (least or 2) - 1}, pre_threshold=least)
-    assert "large" in kept
-    assert "small" not in kept or least is None
-    chosen = sum(key in keys for key in kept)
-    assert fits(
-        Counter(yes=chosen, no=600 - chosen),
-        {"yes": float(law(users)), "no": 1 - float(law(users))},
-    )
-    kind = pipeline_dp.PartitionSelectionStrategy.TRUNCATED_GEOMETRIC
-    assert set(asked) == {(kind, 1.0, 1e-4, 2, least)}
-    assert len(asked) == 602
+@pytest.mark.parametrize("users", [777123.5, float("nan"), "777123", None])
+def test_a_number_of_users_that_is_none_is_not_quoted(users: Any) -> None:
+    with pytest.raises(ScoreError, match="integer") as raised:
+        create_partition_selection_strategy(OURS, 1, 1e-6, 1).should_keep(users)
+    assert "777" not in str(raised.value)
 
 
-def test_other_strategies_are_refused_where_it_would_decide(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(
-        pipeline_dp.partition_selection,
-        "create_partition_selection_strategy",
-        create_partition_selection_strategy,
-    )
-    kinds = pipeline_dp.PartitionSelectionStrategy
-    for kind in set(kinds) - {kinds.TRUNCATED_GEOMETRIC}:
-        with pytest.raises(ParameterError, match="strategy must be PartitionSelectionStrategy"):
-            selected({"key": 900}, partition_selection_strategy=kind)
+class Extractors(NamedTuple):
+    privacy_id_extractor: Any = itemgetter(0)
+    partition_extractor: Any = itemgetter(1)
 
 
-def test_the_example_runs(example: ModuleType, capsys: pytest.CaptureFixture[Any]) -> None:
-    example.main()
-    out = capsys.readouterr().out
-    assert "guarantee of the keys: ApproximateDP(epsilon=Fraction(1, 1)" in out
-    assert "airports shown: " in out
+class Backend:
+    """The operations of a backend that are used, on lists, in an order of its own."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def _shuffled(self, found: Iterable[Any]) -> list[Any]:
+        rows = list(found)
+        self.random.shuffle(rows)
+        return rows
+
+    def map(self, rows: Any, function: Any, stage: str) -> Any:
+        return self._shuffled(map(pickle.loads(pickle.dumps(function)), rows))  # noqa: S301
+
+    def flat_map(self, rows: Any, function: Any, stage: str) -> Any:
+        function = pickle.loads(pickle.dumps(function))  # noqa: S301 - our own
+        return self._shuffled(each for row in rows for each in function(row))
+
+    def filter(self, rows: Any, function: Any, stage: str) -> Any:
+        return self._shuffled(filter(pickle.loads(pickle.dumps(function)), rows))  # noqa: S301
+
+    def group_by_key(self, rows: Any, stage: str) -> Any:
+        found: dict[Any, list[Any]] = {}
+        for key, value in rows:
+            found.setdefault(key, []).append(value)
+        return self._shuffled(found.items())
+
+    def count_per_element(self, rows: Any, stage: str) -> Any:
+        return self._shuffled(Counter(rows).items())
+
+    def keys(self, rows: Any, stage: str) -> Any:
+        return [key for key, _ in rows]
+
+
+def test_partitions_are_selected_by_public_operations_the_same_each_time() -> None:
+    """Users in five partitions each, of which two count; keys of many types."""
+    keys = ["a", "b", 5, 5.0, "5", None, float("nan"), np.str_("c"), "\ud800", 2**65000, 1.5]
+    rng = random.Random(3)
+    rows = [(user, rng.choice(keys)) for user in range(400) for _ in range(9)]
+    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=2)
+    given = {"extractors": Extractors(), "strategy": strategy}
+    found = [set(kept_partitions(rows, backend=Backend(n), **given)) for n in range(3)]
+    assert found[0] == found[1] == found[2] == {*"ab5c", "\ud800", item(2**65000), "1.5"}
+    small = rows[:200]  # some partitions may show, and always the same ones
+    found = [set(kept_partitions(small, backend=Backend(n), **given)) for n in range(3)]
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_user_counts_for_so_many_partitions_and_once_for_each() -> None:
+    rows = [(f"user {n}", key) for n in range(60) for key in range(10)] * 3
+    seen: list[int] = []
+
+    class Watched(Backend):
+        def filter(self, rows: Any, function: Any, stage: str) -> Any:
+            seen.extend(count for _, count in rows)
+            return super().filter(rows, function, stage)
+
+    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=3)
+    kept_partitions(rows, backend=Watched(1), extractors=Extractors(), strategy=strategy)
+    assert sum(seen) == 60 * 3
+    # A hash, so always the same: no partition is preferred by all users.
+    assert len(seen) == 10
+    assert max(seen) < 40
+
+
+def test_what_is_no_strategy_is_refused() -> None:
+    given = {"backend": Backend(1), "extractors": Extractors()}
+    with pytest.raises(ParameterError, match="strategy must be made by partition_strategy"):
+        kept_partitions([], strategy=3, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.claim("C10")
+@pytest.mark.parametrize("user", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, b"x", [1]])
+def test_a_row_without_a_user_is_dropped(user: Any) -> None:
+    """As the table adapters do: one such row is as good as none, wherever it stands."""
+    strategy = partition_strategy(epsilon=8, delta="1e-6", max_partitions=2)
+    rows: list[Any] = [(f"user {n}", "a") for n in range(99)]
+    for more in (rows, rows + [(user, "b")] * 99, [(user, "a"), *rows], [(user, None), *rows]):
+        assert watched(more, strategy) == ({"a"}, {"a": 99})
+
+
+@pytest.mark.claim("C2")
+def test_users_and_partitions_are_texts() -> None:
+    """Equal users are one, however they are spelled; what a user keeps follows from its texts."""
+    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
+    places = [1, 2, 3, 1.5]
+    several: list[list[Any]] = [[1], ["1"], [1.0, 1, True], [Decimal("1.0"), "1", np.int64(1)]]
+    for users in several:
+        rows = [(user, place) for user in users for place in places]
+        texts = [("1", str(place)) for place in places]
+        assert watched(rows, strategy) == watched(texts, strategy)
+        assert sum(watched(rows, strategy)[1].values()) == 1
+
+
+def watched(rows: list[Any], strategy: PartitionStrategy) -> tuple[set[str], dict[str, int]]:
+    """What is kept, and the numbers of users from which that is decided."""
+    seen: dict[str, int] = {}
+
+    class Watched(Backend):
+        def filter(self, rows: Any, function: Any, stage: str) -> Any:
+            seen.update(rows)
+            return super().filter(rows, function, stage)
+
+    found = kept_partitions(rows, backend=Watched(1), extractors=Extractors(), strategy=strategy)
+    return set(found), seen

@@ -81,7 +81,7 @@ def _opendp_maps() -> Iterator[Case]:
             Fraction(0),
         )
     for monotonic, k, scale in ((False, 2, "3"), (True, 5, "3"), (True, 10, "0.7"), (True, 3, "9")):
-        mine = measurements.make_top_k(*_space(monotonic), dp.max_divergence(), k, scale)
+        mine = measurements.make_top_k(*_space(monotonic), dp.max_divergence(), scale, k=k)
         own = dp.m.make_noisy_top_k(*_space(monotonic), dp.max_divergence(), k, float(scale))
         yield Case(
             f"OpenDP `make_noisy_top_k`, k {k}, scale {scale}{_moves(monotonic)}: ε",
@@ -91,7 +91,7 @@ def _opendp_maps() -> Iterator[Case]:
         )
     for monotonic, k, scale in ((False, 1, "10"), (True, 1, "2"), (True, 10, "30"), (True, 5, "1")):
         mine = measurements.make_top_k(
-            *_space(monotonic), dp.zero_concentrated_divergence(), k, scale
+            *_space(monotonic), dp.zero_concentrated_divergence(), scale, k=k
         )
         own = dp.m.make_noisy_top_k(
             *_space(monotonic), dp.zero_concentrated_divergence(), k, float(scale)

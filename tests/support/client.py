@@ -96,7 +96,7 @@ from safeselect.accounting import (
     RandomizedResponse,
     compose_delta,
 )
-from safeselect.adapters import diffprivlib, diffprivlib_tools, synthetic_data
+from safeselect.adapters import diffprivlib, synthetic_data
 from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
 from safeselect.estimates import (
     CapError,
@@ -371,9 +371,9 @@ def dropped_in() -> None:
     pick = synthetic_data.exponential_mechanism({"a": 1.5, "b": 2}, 1.0, np.float64(1))
     flip = diffprivlib.PermuteAndFlip(epsilon=1.0, sensitivity=1, utility=[1, 2]).randomise()
     choose = diffprivlib.Exponential(epsilon=1.0, sensitivity=1, utility=[1, 2]).copy()
-    middle = diffprivlib_tools.median([1, 2], 1.0, (0, 9))
-    low = diffprivlib_tools.percentile([1, 2], 10, 1.0, (0, 9))
-    both = diffprivlib_tools.quantile([1, 2], [0.25, 0.75], 1.0, (0, 9))
+    middle = diffprivlib.median([1, 2], 1.0, (0, 9))
+    low = diffprivlib.percentile([1, 2], 10, 1.0, (0, 9))
+    both = diffprivlib.quantile([1, 2], [0.25, 0.75], 1.0, (0, 9))
     use(pick, flip, choose.randomise(), middle, low, both)
 
 

@@ -718,9 +718,9 @@ CASES["choose_cap"] = Case(
 # ------------------------------------------------------------------------ what is not called
 
 ELSEWHERE: dict[str, str] = {
-    "safeselect.adapters.diffprivlib_tools.median": "quantile, for a list of another library",
-    "safeselect.adapters.diffprivlib_tools.percentile": "the same",
-    "safeselect.adapters.diffprivlib_tools.quantile": "the same",
+    "safeselect.adapters.diffprivlib.median": "quantile, for a list of another library",
+    "safeselect.adapters.diffprivlib.percentile": "the same",
+    "safeselect.adapters.diffprivlib.quantile": "the same",
     "safeselect.adapters.opendp.make_exponential_mechanism": "its cost is the other library's map",
     "safeselect.adapters.opendp.make_permute_and_flip": "the same",
     "safeselect.adapters.opendp.make_report_noisy_max": "the same",

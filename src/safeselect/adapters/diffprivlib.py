@@ -1,22 +1,32 @@
-"""diffprivlib's two mechanisms of selection, with its arguments and our exact laws.
+"""diffprivlib's mechanisms of selection and its quantiles, with its arguments and our exact laws.
 
 `Exponential` and `PermuteAndFlip` take what `diffprivlib.mechanisms` takes under these names, and
-have its method `randomise`.  They do not import diffprivlib.  `docs/drop-ins.md` shows the lines to
-change; `safeselect.adapters.diffprivlib_tools` has its quantiles.
+have its method `randomise`.  `quantile`, `percentile` and `median` take what `diffprivlib.tools`
+takes, and charge its accountant; bounds must be given.  Nothing here imports diffprivlib.
+`docs/drop-ins.md` shows the lines to change.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, final
 
-from safeselect.adapters import _drop_in
+import numpy as np
+
+from safeselect.adapters._numbers import array_of, at_least, cost, number, scores
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import Number
+from safeselect.exact.parameters import Number, describe, rational
+from safeselect.mechanisms.quantiles import Neighbours
+from safeselect.mechanisms.quantiles import quantile as choose
 from safeselect.mechanisms.select import exponential_mechanism, permute_and_flip
+from safeselect.randomness.source import Source
 from safeselect.release.results import Selection
 
-__all__ = ["Exponential", "PermuteAndFlip"]
+__all__ = ["Exponential", "PermuteAndFlip", "median", "percentile", "quantile"]
+
+_POINTS = 2**32  # of a grid that nobody chose: nine digits
 
 
 @final
@@ -61,9 +71,9 @@ class Exponential:
             raise ParameterError(
                 "measure must be None: for public weights call "
                 "safeselect.exponential_mechanism(..., weights=...), and for quantiles "
-                "safeselect.adapters.diffprivlib_tools"
+                "safeselect.adapters.diffprivlib.quantile"
             )
-        self._terms = _drop_in.cost(epsilon, sensitivity, monotonic)
+        self._terms = cost(epsilon, sensitivity, monotonic)
         self._utility, self._candidates = utility, candidates
 
     def __repr__(self) -> str:
@@ -112,7 +122,7 @@ class PermuteAndFlip:
         candidates: Sequence[Any] | None = None,
         random_state: object = None,
     ) -> None:
-        self._terms = _drop_in.cost(epsilon, sensitivity, monotonic)
+        self._terms = cost(epsilon, sensitivity, monotonic)
         self._utility, self._candidates = utility, candidates
 
     def __repr__(self) -> str:
@@ -141,8 +151,196 @@ def _choose(
     if value is not None:
         # What would have been randomised is private, so its type is all that is said.
         raise ParameterError(f"value must be None, got {type(value).__name__}")
-    read = _drop_in.scores(utility)
+    read = scores(utility)
     if candidates is None:
         return mechanism(read, **terms).label
     # Candidates may be equal to one another and of any type; labels may not.
     return candidates[mechanism(read, labels=range(len(candidates)), **terms).label]
+
+
+def quantile(
+    array: Any,
+    quant: Any,
+    epsilon: Number = 1,
+    bounds: Any = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    random_state: object = None,
+    accountant: Any = None,
+    *,
+    step: Number | None = None,
+    neighbours: Neighbours = "replace_one",
+    source: Source | None = None,
+) -> Any:
+    """Choose a point with about a share `quant` of the values below it; see `safeselect.quantile`.
+
+    The original draws a real number between two values; this draws a point of a public grid, by the
+    same law between values: P(g) proportional to exp(-epsilon d(g) / 2), d(g) being how far quant n
+    lies outside of #{x < g} .. #{x <= g}; inside, it is minus the way to the nearer end.
+
+    Guarantee: epsilon-DP for all outputs together, each with an equal share, as in the original.
+    Neighbours: one value is replaced, or, at these rates, added or removed.  With
+        neighbours="add_remove" the noise is smaller, up to half, and replacing is not covered.
+
+    Args:
+        array: numbers, in any number of dimensions; they are clamped to the bounds.
+        quant: from 0 to 1, or a list of them.
+        epsilon: what all outputs cost together.
+        bounds: the pair (lowest, highest), fixed without the data.  With an axis that leaves one
+            dimension each end may have a number for each output.
+        axis, keepdims: the axes over which a quantile is taken, and whether they stay.
+        random_state: not used: there is no seed, and no output can be repeated.
+        accountant: a `BudgetAccountant`; by default diffprivlib's default one, if it is loaded.  It
+            is charged once, before anything is returned, with epsilon as the next float above.
+        step: the distance of two points; by default 2**-32 of that of the bounds.
+        neighbours, source: as for `safeselect.quantile`.
+
+    Returns:
+        A float, or an array of floats, of the shape that the original has.
+
+    Raises:
+        ParameterError: a parameter is wrong, or the bounds are missing.
+        ScoreError: a value is not a number.
+    """
+    shares = [rational(each, "quant", zero=True) for each in _each(quant)]
+    if not shares or max(shares) > 1:
+        raise ParameterError("quant must be a number from 0 to 1, or a list of such numbers")
+    rows, shape = _rows(array, axis, keepdims)
+    ends = _bounds(bounds, len(rows), len(shape))
+    total = rational(number(epsilon), "epsilon")
+    accounts, spent = _accountant(accountant), at_least(total)
+    if accounts is not None:
+        accounts.check(spent, 0)
+    found = np.empty((len(shares), len(rows)), dtype=np.float64)
+    for place in np.ndindex(*found.shape):
+        lowest, highest = ends[place[1]]
+        drawn = choose(
+            rows[place[1]],
+            quantile=shares[place[0]],
+            lowest=lowest,
+            highest=highest,
+            step=(highest - lowest) / _POINTS if step is None else step,
+            epsilon=total / found.size,
+            neighbours=neighbours,
+            source=source,
+        )
+        found[place] = drawn.value
+    # Where the accountant refuses now, because another thread spent, nothing is returned.
+    if accounts is not None:
+        accounts.spend(spent, 0)
+    shaped = found.reshape(len(shares), *shape)
+    return shaped if len(shares) > 1 else shaped[0][()]
+
+
+def percentile(
+    array: Any,
+    percent: Any,
+    epsilon: Number = 1,
+    bounds: Any = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    random_state: object = None,
+    accountant: Any = None,
+    *,
+    step: Number | None = None,
+    neighbours: Neighbours = "replace_one",
+    source: Source | None = None,
+) -> Any:
+    """Return `quantile` for percents from 0 to 100.
+
+    Guarantee, Neighbours, Args, Returns, Raises: as for `quantile`.
+    """
+    shares = [rational(each, "percent", zero=True) / 100 for each in _each(percent)]
+    more: dict[str, Any] = {"step": step, "neighbours": neighbours, "source": source}
+    return quantile(array, shares, epsilon, bounds, axis, keepdims, None, accountant, **more)
+
+
+def median(
+    array: Any,
+    epsilon: Number = 1,
+    bounds: Any = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    random_state: object = None,
+    accountant: Any = None,
+    *,
+    step: Number | None = None,
+    neighbours: Neighbours = "replace_one",
+    source: Source | None = None,
+) -> Any:
+    """Return `quantile` for the quantile 1/2.
+
+    Guarantee, Neighbours, Args, Returns, Raises: as for `quantile`.
+    """
+    more: dict[str, Any] = {"step": step, "neighbours": neighbours, "source": source}
+    half = Fraction(1, 2)
+    return quantile(array, half, epsilon, bounds, axis, keepdims, None, accountant, **more)
+
+
+def _each(given: Any) -> list[Any]:
+    """The numbers of a list, or the one number."""
+    if isinstance(given, (list, tuple)):
+        return [number(each) for each in given]
+    if isinstance(given, np.ndarray):
+        return list(given.ravel().tolist())
+    return [number(given)]
+
+
+def _rows(array: Any, axis: Any, keepdims: object) -> tuple[Any, tuple[int, ...]]:
+    """The values of each output as a row, and the shape of all outputs."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise ParameterError("array must not be masked; write for example array.compressed()")
+    values = array_of(array)
+    if axis is None and not keepdims:
+        return values.reshape(1, -1), ()
+    given = range(values.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
+    try:
+        over = {range(values.ndim)[each] for each in given}
+    except (IndexError, TypeError):
+        over = set()
+    if len(over) < len(given) or not over:
+        raise ParameterError(
+            f"axis must be a dimension of the array, which has {values.ndim}, or several different "
+            f"ones, got {describe(axis)}"
+        )
+    rest = [each for each in range(values.ndim) if each not in over]
+    kept = tuple(values.shape[each] for each in rest)
+    count = int(np.prod(kept, dtype=np.int64))
+    if not count:
+        raise ParameterError("array must have a column for each output, and has none")
+    rows = np.transpose(values, (*rest, *sorted(over))).reshape(count, values.size // count)
+    if keepdims:
+        kept = tuple(1 if each in over else size for each, size in enumerate(values.shape))
+    return rows, kept
+
+
+def _bounds(bounds: Any, count: int, dimensions: int) -> list[tuple[Fraction, Fraction]]:
+    """The lowest and the highest point for each output."""
+    if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
+        raise ParameterError(
+            "bounds must be a pair (lowest, highest), fixed without the data: bounds that are the "
+            f"least and the largest value give these away; got {describe(bounds)}"
+        )
+    lowest, highest = ([rational(each, "bounds", signed=True) for each in _each(e)] for e in bounds)
+    sizes = {1, count} if dimensions == 1 else {1}
+    if len(lowest) not in sizes or len(highest) not in sizes:
+        raise ParameterError(
+            "bounds must have one number at each end, or where an axis leaves one dimension one "
+            "for each output"
+        )
+    pairs = [(lowest[place % len(lowest)], highest[place % len(highest)]) for place in range(count)]
+    if any(low >= high for low, high in pairs):
+        raise ParameterError("bounds must be a pair (lowest, highest), lowest below highest")
+    return pairs
+
+
+def _accountant(given: Any) -> Any:
+    """The accountant that the original would charge; None if diffprivlib is not in use."""
+    module = sys.modules.get("diffprivlib.accountant")
+    if module is not None:
+        return module.BudgetAccountant.load_default(given)
+    if given is not None:
+        raise ParameterError(
+            f"accountant must be a BudgetAccountant of diffprivlib, got {describe(given)}"
+        )
+    return None

@@ -45,7 +45,7 @@ from safeselect.accounting.moments import size
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.optimum.problem import Part
 from safeselect.accounting.repetition import AnyGuarantee, Repetition
-from safeselect.adapters._floats import at_least, at_most
+from safeselect.adapters._numbers import at_least, at_most
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import decimal
 from safeselect.exact.interval import Interval, rounded_down

@@ -1,10 +1,11 @@
 """Our mechanisms as measurements of OpenDP: `safeselect[opendp]`.
 
 Each constructor takes the arguments of OpenDP's own: an input domain, an input metric, an output
-measure and the scale of the noise.  The domain is `vector_domain(atom_domain(T=...))` of any of
-OpenDP's integer types (its `int` is i32).  The metric is `linf_distance(T=..., monotonic=...)` of
-the same type.  The measure is `max_divergence()` or `zero_concentrated_divergence()`.  With `grid`
-the type may be f32 or f64, in a domain without NaN; a release refuses infinity.
+measure and the scale of the noise; k is said by its name.  The domain is
+`vector_domain(atom_domain(T=...))` of any of OpenDP's integer types (its `int` is i32).  The metric
+is `linf_distance(T=..., monotonic=...)` of the same type.  The measure is `max_divergence()` or
+`zero_concentrated_divergence()`.  With `grid` the type may be f32 or f64, in a domain without NaN;
+a release refuses infinity.
 
 The guarantee holds for every distance d_in.  At this distance the scores' changes differ by at most
 R, the effective range of `docs/scores.md`: 2 d_in, or d_in if the metric is monotonic, plus, with a
@@ -20,13 +21,19 @@ privacy map returns a float at least as large.  With `on_grid`, a d_in below one
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from typing import Any, Literal
 
-from safeselect.adapters._opendp_space import Draws, Space, read_scale, single
-from safeselect.errors import ParameterError
+from safeselect.adapters._numbers import at_least, number
+from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
+from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.select import (
     exponential_mechanism,
     permute_and_flip,
@@ -35,7 +42,11 @@ from safeselect.mechanisms.select import (
     top_k_with_gaps,
 )
 from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated
-from safeselect.randomness.source import Source
+from safeselect.randomness.source import Source, resolve
+from safeselect.release.results import Selection
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.floats import GridScores
+from safeselect.scores.reading import Reading, Sensitivity
 
 __all__ = [
     "make_exponential_mechanism",
@@ -43,7 +54,10 @@ __all__ = [
     "make_report_noisy_max",
     "make_top_k",
     "make_top_k_with_gaps",
+    "name_in_context",
 ]
+
+_VECTORS = re.compile(r"VectorDomain<AtomDomain<([iu][0-9]+|usize|f32|f64)>>", re.ASCII)
 
 _MOST_CHOSEN = 2**31 - 1
 _FAMILIES: dict[str, Family] = {
@@ -83,17 +97,10 @@ def make_permute_and_flip(
     Raises:
         ParameterError: a parameter is wrong, or OpenDP is not installed.
     """
-    space = Space.read(
-        input_domain,
-        input_metric,
-        output_measure,
-        negate,
-        source,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
+    space = _Space.read(
+        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
     )
-    return single(space, LaplaceDominated, permute_and_flip, scale, source)
+    return _single(space, LaplaceDominated, permute_and_flip, scale, source)
 
 
 def make_exponential_mechanism(
@@ -115,17 +122,10 @@ def make_exponential_mechanism(
 
     Args, Returns, Raises: as for `make_permute_and_flip`.
     """
-    space = Space.read(
-        input_domain,
-        input_metric,
-        output_measure,
-        negate,
-        source,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
+    space = _Space.read(
+        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
     )
-    return single(space, BoundedRange, exponential_mechanism, scale, source)
+    return _single(space, BoundedRange, exponential_mechanism, scale, source)
 
 
 def make_report_noisy_max(
@@ -152,27 +152,20 @@ def make_report_noisy_max(
         raise ParameterError(
             f"noise must be 'exponential', 'laplace' or 'gumbel', got {describe(noise)}"
         )
-    space = Space.read(
-        input_domain,
-        input_metric,
-        output_measure,
-        negate,
-        source,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
+    space = _Space.read(
+        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
     )
     family = BoundedRange if noise == "gumbel" else LaplaceDominated
-    return single(space, family, partial(report_noisy_max, noise=noise), scale, source)
+    return _single(space, family, partial(report_noisy_max, noise=noise), scale, source)
 
 
 def make_top_k(
     input_domain: object,
     input_metric: object,
     output_measure: object,
-    k: int,
     scale: Number,
     *,
+    k: int,
     mechanism: Literal["exponential", "permute_and_flip", "one_shot_exponential"] | None = None,
     negate: bool = False,
     grid: Number | None = None,
@@ -201,18 +194,11 @@ def make_top_k(
     """
     if mechanism is not None:
         read_choice(mechanism, "mechanism", tuple(_FAMILIES))
-    space = Space.read(
-        input_domain,
-        input_metric,
-        output_measure,
-        negate,
-        source,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
+    space = _Space.read(
+        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
     )
     name = mechanism or ("one_shot_exponential" if space.pure else "exponential")
-    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), read_scale(scale, space)
+    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
 
     def release(scores: object) -> list[object]:
         with space.scores_on_grid(scores) as scores_on_grid:
@@ -228,7 +214,7 @@ def make_top_k(
         return list(best.labels)
 
     draws = 1 if name == "one_shot_exponential" else count
-    cost = Draws(_FAMILIES[name], draws, Fraction(count, draws) / size)
+    cost = _Draws(_FAMILIES[name], draws, Fraction(count, draws) / size)
     return space.measurement(cost, release, "Vec<usize>")
 
 
@@ -236,9 +222,9 @@ def make_top_k_with_gaps(
     input_domain: object,
     input_metric: object,
     output_measure: object,
-    k: int,
     scale: Number,
     *,
+    k: int,
     noise: Literal["exponential", "laplace"] = "exponential",
     gap_grid: Number | None = None,
     negate: bool = False,
@@ -266,17 +252,10 @@ def make_top_k_with_gaps(
     """
     if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
         raise ParameterError(f"noise must be 'exponential' or 'laplace', got {describe(noise)}")
-    space = Space.read(
-        input_domain,
-        input_metric,
-        output_measure,
-        negate,
-        source,
-        grid=grid,
-        on_grid=on_grid,
-        score_error=score_error,
+    space = _Space.read(
+        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
     )
-    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), read_scale(scale, space)
+    count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
     step = None if gap_grid is None else rational(gap_grid, "gap_grid") / space.reading.step
 
     def release(scores: object) -> list[tuple[object, Fraction]]:
@@ -294,5 +273,195 @@ def make_top_k_with_gaps(
         gaps = (gap * space.reading.step for gap in best.gaps or ())
         return list(zip(best.labels, gaps, strict=True))
 
-    cost = Draws(LaplaceDominated, 1, count / size)
+    cost = _Draws(LaplaceDominated, 1, count / size)
     return space.measurement(cost, release, "ExtrinsicObject")
+
+
+@cache  # OpenDP takes a name once
+def name_in_context() -> None:
+    """Let queries of OpenDP's Context API have our measurements as methods, from now on.
+
+    These are `permute_and_flip`, `exponential_mechanism`, `safe_noisy_max`, `safe_top_k` and
+    `safe_top_k_with_gaps`.  Each takes the output measure and the arguments of the constructor; the
+    domain and the metric come from the query.  The context finds the one argument that is left out,
+    as a rule the scale.  It searches among floats, and the scale is the decimal that the float
+    shows.
+
+    Guarantee: that of the constructor.  Contexts of pure and of zero-concentrated privacy both
+        work.
+
+    Raises:
+        ParameterError: OpenDP is not installed.
+    """
+    _opendp()
+    register = import_module("opendp.context").register
+    register(make_permute_and_flip, "permute_and_flip")
+    register(make_exponential_mechanism, "exponential_mechanism")
+    register(make_report_noisy_max, "safe_noisy_max")
+    register(make_top_k, "safe_top_k")
+    register(make_top_k_with_gaps, "safe_top_k_with_gaps")
+
+
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """Draws of one family, each with an epsilon of `rate` per unit of the range of the change."""
+
+    family: Family
+    count: int
+    rate: Fraction
+
+    def cost(self, range_: Fraction, *, pure: bool) -> Fraction:
+        """Return the epsilon, or the rho, of all draws together."""
+        each = self.family(self.rate * range_)
+        return self.count * (each.epsilon if pure else each.zcdp.rho)
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """The input space of a measurement, and its measure of privacy."""
+
+    domain: Any
+    metric: Any
+    measure: Any
+    monotonic: bool
+    pure: bool
+    negate: bool
+    reading: Reading
+
+    @classmethod
+    def read(
+        cls,
+        domain: object,
+        metric: object,
+        measure: object,
+        negate: object,
+        source: object,
+        grid: object,
+        on_grid: object,
+        score_error: object,
+    ) -> _Space:
+        """Read the arguments of every constructor, and refuse those that no proof here covers."""
+        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        if not isinstance(negate, bool):
+            raise ParameterError(f"negate must be True or False, got {describe(negate)}")
+        resolve(source)  # refuses a wrong source now, not at the first release
+        dp = _opendp()
+        kind = _VECTORS.fullmatch(str(getattr(domain, "type", None)))
+        if not isinstance(domain, dp.Domain) or kind is None:
+            expected = "vector_domain(atom_domain(T=...)) of integers or floats"
+            raise _refusal(dp, "input_domain", expected, domain)
+        atom = kind.group(1)
+        if atom.startswith("f"):
+            _check_floats(dp, domain, reading)
+        metrics = [dp.linf_distance(T=atom, monotonic=monotonic) for monotonic in (False, True)]
+        if metric not in metrics:
+            raise _refusal(dp, "input_metric", f"linf_distance(T={atom!r})", metric)
+        measures = [dp.max_divergence(), dp.zero_concentrated_divergence()]
+        if measure not in measures:
+            expected = "max_divergence() or zero_concentrated_divergence()"
+            raise _refusal(dp, "output_measure", expected, measure)
+        return cls(
+            domain, metric, measure, metric == metrics[1], measure == measures[0], negate, reading
+        )
+
+    @contextmanager
+    def scores_on_grid(self, scores: object) -> Iterator[GridScores]:
+        """Yield the scores in steps of the grid, larger is better; they are overwritten at the end.
+
+        Raises:
+            ScoreError: a score is not a number that the reading covers.
+        """
+        scores_on_grid = read_candidates(scores).scores_on_grid(self.reading, minimize=self.negate)
+        try:
+            yield scores_on_grid
+        finally:
+            scores_on_grid.fill(0)
+
+    def moved(self, distance: Fraction) -> Fraction:
+        """Return the range of the change of the scores as read, in score units."""
+        step = self.reading.step
+        if self.reading.on_grid and distance < step:
+            return Fraction(0)  # a multiple of the grid cannot move by less than a step
+        return Sensitivity(distance, None, self.monotonic).range_in_steps(self.reading) * step
+
+    def measurement(self, draws: _Draws, release: Callable[[object], object], returns: str) -> Any:
+        """Return the measurement with this release function, at the cost of these draws."""
+
+        def privacy_map(d_in: object) -> float:
+            distance = rational(d_in, "d_in", zero=True)
+            if isinstance(d_in, float):
+                # A float is a typed decimal or a computed binary number: take the larger one.
+                distance = max(distance, Fraction(d_in))
+            return at_least(draws.cost(self.moved(distance), pure=self.pure))
+
+        return _opendp().m.make_user_measurement(
+            self.domain, self.metric, self.measure, _guarded(release), privacy_map, TO=returns
+        )
+
+
+def _check_floats(dp: Any, domain: Any, reading: Reading) -> None:
+    """Refuse floats without a grid."""
+    if reading.grid is None:
+        raise ParameterError(
+            "an input_domain of floats needs grid=, the public step on which they are read, such "
+            "as a thousandth of the sensitivity; without it, write an integer type"
+        )
+    # OpenDP states this only in its text.  A NaN that came anyway would be refused, not released.
+    if "nan=true" in str(domain):
+        expected = "vector_domain(atom_domain(T=..., nan=False)) for floats"
+        raise _refusal(dp, "input_domain", expected, domain)
+
+
+def _guarded(release: Callable[[object], object]) -> Callable[[object], object]:
+    """Wrap the release: every failure becomes one sentence of ours."""
+
+    def function(scores: object) -> object:
+        failure: Exception = RuntimeError("the release failed; there is no output")
+        try:
+            return release(scores)
+        except SafeSelectError as error:
+            failure = type(error)(*error.args)
+        # Any error, an interrupt too: nothing may pass through OpenDP's compiled code.
+        except BaseException:  # noqa: BLE001, S110 - replaced by a constant sentence
+            pass
+        # Raised outside the handlers, so that the error is not its context.
+        raise failure
+
+    return function
+
+
+def _refusal(dp: Any, name: str, expected: str, got: object) -> ParameterError:
+    shown = str(got) if isinstance(got, (dp.Domain, dp.Metric, dp.Measure)) else describe(got)
+    return ParameterError(f"{name} must be {expected}, got {shown}")
+
+
+def _opendp() -> Any:
+    try:
+        return import_module("opendp.prelude")
+    except ImportError:
+        raise ParameterError("measurements need OpenDP: pip install 'safeselect[opendp]'") from None
+
+
+def _single(
+    space: _Space, family: Family, choose: Callable[..., Selection], scale: object, source: object
+) -> Any:
+    """Return the measurement that releases the index of one choice."""
+    size = _read_scale(scale, space)
+
+    def release(scores: object) -> object:
+        with space.scores_on_grid(scores) as scores_on_grid:
+            range_ = size / space.reading.step
+            return choose(scores_on_grid, epsilon=1, range_=range_, source=source).index
+
+    return space.measurement(_Draws(family, 1, 1 / size), release, "usize")
+
+
+def _read_scale(scale: object, space: _Space) -> Fraction:
+    """Read the scale of the noise, in score units."""
+    size = rational(number(scale), "scale")
+    try:
+        NoiseRate(space.reading.step / size)  # refuses a rate that no release could use
+    except ParameterError:
+        refused = f"scale must be between 2**-20 and 2**40 grid steps, got {describe(scale)}"
+        raise ParameterError(refused) from None
+    return size

@@ -20,8 +20,7 @@ __all__ = ["to_dict", "to_pandas", "to_polars"]
 
 
 def to_dict(result: Any) -> dict[str, list[Any]]:
-    """Return the columns of a result, lists of equal length with an entry for each candidate.
-    """
+    """Return the columns of a result, lists of equal length with an entry for each candidate."""
     if hasattr(result, "groups"):
         return _rows_of_groups(result)
     if isinstance(result, Measurement):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from safeselect.adapters import _drop_in
+from safeselect.adapters._numbers import cost, scores
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
 from safeselect.mechanisms.select import exponential_mechanism as select
@@ -71,5 +71,5 @@ def exponential_mechanism(
             f"prng must be a generator of random numbers or None, got {describe(prng)}; write "
             "monotonic= and base_measure= with their names"
         )
-    terms = _drop_in.cost(eps, sensitivity, monotonic)
-    return select(_drop_in.scores(q), source=source, ledger=ledger, **terms).label
+    terms = cost(eps, sensitivity, monotonic)
+    return select(scores(q), source=source, ledger=ledger, **terms).label

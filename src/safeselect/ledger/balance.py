@@ -1,35 +1,21 @@
-"""What a scope of a ledger states, and where it stands: its budget, its sums and its refusals.
-
-In a ledger the next release, and its guarantee, may depend on earlier ones.  So the quantity that
-is added up and its cap are fixed in advance.  Minimising over Rényi orders after the releases are
-known would promise too much (`docs/ledger.md`).
-"""
+"""What a scope of a ledger states, and where it stands: its budget, its sums and its refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.accounting.moments import log_moment
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
-from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, log_order_constant, rounded_down
 from safeselect.exact.parameters import Number, rational
+from safeselect.ledger.budget import BITS, Amounts, Parts, add, allows, exceeded, price
 from safeselect.ledger.record import read_numbers, text
-from safeselect.promises.guarantees import ApproximateDP
 from safeselect.promises.records import Content, exact_text
-
-Amounts = dict[str, Fraction]
-"""The amounts that add up, by name: epsilon; rho; epsilon and delta; or log_moment."""
-
-Parts = Sequence[tuple[AnyGuarantee, int]]
-
-_BITS = 1024
-_UNIT = Fraction(1, 2**_BITS)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -124,13 +110,52 @@ class Budget:
             return dict(amounts)
         return {"epsilon": amounts["log_moment"] / (self.order - 1)}
 
-    def price(self, guarantee: AnyGuarantee, parts: Parts = ()) -> Amounts:
+    def price(
+        self, guarantee: AnyGuarantee, parts: Iterable[tuple[AnyGuarantee, int]] = ()
+    ) -> Amounts:
         """Return the price of a release, rounded up: of the whole or of its parts, if less.
 
         Raises:
             ParameterError: the guarantee does not bound the amounts that this budget adds up.
         """
-        return dict(_price(self, guarantee, tuple(parts)))
+        found = _price(self, guarantee, tuple(parts))
+        if found is not None:
+            return dict(found)
+        if "epsilon" not in self._caps:
+            raise ParameterError(
+                "this budget adds up moments (rho, or one Rényi order), which a release with delta "
+                "does not bound; give rho instead, or epsilon alone"
+            )
+        adds = "epsilon alone" if self.delta is None else "epsilon and delta"
+        raise ParameterError(
+            f"this budget adds up {adds}, which {type(guarantee).__name__} does not bound by "
+            "itself; calibrate the release in the budget's terms"
+        )
+
+    def check(self, scope: str, total: Amounts, price: Amounts) -> None:
+        """Refuse a price that would exceed a cap.
+
+        Raises:
+            BudgetError: the price would.  The message quotes public numbers: totals, caps, prices.
+        """
+        short = exceeded(self._caps, add(total, price))
+        if not short:
+            return
+        left = self.in_epsilon({name: cap - total[name] for name, cap in self._caps.items()})
+        asked, allowed = self.in_epsilon(price), self.in_epsilon(self.caps)
+        name = short[0] if short[0] in asked else "epsilon"
+        of = f"{rounded_text(left[name])} of {rounded_text(allowed[name])} is left"
+        if self.order is not None and self.delta is not None:
+            # The first charge leaves less than epsilon minus its price: at an order, delta has a
+            # price.
+            of = f"{rounded_text(left[name])} is left at delta {rounded_text(self.delta)}"
+        raise BudgetError(
+            f"the budget of scope {scope!r} does not allow this release: it costs {name} "
+            f"{rounded_text(asked[name])}, and {of}",
+            scope=scope,
+            asked=asked,
+            left=left,
+        )
 
     def as_record(self) -> dict[str, Content]:
         """Return the content for records."""
@@ -156,66 +181,14 @@ class Budget:
 
 
 @lru_cache(maxsize=256)
-def _price(budget: Budget, guarantee: AnyGuarantee, parts: Parts) -> Amounts:
-    if budget.rho is not None:
-        prices = [
-            sum((_rho(each) * count for each, count in way), Fraction(0))
-            for way in _with_moments(guarantee, parts)
-        ]
-        return {"rho": _bounded(min(prices))}
-    if budget.order is not None:
-        excess = budget.order - 1
-        prices = [rounded_up(_log_moments(way, excess)) for way in _with_moments(guarantee, parts)]
-        return {"log_moment": _bounded(min(prices))}
-    if guarantee.pure is not None:
-        epsilon, delta = guarantee.pure.epsilon, Fraction(0)
-    elif isinstance(guarantee, ApproximateDP) and budget.delta is not None:
-        epsilon, delta = guarantee.epsilon, guarantee.delta
-    else:
-        raise _no_price(budget, guarantee)
-    if budget.delta is None:
-        return {"epsilon": _bounded(epsilon)}
-    return {"epsilon": _bounded(epsilon), "delta": _bounded(delta) if delta else delta}
+def _price(budget: Budget, guarantee: AnyGuarantee, parts: Parts) -> Amounts | None:
+    excess = Fraction(0) if budget.order is None else budget.order - 1
+    return price(budget.caps, guarantee, parts, excess)
 
 
 def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
     """Exact numbers as strings, such as "1/3"."""
     return {name: exact_text(value) for name, value in values.items()}
-
-
-def add(total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> Amounts:
-    """Return the new running total.
-
-    It is the exact sum.  Only if its denominator exceeds 1024 bits, it is rounded up to a multiple
-    of 2**-1024, so that the numbers of an old ledger stay short.
-    """
-    return {name: _rounded(total[name] + price[name]) for name in total}
-
-
-def check_cap(scope: str, total: Amounts, price: Amounts, budget: Budget) -> None:
-    """Refuse a price that would exceed a cap.
-
-    Raises:
-        BudgetError: the price would.  The message quotes public numbers: totals, caps and prices.
-    """
-    caps, after = budget.caps, add(total, price)
-    short = [name for name, cap in caps.items() if after[name] > cap]
-    if not short:
-        return
-    left = budget.in_epsilon({name: cap - total[name] for name, cap in caps.items()})
-    asked, allowed = budget.in_epsilon(price), budget.in_epsilon(caps)
-    name = short[0] if short[0] in asked else "epsilon"
-    of = f"{rounded_text(left[name])} of {rounded_text(allowed[name])} is left"
-    if budget.order is not None and budget.delta is not None:
-        # The first charge leaves less than epsilon minus its price: at an order, delta has a price.
-        of = f"{rounded_text(left[name])} is left at delta {rounded_text(budget.delta)}"
-    raise BudgetError(
-        f"the budget of scope {scope!r} does not allow this release: it costs {name} "
-        f"{rounded_text(asked[name])}, and {of}",
-        scope=scope,
-        asked=asked,
-        left=left,
-    )
 
 
 @lru_cache(maxsize=64)
@@ -235,52 +208,9 @@ def _moment_cap(epsilon: Fraction, delta: Fraction, excess: Fraction) -> Fractio
 
 def _read(value: object, name: str) -> Fraction:
     number = rational(value, name, below=1 if name == "delta" else None)
-    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _BITS:
-        raise ParameterError(f"{name} must have at most {_BITS} bits above and below the line")
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > BITS:
+        raise ParameterError(f"{name} must have at most {BITS} bits above and below the line")
     return number
-
-
-def _rounded(value: Fraction) -> Fraction:
-    return value if value.denominator <= 1 << _BITS else -(-value // _UNIT) * _UNIT
-
-
-def _bounded(price: Fraction) -> Fraction:
-    """Return a price in a short form, never zero."""
-    return max(_UNIT, _rounded(price))
-
-
-def _with_moments(guarantee: AnyGuarantee, parts: Parts) -> list[Parts]:
-    """Return the views of the release that bound moments: the whole, and its parts."""
-    ways: list[Parts] = [((guarantee, 1),), tuple(parts)]
-    usable = [way for way in ways if way and all(each.zcdp is not None for each, _ in way)]
-    if not usable:
-        raise ParameterError(
-            "this budget adds up moments (rho, or one Rényi order), which a release with delta "
-            "does not bound; give rho instead, or epsilon alone"
-        )
-    return usable
-
-
-def _rho(guarantee: AnyGuarantee) -> Fraction:
-    return guarantee.zcdp.rho if guarantee.zcdp is not None else Fraction(0)
-
-
-def _log_moments(parts: Parts, excess: Fraction) -> Callable[[int], Interval]:
-    def enclose(precision: int) -> Interval:
-        total = Interval.of(0, precision)
-        for guarantee, count in parts:
-            total = total + Interval.of(count, precision) * log_moment(guarantee, excess, precision)
-        return total
-
-    return enclose
-
-
-def _no_price(budget: Budget, guarantee: AnyGuarantee) -> ParameterError:
-    adds = "epsilon alone" if budget.delta is None else "epsilon and delta"
-    return ParameterError(
-        f"this budget adds up {adds}, which {type(guarantee).__name__} does not bound by itself; "
-        "calibrate the release in the budget's terms"
-    )
 
 
 MAX_REFUSALS = 10
@@ -350,16 +280,13 @@ def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> B
     # An exact number has one spelling, so texts differ exactly where numbers do.
     if charge["before"] != balance.texts:
         raise LedgerDamaged(f"{where} does not continue the running total of its scope")
-    price, caps = read_numbers(charge["charge"], where), balance.budget.caps
-    if price.keys() != caps.keys():
+    cost, caps = read_numbers(charge["charge"], where), balance.budget.caps
+    if cost.keys() != caps.keys():
         raise LedgerDamaged(f"{where} does not add up")
-    after = add(balance.spent, price)
+    after = add(balance.spent, cost)
     if charge["after"] != (texts := exact_texts(after)):
         raise LedgerDamaged(f"{where} does not add up")
-    is_allowed = any(price.values())
-    for name, cap in caps.items():
-        is_allowed = is_allowed and after[name] <= cap
-    if not is_allowed:
+    if not allows(caps, cost, after):
         raise LedgerDamaged(f"{where} is no charge that its budget allows")
     if balance.is_closed:
         raise LedgerDamaged(f"{where} charges a scope that was closed")

@@ -17,8 +17,9 @@ from typing import final, get_args
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.balance import Amounts, Balance, add, check_cap, exact_texts
+from safeselect.ledger.balance import Balance, exact_texts
 from safeselect.ledger.book import Book, Written
+from safeselect.ledger.budget import Amounts, add
 from safeselect.ledger.events import Event, reported
 from safeselect.ledger.pending import (
     SALT_BYTES,
@@ -358,7 +359,7 @@ class Scope:
                 prices[name] = balance.budget.price(charge.guarantee, charge.parts)
             for name, balance in balances.items():
                 check_open(name, balance)
-                check_cap(name, balance.spent, prices[name], balance.budget)
+                balance.budget.check(name, balance.spent, prices[name])
             if checker.has_nonce(charge.nonce):
                 raise SourceError(
                     "the source gave a nonce that this ledger has seen: its randomness is a copy "

@@ -1,7 +1,8 @@
-"""What the drop-ins share: numbers as numerical programs hand them over, and a grid for scores."""
+"""Numbers of other libraries: as programs hand them over, and floats rounded towards privacy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
@@ -70,3 +71,26 @@ def array_of(given: Any) -> np.ndarray[Any, Any]:
     with suppress(ScoreError):  # it is no column of another library
         given = list(reader(given).read())
     return np.array(given, dtype=object)
+
+
+def at_least(value: Fraction) -> float:
+    """Return the smallest float that is at least the value; infinity beyond the largest.
+
+    Requires: value >= 0.
+    """
+    try:
+        nearest = value.numerator / value.denominator  # correctly rounded for integers of any size
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def at_most(value: Fraction) -> float:
+    """Return the largest float that is at most the value; 0 below the smallest.
+
+    Requires: value >= 0.
+    """
+    least = at_least(value)
+    if math.isinf(least) or Fraction(least) > value:
+        return math.nextafter(least, 0)
+    return least
