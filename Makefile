@@ -24,7 +24,7 @@ OLDEST ?= .venv-oldest
 MATRIX ?= .venv-matrix
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What depends on NumPy, gmpy2 and Python: that all can be imported, arithmetic, fixed vectors, and laws.
-# `safeselect verify` goes before it, with the law of each mechanism; together less than a minute.
+# `safeselect verify` goes before it, with the known answers; together less than a minute.
 SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/guarantees \
   tests/inside/noise/test_laws.py tests/inside/noise/test_corner_cases.py \
   tests/samplers/test_uniform.py \
@@ -150,7 +150,7 @@ execute: $(VENV)/.dev ## break the code of every claim and see that its tests fa
 laws: $(VENV)/.dev ## break the law of every row of tests/mission.json and see that its test fails (minutes; ARGS='--rows quantile/1')
 	$(BIN)/python tools/break_laws.py $(ARGS)
 
-faults: $(VENV)/.dev ## plant faults, alone and all at once, and see that `safeselect verify` notices (half an hour)
+faults: $(VENV)/.dev ## plant faults, alone and all at once, and see that known answers and laws notice (half an hour)
 	$(BIN)/python tools/plant_faults.py $(ARGS)
 
 reading: ## what decides a release, file by file, in the order of reading (ARGS=ledger: another room)

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from breaks import Break
 from broken_laws import BROKEN
+from checks.mechanisms import names
 
 import break_laws
 import execute_claims
 from safeselect import samplers
-from safeselect.audit.mechanisms import names
 
 ROOT = Path(__file__).parents[1]
 TOOL = ROOT / "tests" / "support" / "mission.py"
@@ -124,7 +124,7 @@ def test_no_row_has_vanished():
 
 
 def test_every_mechanism_and_every_public_sampler_has_a_row():
-    """A new one needs a row; `safeselect verify` lists the mechanisms."""
+    """A new one needs a row; the tests of laws list the mechanisms."""
     assert set(names()) <= set(ROWS)
     assert len(names()) >= 64
     public = {f"samplers.{name}" for name in samplers.__all__ if name not in DRAW_NOTHING}

@@ -181,7 +181,9 @@ def run(place: Path, tests: list[str], seconds: float, told: dict[str, str]) -> 
 
 def environment(place: Path) -> dict[str, str]:
     """The environment in which a copy runs its own code."""
-    path = os.pathsep.join(str(place / part) for part in ("src", "tests/support", "tools"))
+    path = os.pathsep.join(
+        str(place / part) for part in ("src", "tests/support", "tests/laws", "tools")
+    )
     return {
         **os.environ,
         "PYTHONPATH": path,

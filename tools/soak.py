@@ -8,13 +8,13 @@ law is right.  By Ville's inequality the chance that all bets together ever reac
 most 10**-9, however often one looks and however long one goes on.  So the counts are kept in a
 file, by the hash of the code that made them, and every run adds to them.
 
-Law: the enclosures of `safeselect.audit`, so the null hypothesis is a box of laws, and the bet is
+Law: the enclosures of `tests/laws`, so the null hypothesis is a box of laws, and the bet is
     divided by the likeliest law of the box.
 Bet: Krichevsky and Trofimov's mixture (Dirichlet, 1/2), which learns the law from the counts.
 Power: a law that is KL nats an outcome away from the box, with k outcomes, is refuted after about
     (ln(10**9 * cases) + (k - 1) / 2 * ln(n)) / KL releases: for three outcomes and a shift of 0.02
     at 1/2 that is 45 000, seconds of work.  Shifts below a hundredth of a probability are inside
-    the boxes; those are for the certificates of `safeselect verify`.
+    the boxes; those are for `tests/laws/checks/privacy.py`.
 Randomness: that of the machine, fresh on every run.
 """
 
@@ -50,11 +50,12 @@ from safeselect import (
     top_k_with_gaps,
     unknown_domain_top_k,
 )
-from safeselect.audit.cells import Enclosure, ranking_law
-from safeselect.audit.releases import Release, releases
-from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.exact.rate import NoiseRate
 from safeselect.ledger.record import library
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "laws"))
+
+from checks.cells import Enclosure, ranking_law
+from checks.releases import Release, releases
 
 STATE = Path(__file__).parents[1] / "benchmarks" / "results" / "soak.json"
 ALARM = 1e9
@@ -62,19 +63,19 @@ BATCH = 500
 SCORES = [3, 1, 0]
 COUNTS = {"a": 9, "b": 7, "c": 2}
 SESSION: dict[str, Any] = {"threshold": 1, "k": 1, "sensitivity": 1, "monotonic": True}
-ONE, HALF = NoiseRate(Fraction(1)), NoiseRate(Fraction(1, 2))
+ONE, HALF = Fraction(1), Fraction(1, 2)
 
 
 def cases() -> list[Release]:
-    """The releases of `safeselect verify`, and those of further mechanisms."""
+    """The releases of `tests/laws`, and those of further mechanisms."""
     return [*releases(), *more()]
 
 
 def more() -> Iterator[Release]:
     """Mechanisms whose law follows from that of one ranking."""
     single = partial(report_noisy_max, SCORES, epsilon=2, sensitivity=1, noise="exponential")
-    yield case("report_noisy_max, exponential", lambda: (single().index,), ranked(EXPONENTIAL, 1))
-    for name, noise in (("exponential", EXPONENTIAL), ("laplace", LAPLACE)):
+    yield case("report_noisy_max, exponential", lambda: (single().index,), ranked("exponential", 1))
+    for name, noise in (("exponential", "exponential"), ("laplace", "laplace")):
         gapped = partial(report_noisy_max_with_gap, SCORES, epsilon=1, range_=1, noise=name)
         yield case(
             f"report_noisy_max_with_gap, {name}",
@@ -162,12 +163,12 @@ def in_the_middle(noise: str) -> bool:
 # -------------------------------------------------------------------------------------- laws
 
 
-def ranked(noise: Law, k: int) -> Callable[[], Enclosure]:
+def ranked(noise: str, k: int) -> Callable[[], Enclosure]:
     """The law of the first k of one ranking at rate 1."""
     return partial(ranking_law, noise, SCORES, ONE, k=k, fineness=8)
 
 
-def first(noise: Law) -> Enclosure:
+def first(noise: str) -> Enclosure:
     """Whether 2 with noise is above 1 with noise, at rate 1."""
     law = ranking_law(noise, [2, 1], ONE, fineness=8)
     return {True: law[0,], False: law[1,]}
@@ -208,7 +209,7 @@ def count_law(found: Callable[[], DiscoveredTopK]) -> Enclosure:
     }
 
 
-def cut(noise: Law, scores: list[int], noise_rate: NoiseRate) -> Enclosure:
+def cut(noise: str, scores: list[int], noise_rate: Fraction) -> Enclosure:
     """The law of the first two of one ranking, as far as the last candidate does not come first."""
     last, sums = len(scores) - 1, dict[Hashable, tuple[Fraction, Fraction]]()
     for order, (low, high) in ranking_law(noise, scores, noise_rate, k=2, fineness=8).items():
@@ -221,9 +222,9 @@ def cut(noise: Law, scores: list[int], noise_rate: NoiseRate) -> Enclosure:
 def peeled_law() -> Enclosure:
     """Permute-and-flip among three, then among the two that are left."""
     law = {}
-    for (one,), (low, high) in ranking_law(EXPONENTIAL, SCORES, ONE, fineness=8).items():
+    for (one,), (low, high) in ranking_law("exponential", SCORES, ONE, fineness=8).items():
         left = [i for i in range(3) if i != one]
-        rest = ranking_law(EXPONENTIAL, [SCORES[i] for i in left], ONE, fineness=8)
+        rest = ranking_law("exponential", [SCORES[i] for i in left], ONE, fineness=8)
         for (place,), (low2, high2) in rest.items():
             law[one, left[place]] = low * low2, high * high2
     return law
@@ -241,7 +242,7 @@ def discovered(found: Callable[[], DiscoveredTopK]) -> Enclosure:
     unit = bottom.denominator
     scores = [COUNTS["a"] * unit, COUNTS["b"] * unit, int(bottom * unit)]
     labels = ("a", "b")
-    law = cut(GUMBEL, scores, NoiseRate(query.parts[0].epsilon / unit))
+    law = cut("gumbel", scores, query.parts[0].epsilon / unit)
     return {tuple(labels[i] for i in order): bounds for order, bounds in law.items()}
 
 

@@ -21,6 +21,7 @@ import honest
 import pytest
 from audited import certificate
 from changed import Changed, changes, rebuilt
+from checks.mechanisms import names
 from honest import Made, made
 from ledgers import chained
 from written import COUNTS, EVERY, RHO
@@ -29,7 +30,6 @@ import safeselect as s
 from safeselect.audit.draws import _TABLE, drawn
 from safeselect.audit.line import verdict
 from safeselect.audit.logged import _UNSIGNED
-from safeselect.audit.mechanisms import names
 from safeselect.audit.release import audit
 from safeselect.ledger import Ed25519Signer, Ledger, log_lines
 from safeselect.ledger.record import commitment

@@ -18,6 +18,8 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+from safeselect.selection._arguments import Arguments
+from safeselect.selection._call import Call
 
 import safeselect
 from safeselect import (
@@ -31,8 +33,6 @@ from safeselect import (
 )
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
-from safeselect.selection._arguments import Arguments
-from safeselect.selection._call import Call
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checks.finding import Refuted
+from checks.releases import gate
 from gmpy2 import isqrt, mpz
 from ledgers import new, scope
 from tapes import Stream, TapeSource
@@ -40,8 +42,6 @@ from safeselect import (
     partition_strategy,
     select_partitions,
 )
-from safeselect.audit.finding import Refuted
-from safeselect.audit.releases import gate
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.mechanisms.keys import draw_thresholds, keep_table, keyed_threshold
 from safeselect.release.call import UNREADABLE

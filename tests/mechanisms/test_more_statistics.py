@@ -3,7 +3,7 @@
 False alarms: 1e-9 each (Chernoff).  Power: n draws find a shift d of a probability p once
 n d**2 / (2 p (1 - p)) exceeds 50, with probability above 0.999: 0.06 for 6 000, 0.09 for 3 000.
 Every mutant shifts one by more.  The random bytes are those of a fixed seed, so a pass stays one.
-The laws come from the enclosures of `safeselect.audit`, or from sums over all noise.
+The laws come from the enclosures of `checks`, or from sums over all noise.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from chances import fits
+from checks.cells import ranking_law
 
 from safeselect import PayWhatYouGet, select_many, top_k_many, unknown_domain_top_k
-from safeselect.audit.cells import ranking_law
-from safeselect.engine.laws import EXPONENTIAL, GUMBEL, Law
-from safeselect.exact.rate import NoiseRate
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 pytestmark = pytest.mark.slow("statistics with power")
@@ -27,7 +25,7 @@ pytestmark = pytest.mark.slow("statistics with power")
 ENGINES = ("array", "reference")
 ROWS, DRAWS = 6_000, 3_000
 SCORES = [3, 1, 0]
-ONE = NoiseRate(Fraction(1))
+ONE = Fraction(1)
 
 
 def source() -> DeterministicSource:
@@ -40,16 +38,16 @@ def middle(law: Mapping[Hashable, tuple[Fraction, Fraction]]) -> dict[Hashable, 
     return {outcome: float(low + high) / 2 for outcome, (low, high) in law.items()}
 
 
-def first_of(noise: Law, candidates: list[int]) -> dict[int, float]:
+def first_of(noise: str, candidates: list[int]) -> dict[int, float]:
     law = ranking_law(noise, [SCORES[i] for i in candidates], ONE, fineness=8)
     return {candidates[place]: p for (place,), p in middle(law).items()}
 
 
-def one(noise: Law) -> dict[Hashable, float]:
+def one(noise: str) -> dict[Hashable, float]:
     return dict(first_of(noise, [0, 1, 2]))
 
 
-def two(noise: Law) -> dict[Hashable, float]:
+def two(noise: str) -> dict[Hashable, float]:
     """One after the other, from those that are left."""
     return {
         (best, second): p * q
@@ -59,8 +57,8 @@ def two(noise: Law) -> dict[Hashable, float]:
 
 
 BATCHES = {
-    "permute_and_flip": (one(EXPONENTIAL), two(EXPONENTIAL)),
-    "exponential": (one(GUMBEL), two(GUMBEL)),
+    "permute_and_flip": (one("exponential"), two("exponential")),
+    "exponential": (one("gumbel"), two("gumbel")),
 }
 
 
@@ -117,7 +115,7 @@ def list_law(epsilon: Fraction, offset: Fraction) -> dict[Hashable, float]:
     unit = offset.denominator
     scores = [9 * unit, 7 * unit, int((2 + offset) * unit)]
     found: Counter[Hashable] = Counter()
-    whole = ranking_law(GUMBEL, scores, NoiseRate(epsilon / unit), k=2, fineness=8)
+    whole = ranking_law("gumbel", scores, epsilon / unit, k=2, fineness=8)
     for order, p in middle(whole).items():
         found[tuple("ab|"[i] for i in (*order, 2)[: (*order, 2).index(2)])] += p
     return found

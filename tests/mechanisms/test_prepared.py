@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from children import in_child
 from ledgers import new, scope
+from safeselect.selection._arguments import Arguments
 
 import safeselect
 from safeselect import (
@@ -30,7 +31,6 @@ from safeselect import (
     SourceError,
     TopKMechanism,
 )
-from safeselect.selection._arguments import Arguments
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

@@ -17,8 +17,8 @@ import mpmath
 import numpy as np
 import pytest
 from convolution import gumbel_tie, laplace_tie_share, ordered_law
+from exact_pmf import bit_tree
 
-from safeselect.audit.exact_pmf import bit_tree
 from safeselect.exact.rate import NoiseRate
 from safeselect.spec.rankings import (
     ExponentialNoise,

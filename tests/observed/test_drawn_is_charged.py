@@ -164,7 +164,7 @@ def test_every_watched_function_is_reached():
 
 
 def test_every_mechanism_of_the_certificate_is_observed():
-    from safeselect.audit.mechanisms import names
+    from checks.mechanisms import names
 
     observed_names = {
         charge[0] for name in CASES for found in _observations(name) for charge in found.charges

@@ -29,9 +29,6 @@ from safeselect import (
     select_partitions,
     top_k_many,
 )
-from safeselect.audit import privacy
-from safeselect.audit.certificate import certify
-from safeselect.audit.finding import Refuted
 from safeselect.mechanisms import keys
 
 # ------------------------------------------------------------------------ each row of a batch
@@ -176,63 +173,6 @@ def test_the_table_is_off_by_nearly_two_errors():
     rate, _, _ = _near_ties(Fraction(0), 1)
     behind = int(noisy[0]) - int(noisy[1]) - round(rate.rate * 2**engine.tables.UNIT_BITS)
     assert 1.9 < behind / 2**17 < 2
-
-
-# ------------------------------------------------------------------------ three per cent
-
-
-FASTER = Fraction(103, 100)
-SHARP = {
-    ("exponential", False): ((0, 2), (0, 3)),
-    ("gumbel", False): ((0, 12), (0, 13)),
-    ("laplace", False): ((0, 5, 5), (0, 6, 6)),
-    ("exponential", True): ((0, 2), (0, 3)),
-    ("gumbel", True): ((0, 7), (0, 8)),
-    ("laplace", True): ((0, 3, 4), (0, 4, 5)),
-}
-"""By law, and whether there are gaps: neighbours that cost nearly all, if all scores move one way.
-
-Where they need not, the first score moves down as well.
-"""
-ONE_WINNER = [each for each in privacy.instances() if each.k == 1]
-
-
-@pytest.mark.claim("C2")
-@pytest.mark.parametrize("instance", ONE_WINNER, ids=lambda each: each.name)
-def test_noise_that_is_three_per_cent_too_small_is_refuted(instance, monkeypatch):
-    """By a pair that is proved to cost more, not by bounds that are too far apart to tell."""
-    one, (first, *others) = SHARP[instance.noise.name, instance.gap]
-    two = (first if instance.monotonic else first - 1, *others)
-    pairs = [(one, two), (two, one)]
-    right = certify(instance.law(7), pairs, Fraction(1))
-    assert not right.refuted
-    assert right.at_least > Fraction(97, 100)
-    shrunk = privacy.NoiseRate
-    monkeypatch.setattr(privacy, "NoiseRate", lambda rate: shrunk(rate * FASTER))
-    wrong = certify(instance.law(7), pairs, Fraction(1))
-    assert wrong.refuted, (float(wrong.at_least), float(wrong.at_most))
-    assert wrong.holds(Fraction(1, 8))  # a tolerance alone would pass it
-    said = privacy.verdict(wrong, Fraction(1, 8))
-    assert "some pair of neighbours loses more than is claimed" in said
-
-
-def test_a_check_of_privacy_refutes_what_its_tolerance_would_pass(monkeypatch):
-    """The bounds may be 1/15 apart; a pair that is proved to cost too much counts all the same."""
-    instance = next(each for each in privacy.instances() if each.name.startswith("exponential"))
-    shrunk = privacy.NoiseRate
-    instance.examine(0)
-    monkeypatch.setattr(privacy, "NoiseRate", lambda rate: shrunk(rate * FASTER))
-
-    def look() -> None:
-        with pytest.raises(Refuted, match="some pair of neighbours loses more than is claimed"):
-            instance.examine(0)
-
-    claim = "self.at_least > self.claim"
-    for other in (
-        f"{claim} * (1 + Fraction(1, 15))",
-        f"{claim} and not self.holds(Fraction(1, 15))",
-    ):
-        noticed("audit.certificate:Certificate.refuted", claim, other, look)
 
 
 # ------------------------------------------------------------------------ a sync that failed

@@ -6,9 +6,9 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
+from exact_pmf import bit_tree, choice_tree
 from sampler_laws import agrees, coin_mass, endless, exp_minus, power, scripted
 
-from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
 from safeselect.exact.interval import Interval
 from safeselect.exact.rate import NoiseRate

@@ -6,6 +6,7 @@ from functools import lru_cache, partial
 from math import isqrt
 
 import pytest
+from exact_pmf import bit_tree, choice_tree, restarted
 from sampler_laws import (
     agrees,
     endless,
@@ -16,7 +17,6 @@ from sampler_laws import (
     shortened,
 )
 
-from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
 from safeselect.spec.samplers import discrete_gaussian, gaussian_attempt

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from exact_pmf import bit_tree, choice_tree, restarted
 from sampler_laws import (
     agrees,
     endless,
@@ -17,7 +18,6 @@ from sampler_laws import (
     shortened,
 )
 
-from safeselect.audit.exact_pmf import bit_tree, choice_tree, restarted
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
 from safeselect.spec.samplers import (

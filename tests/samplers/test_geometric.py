@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from exact_pmf import bit_tree, choice_tree, combined, restarted
 from sampler_laws import (
     agrees,
     coin_mass,
@@ -23,7 +24,6 @@ from sampler_laws import (
     shortened,
 )
 
-from safeselect.audit.exact_pmf import bit_tree, choice_tree, combined, restarted
 from safeselect.errors import ParameterError
 from safeselect.exact.rate import NoiseRate
 from safeselect.spec.samplers import (

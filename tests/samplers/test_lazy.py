@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
+from exact_pmf import bit_tree, choice_tree
 from sampler_laws import (
     agrees,
     digit_mass,
@@ -20,7 +21,6 @@ from sampler_laws import (
     shortened,
 )
 
-from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError, SourceError
 from safeselect.exact.rate import NoiseRate
 from safeselect.spec.samplers import LazyExponential, LazyGumbel, LazyLaplace

@@ -6,9 +6,9 @@ from itertools import permutations
 from math import factorial
 
 import pytest
+from exact_pmf import bit_tree, choice_tree
 from sampler_laws import agrees, endless, scripted
 
-from safeselect.audit.exact_pmf import bit_tree, choice_tree
 from safeselect.errors import ParameterError
 from safeselect.spec.samplers import permutation, uniform_below
 

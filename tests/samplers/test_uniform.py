@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 import pytest
+from exact_pmf import bit_tree, restarted
 from sampler_laws import agrees, endless, scripted
 
-from safeselect.audit.exact_pmf import bit_tree, restarted
 from safeselect.errors import ParameterError
 from safeselect.spec.samplers import uniform_attempt, uniform_below
 

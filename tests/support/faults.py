@@ -1,4 +1,4 @@
-"""Faults that survived tests elsewhere, each of which `safeselect verify --full` must notice alone.
+"""Faults that survived tests elsewhere, each of which known answers or laws must notice alone.
 
 They follow the patterns of section 1 of the plan for evidence: marginals that are right and joint
 laws that are not; a fast path that nobody looked at; sizes that are never reached; one path that
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mutants import MUTANTS, copy
+from mutants import LAWS, MUTANTS, copy
 
 Changes = tuple[tuple[str, str, str], ...]
 
@@ -407,31 +407,40 @@ FAULTS: dict[str, Changes] = {
 }
 """By what is wrong."""
 
-_FIRST_FAILURE = """
+_FIRST = """
 import sys
-from safeselect.audit.verify import FULL, QUICK, checks, found
-for effort in (QUICK, FULL):
+from safeselect.known_answers import SETS, differences
+for which in SETS:
+    for name, same in differences(which):
+        if not same:
+            print(f"known answers: {which}: {name}")
+            sys.exit(11)
+from checks.every import FULL, QUICK, checks
+for effort in (QUICK, FULL) if "law" in sys.argv else ():
     for check in checks():
-        if effort == FULL or not check.only_full:
-            finding = found(check, effort)
-            if not finding.passed:
-                print(f"{check.kind}: {check.name}: {finding.detail}")
+        if effort == FULL or not check.slow:
+            try:
+                check.examine(effort)
+            except Exception as error:
+                print(f"law: {check.name}: {error}")
                 sys.exit(11)
 sys.exit(10)
 """
 
 
-def first_failure(package: Path) -> str | None:
-    """The first check of `verify` that a copy fails, quick ones first; None if it passes all.
+def first_failure(package: Path, *more: str) -> str | None:
+    """The first known answer that a copy does not give, or law that it breaks; None if there is none.
 
-    The check that the code is its source's passes: a fault in the source is compiled.
+    Args:
+        more: "law" to look at laws too, where all answers are the known ones.
 
     Raises:
         RuntimeError: the copy cannot be imported.
     """
+    path = os.pathsep.join((str(package), str(LAWS)))
     run = subprocess.run(
-        [sys.executable, "-c", _FIRST_FAILURE],
-        env={**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+        [sys.executable, "-c", _FIRST, *more],
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -439,22 +448,6 @@ def first_failure(package: Path) -> str | None:
     if run.returncode not in (10, 11):
         raise RuntimeError(run.stderr[-1000:])
     return run.stdout.strip() if run.returncode == 11 else None
-
-
-def verify(package: Path, *options: str) -> tuple[int, str]:
-    """What the command says of a copy, and its status.
-
-    The command is called in the process, because a console script would import another copy.
-    """
-    command = "import sys; from safeselect.cli import main; sys.exit(main(sys.argv[1:]))"
-    run = subprocess.run(
-        [sys.executable, "-c", command, "verify", *options],
-        env={**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return run.returncode, run.stdout + run.stderr
 
 
 def all_at_once(place: Path) -> tuple[Path, int]:

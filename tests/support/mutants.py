@@ -18,14 +18,36 @@ import safeselect
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(safeselect.__file__).parent
 
-_VERIFY = """
+LAWS = ROOT / "tests" / "laws"
+
+_KNOWN = """
 import sys
-from safeselect.audit.verify import QUICK, checks, found
-named = [check for check in checks() if f"{check.kind}: {check.name}" in sys.argv[1:]]
+from safeselect.known_answers import answer, read
+rows = {name: row for name, row in read("small").items() if name in sys.argv[1:]}
+if len(rows) != len(sys.argv) - 1:
+    sys.exit("no such row")
+def same(name, row):
+    stated = []
+    try:
+        told = {kind: answer(name, row, kind, stated) for kind in row["told"]}
+    except Exception:
+        return False
+    return (told, stated) == (row["told"], row["stated"])
+sys.exit(10 + (not all(same(name, row) for name, row in rows.items())))
+"""
+_LAW = """
+import sys
+from checks.every import QUICK, checks
+named = [check for check in checks() if check.name in sys.argv[1:]]
 if len(named) != len(sys.argv) - 1:
     sys.exit("no such check, or two")
-sys.exit(10 + (not all(found(check, QUICK).passed for check in named)))
+try:
+    [check.examine(QUICK) for check in named]
+except Exception:
+    sys.exit(11)
+sys.exit(10)
 """
+_SCRIPTS = {"known ": _KNOWN, "law ": _LAW}
 
 
 @dataclass(frozen=True)
@@ -35,8 +57,9 @@ class Mutant:
     Args:
         changes: (file, text, other text) in `src/safeselect`.
         claim: the claim of SECURITY.md that the mutant breaks.
-        killer: a check of `safeselect verify` as "verify kind: name", or a test marked with the
-            claim as "tests/path/test_file.py::test_name", parameters included.
+        killer: a row of the known answers as "known NAME", a check of `tests/laws` as "law NAME",
+            or a test marked with the claim as "tests/path/test_file.py::test_name", parameters
+            included.
     """
 
     changes: tuple[tuple[str, str, str], ...]
@@ -71,18 +94,20 @@ def evidence(package: Path, *killers: str) -> bool:
     Raises:
         RuntimeError: it could not be had: the copy cannot be imported, or there is no such test.
     """
-    if killers[0].startswith("verify "):
-        command = ["-c", _VERIFY, *(killer.removeprefix("verify ") for killer in killers)]
+    word = next((word for word in _SCRIPTS if killers[0].startswith(word)), "")
+    if word:
+        command = ["-c", _SCRIPTS[word], *(killer.removeprefix(word) for killer in killers)]
         holds = {10: True, 11: False}
     else:
         holds = {0: True, 1: False}
         # Plainly: nobody reads how the broken copy differs.
         options = ("-q", "-x", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist")
         command = ["-m", "pytest", *options, *killers]
+    path = os.pathsep.join((str(package), str(LAWS)))
     run = subprocess.run(
         [sys.executable, *command],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -139,14 +164,10 @@ _REFUND = """\
 MUTANTS = {
     # --------------------------------------------------------------------------- calibration
     "factor 2 dropped": Mutant(
-        ((_READING, _BOTH_WAYS, "return most, back"),),
-        "C2",
-        "verify privacy: gumbel noise, top 1, general",
+        ((_READING, _BOTH_WAYS, "return most, back"),), "C2", "known permute_and_flip, general"
     ),
     "monotonic ignored": Mutant(
-        ((_READING, _BOTH_WAYS, "return most, most"),),
-        "C1",
-        "verify releases: permute_and_flip, monotonic",
+        ((_READING, _BOTH_WAYS, "return most, most"),), "C1", "known permute_and_flip, 3"
     ),
     "sensitivity ignored": Mutant(
         (
@@ -157,7 +178,7 @@ MUTANTS = {
             ),
         ),
         "C2",
-        "verify releases: permute_and_flip, sensitivity 2",
+        "known permute_and_flip, floats",
     ),
     "rate upside down": Mutant(
         (
@@ -168,7 +189,7 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "verify releases: exponential_mechanism, general",
+        "known permute_and_flip, 24",
     ),
     "threshold for unknown candidates off by one": Mutant(
         (
@@ -185,7 +206,7 @@ MUTANTS = {
     "at most for below: rejection": Mutant(
         (("spec/samplers.py", "value if value < n else None", "value if value <= n else None"),),
         "C1",
-        "verify samplers: uniform below 3",
+        "known measure_discrete_gaussian, wide",
     ),
     "at most for below: coin": Mutant(
         (
@@ -196,12 +217,12 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "verify samplers: coin 1/3",
+        "known measure_discrete_gaussian, wide",
     ),
     "uniform by remainder": Mutant(
         (("spec/samplers.py", "value if value < n else None", "value % n"),),
         "C1",
-        "verify samplers: uniform below 3",
+        "known measure_discrete_gaussian, wide",
     ),
     # -------------------------------------------------------------------------- array engine
     "word bounds off by one": Mutant(
@@ -213,7 +234,7 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "verify noise: exponential: word bounds",
+        "law exponential noise: word bounds",
     ),
     "tail thresholds off by one": Mutant(
         (
@@ -224,12 +245,12 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "verify noise: exponential: word bounds",
+        "law exponential noise: word bounds",
     ),
     "no refinement": Mutant(
         (("engine/rankings.py", "if False in decided:", "if not decided:"),),
         "C1",
-        "verify noise: exponential: decisions",
+        "known permute_and_flip, 3",
     ),
     "refinement biased": Mutant(
         (
@@ -251,7 +272,7 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "verify releases: select_many_exponential/1: few",
+        "known select_many_exponential, 3 x 5000",
     ),
     "rows share their words": Mutant(
         (("engine/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),),
@@ -350,17 +371,17 @@ MUTANTS = {
             ),
         ),
         "C2",
-        "verify noise: keys, (1, 1/1000000), 1 a user",
+        "known Counts",
     ),
     "growth of a table rounded up": Mutant(
         (("mechanisms/keys.py", ".exp().scaled(bits)[0]", ".exp().scaled(bits)[1]"),),
         "C2",
-        "verify privacy: keys, (1, 1/1000000), 1 a user",
+        "law keys, (1, 1/1000000), 1 a user",
     ),
     "no slack for the roundings of a count": Mutant(
         (("mechanisms/keys.py", "lowered = rows * (above + 2)", "lowered = 0"),),
         "C2",
-        "verify privacy: keys with counts, (1, 1/1000000), 1 a user",
+        "known partition_strategy, 1, 1, 1e-6, with_counts",
     ),
     "mu for mu squared": Mutant(
         (

@@ -12,7 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt, log
 
-from safeselect.audit.exact_pmf import Law
+from exact_pmf import Law
+
 from safeselect.errors import SourceError
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exact_pmf import Choices, Law, choice_tree, combined, restarted
 from sampler_laws import digit_mass, exp_minus, scripted, shortened
 from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
-from safeselect.audit.exact_pmf import Choices, Law, choice_tree, combined, restarted
 from safeselect.engine import Ranking
 from safeselect.errors import SourceError
 from safeselect.exact.rate import NoiseRate

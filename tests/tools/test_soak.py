@@ -10,10 +10,10 @@ from itertools import accumulate
 from math import comb, exp, inf, log
 
 import pytest
+from checks.releases import Release
 
 import soak
 from safeselect import permute_and_flip
-from safeselect.audit.releases import Release
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 LAW = {"a": 0.5, "b": 0.3, "c": 0.2}

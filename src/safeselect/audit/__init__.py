@@ -1,5 +1,1 @@
-"""Evidence: the exact laws of the code that ships, walked bit by bit.
-
-`exact_pmf` proves bounds for the law of any sampler by walking the tree of its random bits.  For a
-larger program it walks the tree of the choices that the program makes with proved samplers.
-"""
+"""An audit of one release, and what `safeselect verify` finds of the code on a machine."""

@@ -1,27 +1,79 @@
-"""The code that made a release against the certificate of `safeselect verify`."""
+"""The certificate of `safeselect verify`: what was loaded, on what machine, and how it answered."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
-from safeselect.audit.code import Running
+import gmpy2
+import numpy as np
+
+from safeselect.audit.code import Running, extensions
 from safeselect.audit.line import Line, found
-from safeselect.audit.report import certificate_json
-from safeselect.audit.verify import FULL, QUICK, Finding, checks
+from safeselect.known_answers import digest
+from safeselect.ledger.record import library
 from safeselect.release.results import code
 
+SCHEMA = "safeselect.certificate/1"
 _ARITHMETIC = ("python", "numpy", "gmpy2", "gmp")
+_KEYS = {"schema", "utc", "library", "machine", "code", "known_answers", "passed"}
 
 
-def compare_code(written: str | None, library: Mapping[str, Any]) -> Iterator[Line]:
+def certificate(loaded: Running, answers: Mapping[str, bool], utc: str) -> dict[str, Any]:
+    """What `safeselect verify` found.
+
+    Args:
+        loaded: the code that runs.
+        answers: each known answer, and whether this machine gives it.
+        utc: the time, to the second, ISO 8601.
+    """
+    content: dict[str, Any] = {
+        "schema": SCHEMA,
+        "utc": utc,
+        "library": dict(library()),
+        "machine": machine(),
+        "code": {
+            "loaded_sha256": loaded.digest,
+            "functions": loaded.functions,
+            "generated_functions": loaded.generated,
+            "modules": dict(loaded.modules),
+            "differing": list(loaded.differing),
+            "extension_modules": extensions(),
+        },
+        "known_answers": {
+            "sha256": digest(),
+            "count": len(answers),
+            "differing": [name for name, same in answers.items() if not same],
+        },
+    }
+    return content | {"passed": _passed(content)}
+
+
+def machine() -> dict[str, Any]:
+    """What no package's version tells: MPFR, the byte order, and what NumPy uses of the CPU."""
+    shown: Any = np.show_config(mode="dicts")
+    simd = shown.get("SIMD Extensions", {})
+    return {
+        "mpfr": gmpy2.mpfr_version(),
+        "byte_order": sys.byteorder,
+        "cpu_features": sorted({*simd.get("baseline", ()), *simd.get("found", ())}),
+    }
+
+
+def _passed(content: Mapping[str, Any]) -> bool:
+    """Whether the code is its source's and all answers are the known ones."""
+    answers = content["known_answers"]
+    return not content["code"]["differing"] and not answers["differing"] and answers["count"] > 0
+
+
+def compare_code(written: str | None, ran: Mapping[str, Any]) -> Iterator[Line]:
     """Compare a certificate with the library that a record names.
 
     Args:
         written: the certificate, JSON; None if there is none.
-        library: as in the record of the charge.
+        ran: the library, as in the record of the charge.
     """
     what = "certificate"
     if written is None:
@@ -34,51 +86,46 @@ def compare_code(written: str | None, library: Mapping[str, Any]) -> Iterator[Li
     except (LookupError, RecursionError, TypeError, ValueError):
         yield found(what, "It is no certificate.", "")
         return
-    ran = [f"{name} {library.get(name)}" for name in ("version", "source_tree_sha256")]
+    used = [f"{name} {ran.get(name)}" for name in ("version", "source_tree_sha256")]
     readable = checked["source_tree_sha256"] != "unreadable"
-    wrong = None if own == ran and readable else f"It is of {', '.join(own)}; {', '.join(ran)} ran."
+    wrong = (
+        None if own == used and readable else f"It is of {', '.join(own)}; {', '.join(used)} ran."
+    )
     yield found("certified code", wrong, f"It is of the code that ran: {', '.join(own)}.")
     if checked["source_tree_sha256"] != code()[1]:
         said = "It is of another version than this command: audit with the version that it names."
         yield Line(what, "not compared", said)
         return
-    if not _is_whole(written):
-        yield found(what, "It is not whole: verify writes more checks, or other findings.", "")
+    if not _is_whole(content):
+        yield found(what, "It is not whole: verify writes other answers, or other findings.", "")
         return
-    failed = [each["name"] for each in content["checks"] if each["passed"] is not True]
-    failed += content["code"]["differing"]
+    failed = content["code"]["differing"] + content["known_answers"]["differing"]
     wrong = f"It did not pass: {', '.join(failed)}." if failed else None
-    said = f"All its {len(content['checks'])} checks passed, on {content['utc']}"
-    yield found(what, wrong, f"{said}, {content['effort']}.")
-    others = [name for name in _ARITHMETIC if checked.get(name) != library.get(name)]
+    count = content["known_answers"]["count"]
+    yield found(what, wrong, f"All {count} known answers were given, on {content['utc']}.")
+    others = [name for name in _ARITHMETIC if checked.get(name) != ran.get(name)]
     if others:
         said = f"It was made with another {', '.join(others)}: verify where releases are made."
         yield Line("libraries", "not compared", said)
     else:
-        used = ", ".join(f"{name} {library.get(name)}" for name in _ARITHMETIC)
-        yield found("libraries", None, f"It was made with the same {used}.")
+        names = ", ".join(f"{name} {ran.get(name)}" for name in _ARITHMETIC)
+        yield found("libraries", None, f"It was made with the same {names}.")
 
 
-@lru_cache(maxsize=4)
-def _is_whole(written: str) -> bool:
-    """Whether it has a finding of each check of its effort, and the rest is what follows."""
-    content = json.loads(written)
+def _is_whole(content: Any) -> bool:
+    """Whether it is of the known answers of this version, and its parts follow from each other."""
     try:
-        effort, loaded = {"quick": QUICK, "full": FULL}[content["effort"]], content["code"]
-        asked = [each for each in checks() if effort == FULL or not each.only_full]
-        made = [
-            Finding(check, each["passed"], each["detail"])
-            for check, each in zip(asked, content["checks"], strict=True)
-        ]
+        loaded, answers = content["code"], content["known_answers"]
         counted = loaded["functions"], loaded["generated_functions"]
-        again = certificate_json(
-            made,
-            effort=effort,
-            utc=content["utc"],
-            library=content["library"],
-            running=Running(loaded["modules"], *counted, tuple(loaded["differing"])),
-            extensions=loaded["extension_modules"],
+        made = Running(loaded["modules"], *counted, tuple(loaded["differing"]))
+        lists = [loaded["differing"], answers["differing"]]
+        return (
+            content.keys() == _KEYS
+            and content["schema"] == SCHEMA
+            and loaded["loaded_sha256"] == made.digest
+            and answers["sha256"] == digest()
+            and all(type(each) is list and all(type(x) is str for x in each) for each in lists)
+            and content["passed"] is _passed(content)
         )
     except (AttributeError, LookupError, TypeError, ValueError):
         return False
-    return again == written

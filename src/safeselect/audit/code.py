@@ -26,8 +26,6 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from safeselect.audit.finding import Refuted
-
 _PACKAGE = "safeselect"
 _BY_NAME = ("safeselect.spec.rankings", "safeselect.spec.sessions")
 _CACHED = type(lru_cache(len))
@@ -61,20 +59,6 @@ class Running:
         for name, each in sorted(self.modules.items()):
             digest.update(f"{name} {each}\n".encode())
         return digest.hexdigest()
-
-
-def check_code(every: int) -> str:
-    """Compare all loaded functions of the package with what their source compiles to.
-
-    Raises:
-        Refuted: some differ.
-    """
-    found = running()
-    if found.differing:
-        named = ", ".join(found.differing[:5])
-        more = "" if len(found.differing) <= 5 else f" and {len(found.differing) - 5} more"
-        raise Refuted(f"the code that is loaded is not what the source compiles to: {named}{more}")
-    return f"{found.functions} functions in {len(found.modules)} modules are their source's"
 
 
 def running() -> Running:

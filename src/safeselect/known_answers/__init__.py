@@ -19,16 +19,14 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from functools import partial
-from hashlib import shake_256
+from hashlib import sha256, shake_256
 from importlib.resources import files
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,16 +34,18 @@ import numpy as np
 import safeselect
 from safeselect import estimates, samplers
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.audit.release import audit
 from safeselect.errors import SafeSelectError
 from safeselect.exact.interval import Interval
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.groups import plan_known, plan_unknown
 
-__all__ = ["SETS", "Row", "Tape", "Told", "differences", "read", "tell"]
+__all__ = ["SETS", "Row", "Tape", "Told", "differences", "digest", "read", "tell", "verify"]
 
-SETS = ("small", "large", "written")
-"""Files of rows: those of a user's machine, those that only tests run, and answers as JSON."""
+SETS = ("small", "written", "large")
+"""Files of rows: below JSON, as JSON, and large ones."""
+
+USED = SETS[:2]
+"""Those that run on a user's machine; only tests run the large ones."""
 
 _LONG = 4999
 """More numbers than these are recorded by every 999th, their count and their sum."""
@@ -185,19 +185,6 @@ def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
     return told, asked
 
 
-def _audited(changes: list[list[str]], *, source: Tape) -> Json:
-    """The verdicts of an audit about a release, as it is and with texts changed in it."""
-    with tempfile.TemporaryDirectory() as folder:
-        log = str(Path(folder, "log"))
-        with safeselect.Ledger.create(log, {"a": _budget({"epsilon": 9}, "add_remove")}) as ledger:
-            scope = ledger.scope("a", unit="p", neighbours="add_remove", purpose="x")
-            text = safeselect.top_k(
-                [1, 9, 3, 2], k=2, epsilon=1, sensitivity=1, source=source, ledger=scope
-            ).to_json()
-        texts = [text, *(text.replace(old, new, 1) for old, new in changes)]
-        return [[[line.what, line.word] for line in audit(each, log)] for each in texts]
-
-
 def _half(precision: int) -> Interval:
     """1 / sqrt(e) as a power of a rate."""
     return NoiseRate(Fraction(1, 2)).power(1, 0, precision)
@@ -230,7 +217,6 @@ def _refused_in_production(*, source: Tape) -> Json:
 
 
 _CALLS: dict[str, Callable[..., Any]] = {
-    "audited": _audited,
     "by group": _by_group,
     "samplers.coin": lambda bits, step: samplers.Coin.of(_half, step).toss(bits),
     "guarded": _guarded,
@@ -471,3 +457,16 @@ def differences(which: str) -> Iterator[tuple[str, bool]]:
             yield name, told == row["told"] and stated == row["stated"]
         except Exception:  # noqa: BLE001 - on a broken copy anything may fail
             yield name, False
+
+
+def verify() -> dict[str, bool]:
+    """The rows of a user's machine, each with whether it answers as recorded."""
+    return {f"{which}: {name}": same for which in USED for name, same in differences(which)}
+
+
+def digest() -> str:
+    """SHA-256 of the files of these rows."""
+    place = files(__name__)
+    return sha256(
+        b"".join(place.joinpath(f"{each}.json").read_bytes() for each in USED)
+    ).hexdigest()

@@ -21,7 +21,6 @@ SCHEMAS = (
     "safeselect.grouped-top-k/1",
     "safeselect.quantiles/1",
     "safeselect.chosen-run/1",
-    "safeselect.certificate/2",
 )
 """What `json_schema` knows."""
 

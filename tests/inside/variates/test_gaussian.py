@@ -12,11 +12,11 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+from checks.finding import Refuted
+from checks.releases import gate
 from tapes import Stream
 
 from safeselect import GaussianDP
-from safeselect.audit.finding import Refuted
-from safeselect.audit.releases import gate
 from safeselect.engine.gaussian import (
     DiscreteGaussian,
     GaussianLaw,

@@ -9,8 +9,8 @@ from itertools import permutations, product
 from math import exp, log
 from typing import Any
 
-from safeselect.audit.finding import Refuted
-from safeselect.audit.others import Chances, Look, OneShotCase, OtherCase, follow, independent, loss
+from checks.finding import Refuted
+from checks.others import Chances, Look, OneShotCase, OtherCase, follow, independent, loss
 
 _SCORES = (1, 0, 0)
 _WEIGHTS = (1, 60, 3)  # so that the second wins mostly, and without weights the first

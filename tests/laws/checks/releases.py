@@ -14,10 +14,9 @@ from fractions import Fraction
 from functools import partial
 from math import log
 
-from safeselect.audit.cells import Enclosure, ranking_law
-from safeselect.audit.finding import Refuted
-from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.exact.rate import NoiseRate
+from checks.cells import Enclosure, ranking_law
+from checks.finding import Refuted
+
 from safeselect.mechanisms.select import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -93,11 +92,11 @@ def _divergence(share: float, chance: float) -> float:
 def releases() -> Iterator[Release]:
     """Yield the mechanisms that are checked, with every calibration."""
     half, one = Fraction(1, 2), Fraction(1)
-    singles: dict[str, tuple[Callable[..., Selection], Law]] = {
-        "permute_and_flip": (permute_and_flip, EXPONENTIAL),
-        "exponential_mechanism": (exponential_mechanism, GUMBEL),
-        "report_noisy_max, laplace": (partial(report_noisy_max, noise="laplace"), LAPLACE),
-        "report_noisy_max, gumbel": (partial(report_noisy_max, noise="gumbel"), GUMBEL),
+    singles: dict[str, tuple[Callable[..., Selection], str]] = {
+        "permute_and_flip": (permute_and_flip, "exponential"),
+        "exponential_mechanism": (exponential_mechanism, "gumbel"),
+        "report_noisy_max, laplace": (partial(report_noisy_max, noise="laplace"), "laplace"),
+        "report_noisy_max, gumbel": (partial(report_noisy_max, noise="gumbel"), "gumbel"),
     }
     for name, (single, noise) in singles.items():
         for calibration, sensitivity, monotonic, rate in (
@@ -113,8 +112,8 @@ def releases() -> Iterator[Release]:
                 (f"{name.replace(', ', '_')}/1",),
             )
     for name, (gapped, noise) in {
-        "permute_and_flip_with_gap": (permute_and_flip_with_gap, EXPONENTIAL),
-        "exponential_mechanism_with_gap": (exponential_mechanism_with_gap, GUMBEL),
+        "permute_and_flip_with_gap": (permute_and_flip_with_gap, "exponential"),
+        "exponential_mechanism_with_gap": (exponential_mechanism_with_gap, "gumbel"),
     }.items():
         call = partial(gapped, _SCORES, epsilon=1, sensitivity=1, monotonic=True)
         law = partial(_gap_law, noise, one)
@@ -124,12 +123,12 @@ def releases() -> Iterator[Release]:
     yield Release("base 2, weights 8, 2, 1", partial(_chosen, rational), _rational_law, concerned)
 
 
-def _law(noise: Law, rate: Fraction, k: int = 1) -> Enclosure:
-    return ranking_law(noise, _SCORES, NoiseRate(rate), k=k, fineness=7)
+def _law(noise: str, rate: Fraction, k: int = 1) -> Enclosure:
+    return ranking_law(noise, _SCORES, rate, k=k, fineness=7)
 
 
-def _gap_law(noise: Law, rate: Fraction) -> Enclosure:
-    return ranking_law(noise, _SCORES, NoiseRate(rate), gaps=_GAPS, fineness=7)
+def _gap_law(noise: str, rate: Fraction) -> Enclosure:
+    return ranking_law(noise, _SCORES, rate, gaps=_GAPS, fineness=7)
 
 
 def _rational_law() -> Enclosure:

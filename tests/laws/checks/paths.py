@@ -19,12 +19,11 @@ from math import log
 from typing import Any
 
 import numpy as np
-
-from safeselect.audit.few import cut_off, law_of_few, sorted_law, uniform
-from safeselect.audit.finding import Refuted
-from safeselect.audit.leaders import gap_of_equals, leader_among
-from safeselect.audit.mechanisms import OneShot, Places
-from safeselect.audit.releases import gate
+from checks.few import cut_off, law_of_few, sorted_law, uniform
+from checks.finding import Refuted
+from checks.leaders import gap_of_equals, leader_among
+from checks.mechanisms import OneShot, Places
+from checks.releases import gate
 
 _SCORES = (3, 1, 0)
 _CALIBRATIONS: tuple[Mapping[str, Any], ...] = ({}, {"monotonic": False, "halved": True})

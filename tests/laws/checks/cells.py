@@ -1,10 +1,10 @@
-"""The law of an exact ranking, enclosed: the uniform numbers of the array engine cut into cells.
+"""The law of an exact ranking, enclosed: the uniform numbers of its noises cut into cells.
 
 The array engine ranks by Y_i = rate * score_i + Q(V_i), with independent uniform V_i.  Its result
-holds for all digits of V that it did not draw (`safeselect.engine.rankings`), so its law is that of
-the Y_i.  This module encloses that law from the shipped Q only.  It cuts V into cells, each with
-two bounds of its noise.  An outcome's probability lies between the mass of the cells where it is
-certain and the mass of the cells where it is possible.
+holds for all digits of V that it did not draw, so its law is that of the Y_i.  This module encloses
+that law from the published Q alone, computed by mpmath: it imports nothing of the package.  It cuts
+V into cells, each with two bounds of its noise.  An outcome's probability lies between the mass of
+the cells where it is certain and the mass of the cells where it is possible.
 
 A cell's width is small relative to its distance from 0 and 1, as with floating-point numbers.  So
 rare outcomes are enclosed as tightly, relative to their probability, as common ones.
@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import pairwise, permutations
+from math import ceil, floor
 from operator import mul
+from typing import Any
 
 import numpy as np
+from mpmath import mp, mpf
 from numpy.typing import NDArray
-
-from safeselect.engine.laws import Law as NoiseLaw
-from safeselect.errors import ParameterError
-from safeselect.exact.rate import NoiseRate
 
 Enclosure = Mapping[Hashable, tuple[Fraction, Fraction]]
 """Proved bounds low <= P(outcome) <= high, for every outcome considered."""
@@ -51,14 +50,14 @@ class Cells:
 
 
 @lru_cache(maxsize=8)
-def cells(noise: NoiseLaw, fineness: int) -> Cells:
+def cells(noise: str, fineness: int) -> Cells:
     """Cut the unit interval into 2**fineness cells an octave, from 1/2 towards either end.
 
     Exactness: the quantile falls as V grows, so its values at a cell's ends enclose the noise in
-        the cell; the shipped quantile is never too small, and too large by less than 2**-40 nat.
+        the cell; it is rounded up to 2**-40 nat, with 120 digits to spare.
     """
     if not 1 <= fineness <= 12:
-        raise ParameterError("fineness must be between 1 and 12")
+        raise ValueError("fineness must be between 1 and 12")
     bits = _OCTAVES + fineness
     rising = [
         ((1 << fineness) + point) << zeros
@@ -76,16 +75,26 @@ def cells(noise: NoiseLaw, fineness: int) -> Cells:
     )
 
 
-def _in_units(noise: NoiseLaw, v: int, bits: int) -> int:
-    mantissa, exponent = noise.quantile(v, bits, 96).as_mantissa_exp()
-    shift = int(exponent) + _SCALE
-    return -(-int(mantissa) << shift) if shift >= 0 else -(-int(mantissa) >> -shift)
+def _in_units(noise: str, v: int, bits: int) -> int:
+    with mp.workprec(200):
+        return int(mp.ceil(quantile(noise, mpf(v) / 2**bits) * 2**_SCALE))
+
+
+def quantile(noise: str, v: Any) -> Any:
+    """Q(V) in nats, 0 < V < 1, to the precision of `mpmath`."""
+    if noise == "exponential":
+        return -mp.log(v)
+    if noise == "gumbel":
+        return -mp.log(-mp.log1p(-v))
+    if noise == "laplace":
+        return -mp.log(2 * v) if 2 * v < 1 else mp.log(2 * (1 - v))
+    raise ValueError(f"no noise {noise}")
 
 
 def ranking_law(
-    noise: NoiseLaw,
+    noise: str,
     scores: Sequence[int],
-    noise_rate: NoiseRate,
+    rate: Fraction,
     *,
     k: int = 1,
     gaps: int = 0,
@@ -94,7 +103,8 @@ def ranking_law(
     """Enclose the law of the k first of score + noise, best first.
 
     Args:
-        noise, noise_rate: the noise.
+        noise: exponential, laplace or gumbel.
+        rate: nats for each grid step.
         scores: one for each candidate, in grid steps.
         k: how many are ranked.
         gaps: 0, or how many values of the one gap are distinguished, for k = 1.  The outcome is
@@ -102,12 +112,12 @@ def ranking_law(
         fineness: 2**fineness cells an octave; the bounds' relative distance is about 2**-fineness.
 
     Raises:
-        ParameterError: there are gaps with k > 1, or there is no runner-up.
+        ValueError: there are gaps with k > 1, or there is no runner-up.
     """
     if gaps and (k > 1 or len(scores) < 2):
-        raise ParameterError("gaps are enclosed for one winner and its runner-up")
+        raise ValueError("gaps are enclosed for one winner and its runner-up")
     cut = cells(noise, fineness)
-    low, high = noise_rate.nats(128).scaled(_SCALE)
+    low, high = floor(rate * 2**_SCALE), ceil(rate * 2**_SCALE)
     placed = [_Placed(cut.lows + low * score, cut.highs + high * score) for score in scores]
     result: dict[Hashable, tuple[Fraction, Fraction]] = {}
     for order in permutations(range(len(scores)), k + (gaps > 0)):

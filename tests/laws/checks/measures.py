@@ -14,11 +14,11 @@ from math import erfc, exp, log, sqrt, tanh
 from typing import Any
 
 import numpy as np
+from checks.cells import Enclosure
+from checks.finding import Refuted
+from checks.releases import gate
+from checks.tables import MeasureCase
 
-from safeselect.audit.cells import Enclosure
-from safeselect.audit.finding import Refuted
-from safeselect.audit.releases import gate
-from safeselect.audit.tables import MeasureCase
 from safeselect.engine.gaussian import DiscreteGaussian, RoundedGaussian, draw_symmetric
 
 _NEAR = Fraction(1, 10**9)

@@ -6,11 +6,7 @@ from math import exp
 
 import mpmath
 import pytest
-
-from safeselect.audit.cells import cells, ranking_law
-from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE
-from safeselect.errors import ParameterError
-from safeselect.exact.rate import NoiseRate
+from checks.cells import cells, ranking_law
 
 HALF = Fraction(1, 2)
 SCORES = [3, 1, 0]
@@ -34,7 +30,7 @@ def permute_and_flip(scores, rate):
     ]
 
 
-@pytest.mark.parametrize("noise", [EXPONENTIAL, GUMBEL, LAPLACE], ids=lambda noise: noise.name)
+@pytest.mark.parametrize("noise", ["exponential", "gumbel", "laplace"])
 def test_the_cells_are_a_partition_and_rise(noise):
     cut = cells(noise, 3)
     assert sum(cut.masses) == 1 << cut.bits
@@ -43,9 +39,9 @@ def test_the_cells_are_a_partition_and_rise(noise):
     assert (cut.lows <= cut.highs).all()
 
 
-@pytest.mark.parametrize(("noise", "law"), [(EXPONENTIAL, permute_and_flip), (GUMBEL, softmax)])
+@pytest.mark.parametrize(("noise", "law"), [("exponential", permute_and_flip), ("gumbel", softmax)])
 def test_one_winner_by_closed_forms(noise, law):
-    enclosed = ranking_law(noise, SCORES, NoiseRate(HALF), fineness=7)
+    enclosed = ranking_law(noise, SCORES, HALF, fineness=7)
     for i, chance in enumerate(law(SCORES, 0.5)):
         low, high = enclosed[(i,)]
         assert low < chance < high
@@ -53,7 +49,7 @@ def test_one_winner_by_closed_forms(noise, law):
 
 
 def test_two_winners_by_peeled_softmax():
-    enclosed = ranking_law(GUMBEL, SCORES, NoiseRate(HALF), k=2)
+    enclosed = ranking_law("gumbel", SCORES, HALF, k=2)
     first = softmax(SCORES, 0.5)
     for one, two in permutations(range(3), 2):
         rest = [score for i, score in enumerate(SCORES) if i != one]
@@ -64,7 +60,7 @@ def test_two_winners_by_peeled_softmax():
 
 def test_gaps_of_two_by_the_difference_of_two_exponentials():
     """Equal scores: the gap of two exponential variables is exponential, the winner fair."""
-    enclosed = ranking_law(EXPONENTIAL, [0, 0], NoiseRate(HALF), gaps=5)
+    enclosed = ranking_law("exponential", [0, 0], HALF, gaps=5)
     for gap in range(4):
         chance = (exp(-gap / 2) - exp(-(gap + 1) / 2)) / 2
         low, high = enclosed[0, gap]
@@ -75,19 +71,19 @@ def test_gaps_of_two_by_the_difference_of_two_exponentials():
 
 def test_all_outcomes_together():
     for gaps in (0, 4):
-        enclosed = ranking_law(LAPLACE, SCORES, NoiseRate(HALF), gaps=gaps)
+        enclosed = ranking_law("laplace", SCORES, HALF, gaps=gaps)
         assert sum(low for low, _ in enclosed.values()) < 1
         assert sum(high for _, high in enclosed.values()) > 1
 
 
 def test_a_narrower_partition_gives_narrower_bounds():
-    wide, narrow = (ranking_law(GUMBEL, SCORES, NoiseRate(HALF), fineness=f) for f in (4, 6))
+    wide, narrow = (ranking_law("gumbel", SCORES, HALF, fineness=f) for f in (4, 6))
     for outcome, (low, high) in wide.items():
         assert low < narrow[outcome][0] < narrow[outcome][1] < high
 
 
 def test_what_cannot_be_enclosed_is_refused():
-    with pytest.raises(ParameterError, match="one winner"):
-        ranking_law(GUMBEL, SCORES, NoiseRate(HALF), k=2, gaps=2)
-    with pytest.raises(ParameterError, match="fineness"):
-        cells(GUMBEL, 13)
+    with pytest.raises(ValueError, match="one winner"):
+        ranking_law("gumbel", SCORES, HALF, k=2, gaps=2)
+    with pytest.raises(ValueError, match="fineness"):
+        cells("gumbel", 13)

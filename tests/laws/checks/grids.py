@@ -10,8 +10,9 @@ from itertools import accumulate, combinations_with_replacement, product
 from math import exp, log
 from typing import Any
 
-from safeselect.audit.finding import Refuted
-from safeselect.audit.others import Chances, Look, OtherCase, follow, independent, loss
+from checks.finding import Refuted
+from checks.others import Chances, Look, OtherCase, follow, independent, loss
+
 from safeselect.mechanisms.quantiles import Law, Part, _point, _range, quantile, quantiles
 
 _VALUES = (1, 1, 1, 4, 4, 7)

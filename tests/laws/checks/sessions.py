@@ -14,11 +14,11 @@ from math import exp
 from typing import Any
 
 import numpy as np
+from checks.finding import Refuted
+from checks.leaders import quantiles, survival
+from checks.mechanisms import SessionCase
+from checks.releases import gate
 
-from safeselect.audit.finding import Refuted
-from safeselect.audit.leaders import quantiles, survival
-from safeselect.audit.mechanisms import SessionCase
-from safeselect.audit.releases import gate
 from safeselect.errors import BudgetError
 
 _CELLS = 1 << 14

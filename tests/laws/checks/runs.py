@@ -10,9 +10,10 @@ from itertools import accumulate, pairwise
 from math import exp, factorial, inf, log
 from typing import Any
 
+from checks.finding import Refuted
+from checks.others import Chances, Look, OtherCase, follow, independent, loss
+
 from safeselect.accounting.repetition import PoissonRepeated, Repeated
-from safeselect.audit.finding import Refuted
-from safeselect.audit.others import Chances, Look, OtherCase, follow, independent, loss
 from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping, best_of, first_above
 from safeselect.promises.guarantees import PureDP
 

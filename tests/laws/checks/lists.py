@@ -13,14 +13,12 @@ from math import comb, exp, log, tanh
 from typing import Any
 
 import numpy as np
+from checks.cells import Enclosure, ranking_law
+from checks.finding import Refuted
+from checks.mechanisms import ListCase
+from checks.releases import gate
 
-from safeselect.audit.cells import Enclosure, ranking_law
-from safeselect.audit.finding import Refuted
-from safeselect.audit.mechanisms import ListCase
-from safeselect.audit.releases import gate
-from safeselect.engine.laws import GUMBEL
 from safeselect.errors import BudgetError
-from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.unknown import PayWhatYouGet
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 
@@ -160,7 +158,7 @@ def _law_of_list(released: Any, counts: dict[str, int]) -> Enclosure:
     each = next(part.epsilon for part in released.parts if isinstance(part, BoundedRange))
     grid = 1 << 20
     scores = [counts["a"] * grid, counts["b"] * grid, round(released.offset * grid)]
-    ranked = ranking_law(GUMBEL, scores, NoiseRate(each / grid), k=2, fineness=7)
+    ranked = ranking_law("gumbel", scores, each / grid, k=2, fineness=7)
     law: dict[Hashable, tuple[Fraction, Fraction]] = {}
     for order in permutations(range(3), 2):
         listed = tuple("ab"[place] for place in order[: order.index(2) if 2 in order else 2])

@@ -1,7 +1,7 @@
 """Every name of a mechanism that a result can carry, with a call that gives such a result.
 
-The names follow from the package's own words: the table of mechanisms, the noises, the kinds of
-session.  A name that has no call here has no check, and `tests/audit/test_coverage.py` fails.
+Noise and rates are written here by hand, from the published mechanisms; nothing is read from the
+package's own tables.  A name that has no call here has no check, and `test_coverage.py` fails.
 
 Each call is made with epsilon such that the noise has one nat for each unit of score.  Scores are
 monotonic of sensitivity 1, unless a case says otherwise.
@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log, sqrt
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from safeselect.audit.grids import grids
-from safeselect.audit.grouped import first_of_groups, rows_of_groups
-from safeselect.audit.others import OtherCase
-from safeselect.audit.runs import runs
-from safeselect.audit.tables import KEYS, MEASURES
-from safeselect.audit.weighted import weighted
-from safeselect.engine.single import Kind
+from checks.grids import grids
+from checks.grouped import first_of_groups, rows_of_groups
+from checks.others import OtherCase
+from checks.runs import runs
+from checks.tables import KEYS, MEASURES
+from checks.weighted import weighted
+
 from safeselect.mechanisms.select import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -36,13 +36,9 @@ from safeselect.mechanisms.select import (
     top_k_with_gaps,
 )
 from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
-from safeselect.mechanisms.table import MECHANISMS, GapNoise, Noise, Peeled
 from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
-from safeselect.selection import top_k_many
-from safeselect.selection._table import TABLE
 
 Places = tuple[int, ...]
-_NOISE: Mapping[str, str] = {name: row.noise for name, row in TABLE.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,72 +130,71 @@ class ListCase:
     bottoms: int = 1
 
 
+_TWO: Mapping[str, Any] = {"k": 2}
+_COST: Mapping[str, Any] = {"epsilon": 2}
+
+
 def _one_shot() -> Iterator[OneShot]:
+    """Written by hand: which noise a mechanism has is what is tested."""
     yield OneShot("permute_and_flip/1", permute_and_flip, "exponential")
     yield OneShot("exponential_mechanism/1", exponential_mechanism, "gumbel")
     yield OneShot("exponential_mechanism_base2/1", exponential_mechanism_base2, "gumbel")
-    yield OneShot(
-        "permute_and_flip_with_gap/1", permute_and_flip_with_gap, "exponential", gaps=True
-    )
-    yield OneShot(
-        "exponential_mechanism_with_gap/1", exponential_mechanism_with_gap, "gumbel", gaps=True
-    )
-    word: dict[str, Any]
-    for noise in get_args(Noise):
-        word = {"noise": noise}
+    for name, call, noise in (
+        ("permute_and_flip", permute_and_flip_with_gap, "exponential"),
+        ("exponential_mechanism", exponential_mechanism_with_gap, "gumbel"),
+    ):
+        yield OneShot(f"{name}_with_gap/1", call, noise, gaps=True)
+    for noise in ("exponential", "laplace", "gumbel"):
+        word: dict[str, Any] = {"noise": noise}
+        name = f"report_noisy_max_with_gap_{noise}/1"
         yield OneShot(f"report_noisy_max_{noise}/1", report_noisy_max, noise, word)
-        yield OneShot(
-            f"report_noisy_max_with_gap_{noise}/1",
-            report_noisy_max_with_gap,
-            noise,
-            word,
-            gaps=True,
-        )
-    for mechanism in MECHANISMS:
-        word = {"mechanism": mechanism, "k": 2}
-        name = f"top_k_{mechanism}/1"
-        if mechanism == "laplace":
-            small = {"epsilon": "1/5", "delta": "1/20"}
-            yield OneShot(
-                name, top_k, "laplace", word, 2, ordered=False, cost=small, rate=_unordered_rate
-            )
-            continue
-        row = TABLE[mechanism]
-        yield OneShot(name, top_k, row.noise, word, 2, anew=row.anew, cost={"epsilon": 2})
-    for noise in get_args(GapNoise):
-        word = {"noise": noise, "k": 2}
-        cost: dict[str, Any] = {"epsilon": 2}
-        yield OneShot(
-            f"top_k_with_gaps_{noise}/1", top_k_with_gaps, noise, word, 2, gaps=True, cost=cost
-        )
-        yield OneShot(
-            f"top_k_above_{noise}/1", top_k_above, noise, word, 2, "above", gaps=True, cost=cost
-        )
-    for mechanism in get_args(Peeled):
+        yield OneShot(name, report_noisy_max_with_gap, noise, word, gaps=True)
+        if noise != "gumbel":
+            both = {**word, **_TWO}
+            for name, call, shape in (
+                ("top_k_with_gaps", top_k_with_gaps, "list"),
+                ("top_k_above", top_k_above, "above"),
+            ):
+                kind: Any = shape
+                yield OneShot(
+                    f"{name}_{noise}/1", call, noise, both, 2, kind, gaps=True, cost=_COST
+                )
+    for mechanism, noise, anew in (
+        ("exponential", "gumbel", False),
+        ("exponential_base2", "gumbel", False),
+        ("permute_and_flip", "exponential", True),
+        ("one_shot_exponential", "exponential", False),
+    ):
         word = {"mechanism": mechanism}
-        noise, anew = _NOISE[mechanism], TABLE[mechanism].anew
+        both = {**word, **_TWO}
+        yield OneShot(f"top_k_{mechanism}/1", top_k, noise, both, 2, anew=anew, cost=_COST)
+        if mechanism == "one_shot_exponential":
+            continue
         yield OneShot(f"select_many_{mechanism}/1", select_many, noise, word, shape="rows")
-        yield OneShot(
-            f"top_k_many_{mechanism}/1",
-            top_k_many,
-            noise,
-            word | {"k": 2},
-            2,
-            "rows",
-            anew=anew,
-            cost={"epsilon": 2},
-        )
-        if mechanism != "exponential_base2":  # which groups refuse
-            yield OneShot(
-                f"top_k_by_group_{mechanism}/1",
-                rows_of_groups,
-                noise,
-                word | {"k": 2},
-                2,
-                "rows",
-                anew=anew,
-                cost={"epsilon": 2},
-            )
+        for name, call in (("many", top_k_many), ("by_group", rows_of_groups)):
+            if (name, mechanism) != ("by_group", "exponential_base2"):  # which groups refuse
+                yield OneShot(
+                    f"top_k_{name}_{mechanism}/1",
+                    call,
+                    noise,
+                    both,
+                    2,
+                    "rows",
+                    anew=anew,
+                    cost=_COST,
+                )
+    small = {"epsilon": "1/5", "delta": "1/20"}
+    word = {"mechanism": "laplace", **_TWO}
+    yield OneShot(
+        "top_k_laplace/1",
+        top_k,
+        "laplace",
+        word,
+        2,
+        ordered=False,
+        cost=small,
+        rate=_unordered_rate,
+    )
 
 
 def _unordered_rate(n: int) -> float:
@@ -223,7 +218,7 @@ SESSIONS: Mapping[str, SessionCase] = {
         ("sparse_vector", SparseVector),
         ("adaptive_sparse_vector", AdaptiveSparseVector),
     )
-    for noise in get_args(Kind)
+    for noise in ("exponential", "laplace", "geometric")
 }
 """By name."""
 
@@ -262,13 +257,6 @@ def noise_of(name: str) -> str:
     if name in KEYS:
         return "thresholds"
     return MEASURES[name].noise if name in MEASURES else SESSIONS[name].noise
-
-
-def takes_engine(name: str) -> bool:
-    """Whether its call has `engine=`."""
-    if name in OTHERS:
-        return OTHERS[name].takes_engine
-    return name not in {**KEYS, **MEASURES} and "_by_group_" not in name
 
 
 def names() -> tuple[str, ...]:

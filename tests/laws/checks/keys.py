@@ -14,10 +14,10 @@ from itertools import product
 from math import exp, prod
 from typing import Any
 
-from safeselect.audit.cells import Enclosure
-from safeselect.audit.finding import Refuted
-from safeselect.audit.releases import gate
-from safeselect.audit.tables import KEY_COST, KeyCase
+from checks.cells import Enclosure
+from checks.finding import Refuted
+from checks.releases import gate
+from checks.tables import KEY_COST, KeyCase
 
 _NEAR = Fraction(1, 10**9)
 

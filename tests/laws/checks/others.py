@@ -12,9 +12,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, Protocol
 
-from safeselect.audit.cells import Enclosure
-from safeselect.audit.finding import Refuted
-from safeselect.audit.releases import gate
+from checks.cells import Enclosure
+from checks.finding import Refuted
+from checks.releases import gate
 
 Chances = Mapping[Hashable, float]
 """A law: outcome -> probability."""

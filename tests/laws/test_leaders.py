@@ -6,13 +6,10 @@ from fractions import Fraction
 from math import exp, log
 
 import pytest
+from checks.cells import ranking_law
+from checks.leaders import gap_of_equals, leader_among
 
-from safeselect.audit.cells import ranking_law
-from safeselect.audit.leaders import gap_of_equals, leader_among
-from safeselect.engine.laws import LAWS
-from safeselect.exact.rate import NoiseRate
-
-NOISES = pytest.mark.parametrize("noise", LAWS)
+NOISES = pytest.mark.parametrize("noise", ["exponential", "laplace", "gumbel"])
 
 
 def overlap(one, other):
@@ -22,7 +19,7 @@ def overlap(one, other):
 @NOISES
 @pytest.mark.parametrize("k", [1, 2])
 def test_one_ahead_of_two(noise, k):
-    law = ranking_law(LAWS[noise], [2, 0, 0], NoiseRate(Fraction(1, 2)), k=k)
+    law = ranking_law(noise, [2, 0, 0], Fraction(1, 2), k=k)
     chosen = [mass for order, mass in law.items() if 0 in order]
     exact = tuple(sum(side) for side in zip(*chosen, strict=True))
     found = leader_among(noise, 0.5, 2, 2, k)
@@ -33,7 +30,7 @@ def test_one_ahead_of_two(noise, k):
 
 @NOISES
 def test_the_gap_of_three_equals(noise):
-    law = ranking_law(LAWS[noise], [0, 0, 0], NoiseRate(Fraction(1)), gaps=3, fineness=8)
+    law = ranking_law(noise, [0, 0, 0], Fraction(1), gaps=3, fineness=8)
     wide = [mass for (_, gap), mass in law.items() if gap >= 1]
     exact = tuple(sum(side) for side in zip(*wide, strict=True))
     assert overlap(gap_of_equals(noise, 1, 3, 1), exact)

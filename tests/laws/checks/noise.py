@@ -9,9 +9,9 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+from checks.finding import Refuted
+from checks.series import survival
 
-from safeselect.audit.finding import Refuted
-from safeselect.audit.series import survival
 from safeselect.engine.allowances import ERROR, UNIT_BITS
 from safeselect.engine.draws import plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose

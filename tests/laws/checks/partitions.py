@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from checks.finding import Refuted
+from checks.series import exp_minus
 
-from safeselect.audit.finding import Refuted
-from safeselect.audit.series import exp_minus
 from safeselect.mechanisms.keys import KeepTable, draw_thresholds, for_each_key, keep_table
 from safeselect.promises.guarantees import ApproximateDP
 

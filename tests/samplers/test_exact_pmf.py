@@ -4,8 +4,8 @@ from fractions import Fraction
 from itertools import count
 
 import pytest
+from exact_pmf import Law, bit_tree, choice_tree, combined, restarted
 
-from safeselect.audit.exact_pmf import Law, bit_tree, choice_tree, combined, restarted
 from safeselect.errors import ParameterError, SourceError
 
 HALF = Fraction(1, 2)

@@ -7,9 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from safeselect.audit.cells import Enclosure, ranking_law
-from safeselect.engine.laws import LAWS
-from safeselect.exact.rate import NoiseRate
+from checks.cells import Enclosure, ranking_law
 
 
 @cache
@@ -18,7 +16,7 @@ def law_of_few(
 ) -> Enclosure:
     """The law of the k first of some candidates, k being 1 or 2."""
     if not anew or k == 1:
-        return ranking_law(LAWS[noise], scores, NoiseRate(rate), k=k, fineness=7)
+        return ranking_law(noise, scores, rate, k=k, fineness=7)
     law: dict[Hashable, tuple[Fraction, Fraction]] = {}
     first = law_of_few(noise, scores, rate, 1, False)
     for one in range(len(scores)):

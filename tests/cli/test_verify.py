@@ -1,0 +1,61 @@
+"""`safeselect verify`: what is loaded, known answers, a certificate."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from importlib.metadata import version
+
+import pytest
+
+from safeselect import known_answers
+from safeselect.audit import certified
+from safeselect.audit.code import running
+from safeselect.cli import _verify, main
+
+
+@pytest.fixture
+def some(monkeypatch):
+    """Two rows, of which one needs bytes that are known."""
+    rows = known_answers.read("small")
+    chosen = {name: rows[name] for name in ("permute_and_flip, 3", "compose, repeated")}
+    monkeypatch.setattr(known_answers, "read", lambda which: chosen if which == "small" else {})
+    return chosen
+
+
+def test_all_is_as_recorded(tmp_path, capsys, monkeypatch):
+    """Also where only production is allowed; afterwards the variable is what it was."""
+    monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
+    place = tmp_path / "certificate.json"
+    assert main(["verify", "--certificate", str(place)]) == 0
+    assert os.environ["SAFESELECT_REQUIRE_PRODUCTION"] == "1"
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("passed  ")
+    count = sum(len(known_answers.read(each)) for each in known_answers.USED)
+    assert second == f"passed  {count} known answers are given"
+    found = json.loads(place.read_text())
+    assert found["passed"] is True
+    assert found["schema"] == certified.SCHEMA
+    assert found["known_answers"] == {
+        "sha256": known_answers.digest(),
+        "count": count,
+        "differing": [],
+    }
+    assert found["library"]["numpy"] == version("numpy")
+    assert {"mpfr", "byte_order", "cpu_features"} == found["machine"].keys()
+    assert main(["verify", "--certificate", str(place)]) == 2
+    assert "name a new one" in capsys.readouterr().err
+
+
+def test_another_answer_and_other_code_are_told(some, tmp_path, capsys, monkeypatch):
+    some["permute_and_flip, 3"]["told"]["random"][1] += 1
+    other = replace(running(), differing=("safeselect.x",))
+    monkeypatch.setattr(_verify, "running", lambda: other)
+    place = tmp_path / "certificate.json"
+    assert main(["verify", "--certificate", str(place)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "differs: safeselect.x"
+    assert lines[1].startswith("FAILED  ")
+    assert lines[2:] == ["differs: small: permute_and_flip, 3", "FAILED  2 known answers are given"]
+    assert json.loads(place.read_text())["passed"] is False

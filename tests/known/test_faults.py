@@ -1,0 +1,41 @@
+"""Planted faults of known patterns change a known answer; `make faults` plants them all.
+
+Here a handful is planted, each with the row that must notice it, and every text is looked up.
+"""
+
+from __future__ import annotations
+
+import pytest
+from mutants import Mutant, copy, evidence
+
+from faults import FAULTS, all_at_once
+
+SOME = {
+    "two rows of a batch share their words": "select_many_exponential, 5 x 4",
+    "delta is spent twice": "unknown_domain_top_k, offsets",
+    "the charge comes after the release": "charged permute_and_flip",
+    "quantiles have the noise of half their range": "quantile, add_remove, below, 1",
+    "where no run passes the best one is released": "first_above, 8",
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_fault_can_be_planted(name, tmp_path):
+    """Its text is in the source once; otherwise the fault has to follow the code."""
+    copy(tmp_path, Mutant(FAULTS[name], "C1", ""))
+
+
+def test_forty_can_be_planted_at_once(tmp_path):
+    _, planted = all_at_once(tmp_path)
+    assert planted >= 40
+
+
+@pytest.mark.slow("a broken copy and a process for each fault")
+@pytest.mark.parametrize("name", SOME)
+def test_a_fault_alone_is_noticed(name, tmp_path):
+    assert not evidence(copy(tmp_path, Mutant(FAULTS[name], "C1", "")), f"known {SOME[name]}")
+
+
+@pytest.mark.slow("a process for some rows")
+def test_the_same_rows_are_given_by_an_unbroken_copy(tmp_path):
+    assert evidence(copy(tmp_path), *(f"known {row}" for row in SOME.values()))

@@ -1,0 +1,99 @@
+"""No mechanism goes unseen: every name that a result can carry has its tests of laws."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any, get_args
+
+import pytest
+from checks.mechanisms import LISTS, ONE_SHOT, OTHERS, SESSIONS, names
+from checks.tables import KEYS, MEASURES
+from rules_table import ELSEWHERE, EVERY
+from written import POINTS, TABLES
+
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.audit.theorems import _THEOREMS, is_known
+from safeselect.errors import ParameterError
+from safeselect.mechanisms.groups import plan_known, release_by_group
+from safeselect.mechanisms.table import Peeled
+from safeselect.randomness.source import resolve
+
+pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+
+def carried() -> set[str]:
+    """The names that results carry: of every public call in the table of rules, run once."""
+    found = set()
+    for case in EVERY.values():
+        made = case.run()
+        result = made if hasattr(made, "mechanism") else case.ask(made)
+        found.add(result.mechanism)
+    # What stands elsewhere in the table of rules, and what adapters release.
+    found |= {call().mechanism for call in (TABLES | POINTS).values()}
+    found |= {weighted(case) for case in ONE_SHOT.values()} - {None}
+    found |= {by_group(word).mechanism for word in get_args(Peeled) if "base2" not in word}
+    return found
+
+
+def weighted(case: Any) -> str | None:
+    """The name that a result of this call carries with weights, where it takes them."""
+    if case.shape == "above" or "_by_group_" in case.name:
+        return None
+    try:
+        made = case.run([[3, 1, 0]] if case.shape == "rows" else [3, 1, 0], weights=[1, 2, 1])
+    except ParameterError:
+        return None
+    return made.mechanism
+
+
+def by_group(word: str) -> Any:
+    rows = {"May": {"tea": 9, "milk": 2}}
+    plan = plan_known(
+        PrivacyCost.read(epsilon=1, rho=None, delta=None), ["tea", "milk"], 1, 1, word
+    )
+    return release_by_group(plan, ["May"], 1, {"k": "1"}, resolve(None), lambda: rows)
+
+
+def test_every_name_that_a_result_can_carry_has_a_call():
+    """The table of rules fails for a new public name or word; so this fails for a new mechanism."""
+    assert carried() == set(names())
+    assert len(names()) == len(set(names()))
+
+
+def test_what_stands_elsewhere_in_the_table_of_rules_is_run_here_too():
+    """A name that draws and is in neither would carry a mechanism that nobody looks at."""
+    points_and_runs = {"best_of", "first_above", "quantile", "quantiles"}
+    assert set(ELSEWHERE) == {"measure", "partition_strategy"} | points_and_runs
+    words = set(get_args(Peeled))
+    assert words == {"permute_and_flip", "exponential", "exponential_base2"}
+    with pytest.raises(ParameterError, match="for groups"):
+        by_group("exponential_base2")
+
+
+def test_what_adapters_of_tables_release_is_known_here():
+    """Each of these calls one of the mechanisms of the package, or releases by group."""
+    tables = pytest.importorskip("safeselect.tables")
+    charging = {
+        name
+        for name in tables.__all__
+        if callable(getattr(tables, name))
+        and "ledger" in signature(getattr(tables, name)).parameters
+    }
+    lists = {"select_keys", "top_items", "top_items_by_group"}
+    assert charging == {"choose_cap", "table_quantiles", *lists}
+
+
+def test_whose_guarantee_is_known_is_looked_at_and_no_other():
+    """The audit proves releases by their names; the tests of laws look at the same ones."""
+    later = {"quantile/3", "quantiles/3"}
+    plain = {name for name in names() if "_weighted" not in name}
+    assert {f"{name}/1" for name in _THEOREMS} | later == plain
+    assert all(map(is_known, names()))
+
+
+@pytest.mark.parametrize("kind", [ONE_SHOT, LISTS, SESSIONS, KEYS, MEASURES, OTHERS])
+def test_a_new_name_without_checks_is_seen_whatever_its_kind(monkeypatch, kind):
+    """Mutant: a mechanism of each kind that has lost its call."""
+    everything = carried()
+    monkeypatch.delitem(kind, next(iter(kind)))
+    assert everything != set(names())

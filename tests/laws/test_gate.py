@@ -1,0 +1,42 @@
+"""What all laws are compared with: the gate, and exponentials in integers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from checks import releases
+from checks.every import QUICK
+from checks.finding import Refuted
+from checks.series import exp_minus
+
+pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+
+
+def test_the_gate_lets_the_claimed_law_pass_and_stops_a_tenth_more():
+    law = {0: (Fraction(1, 2), Fraction(1, 2)), 1: (Fraction(1, 2), Fraction(1, 2))}
+    releases.gate(Counter({0: 5050, 1: 4950}), 10_000, law)
+    with pytest.raises(Refuted, match="do not follow"):
+        releases.gate(Counter({0: 5500, 1: 4500}), 10_000, law)
+
+
+def test_releases_of_another_law_and_impossible_ones_are_refuted():
+    named = {each.name: each for each in releases.releases()}
+    half, full = (named[f"permute_and_flip, {each}"] for each in ("general", "monotonic"))
+    with pytest.raises(Refuted, match="do not follow"):
+        releases.check_releases(replace(half, call=full.call), QUICK)
+    other = replace(named["base 2, weights 8, 2, 1"], call=lambda n: [(7,)] * n)
+    with pytest.raises(Refuted, match="does not have"):
+        releases.check_releases(other, QUICK)
+
+
+def test_the_series_agree_with_known_digits():
+    low, high = exp_minus(Fraction(1))
+    digits = Fraction("0.36787944117144232159552377016146086744581113103176")
+    assert low <= digits + Fraction(1, 10**50)
+    assert digits <= high
+    assert high - low < Fraction(1, 10**60)
+    low, high = exp_minus(Fraction(-1))
+    assert low * exp_minus(Fraction(1))[0] <= 1 <= high * exp_minus(Fraction(1))[1]
