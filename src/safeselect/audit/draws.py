@@ -16,9 +16,8 @@ from safeselect.mechanisms.quantiles import Quantiles
 from safeselect.mechanisms.runs import ChosenRun
 from safeselect.mechanisms.sessions import Opened
 from safeselect.mechanisms.unknown import DiscoveredTopK
-from safeselect.release.results import Selection, TopK
+from safeselect.release.results import Batch, Selection, TopK
 from safeselect.releases._fields import count
-from safeselect.selection import Selections, TopAbove, TopSet
 
 _Drawn = Callable[[Mapping[str, int]], tuple[int, ...]]
 
@@ -28,12 +27,12 @@ def _once(_: Mapping[str, int]) -> tuple[int, ...]:
 
 
 _TABLE: tuple[tuple[str, type[Any], _Drawn], ...] = (
-    ("select_many_", Selections, lambda n: (n["rows"],)),
-    ("top_k_many_", Selections, lambda n: (n["k"] * n["rows"],)),
+    ("select_many_", Batch, lambda n: (n["rows"],)),
+    ("top_k_many_", Batch, lambda n: (n["k"] * n["rows"],)),
     ("top_k_with_gaps_", TopK, _once),
-    ("top_k_above_", TopAbove, _once),
+    ("top_k_above_", TopK, _once),
     ("top_k_one_shot_", TopK, _once),
-    ("top_k_laplace", TopSet, _once),
+    ("top_k_laplace", TopK, _once),
     ("top_k_by_group_gumbel", GroupedTopK, lambda n: (n["k"] * n["groups"], n["groups"])),
     ("top_k_by_group_laplace", GroupedTopK, lambda n: (n["groups"], n["groups"])),
     ("top_k_by_group_", GroupedTopK, lambda n: (n["k"] * n["groups"],)),

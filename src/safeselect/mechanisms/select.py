@@ -1045,14 +1045,20 @@ def _said(plan: Calibration, call: Call[GridScores]) -> dict[str, Any]:
     }
 
 
-def _laplace_set(here: Here, k: int) -> TopK[Any]:
-    """The unordered mechanism of Qiao, Su and Zhang (2021), Theorem 2.2."""
-    asked, law = here.asked, LAWS["top_k_laplace"]
-    guarantee, rate = asked.cost.unordered(here.size, k, asked.range_in_steps)
-    noise_rate = NoiseRate(rate)
+def calibrate_unordered(asked: Asked, size: int, k: int) -> Calibration:
+    """The noise of a set of k of so many candidates (Qiao, Su and Zhang 2021, Theorem 2.2).
+
+    Raises:
+        ParameterError: the mechanism is not proved to keep this cost.
+    """
+    guarantee, rate = asked.cost.unordered(size, k, asked.range_in_steps)
+    noise_rate, law = NoiseRate(rate), LAWS["top_k_laplace"]
     said = stated(noise_rate, asked.change.reading.step)
-    plan = Calibration("top_k_laplace/1", law, k, guarantee, guarantee, 1, noise_rate, said)
-    plan = asked.weighted(plan)  # refuses weights
+    return Calibration("top_k_laplace/1", law, k, guarantee, guarantee, 1, noise_rate, said)
+
+
+def _laplace_set(here: Here, k: int) -> TopK[Any]:
+    plan = here.asked.weighted(calibrate_unordered(here.asked, here.size, k))  # refuses weights
     with here.call(plan) as call:
         # Sorted, so that the order of the noise is lost: by position, or, where an order of the
         # positions may follow from the data, by the labels' texts.
