@@ -41,7 +41,7 @@ def test_ordered_results_are_sequences_of_their_labels():
     assert list(above) == ["milk"]
     unknown = discovered()
     assert (list(unknown), unknown[0], len(unknown)) == (["tea", "milk"], "tea", 2)
-    many = safeselect.top_k_many([[3, 900, 4000], [9000, 3, 4000]], k=2, **COST)
+    many = safeselect.select_many([[3, 900, 4000], [9000, 3, 4000]], k=2, **COST)
     assert (len(many), list(many), many[1]) == (2, [[2, 1], [0, 2]], [0, 2])
 
 
@@ -232,7 +232,7 @@ def drawn(monkeypatch):
         lambda scores, **more: top_k(scores, k=1, **more),
         lambda scores, **more: top_k_with_gaps(scores, k=3, **more),
         lambda scores, **more: safeselect.select_many([scores] * 3, **more),
-        lambda scores, **more: safeselect.top_k_many([scores] * 3, k=2, **more),
+        lambda scores, **more: safeselect.select_many([scores] * 3, k=2, **more),
     ],
 )
 def test_the_noise_rate_of_a_result_is_the_one_that_was_drawn(drawn, call, grid, total):

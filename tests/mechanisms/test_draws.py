@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from safeselect import exponential_mechanism, permute_and_flip, top_k, top_k_many
+from safeselect import exponential_mechanism, permute_and_flip, select_many, top_k
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 from safeselect.selection import _call
 
@@ -55,7 +55,7 @@ def test_permute_and_flip_draws_anew_for_each_of_k(spy: Spy, k: int, delta: Any)
 
 
 def test_in_rows_too(spy: Spy) -> None:
-    found = top_k_many([SCORES] * 3, k=2, mechanism="permute_and_flip", epsilon=1, **COUNTS)
+    found = select_many([SCORES] * 3, k=2, mechanism="permute_and_flip", epsilon=1, **COUNTS)
     assert spy.asked == [("peeled_top_k", "exponential", 2, Fraction(1, 6))] * 3
     assert found.parts == (LaplaceDominated("1/6"),) * 6
 

@@ -29,7 +29,6 @@ from safeselect import (
     permute_and_flip,
     select_many,
     top_k,
-    top_k_many,
 )
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
@@ -433,7 +432,7 @@ def test_mappings_of_equal_numbers(case):
 # -------------------------------------------------------------------------------- rows and sessions
 
 
-@pytest.mark.parametrize("call", [select_many, lambda scores, **o: top_k_many(scores, k=2, **o)])
+@pytest.mark.parametrize("call", [select_many, lambda scores, **o: select_many(scores, k=2, **o)])
 @pytest.mark.parametrize("options", OPTIONS)
 def test_batches_whose_rows_have_different_types(call, options):
     rows = [[7, 1, 0], [2, 5, 3]]

@@ -27,7 +27,6 @@ from safeselect import (
     Selection,
     SourceError,
     TopK,
-    TopSet,
     ZeroConcentratedDP,
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -379,7 +378,7 @@ def test_the_unordered_mechanism(engine):
         labels=["a", "b", "c", "d"],
         engine=engine,
     )
-    assert type(result) is TopSet
+    assert type(result) is TopK
     assert result.indices == {1, 3}
     assert result.labels == {"b", "d"}
     assert result.guarantee == ApproximateDP("0.2", "0.05")

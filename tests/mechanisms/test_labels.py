@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import safeselect
-from safeselect import ParameterError, permute_and_flip, select_many, top_k, top_k_above, top_k_many
+from safeselect import ParameterError, permute_and_flip, select_many, top_k, top_k_above
 from safeselect.scores.candidates import read_labels
 
 pytestmark = pytest.mark.claim("C10")
@@ -68,7 +68,7 @@ def test_a_labelled_column_releases_its_labels_and_no_positions(kind: str) -> No
     best = top_k(scores, k=2, **SURE)
     some = top_k(scores, k=2, mechanism="laplace", epsilon="0.2", delta="0.05", sensitivity=1)
     above = top_k_above(scores, k=2, threshold=5, **SURE)
-    rows = top_k_many([scores, scores], k=2, **SURE)
+    rows = select_many([scores, scores], k=2, **SURE)
     single = select_many([scores], **SURE)
     assert (one.label, one.index) == ("blue", None)
     assert (best.labels, best.indices) == (("blue", "red"), None)

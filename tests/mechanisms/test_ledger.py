@@ -42,7 +42,7 @@ MECHANISMS: dict[str, Callable[..., Any]] = {
     ),
     "top_k": lambda **more: safeselect.top_k([1, 5, 3], k=2, **more),
     "select_many": lambda **more: safeselect.select_many(ROWS, **more),
-    "top_k_many": lambda **more: safeselect.top_k_many(ROWS, k=2, **more),
+    "top_k_many": lambda **more: safeselect.select_many(ROWS, k=2, **more),
     "permute_and_flip_with_gap": lambda **more: safeselect.permute_and_flip_with_gap(
         [1, 5, 3], **more
     ),

@@ -29,7 +29,6 @@ from safeselect import (
     report_noisy_max,
     select_many,
     top_k,
-    top_k_many,
 )
 from safeselect.engine.draws import Weights, plan
 from safeselect.engine.laws import GUMBEL
@@ -170,7 +169,7 @@ def test_permute_and_flip_takes_copies(inputs, output):
 @pytest.mark.claim("C1")
 def test_top_k_removes_a_candidate_with_its_weight(inputs, output, name):
     draws = 4000
-    found = top_k_many(
+    found = select_many(
         np.tile([int(score) for score in inputs["scores"]], (draws, 1)),
         k=2,
         mechanism=name,

@@ -27,7 +27,6 @@ from safeselect import (
     partition_strategy,
     select_many,
     select_partitions,
-    top_k_many,
 )
 from safeselect.mechanisms import keys
 
@@ -40,7 +39,7 @@ WHOLE = {"a": 5, "b": 9, "c": 7}
 @pytest.mark.claim("C2")
 @pytest.mark.parametrize("batch", [list, tuple])
 @pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("prepare", [select_many, top_k_many])
+@pytest.mark.parametrize("more", [{}, {"k": 2}])
 @pytest.mark.parametrize(
     ("row", "message"),
     [

@@ -21,7 +21,6 @@ from safeselect import (
     ParameterError,
     SafeSelectWarning,
     TopK,
-    TopSet,
     estimates,
     selection,
     sessions,
@@ -78,7 +77,7 @@ def test_known_candidates() -> None:
         candidates_are_public=True,
         mechanism="laplace",
     )
-    assert isinstance(unordered, TopSet)
+    assert isinstance(unordered, TopK)
     assert unordered.labels == set(RIDERS)
 
 

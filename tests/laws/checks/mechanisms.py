@@ -89,7 +89,7 @@ class OneShot:
         found = getattr(result, "indices", None)
         if found is None:
             return [(result.index,)]
-        return [tuple(sorted(found)) if isinstance(found, frozenset) else tuple(found)]
+        return [tuple(found)]
 
     def released_gaps(self, result: Any) -> tuple[Fraction, ...]:
         """The gaps of a result; none if it releases none."""
@@ -171,7 +171,7 @@ def _one_shot() -> Iterator[OneShot]:
         if mechanism == "one_shot_exponential":
             continue
         yield OneShot(f"select_many_{mechanism}/1", select_many, noise, word, shape="rows")
-        for name, call in (("many", top_k_many), ("by_group", rows_of_groups)):
+        for name, call in (("many", select_many), ("by_group", rows_of_groups)):
             if (name, mechanism) != ("by_group", "exponential_base2"):  # which groups refuse
                 yield OneShot(
                     f"top_k_{name}_{mechanism}/1",
