@@ -32,9 +32,9 @@ ALLOWED = {
     ("release/results.py", "float("): "columns for people; what was released is exact beside them",
     ("release/display.py", "float("): "the same",
     ("ledger/stores/turn.py", "float literal"): "seconds to wait for a lock",
-    ("exact/plain.py", "float type"): "names the float types that are read",
+    ("exact/parameters.py", "float type"): "names the float types that are read",
     ("scores/reals.py", "float("): "prints a double, to read its decimal",
-    ("scores/containers.py", "float type"): "the same, for columns",
+    ("scores/candidates.py", "float type"): "the same, for columns",
     ("scores/floats.py", "float type"): "reads columns of floats, by exact operations",
     ("scores/floats.py", "float("): "the same: constants, exact or near enough",
     (
@@ -46,7 +46,6 @@ ALLOWED = {
     ("mechanisms/items.py", "float type"): "recognises floats, that equal integers or not",
     ("adapters/_numbers.py", "array of a guessed type"): "one number without dimensions",
     ("engine/rows.py", "array of a guessed type"): "an array of ours in another order",
-    ("exact/parameters.py", "float type"): "recognises NumPy floats, which are read as typed",
 }
 RANDOM_MODULES = {"random", "secrets"}
 EXACT_MATH = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "prod"}

@@ -15,8 +15,7 @@ from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum import pairs
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.pairs import Masses, certain, dots, power, product
-from safeselect.exact.interval import Interval
-from safeselect.exact.normal import normal
+from safeselect.exact.interval import Interval, normal
 
 pytestmark = pytest.mark.claim("C2")
 

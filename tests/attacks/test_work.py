@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import safeselect
+import tiers as safeselect
 
 TINY = np.finfo(np.float64).tiny  # what lies between 0 and this takes far longer
 

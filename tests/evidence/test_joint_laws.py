@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers as safeselect
 from chances import fits
 from tapes import Stream
 
 import engine
-import safeselect
 from engine import NoiseRate, laplace_attempt, permutation
 
 pytestmark = pytest.mark.claim("C1")

@@ -13,12 +13,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
+import tiers as safeselect
 from children import in_child
 from rules_table import CALLS, COUNTS, ELSEWHERE, EPSILON, EVERY, ROWS, SESSIONS, THREE, Case
 from tapes import TapeSource
 
 import engine
-import safeselect
 from safeselect import Budget, BudgetError, Ledger, ParameterError, SourceError
 from safeselect.promises.records import guarantee_record
 from safeselect.testing import DeterministicSource

@@ -12,8 +12,7 @@ import pytest
 from gmpy2 import mpz
 
 from safeselect import ParameterError, quantile, top_k
-from safeselect.exact.parameters import describe, integer, rational
-from safeselect.exact.plain import plain
+from safeselect.exact.parameters import describe, integer, plain, rational
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
 from safeselect.scores.reals import place_of

@@ -9,14 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
-
-import safeselect
+import tiers as safeselect
 
 # With -I the environment names no directories.
 FIND = f"import sys; sys.path.insert(0, {str(Path(safeselect.__file__).parents[1])!r})\n"
 PROGRAM = """
 import warnings
-import safeselect
+import tiers as safeselect
 from safeselect import Budget, Ledger
 from safeselect.testing import DeterministicSource
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+import tiers as safeselect
 from ledgers import new, scope
 
-import safeselect
 from safeselect import CallbackSource, Ledger, SourceError
 
 PRICE = Fraction(1)

@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers as safeselect
 from held import read_histogram
 from hostile import numbers, refused, things
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import safeselect
 from safeselect import SafeSelectError
-from safeselect.scores.candidates import read_candidates, read_matrix
-from safeselect.scores.containers import hand_over
+from safeselect.scores.candidates import hand_over, read_candidates, read_matrix, read_values
 from safeselect.scores.reading import Reading
-from safeselect.scores.values import read_values
 
 LARGEST = 2**64 - 1
 DTYPES = ("int8", "uint8", "int64", "uint64", "float16", "float32", "float64", ">i4", "bool", "U3")

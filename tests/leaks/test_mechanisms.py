@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers as safeselect
 from ledgers import new, scope
 from sentinels import LABEL, NUMBER, everything_of, found_in, near
 
-import safeselect
 from safeselect import AdaptiveSparseVector, PayWhatYouGet, SourceError, SparseVector
 
 pytestmark = pytest.mark.usefixtures("nothing_is_said")

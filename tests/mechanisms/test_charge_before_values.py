@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import tiers as safeselect
 from ledgers import new, scope
 
-import safeselect
 from safeselect import (
     AdaptiveSparseVector,
     BudgetError,
@@ -33,7 +33,7 @@ from safeselect import (
 )
 from safeselect.randomness.bits import Bits
 from safeselect.release.call import UNREADABLE, once_charged
-from safeselect.scores.containers import Unread
+from safeselect.scores.candidates import Unread
 from safeselect.selection import _call
 from safeselect.testing import RecordingSource
 

@@ -18,18 +18,12 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+import tiers as safeselect
 from safeselect.selection._arguments import Arguments
 from safeselect.selection._call import Call
+from tiers import permute_and_flip, select_many, top_k
 
-import safeselect
-from safeselect import (
-    AdaptiveSparseVector,
-    SafeSelectError,
-    SparseVector,
-    permute_and_flip,
-    select_many,
-    top_k,
-)
+from safeselect import AdaptiveSparseVector, SafeSelectError, SparseVector
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
 from safeselect.testing import DeterministicSource, RecordingSource

@@ -13,11 +13,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import tiers as safeselect
 from chances import fits
 from gap_laws import real_law
 
 import engine
-import safeselect
 from safeselect.engine import Ranking
 from safeselect.exact.rate import NoiseRate
 from safeselect.selection import gaps

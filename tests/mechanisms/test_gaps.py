@@ -11,13 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-
-from safeselect import (
-    LaplaceDominated,
-    ParameterError,
-    Selection,
-    SourceError,
-    TopK,
+from tiers import (
     exponential_mechanism_with_gap,
     permute_and_flip,
     permute_and_flip_with_gap,
@@ -25,6 +19,8 @@ from safeselect import (
     top_k,
     top_k_with_gaps,
 )
+
+from safeselect import LaplaceDominated, ParameterError, Selection, SourceError, TopK
 from safeselect.engine import Ranking
 from safeselect.scores.candidates import Candidates
 from safeselect.selection import _call

@@ -16,6 +16,17 @@ from functools import partial
 import mpmath
 import numpy as np
 import pytest
+from tiers import (
+    exponential_mechanism,
+    exponential_mechanism_base2,
+    exponential_mechanism_with_gap,
+    permute_and_flip,
+    permute_and_flip_with_gap,
+    report_noisy_max,
+    report_noisy_max_with_gap,
+    top_k,
+    top_k_with_gaps,
+)
 
 from safeselect import (
     ApproximateDP,
@@ -28,15 +39,6 @@ from safeselect import (
     SourceError,
     TopK,
     ZeroConcentratedDP,
-    exponential_mechanism,
-    exponential_mechanism_base2,
-    exponential_mechanism_with_gap,
-    permute_and_flip,
-    permute_and_flip_with_gap,
-    report_noisy_max,
-    report_noisy_max_with_gap,
-    top_k,
-    top_k_with_gaps,
 )
 from safeselect.accounting import composed_epsilon
 from safeselect.ledger.record import library

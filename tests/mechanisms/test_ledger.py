@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers as safeselect
 from ledgers import new, pure, scope
 from safeselect.selection._arguments import Arguments
 from safeselect.selection._call import Call
 
-import safeselect
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
 from safeselect.ledger import Balance
 from safeselect.ledger.record import commitment

@@ -10,9 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import tiers as safeselect
 from chances import fits
+from tiers import select_many
 
-import safeselect
 from safeselect import (
     ApproximateDP,
     BoundedRange,
@@ -20,7 +21,6 @@ from safeselect import (
     ParameterError,
     ScoreError,
     ZeroConcentratedDP,
-    select_many,
 )
 from safeselect.accounting import composed_epsilon
 from safeselect.testing import DeterministicSource

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from chances import fits
 from checks.cells import ranking_law
+from tiers import select_many
 
-from safeselect import PayWhatYouGet, select_many, unknown_domain_top_k
+from safeselect import PayWhatYouGet, unknown_domain_top_k
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 pytestmark = pytest.mark.slow("statistics with power")

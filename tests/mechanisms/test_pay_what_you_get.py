@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiers as safeselect
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unknown_laws import BOTTOM, Teller, excess, law_of_list
 
-import safeselect
 from safeselect import (
     ApproximateDP,
     BoundedRange,

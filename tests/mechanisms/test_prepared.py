@@ -12,24 +12,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers as safeselect
 from children import in_child
 from ledgers import new, scope
 from safeselect.selection._arguments import Arguments
+from tiers import (
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    TopKMechanism,
+)
 
-import safeselect
 from safeselect import (
     Budget,
     BudgetError,
-    ExponentialMechanism,
-    ExponentialMechanismBase2,
     Ledger,
     ParameterError,
-    PermuteAndFlip,
     RepeatedRequest,
-    ReportNoisyMax,
     ScoreError,
     SourceError,
-    TopKMechanism,
 )
 from safeselect.testing import DeterministicSource, RecordingSource
 

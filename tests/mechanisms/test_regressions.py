@@ -19,19 +19,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from safeselect import (
-    BoundedRange,
-    LaplaceDominated,
-    ParameterError,
-    ScoreError,
-    SourceError,
+from tiers import (
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,
     report_noisy_max,
     top_k,
 )
+
+from safeselect import BoundedRange, LaplaceDominated, ParameterError, ScoreError, SourceError
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.rate import NoiseRate
 from safeselect.scores.candidates import read_candidates

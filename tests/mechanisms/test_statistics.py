@@ -15,10 +15,10 @@ from math import exp, log, sqrt
 from pathlib import Path
 
 import pytest
+import tiers as safeselect
 from chances import fits
 
 import engine
-import safeselect
 from safeselect.exact.rate import NoiseRate
 from safeselect.spec import rankings as _reference
 from safeselect.spec.rankings import ExponentialNoise

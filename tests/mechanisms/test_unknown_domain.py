@@ -14,11 +14,11 @@ import mpmath
 import numpy as np
 import pandas as pd
 import pytest
+import tiers as safeselect
 from chances import fits
 from held import read_histogram
 from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
-import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.interval import Interval

@@ -14,6 +14,7 @@ from typing import Any
 
 import mpmath
 import pytest
+import tiers as safeselect
 from unknown_laws import (
     BOTTOM,
     Law,
@@ -26,7 +27,6 @@ from unknown_laws import (
     worst,
 )
 
-import safeselect
 from safeselect.engine import Ranking
 from safeselect.mechanisms import unknown as unknown_domain
 from safeselect.mechanisms.unknown import gumbel_offset, laplace_offset

@@ -8,10 +8,10 @@ from math import exp, sqrt
 from typing import Any
 
 import pytest
+import tiers as safeselect
 from gmpy2 import mpz
 from ledgers import new, scope
 
-import safeselect
 from safeselect import Budget, Ledger, ParameterError
 from safeselect.mechanisms.items import item
 from safeselect.mechanisms.unknown import ListQuery, gumbel_offset, laplace_offset

@@ -13,13 +13,9 @@ import mpmath
 import numpy as np
 import pytest
 from tapes import TapeSource
-
-from safeselect import (
-    Budget,
+from tiers import (
     ExponentialMechanism,
     ExponentialMechanismBase2,
-    Ledger,
-    ParameterError,
     PermuteAndFlip,
     TopKMechanism,
     exponential_mechanism,
@@ -30,6 +26,8 @@ from safeselect import (
     select_many,
     top_k,
 )
+
+from safeselect import Budget, Ledger, ParameterError
 from safeselect.engine.draws import Weights, plan
 from safeselect.engine.laws import GUMBEL
 from safeselect.engine.rankings import certified_order

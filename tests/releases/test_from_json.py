@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers as safeselect
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from ledgers import new, scope
 from written import CALLS, COUNTS, EVERY, POINTS, RHO, TABLES, UNKNOWN, opened
 
-import safeselect
 from safeselect import Budget, Counts, InputError, Ledger, ParameterError, from_json, json_schema
 from safeselect.ledger.record import library
 from safeselect.mechanisms.keys import StatedStrategy

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers as safeselect
 
-import safeselect
 from safeselect import SourceError
 from safeselect.engine.geometric import discrete_laplace as laplace_array
 from safeselect.exact.rate import NoiseRate

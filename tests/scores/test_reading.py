@@ -23,10 +23,8 @@ from safeselect import (
     explain,
     permute_and_flip,
 )
-from safeselect.scores.candidates import read_candidates
-from safeselect.scores.containers import hand_over
+from safeselect.scores.candidates import hand_over, read_candidates, read_values
 from safeselect.scores.reading import INTEGERS, Reading, Sensitivity
-from safeselect.scores.values import read_values
 
 pytestmark = pytest.mark.claim("C2")
 

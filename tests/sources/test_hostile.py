@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers as safeselect
 
-import safeselect
 from safeselect import CallbackSource, CombinedSource, OpenSSLSource, ParameterError, SourceError
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import ForeignSource

@@ -92,7 +92,7 @@ BREAKS = (
         _LAW,
         "engine/draws.py",
         "_contenders",
-        "    return ranked + (_excess(ranked, window) - 1) + (_excess(ranked, law.steep) - 1)\n",
+        "    return ranked + (near - 1) + (steep - 1)\n",
         "    return ranked\n",
     ),
     Break(
@@ -523,7 +523,11 @@ BREAKS = (
         "else (2, Fraction(*ratio_of(number)))\n",
     ),
     Break(
-        ("C3",), "exact/plain.py", "plain", "issubclass(kind, FLOATS)", "issubclass(kind, float)"
+        ("C3",),
+        "exact/parameters.py",
+        "plain",
+        "issubclass(kind, FLOATS)",
+        "issubclass(kind, float)",
     ),
     # ----------------------------------------------------------------------------- C4: one way
     Break(
@@ -854,7 +858,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "scores/containers.py",
+        "scores/candidates.py",
         "numbers",
         "        cell = values.dtype.type.__name__\n",
         "        cell = values.dtype.str\n",
@@ -890,7 +894,7 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "scores/containers.py",
+        "scores/candidates.py",
         "check_known",
         "    if type(scores) is not Counts:\n",
         '    if not hasattr(scores, "check_known"):\n',

@@ -300,7 +300,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "a class is known by its name": (
         (
-            "randomness/source.py",
+            "randomness/guard.py",
             "    return _OWN.get(id(type(value))) is type(value)\n",
             "    return type(value).__name__ in {kind.__name__ for kind in _OWN.values()}\n",
         ),

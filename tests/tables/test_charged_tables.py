@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError, TopK
+from safeselect import Budget, CallbackSource, InputError, Ledger, SafeSelectError, ScoreError, TopK
 from safeselect.cli import main
 from safeselect.mechanisms.items import hold_counts
 from safeselect.release.call import UNREADABLE
-from safeselect.scores.containers import Unread, hand_over
-from safeselect.selection import _call
+from safeselect.scores.candidates import Unread, hand_over
 from safeselect.tables import duckdb as engine
 from safeselect.tables import top_items
 
@@ -100,9 +100,15 @@ COLUMNS: dict[str, Callable[[Path], Any]] = {
 }
 
 
+def each_with_a_mode(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Each name with two modes, each mode with every other name."""
+    modes = [*MODES]
+    pairs = [(name, modes[(at + more) % 4]) for at, name in enumerate(names) for more in (0, 1)]
+    return pytest.mark.parametrize(("name", "mode"), pairs)
+
+
 @pytest.mark.claim("C8")
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", ROWS)
+@each_with_a_mode(ROWS)
 def test_what_is_wrong_with_rows_is_one_sentence_and_paid_for(
     name: str, mode: str, tmp_path: Path, ledger: Ledger
 ) -> None:
@@ -124,8 +130,7 @@ def test_what_is_wrong_with_rows_is_one_sentence_and_paid_for(
         top_items(table, item="city", user="rider", k=1, epsilon=1, **MODES[mode])
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", COLUMNS)
+@each_with_a_mode(COLUMNS)
 def test_what_is_wrong_with_columns_costs_nothing(
     name: str, mode: str, tmp_path: Path, ledger: Ledger
 ) -> None:
@@ -155,10 +160,9 @@ def test_wrong_parameters_cost_nothing(mode: str, tmp_path: Path, ledger: Ledger
     assert ledger.head == head
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("form", ["csv", "gzip", "parquet", "pandas", "polars", "arrow"])
+@each_with_a_mode(["csv", "gzip", "parquet", "pandas", "polars", "arrow"])
 def test_no_user_is_looked_at_before_the_charge(
-    form: str, mode: str, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    name: str, mode: str, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What DuckDB is asked, and which columns are brought in, and how much was charged then."""
     cells = [line.split(",") for line in GOOD.splitlines()[1:]]
@@ -171,7 +175,7 @@ def test_no_user_is_looked_at_before_the_charge(
         "polars": lambda: pl.DataFrame(columns),
         "arrow": lambda: pa.table(columns),
     }
-    table, told = tables[form](), []
+    table, told = tables[name](), []
     real_run, real_arrow = engine._run, engine.as_arrow
 
     def run(connection: Any, sql: str, *rest: Any) -> Any:
@@ -205,17 +209,17 @@ def test_the_table_is_closed_before_noise_is_drawn(
     """What DuckDB had on disk is gone when the first random bit is asked for."""
     open_then: list[bool] = []
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    real = _call.Bits
 
-    def bits(source: Any) -> Any:
+    def draw(size: int) -> bytes:
         open_then.append(any(tmp_path.glob("safeselect-*")))
-        return real(source)
+        return os.urandom(size)
 
-    monkeypatch.setattr(_call, "Bits", bits)
+    source = CallbackSource(draw, exclusive=True, name="watched")
     table = csv(tmp_path / "t.csv", GOOD)
     for mode in MODES.values():
-        top_items(table, item="city", user="rider", k=1, epsilon=1, **mode)
-    assert open_then == [False] * len(MODES)
+        asked = len(open_then)
+        top_items(table, item="city", user="rider", k=1, epsilon=1, source=source, **mode)
+        assert set(open_then[asked:]) == {False}
 
 
 def test_the_public_set_of_items_is_read_without_its_users(tmp_path: Path) -> None:
@@ -302,7 +306,7 @@ def test_what_is_not_read_is_silent_and_read_once() -> None:
     assert (column.size, times) == (2, [])
     assert [*column.numbers()] == [4711, 4712]
     held = hold_counts(Unread(3, lambda: {"a": 2, "b": 5}), None, 3)
-    assert (held.size, held.read().labels) == (3, ("b", "a", None))
+    assert ([*held.read()], held.items) == ([5, 2, 0], ("b", "a", None))
     with pytest.raises(ScoreError, match="changed their number"):
         hand_over(Unread(3, read)).numbers()
     assert len(times) == 2

@@ -26,6 +26,7 @@ from safeselect.tables import GroupedTopK, TableAs, sql, top_items_by_group
 from safeselect.tables.keys import open_keyed
 from safeselect.tables.sql import AMONG_CANDIDATES, GROUPED_COUNTS
 
+THREE = ("item", "person", "grp")
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.filterwarnings("ignore:epsilon=")
@@ -54,7 +55,7 @@ def counted(rows, groups: int, contributions: int = 10**6, listed=MONTHS):
     sql = GROUPED_COUNTS.format(groups=groups, places=10**6, contributions=contributions, known="")
     found = defaultdict(dict)
     with open_keyed(table(rows), "city", "rider", "month") as keyed:
-        for group, label, users in keyed.fetch_grouped(sql, list(listed), None):
+        for group, label, users in keyed.fetch(sql, *THREE, groups=list(listed)):
             found[group][label] = users
     return found
 
@@ -354,13 +355,17 @@ def test_every_form_of_a_table_has_the_same_counts(tmp_path, form, known):
     found = []
     for each in (table(), in_form(form, tmp_path)):
         with open_keyed(each, "city", "rider", "month") as keyed:
-            found.append(keyed.fetch_grouped(sql, MONTHS, known))
+            found.append(keyed.fetch(sql, *THREE, groups=MONTHS, candidates=known))
     assert found[0] == found[1]
     assert len(found[0]) >= 8
 
 
 def test_every_statement_scans_the_rows_once():
-    texts = [getattr(sql, name).lstrip() for name in sql.__all__]
+    texts = [
+        text.lstrip()
+        for name, text in vars(sql).items()
+        if name.isupper() and isinstance(text, str) and name[0] != "_"
+    ]
     statements = [each for each in texts if each.startswith(("SELECT", "WITH"))]
     assert [each for each in texts if "safeselect_rows" in each] == statements
     assert {each.count("safeselect_rows") for each in statements} == {1}

@@ -154,13 +154,16 @@ def cell(exact: Fraction) -> int:
     return (number(exact) + 2**200) * 10**13 // 1
 
 
-@pytest.mark.parametrize("exact", NUMBERS, ids=str)
-def test_equal_numbers_are_one_number(exact):
-    for value in numbers(exact):
-        held = np.empty(1, dtype=object)
-        held[0] = value
-        for given in ([value], (value,), held):
-            assert cells(reader(given).read()) == [cell(exact)], type(value)
+def test_equal_numbers_are_one_number():
+    wrong = []
+    for exact in NUMBERS:
+        for value in numbers(exact):
+            held = np.empty(1, dtype=object)
+            held[0] = value
+            ways = ([value], (value,), held)
+            if any(cells(reader(given).read()) != [cell(exact)] for given in ways):
+                wrong.append((exact, type(value)))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("kind", columns())
@@ -195,8 +198,10 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", [*FORMS, "parquet", "csv"])
-@pytest.mark.parametrize("of", ["smallest", "largest", "sum"])
+@pytest.mark.parametrize(
+    ("form", "of"),
+    list(zip([*FORMS, "parquet", "csv"] * 2, ["smallest", "largest", "sum"] * 5, strict=False)),
+)
 def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
     """Wholes beyond 2**53, heaps of ties and sums beyond the limit, in columns of two types."""
     wholes = [7000103050] * 300 + [10**18 + 2**10, 2**62, 2**60, 2**53 + 2, 10**9 + 11]
@@ -222,9 +227,19 @@ def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
     assert found == [wanted] * len(found)
 
 
-@pytest.mark.parametrize("value", [7000103050, 10**9 + 11, 2**53 - 1, 2**53 + 2, 3 * 10**18])
+@pytest.mark.parametrize(
+    ("value", "of"),
+    [
+        (7000103050, "sum"),
+        (10**9 + 11, "smallest"),
+        (2**53 - 1, "largest"),
+        (2**53 + 2, "sum"),
+        (2**53 + 2, "smallest"),
+        (3 * 10**18, "largest"),
+        (3 * 10**18, "sum"),
+    ],
+)
 @pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-@pytest.mark.parametrize("of", ["smallest", "largest", "sum"])
 def test_an_empty_cell_of_another_user_moves_no_value(value, of):
     """It makes floats of a column of integers."""
     rows = "".join(f"{value},{rider}\n" for rider in range(300))

@@ -27,6 +27,7 @@ ROWS = [
     (None if i % 37 == 0 else f"café {i * i % 61}", None if i % 41 == 0 else i * 7919 % 257)
     for i in range(6000)
 ] + [("", 1), ("\U0001d518", 2), ("￿", 2), (" a", 3)]
+THREE = ("item", "person", "grp")
 KEYS = {"item": "item", "user": "user"}
 PRIVATE = "Zebedee-4711"
 
@@ -172,7 +173,7 @@ def test_the_cap_follows_from_a_user_s_own_rows(spark: Any, kind: str) -> None:
         grouped = typed.selectExpr("item", "user", "item AS month")
         sql = GROUPED_COUNTS.format(places=9, contributions=1, groups=1, known="")
         with open_keyed(grouped, "item", "user", "month") as keyed:
-            found = keyed.fetch_grouped(sql, ["935124", "2399654"], None)
+            found = keyed.fetch(sql, *THREE, groups=["935124", "2399654"])
         assert found == [("2399654", "2399654", 1)]
 
 
@@ -234,7 +235,9 @@ def test_counts_of_groups_are_those_of_duckdb_though_every_task_fails_once(
     counts = []
     for each in (frame, arrow):
         with open_keyed(each, "item", "user", "month") as keyed:
-            counts.append(keyed.fetch_grouped(sql, ["May", "July", "August"], known))
+            counts.append(
+                keyed.fetch(sql, *THREE, groups=["May", "July", "August"], candidates=known)
+            )
     assert len(list(tmp_path.iterdir())) >= 4  # they did fail
     assert counts[0] == counts[1]
     assert {group for group, _, _ in counts[0]} == {"May", "July"}

@@ -2,6 +2,9 @@
 
 Sizes are limited *before* any big arithmetic: when a number outgrows its memory, GMP does not raise
 but ends the whole process.
+
+The class of a number alone says that it is one.  The methods of the class that it extends read it,
+so that none of its own runs: a subclass may say anything of itself.
 """
 
 from __future__ import annotations
@@ -13,9 +16,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from gmpy2 import mpq, mpz
 
 from safeselect.errors import ParameterError
-from safeselect.exact.plain import plain, ratio_of
 
 Number = int | str | Fraction | Decimal | float
 """An exact parameter: 1, "0.1", Fraction(1, 3); a float counts as the decimal that it prints."""
@@ -32,6 +35,53 @@ _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 # Examples for messages, by the last word of a parameter's name.
 _EXAMPLES = {"delta": "'1e-9'", "epsilon": "1 or '0.1'", "grid": "'0.01'", "sensitivity": "1"}
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?", re.ASCII)
+
+FLOATS = (float, np.float16, np.float32, np.float64)
+INTEGERS = frozenset((int, bool, np.bool_, type(mpz()), *(np.dtype(c).type for c in "bBhHiIlLqQ")))
+_EXTENDED = (int, np.integer, np.bool_, type(mpz()))
+_PLAIN = frozenset((int, float, Decimal, Fraction, type(mpq())))
+_ABOVE, _BELOW = (vars(Fraction)[name].fget for name in ("numerator", "denominator"))
+
+
+def is_integer(kind: type) -> bool:
+    """Whether numbers of this class are integers; True and False are 1 and 0.
+
+    An `__index__` is not enough: arrays and tensors have a usable one only if they hold integers,
+    and whether they do may follow from the data.
+    """
+    return issubclass(kind, _EXTENDED) and not issubclass(kind, np.timedelta64)
+
+
+def to_int(kind: type, value: Any) -> int:
+    """A number of a class of integers as Python's own."""
+    held = np.generic.item(value) if issubclass(kind, np.generic) else value
+    return int.__int__(held) if isinstance(held, int) else int(held)
+
+
+def plain(value: Any) -> Any:
+    """Return the number that is equal; None if the class has no numbers.
+
+    Returns:
+        An int, float, Decimal, Fraction or mpq, of exactly that class.
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if issubclass(kind, Decimal):
+        return Decimal(value)
+    if is_integer(kind):
+        return to_int(kind, value)
+    if issubclass(kind, float):
+        return float.__float__(value)
+    if issubclass(kind, Fraction):
+        return mpq(_ABOVE(value), _BELOW(value))  # GMP divides by large factors quickly
+    return np.generic.item(value) if issubclass(kind, FLOATS) else None
+
+
+def ratio_of(number: Any) -> tuple[int, int]:
+    """Numerator and denominator of a finite number that `plain` returned."""
+    above, below = number.as_integer_ratio()
+    return int(above), int(below)
 
 
 def describe(value: object) -> str:

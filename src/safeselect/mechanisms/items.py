@@ -38,13 +38,12 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact.plain import plain, ratio_of
+from safeselect.exact.parameters import plain, ratio_of
+from safeselect.scores.candidates import Column, Unread, hand_over, pairs, read_values
 from safeselect.scores.columns import hushed, index_of
-from safeselect.scores.containers import Column, Unread, hand_over, pairs
 from safeselect.scores.counts import Counts
 from safeselect.scores.reading import INTEGERS
 from safeselect.scores.reals import place_of
-from safeselect.scores.values import read_values
 
 _MOST = 2**42
 _MOST_BITS = 2**16

@@ -53,11 +53,9 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
 from safeselect.release.results import NOT_STATED, Receipt, Statement
-from safeselect.scores.candidates import Labels, Scores, label_text
-from safeselect.scores.containers import hand_over
+from safeselect.scores.candidates import Labels, Scores, hand_over, label_text, read_values
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, flag
-from safeselect.scores.values import read_values
 from safeselect.selection._results import presented, views
 
 MOST_ROWS = 2**20

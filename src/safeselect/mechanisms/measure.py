@@ -36,10 +36,10 @@ from safeselect.scores.candidates import (
     Scores,
     label_text,
     read_candidates,
+    read_values,
 )
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, exactly_one
-from safeselect.scores.values import read_values
 from safeselect.selection._results import presented, views
 from safeselect.spec.samplers import discrete_gaussian
 

@@ -31,8 +31,7 @@ import numpy as np
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
-from safeselect.exact.plain import FLOATS
+from safeselect.exact.parameters import FLOATS, Number, describe, integer, rational, read_choice
 from safeselect.presentation import kinds_of, to_json_line
 from safeselect.promises.guarantees import BoundedRange, Guarantee
 from safeselect.promises.records import exact_text, guarantee_record
@@ -40,9 +39,8 @@ from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
 from safeselect.release.results import Receipt, Statement
-from safeselect.scores.candidates import Values
+from safeselect.scores.candidates import LISTS, Values, hand_over
 from safeselect.scores.columns import hushed, names_of
-from safeselect.scores.containers import LISTS, hand_over
 from safeselect.scores.reals import Place, place_of
 from safeselect.selection._results import presented, views
 

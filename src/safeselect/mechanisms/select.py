@@ -48,11 +48,11 @@ from safeselect.scores.candidates import (
     Labels,
     Scores,
     Values,
+    check_known,
     label_text,
     read_candidates,
     read_matrix,
 )
-from safeselect.scores.containers import check_known
 from safeselect.scores.reading import Reading, Sensitivity, exactly_one, flag
 
 CANDIDATES = "the number of candidates"

@@ -57,10 +57,8 @@ from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger
 from safeselect.release.results import Receipt, Statement
-from safeselect.scores.candidates import Values
-from safeselect.scores.containers import Column, hand_over
+from safeselect.scores.candidates import Column, Values, hand_over, read_values
 from safeselect.scores.reading import Reading, flag
-from safeselect.scores.values import read_values
 from safeselect.selection._results import source_name
 from safeselect.selection._table import named_engine
 

@@ -23,7 +23,7 @@ from safeselect.exact.parameters import rational
 from safeselect.mechanisms.table import Calibration, Law
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
-from safeselect.scores.containers import labels_of
+from safeselect.scores.candidates import labels_of
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

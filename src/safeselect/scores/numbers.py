@@ -19,7 +19,7 @@ import gmpy2
 import numpy as np
 
 from safeselect.errors import ScoreError
-from safeselect.exact.plain import plain, ratio_of
+from safeselect.exact.parameters import plain, ratio_of
 from safeselect.scores import floats
 from safeselect.scores.floats import LIMIT, NOT_FINITE, REACH, GridScores
 from safeselect.scores.reading import Reading, nearest

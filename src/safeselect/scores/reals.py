@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from safeselect.errors import ScoreError
-from safeselect.exact.plain import plain, ratio_of
+from safeselect.exact.parameters import plain, ratio_of
 from safeselect.scores.numbers import ratio
 
 Place = tuple[int, Fraction]

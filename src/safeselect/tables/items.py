@@ -192,14 +192,12 @@ def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any
 
     Users are looked at only when the counts are read.
     """
-    labels = keyed.items() if candidates is None else candidates
+    labels = keyed.public("item") if candidates is None else candidates
     read_as = labels if candidates is None else keyed.as_read(candidates)
 
     def read() -> list[int]:
-        if candidates is None:
-            found = dict(keyed.fetch(COUNT_DISTINCT_USERS))
-        else:
-            found = dict(keyed.fetch(COUNT_CANDIDATES, candidates=read_as))
+        sql = COUNT_DISTINCT_USERS if candidates is None else COUNT_CANDIDATES
+        found = dict(keyed.fetch(sql, candidates=candidates and read_as))
         return [found.get(label, 0) for label in read_as]
 
     return keyed.unread(len(labels), read, unit, tuple(labels))
@@ -442,7 +440,7 @@ def top_items_by_group(
         raise ParameterError("mechanism goes with known candidates")
     bytes_from = resolve(source)
     with open_keyed(table, item, user, group) as keyed:
-        public = keyed.groups() if stated is None else stated
+        public = keyed.public("grp") if stated is None else stated
         # Cell -> label as it was stated.
         read_as = public if stated is None else keyed.as_read(stated, "grp")
         names = dict(zip(read_as, public, strict=True))
@@ -476,7 +474,8 @@ def top_items_by_group(
 
         def read() -> Tables:
             found: dict[str, dict[str, int]] = {name: {} for name in public}
-            for cell, each, users in keyed.fetch_grouped(sql, read_as, [*items] or None):
+            listed = {"groups": read_as, "candidates": [*items] or None}
+            for cell, each, users in keyed.fetch(sql, "item", "person", "grp", **listed):
                 found[names[cell]][items.get(each, each)] = users
             return found
 

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from safeselect.accounting.cost import caution
 from safeselect.errors import InputError, ParameterError
 from safeselect.release.call import Scope, read_ledger, unit_of
+from safeselect.scores.candidates import Unread
 from safeselect.scores.columns import names_of
-from safeselect.scores.containers import Unread
 from safeselect.scores.counts import check_unit
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import TableAs, shown
@@ -169,31 +169,23 @@ class Keyed:
         require_plain([*found], self.table.types[ours] or "", self.names[ours], what)
         return [*found]
 
-    def items(self) -> list[str]:
-        """Return the set of items, which the caller asserted to be public."""
-        self._load("item")
-        return [label for (label,) in self.table.fetch(ITEMS)]
+    def public(self, ours: str) -> list[str]:
+        """Return the set of items, or of groups, which the caller asserted to be public."""
+        return [label for (label,) in self.fetch(ITEMS if ours == "item" else GROUPS, ours)]
 
-    def fetch(self, sql: str, candidates: list[str] | None = None) -> list[tuple[Any, ...]]:
-        """Read rows by one statement, once."""
-        self._load("item", "person")
-        if candidates is not None:
-            self.table.store("safeselect_candidates", candidates)
-        return self.table.fetch(sql)
+    def fetch(self, sql: str, *columns: str, **listed: list[str] | None) -> list[tuple[Any, ...]]:
+        """Read rows by one statement, once: these columns, by default items and users.
 
-    def groups(self) -> list[str]:
-        """Return the set of groups, which the caller asserted to be public."""
-        self._load("grp")
-        return [label for (label,) in self.table.fetch(GROUPS)]
-
-    def fetch_grouped(
-        self, sql: str, groups: list[str], candidates: list[str] | None
-    ) -> list[tuple[Any, ...]]:
-        """Read rows with their groups by one statement, once."""
-        self._load("item", "person", "grp")
-        self.table.store("safeselect_groups", groups)
-        if candidates is not None:
-            self.table.store("safeselect_candidates", candidates)
+        Args:
+            listed: public lists that the statement reads: `candidates` and `groups`.
+        """
+        wanted = columns or ("item", "person")
+        kinds = self.table.load(*wanted)
+        for ours in wanted:
+            require_key(kinds[ours], self.names[ours], item=ours in LABELS)
+        for name, labels in listed.items():
+            if labels is not None:
+                self.table.store(f"safeselect_{name}", labels)
         return self.table.fetch(sql)
 
     def counts(self, size: int, sql: str, unit: str | None) -> Any:
@@ -212,11 +204,6 @@ class Keyed:
         Type checkers take them for any kind of counts: the mechanism knows the class, and asks it.
         """
         return Unread(size, closing_after(self.opened, read), labels, unit)
-
-    def _load(self, *columns: str) -> None:
-        kinds = self.table.load(*columns)
-        for ours in columns:
-            require_key(kinds[ours], self.names[ours], item=ours in LABELS)
 
 
 @contextmanager

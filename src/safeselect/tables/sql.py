@@ -18,26 +18,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = [
-    "ADDED",
-    "AMONG_CANDIDATES",
-    "CAPPED_COUNTS",
-    "COUNT_CANDIDATES",
-    "COUNT_DISTINCT_USERS",
-    "GROUPED_COUNTS",
-    "GROUPS",
-    "ITEMS",
-    "ITEMS_PER_USER",
-    "LABELS_AND_SCORES",
-    "LABELS_OF_SCORES",
-    "LARGEST_CAPPED_COUNTS",
-    "LARGEST_COUNTS",
-    "NEAR_DECIMAL",
-    "SHORTEST",
-    "VALUES_OF_USERS",
-    "WHOLE_TEXT",
-]
-
 VALUES_OF_USERS = """
 SELECT {rule}(found) AS value
 FROM (SELECT {cell} AS found, person FROM safeselect_rows) AS cells
@@ -86,32 +66,30 @@ ORDER BY label
 """
 """The set of items, if the caller asserts that it is public; no person is looked at."""
 
-COUNT_DISTINCT_USERS = """
+AMONG_CANDIDATES = "AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)"
+"""The condition where there is a public list of items; `known` in `GROUPED_COUNTS`."""
+
+_COUNTED = """
 SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
 FROM safeselect_rows
 WHERE item IS NOT NULL AND person IS NOT NULL
-GROUP BY item
+"""
+"""Distinct users; each statement below says of which items."""
+
+COUNT_DISTINCT_USERS = f"""{_COUNTED}GROUP BY item
 ORDER BY label
 """
 """All counts; a person may move any number of them."""
 
-COUNT_CANDIDATES = """
-SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
-FROM safeselect_rows
-WHERE item IS NOT NULL AND person IS NOT NULL
-  AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)
+COUNT_CANDIDATES = f"""{_COUNTED}  {AMONG_CANDIDATES}
 GROUP BY item
 ORDER BY label
 """
 """The counts of the items on a public list."""
 
-LARGEST_COUNTS = """
-SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
-FROM safeselect_rows
-WHERE item IS NOT NULL AND person IS NOT NULL
-GROUP BY item
+LARGEST_COUNTS = f"""{_COUNTED}GROUP BY item
 ORDER BY users DESC, label
-LIMIT {places}
+LIMIT {{places}}
 """
 """The largest counts."""
 
@@ -198,9 +176,6 @@ The same kind of hash as above decides which groups; groups outside the list tak
 triples of a person in one group have the same place, so a person moves counts in at most `groups`
 groups, and in each of them at most `contributions` counts.
 """
-
-AMONG_CANDIDATES = "AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)"
-"""The condition `known` of `GROUPED_COUNTS` where there is a public list of items."""
 
 GROUPS = """
 SELECT DISTINCT CAST(grp AS STRING) AS label

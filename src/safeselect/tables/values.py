@@ -15,7 +15,7 @@ from safeselect.exact.parameters import Number, read_choice
 from safeselect.ledger import Scope
 from safeselect.mechanisms.quantiles import Later, Neighbours, Quantiles, Ties, quantiles
 from safeselect.randomness.source import Source
-from safeselect.scores.containers import Unread
+from safeselect.scores.candidates import Unread
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import shown
 from safeselect.tables.keys import check_scope, closing_after, require_key, warn_if_same

@@ -14,9 +14,8 @@ from typing import TypeVar
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number
-from safeselect.scores.containers import hand_over
+from safeselect.scores.candidates import hand_over, read_values
 from safeselect.scores.reading import Reading, Sensitivity
-from safeselect.scores.values import read_values
 
 _Data = TypeVar("_Data")
 _Scores = Mapping[object, object] | Sequence[object]

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import safeselect
+import tiers as safeselect
 
 ROOT = str(Path(safeselect.__file__).parent)
 MOST = 60

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers as safeselect
 from numpy.typing import NDArray
 
-import safeselect
 from safeselect.selection._table import choose_engine
 from safeselect.testing import DeterministicSource
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from safeselect import Counts, ParameterError, ScoreError, permute_and_flip, select_many
-from safeselect.scores.containers import check_known
+from safeselect.scores.candidates import check_known
 from safeselect.scores.reading import INTEGERS, Sensitivity
 
 pytestmark = pytest.mark.claim("C10")

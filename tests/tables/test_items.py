@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import warnings
 from dataclasses import replace
@@ -21,13 +20,9 @@ from safeselect import (
     ParameterError,
     SafeSelectWarning,
     TopK,
-    estimates,
-    selection,
-    sessions,
-    unknown_domain,
 )
 from safeselect.cli import main
-from safeselect.scores.containers import Unread
+from safeselect.scores.candidates import Unread
 from safeselect.tables import (
     choose_cap,
     count_distinct_users,
@@ -216,62 +211,6 @@ def test_warnings_are_about_parameters_alone() -> None:
     (same,) = warned(user="city")
     assert same == "item and user are the same column, so that every count is 1"
     assert len(warned(user="city", epsilon=11, rows=2, delta="0.9")) == 3
-
-
-CALLS: dict[str, dict[str, Any]] = {
-    "permute_and_flip": {"sensitivity": 1},
-    "exponential_mechanism": {"sensitivity": 1},
-    "exponential_mechanism_base2": {"sensitivity": 1},
-    "report_noisy_max": {"sensitivity": 1, "noise": "laplace"},
-    "permute_and_flip_with_gap": {"sensitivity": 1},
-    "exponential_mechanism_with_gap": {"sensitivity": 1},
-    "report_noisy_max_with_gap": {"sensitivity": 1, "noise": "laplace"},
-    "top_k": {"sensitivity": 1, "k": 1},
-    "top_k_with_gaps": {"sensitivity": 1, "k": 1},
-    "top_k_above": {"sensitivity": 1, "k": 1, "threshold": 3},
-    "select_many": {"sensitivity": 1},
-    "top_k_many": {"sensitivity": 1, "k": 1},
-    "unknown_domain_top_k": {"k": 1, "k_bar": 1, "delta": "1e-9", "places": "all"},
-    "SparseVector": {"sensitivity": 1, "k": 1, "threshold": 3},
-    "AdaptiveSparseVector": {"sensitivity": 1, "k": 1, "threshold": 3},
-    "PayWhatYouGet": {"outcomes": 5, "queries": 1, "delta": "1e-9"},
-    "explain": {"k": 1},
-    "expected_error": {"n": 5, "gap": 1, "sensitivity": 1},
-}
-
-
-def test_every_function_with_an_epsilon_is_here() -> None:
-    with_epsilon = {
-        name
-        for room in (selection, sessions, unknown_domain, estimates)
-        for name in room.__all__
-        if callable(getattr(safeselect, name, None))
-        # The functions prepare these, and so warn.
-        and getattr(safeselect, name).__module__ != "safeselect.selection.prepared"
-        and "epsilon" in inspect.signature(getattr(safeselect, name)).parameters
-    }
-    assert with_epsilon == set(CALLS)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_every_mechanism_warns_of_a_large_epsilon_before_anything_is_drawn(name: str) -> None:
-    function = getattr(safeselect, name)
-    first = next(iter(inspect.signature(function).parameters))
-    data = {"scores": [1, 2, 3], "counts": {"a": 3, "b": 2}}
-    scores: list[Any] = (
-        [[[1, 2, 3]]] if name.endswith("_many") else [data[first]] if first in data else []
-    )
-
-    def draw(_: int) -> bytes:
-        raise AssertionError("nothing is to be drawn")
-
-    more = {**CALLS[name], "epsilon": 10.01}
-    if "source" in inspect.signature(function).parameters:
-        more["source"] = safeselect.CallbackSource(draw, exclusive=True, name="none")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", SafeSelectWarning)
-        with pytest.raises(SafeSelectWarning, match=r"^epsilon=10\.01 is above 10: "):
-            function(*scores, **more)
 
 
 @pytest.mark.parametrize("by", ["list", "candidates", "cap", "keys", "groups", "quantiles"])
