@@ -22,7 +22,7 @@ from safeselect import (
 )
 from safeselect.adapters.plots import plot_path, save_plot
 from safeselect.engine import rankings
-from safeselect.selection import _table
+from safeselect.mechanisms import table
 
 COST = {"epsilon": 1000, "sensitivity": 1}
 USERS = {"tea": 50_000, "milk": 20_000, "rum": 9_000}
@@ -206,13 +206,13 @@ def drawn(monkeypatch):
     """The rates per grid step that the engine was called with."""
     seen = []
     for name in ("noisy_top_k", "peeled_top_k", "noisy_max_rows"):
-        original = getattr(_table.array_engine, name)
+        original = getattr(table.engine, name)
 
         def watched(noise, scores, *rest, original=original, **more):
             seen.extend(each.rate for each in rest if hasattr(each, "rate"))
             return original(noise, scores, *rest, **more)
 
-        monkeypatch.setattr(_table.array_engine, name, watched)
+        monkeypatch.setattr(table.engine, name, watched)
     assert rankings is not None
     return seen
 

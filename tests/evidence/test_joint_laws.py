@@ -15,9 +15,9 @@ from fractions import Fraction
 from itertools import pairwise, permutations, product
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 from chances import fits
 from tapes import Stream
 

@@ -11,9 +11,9 @@ import os
 from fractions import Fraction
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 from children import in_child
 from rules_table import CALLS, COUNTS, ELSEWHERE, EPSILON, EVERY, ROWS, SESSIONS, THREE, Case
 from tapes import TapeSource

@@ -8,14 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import either as safeselect
 import pytest
-import tiers as safeselect
 
 # With -I the environment names no directories.
 FIND = f"import sys; sys.path.insert(0, {str(Path(safeselect.__file__).parents[1])!r})\n"
 PROGRAM = """
 import warnings
-import tiers as safeselect
+import either as safeselect
 from safeselect import Budget, Ledger
 from safeselect.testing import DeterministicSource
 

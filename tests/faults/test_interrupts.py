@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import either as safeselect
 import pytest
-import tiers as safeselect
 from interrupts import stopped_at
 from ledgers import new, pure, scope
 from sentinels import everything_of, found_in, near

@@ -12,8 +12,8 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
+import either as safeselect
 import pytest
-import tiers as safeselect
 from ledgers import new, scope
 
 from safeselect import CallbackSource, Ledger, SourceError

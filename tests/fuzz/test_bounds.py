@@ -22,14 +22,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import gmpy2
 import numpy as np
 import pytest
-import tiers as safeselect
+from either import exponential_mechanism, permute_and_flip, top_k
 from entry_points import FUNCTIONS, SCORES, call, parameters
 from hostile_files import read_table, run_command, written
 from limits import AVAILABLE, DONE, Nursery
-from tiers import exponential_mechanism, permute_and_flip, top_k
 
 from safeselect import (
     ApproximateDP,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 from held import read_histogram
 from hostile import numbers, refused, things
 from hypothesis import given, settings

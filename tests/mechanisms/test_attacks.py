@@ -13,7 +13,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from tiers import (
+from either import (
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,

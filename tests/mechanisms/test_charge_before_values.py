@@ -15,10 +15,10 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pandas as pd
 import pytest
-import tiers as safeselect
 from ledgers import new, scope
 
 from safeselect import (
@@ -32,9 +32,9 @@ from safeselect import (
     SparseVector,
 )
 from safeselect.randomness.bits import Bits
+from safeselect.release import call as transaction
 from safeselect.release.call import UNREADABLE, once_charged
 from safeselect.scores.candidates import Unread
-from safeselect.selection import _call
 from safeselect.testing import RecordingSource
 
 pytestmark = pytest.mark.claim("C8")
@@ -521,7 +521,7 @@ def test_bits_that_are_left_are_overwritten_whatever_became_of_the_call(
         made.append(Bits(*given))
         return made[-1]
 
-    monkeypatch.setattr(_call, "Bits", kept)
+    monkeypatch.setattr(transaction, "Bits", kept)
     there = scope(new(":memory:", epsilon=2)) if charged else None
     with suppress(safeselect.ScoreError):
         safeselect.permute_and_flip(scores, epsilon=1, sensitivity=1, ledger=there)

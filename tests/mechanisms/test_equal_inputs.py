@@ -15,13 +15,11 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+import either as safeselect
 import gmpy2
 import numpy as np
 import pytest
-import tiers as safeselect
-from safeselect.selection._arguments import Arguments
-from safeselect.selection._call import Call
-from tiers import permute_and_flip, select_many, top_k
+from either import permute_and_flip, select_many, top_k
 
 from safeselect import AdaptiveSparseVector, SafeSelectError, SparseVector
 from safeselect.scores.candidates import read_candidates
@@ -350,25 +348,6 @@ def test_counts_that_are_floats_where_a_label_is_missing(mechanism, sensitivity,
         if mechanism == "above":
             options["monotonic"] = True
         same(MECHANISMS[mechanism], ways, **options)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"range_": 1},
-        {"range_": 1, "grid": 1},
-        {"sensitivity": "3/4"},
-        {"sensitivity": "3/4", "grid": 1, "monotonic": True},
-        {"sensitivity": "3/4", "grid": "1/2", "on_grid": True},
-    ],
-)
-def test_the_range_in_steps_follows_from_the_arguments_alone(given):
-    ranges = {
-        Call(scores, Arguments.read({"epsilon": 1, **given})).arguments.range_in_steps
-        for ways in CASES.values()
-        for scores in ways.values()
-    }
-    assert len(ranges) == 1
 
 
 def test_a_parquet_file_of_such_counts(tmp_path):

@@ -16,7 +16,7 @@ from functools import partial
 import mpmath
 import numpy as np
 import pytest
-from tiers import (
+from either import (
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -42,8 +42,8 @@ from safeselect import (
 )
 from safeselect.accounting import composed_epsilon
 from safeselect.ledger.record import library
+from safeselect.mechanisms import select, table
 from safeselect.scores.candidates import Candidates
-from safeselect.selection import _call
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 pytestmark = pytest.mark.claim("C2")
@@ -435,11 +435,12 @@ def decays(monkeypatch, call, scores, **options):
         def __getattr__(self, name):
             def rank(noise, steps, k, noise_rate, bits, **more):
                 seen.append(noise_rate)
-                return _call.Ranking(tuple(range(k)), None)
+                return select.Ranking(tuple(range(k)), None)
 
             return rank
 
-    monkeypatch.setattr(_call, "choose_engine", lambda name: Engine())
+    for module in (select, table):
+        monkeypatch.setattr(module, "engine", Engine())
     call(scores, **options)
     return seen[0]
 

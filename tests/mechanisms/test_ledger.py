@@ -11,20 +11,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 from ledgers import new, pure, scope
-from safeselect.selection._arguments import Arguments
-from safeselect.selection._call import Call
 
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
 from safeselect.ledger import Balance
 from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.promises.guarantees import BoundedRange, PureDP
 from safeselect.promises.records import guarantee_record
-from safeselect.release.results import Selection, Statement
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.claim("C8")
@@ -404,49 +400,6 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
         seen.add(tuple(source.requests))
     assert len(seen) == 1
     assert 32 in next(iter(seen))
-
-
-def call(ledger: Ledger) -> Call:
-    arguments = Arguments.read({"epsilon": 1, **COUNTS, "ledger": scope(ledger)})
-    return Call([1, 5, 3], arguments)
-
-
-def made(label: str, index: int, guarantee: Any) -> Selection[str]:
-    said = Statement.of({}, unit=None, neighbours=None, utc=None)
-    return Selection(label, index, guarantee, "m/1", "s", said)
-
-
-def test_a_mechanism_cannot_forget_its_ledger() -> None:
-    ledger, guarantee = new(":memory:"), PureDP("1/4")
-    with pytest.raises(ParameterError, match="says what it releases"), call(ledger):
-        pass
-    assert outcomes(ledger) == []
-
-    def forgets() -> None:
-        with call(ledger).release(guarantee, "m/1"):
-            pass
-
-    def differs(other: Any) -> Callable[[], object]:
-        def work() -> object:
-            with (this := call(ledger)).release(guarantee, "m/1"):
-                return this.released(other)
-
-        return work
-
-    def twice() -> None:
-        with (this := call(ledger)).release(guarantee, "m/1"):
-            this.released(made("a", 0, guarantee))
-            this.released(made("b", 1, guarantee))
-
-    for work, said in (
-        (forgets, "ended without an output"),
-        (differs(made("a", 0, PureDP("1/8"))), "had not charged"),
-        (differs(made("a", 0, BoundedRange("1/4"))), "had not charged"),
-        (twice, "had not charged"),
-    ):
-        with pytest.raises(LedgerError, match=said):
-            work()
-    assert outcomes(ledger) == [*["charged", "error"] * 3, "charged", "released"]
 
 
 def test_every_mechanism_with_a_ledger_is_tested_here() -> None:

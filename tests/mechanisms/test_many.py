@@ -8,11 +8,11 @@ import math
 from collections import Counter
 from fractions import Fraction
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 from chances import fits
-from tiers import select_many
+from either import select_many
 
 from safeselect import (
     ApproximateDP,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from chances import fits
 from checks.cells import ranking_law
-from tiers import select_many
+from either import select_many
 
 from safeselect import PayWhatYouGet, unknown_domain_top_k
 from safeselect.testing import DeterministicSource, InsecureSourceWarning

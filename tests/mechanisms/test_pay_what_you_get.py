@@ -13,8 +13,8 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import pytest
-import tiers as safeselect
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unknown_laws import BOTTOM, Teller, excess, law_of_list

@@ -10,19 +10,18 @@ from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 from children import in_child
-from ledgers import new, scope
-from safeselect.selection._arguments import Arguments
-from tiers import (
+from either import (
     ExponentialMechanism,
     ExponentialMechanismBase2,
     PermuteAndFlip,
     ReportNoisyMax,
     TopKMechanism,
 )
+from ledgers import new, scope
 
 from safeselect import (
     Budget,
@@ -33,6 +32,7 @@ from safeselect import (
     ScoreError,
     SourceError,
 )
+from safeselect.mechanisms.select import Asked
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
@@ -98,7 +98,7 @@ def test_parameters_are_read_and_noise_is_calibrated_once(
         raise AssertionError("a parameter was read again")
 
     for name in ("read", "calibrate"):
-        monkeypatch.setattr(Arguments, name, again)
+        monkeypatch.setattr(Asked, name, again)
     mechanism([3, 1, 2, 9])
     with pytest.raises(AssertionError, match="read again"):
         function([3, 1, 2, 9], **COUNTS, **given)

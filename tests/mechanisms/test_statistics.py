@@ -14,8 +14,8 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from pathlib import Path
 
+import either as safeselect
 import pytest
-import tiers as safeselect
 from chances import fits
 
 import engine

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chances import fits
-from tiers import top_k_above
+from either import top_k_above
 
 from safeselect import LaplaceDominated, ParameterError, ScoreError
 from safeselect.engine import Ranking

@@ -10,11 +10,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import mpmath
 import numpy as np
 import pandas as pd
 import pytest
-import tiers as safeselect
 from chances import fits
 from held import read_histogram
 from unknown_laws import BOTTOM, Teller, law_of_list, list_law

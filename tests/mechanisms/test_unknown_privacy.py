@@ -12,9 +12,9 @@ from fractions import Fraction
 from math import exp, log
 from typing import Any
 
+import either as safeselect
 import mpmath
 import pytest
-import tiers as safeselect
 from unknown_laws import (
     BOTTOM,
     Law,

@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import exp, sqrt
 from typing import Any
 
+import either as safeselect
 import pytest
-import tiers as safeselect
 from gmpy2 import mpz
 from ledgers import new, scope
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from tapes import TapeSource
-from tiers import (
+from either import (
     ExponentialMechanism,
     ExponentialMechanismBase2,
     PermuteAndFlip,
@@ -26,6 +25,7 @@ from tiers import (
     select_many,
     top_k,
 )
+from tapes import TapeSource
 
 from safeselect import Budget, Ledger, ParameterError
 from safeselect.engine.draws import Weights, plan

@@ -12,9 +12,9 @@ from math import erf, exp
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator

@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 
 from safeselect import CallbackSource, CombinedSource, OpenSSLSource, ParameterError, SourceError
 from safeselect.randomness.bits import Bits

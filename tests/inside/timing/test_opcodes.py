@@ -14,9 +14,9 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 from numpy.typing import NDArray
 
 from safeselect.selection._table import choose_engine

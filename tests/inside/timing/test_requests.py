@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import either as safeselect
 import numpy as np
 import pytest
-import tiers as safeselect
 from numpy.typing import NDArray
 
 from safeselect.selection._table import choose_engine
