@@ -183,8 +183,8 @@ MUTANTS = {
         (
             (
                 _ROWS,
-                "if self.wide else each / range_in_steps",
-                "if self.wide else range_in_steps / each",
+                "    rate = each / (wide * range_in_steps)\n",
+                "    rate = (wide * range_in_steps) / each\n",
             ),
         ),
         "C1",
