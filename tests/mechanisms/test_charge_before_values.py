@@ -15,12 +15,12 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-import either as safeselect
 import numpy as np
 import pandas as pd
 import pytest
 from ledgers import new, scope
 
+import safeselect
 from safeselect import (
     AdaptiveSparseVector,
     BudgetError,

@@ -70,7 +70,7 @@ def test_sure_winners(engine):
     assert both.indices.tolist() == [[2, 1, 0]] * 2
     content = json.loads(both.to_json())
     assert content["indices"] == [["2", "1", "0"]] * 2
-    assert content["schema"] == "safeselect.selections/3"
+    assert content["schema"] == "safeselect.batch/1"
 
 
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential", "exponential_base2"])
@@ -135,8 +135,10 @@ def test_labels_in_json():
     sure, labels = [[10**9, 5 * 10**8, 0], [5 * 10**8, 0, 10**9]], ["x", 2, "z"]
     one = select_many(sure, epsilon=8, sensitivity=1, labels=labels)
     many = select_many(sure, k=2, epsilon=8, sensitivity=1, labels=labels)
-    assert json.loads(one.to_json())["labels"] == ["x", "z"]
-    assert json.loads(many.to_json())["labels"] == [["x", "2"], ["z", "x"]]
+    assert one.labels == ["x", "z"]
+    assert many.labels == [["x", 2], ["z", "x"]]
+    kinds = ["text", "integer", "text"]
+    assert json.loads(many.to_json())["names"] == {"texts": ["x", "2", "z"], "kinds": kinds}
     assert json.loads(many.to_json())["indices"] == [["0", "1"], ["2", "0"]]
 
 
