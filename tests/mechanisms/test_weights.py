@@ -19,7 +19,6 @@ from either import (
     TopKMechanism,
     exponential_mechanism,
     exponential_mechanism_base2,
-    exponential_mechanism_with_gap,
     permute_and_flip,
     report_noisy_max,
     select_many,
@@ -375,7 +374,6 @@ def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call()
         lambda **g: top_k([1, 2], k=1, mechanism="one_shot_exponential", weights=[1, 2], **g),
         lambda **g: report_noisy_max([1, 2], noise="laplace", weights=[1, 2], **g),
         lambda **g: report_noisy_max([1, 2], noise="exponential", weights=[1, 2], **g),
-        lambda **g: exponential_mechanism_with_gap([1, 2], weights=[1, 2], **g),
     ],
 )
 def test_what_takes_no_such_weights_says_what_does(call):
