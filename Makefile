@@ -26,22 +26,22 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What depends on NumPy, gmpy2 and Python: that all can be imported, arithmetic, fixed vectors, and laws.
 # `safeselect verify` goes before it, with the known answers; together less than a minute.
 SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/guarantees \
-  tests/inside/noise/test_laws.py tests/inside/noise/test_corner_cases.py \
-  tests/samplers/test_uniform.py \
-  tests/mechanisms/test_reference_laws.py
+  tests/engine/test_laws.py tests/engine/test_corner_cases.py \
+  tests/spec/test_uniform.py \
+  tests/spec/test_rankings.py
 # What `make quick` leaves out: slow tests, the engine's inside, other programs and libraries, hostile
 # input, whole processes, the audit and the evidence, and laws that are enumerated or counted.  All
 # else of the contract is in, new files too.
 QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
-  inside adapters tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
+  inside engine adapters tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
   release tools scores/test_floats.py scores/test_reading.py \
-  cli test_examples.py test_import.py test_snippets.py sources/test_hostile.py \
-  $(addprefix samplers/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
-    lazy.py rounds.py) \
-  $(addprefix accounting/test_, adaptive_optimum.py calibration.py compose.py composition.py \
-    known_laws.py ledger_file.py ledger_forks.py masses.py optimal.py other_bounds.py) \
-  $(addprefix mechanisms/test_, equal_inputs.py explain_groups.py gap_laws.py gap_privacy.py \
-    quantile_laws.py reference_laws.py sparse_vector_laws.py sparse_vector_privacy.py \
+  cli test_examples.py test_import.py test_snippets.py randomness/test_foreign.py \
+  $(addprefix spec/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
+    lazy.py rankings.py rounds.py) \
+  accounting/optimum $(addprefix accounting/test_, composition.py laws.py moments.py \
+    other_bounds.py pure.py rate.py) \
+  $(addprefix mechanisms/test_, equal_inputs.py gap_laws.py gap_privacy.py \
+    quantile_laws.py sparse_vector_laws.py sparse_vector_privacy.py \
     threads_and_forks.py top_k_above.py unknown_privacy.py weights.py))
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that

@@ -66,13 +66,13 @@ def test_a_break_changes_the_place_that_it_names():
     [
         (
             "require_production",
-            "tests/sources/test_default.py::test_sources_for_tests_are_refused_when_hardened",
-            "tests/samplers/test_permutation.py",
+            "tests/randomness/test_source.py::test_sources_for_tests_are_refused_when_hardened",
+            "tests/spec/test_permutation.py",
         ),
         (
             "permutation",
-            "tests/samplers/test_permutation.py",
-            "tests/sources/test_default.py::test_sources_for_tests_are_refused_when_hardened",
+            "tests/spec/test_permutation.py",
+            "tests/randomness/test_source.py::test_sources_for_tests_are_refused_when_hardened",
         ),
     ],
 )

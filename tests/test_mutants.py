@@ -47,7 +47,7 @@ def test_evidence_that_cannot_be_had_is_an_error(tmp_path):
             evidence(plain, killer)
     # A copy that cannot be imported is no mutant that was noticed.
     (copy(tmp_path / "broken") / "safeselect" / "__init__.py").write_text("import nothing.here\n")
-    for killer in ("known samplers.bernoulli", "tests/samplers/test_uniform.py"):
+    for killer in ("known samplers.bernoulli", "tests/spec/test_uniform.py"):
         with pytest.raises(RuntimeError, match="nothing"):
             evidence(tmp_path / "broken", killer)
 

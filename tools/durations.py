@@ -5,7 +5,7 @@ set-up, call and what comes after.  Prints every test that is over `LIMIT` witho
 and every test that has the mark of its own and stays far below.  Nothing fails by the time it
 takes: who else uses the machine would decide what passes.  The exit status is that of the tests.
 
-    make durations ARGS='tests/inside/noise'
+    make durations ARGS='tests/engine'
 """
 
 from __future__ import annotations

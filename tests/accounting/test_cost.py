@@ -1,15 +1,21 @@
-"""Every mechanism warns of an epsilon that protects nobody."""
+"""The total of a call: warned of where it protects nobody; the noise of a set chosen at once."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import warnings
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import mpmath
 import pytest
 
 import safeselect
 from safeselect import SafeSelectWarning
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.accounting.moments import bun_steinke_rho
 
 CALLS: dict[str, dict[str, Any]] = {
     "permute_and_flip": {"sensitivity": 1},
@@ -31,8 +37,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "explain": {"k": 1},
     "expected_error": {"n": 5, "gap": 1, "sensitivity": 1},
 }
-
-
 ELSEWHERE = {
     *("PureDP", "ApproximateDP", "BoundedRange", "LaplaceDominated", "Budget", "calibrate"),
     # The functions prepare these, and so warn.
@@ -72,3 +76,32 @@ def test_every_mechanism_warns_of_a_large_epsilon_before_anything_is_drawn(name:
         warnings.simplefilter("error", SafeSelectWarning)
         with pytest.raises(SafeSelectWarning, match=r"^epsilon=10\.01 is above 10: "):
             function(*scores, **more)
+
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
+
+
+def named(name: str) -> list[str]:
+    return [part.split("=")[1] for part in name.split(",")]
+
+
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("name", VECTORS["h5_seed000_std"]["cases"])
+def test_standard_deviations_of_one_shot_noise(name):
+    """Laplace noise in one shot against Gumbel noise of the same total, by the published route."""
+    case, (k, d, epsilon, delta) = VECTORS["h5_seed000_std"]["cases"][name], named(name)
+    rho = bun_steinke_rho(epsilon, delta)
+    total = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
+    _, rate = total.unordered(int(d), int(k), Fraction(2))  # each score moves by at most 1
+    with mpmath.workdps(40):
+        prime = 2 * mpmath.sqrt(mpmath.mpf(rho.numerator) / rho.denominator)
+        laplace = mpmath.sqrt(2) * rate.denominator / rate.numerator
+        ours = {
+            "eps_prime": prime,
+            "sigma_gumbel": mpmath.pi * mpmath.sqrt(int(k)) / (mpmath.sqrt(6) * prime),
+            "sigma_lap_counts": 2 * mpmath.sqrt(2 * int(k)) / prime,
+            "sigma_lap_oneshot": laplace,
+        }
+        for key, value in ours.items():
+            assert abs(value / mpmath.mpf(case[key]) - 1) < mpmath.mpf(10) ** -15, key
+        assert ours["sigma_gumbel"] < laplace / 4

@@ -312,7 +312,7 @@ def test_a_raised_budget_that_nobody_approved_is_refused(tmp_path: Path) -> None
         path = Path(ledger._book.name)
         terms = ledger.balance("a").budget.terms["epsilon"]
         raised = {
-            "kind": "raised", "schema": "safeselect.record/2", "ledger": ledger.id, "scope": "a",
+            "kind": "raised", "schema": "safeselect.record/1", "ledger": ledger.id, "scope": "a",
             "utc": "2025-01-01", "limit": "epsilon", "before": str(terms), "after": "9",
             "reason": "x", "approvals": [],
         }  # fmt: skip

@@ -164,9 +164,9 @@ def test_an_answer_is_withheld_when_one_of_its_scopes_closes_meanwhile() -> None
     assert ledger.check().pending == {"4"}
 
 
-def test_nine_hundred_scopes_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_a_thousand_scopes_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     """No line is written that a reader refuses as too long."""
-    names = [f"scope {number} {'x' * 180}" for number in range(900)]
+    names = [f"scope {number} {'x' * 180}" for number in range(1300)]
     for place in (tmp_path / "l", ListStore()):
         ledger = Ledger.create(place, {name: Budget(**TERMS, epsilon=1) for name in names})
         joined, *rest = named(ledger, *names)

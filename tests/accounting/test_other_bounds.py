@@ -148,6 +148,7 @@ def adversaries(parts, number, generator):
 
 
 LISTS = [
+    ([BoundedRange(2), *[BoundedRange("0.4")] * 3], "0.7", 0.8),
     ([BoundedRange(1), PureDP("1/2"), LaplaceDominated(1)], "0.4", 0.8),
     ([BoundedRange("0.7"), BoundedRange("0.3"), GaussianDP("0.5")], "0.3", 0.6),
     ([DiscreteLaplace("0.4", 3), RandomizedResponse("0.5", 2), BoundedRange("0.8")], "0.5", 0.6),

@@ -2,7 +2,7 @@
 
 The search sees half of the runs and picks the event whose likelihood ratio it likes best; the other
 half decides.  Looking at outputs finds gross mistakes only: what has a probability below about
-1e-4 stays unseen.  The exact laws (`tests/mechanisms/test_reference_laws.py`, `safeselect verify`)
+1e-4 stays unseen.  The exact laws (`tests/spec/test_rankings.py`, `safeselect verify`)
 are the evidence; this is a check of them from outside.
 """
 

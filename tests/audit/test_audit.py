@@ -176,8 +176,6 @@ def replaced(case: Case) -> None:
 
     def change(records: list[Json]) -> None:
         records[SCOPE]["terms"]["neighbours"] = "replace_one"
-        for place in (EARLIER, CHARGED):
-            records[place]["charges"][0]["terms"]["neighbours"] = "replace_one"
         records[CHARGED]["parameters"]["monotonic"] = "yes"
         records[CHARGED]["parameters"]["effective_range"] = "1"
 
@@ -228,7 +226,7 @@ def hidden(case: Case) -> None:
 
     def change(records: list[Json]) -> None:
         charged = records[CHARGED]
-        charged["charges"][0] |= {"before": {"epsilon": "0"}, "after": {"epsilon": "1"}}
+        charged["charges"][0] |= {"after": {"epsilon": "1"}}
         del records[EARLIER : EARLIER_OUT + 1]
         records[-1]["charge"] = str(CHARGED - 2)
 
@@ -282,7 +280,7 @@ def unreadable(case: Case) -> None:
     case.certificate["library"]["source_tree_sha256"] = "unreadable"
     case.release["library"]["source_tree_sha256"] = "unreadable"
     case.rewrite(
-        lambda records: records[CHARGED]["library"].update(source_tree_sha256="unreadable")
+        lambda records: records[CREATED]["library"].update(source_tree_sha256="unreadable")
     )
 
 

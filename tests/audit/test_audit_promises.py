@@ -140,8 +140,8 @@ FORGERIES: dict[str, tuple[Any, bool, Change, str, str]] = {
         None,
         False,
         with_parameter(effective_range="0"),
-        "plan",
-        "parameters effective_range is 0, and what follows is 2.",
+        "release",
+        "A release cannot have this: a parameter.",
     ),
     "scores that may be monotonic": (
         None,

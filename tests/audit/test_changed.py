@@ -58,7 +58,7 @@ RESTATED: dict[str, set[str]] = {
         *("weights", "k_bar"),
     },
     # What one record says for itself.
-    "record charged": {"library", "purpose", "request", "nonce", "production"},
+    "record charged": {"purpose", "request", "nonce", "production"},
     "record created": {"library", "place", "utc", "ledger"},
     "record scope": {"max_refusals", "utc"},
 }
@@ -266,7 +266,7 @@ def free(content: Any, charge: Any) -> None:
         part["each"]["epsilon"] = "0"
     (amounts,) = charge["charges"]
     amounts["charge"]["epsilon"] = "0"
-    amounts["after"] = amounts["before"]
+    amounts["after"] = {"epsilon": "0"}
 
 
 MANY = [f"label {place}" for place in range(8)]
@@ -308,14 +308,14 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
     "a rate of 0": (
         "groups",
         and_then(field("noise_rate", "0"), parameters(noise_rate="0")),
-        "plan",
-        "noise_rate is 0, and what follows is 1/4",
+        "release",
+        "A release cannot have this: a parameter.",
     ),
     "a rate of -1": (
         "groups of candidates",
         and_then(field("noise_rate", "-1"), parameters(noise_rate="-1")),
-        "plan",
-        "noise_rate is -1, and what follows is 1/4",
+        "release",
+        "A release cannot have this: a parameter.",
     ),
     "an offset of 0": ("discovered", field("offset", "0"), "plan", "offset is 0, and what follows"),
     "an offset of -5": ("groups", field("offset", "-5"), "plan", "offset is -5, and what follows"),

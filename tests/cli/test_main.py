@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from safeselect.release.results import code
 from safeselect.tables import items
 
 pytest.importorskip("duckdb")
-
 SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
 TRIPS = "city,rider\nOslo,ann\nOslo,bob\nRome,ann\n"
 LARGE = "safeselect: warning: epsilon="  # an epsilon above 10
@@ -147,13 +146,6 @@ def test_as_a_process_stdout_is_the_release_and_stderr_the_rest(tmp_path: Path) 
     assert failed.stderr.count(b"\n") == 1
 
 
-def test_the_release_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
-    (tmp_path / "trips.csv").write_text(TRIPS.replace("Oslo", "Tromsø"), "utf-8")
-    settings = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
-    done = run(tmp_path, *TOP, env=settings)
-    assert (done.returncode, done.stdout) == (0, "Tromsø\n".encode())
-
-
 def test_help_explains_known_candidates_and_exit_codes(tmp_path: Path) -> None:
     text = run(tmp_path, "top-k", "--help").stdout.decode()
     for phrase in (
@@ -225,41 +217,6 @@ def test_a_source_that_fails_gives_code_4_and_no_release(
     out, said = capsys.readouterr()
     assert out == ""
     assert said.splitlines()[1].startswith("safeselect: ")
-
-
-def test_the_counts_reach_the_mechanism_with_the_right_sensitivity(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: dict[str, Any] = {}
-
-    def spy(scores: Any, **options: Any) -> Any:
-        counts = scores.read()
-        seen.update(options, counts=dict(zip(scores.labels, counts, strict=True)))
-        return safeselect.top_k(replace(scores, read=lambda: counts), **options)
-
-    monkeypatch.chdir(tmp_path)
-    Path("trips.csv").write_text(TRIPS)
-    monkeypatch.setattr(items, "top_k", spy)
-    assert main([*TOP, "--delta", "1e-9"]) == 0
-    assert seen["counts"] == {"Oslo": 2, "Rome": 1}
-    assert (seen["sensitivity"], seen["monotonic"], seen["k"]) == (1, True, 1)
-    assert seen["epsilon"] == 10000
-    assert seen["delta"] * 10**9 == 1
-
-
-@pytest.mark.slow("starts the command many times")
-@pytest.mark.parametrize("contributions", [[], ["--max-contributions", "2"]])
-def test_no_user_and_one_user_look_alike(tmp_path: Path, contributions: list[str]) -> None:
-    """Nothing but a release may tell them apart, and here that happens with probability 1e-12."""
-    unknown = [*TOP[:-3], "--epsilon", "1", "--delta", "1e-12", *contributions]
-    said = []
-    for rows in ("", ",ann\n", "Oslo,ann\n", "Oslo,ann\nRome,ann\nBern,ann\n"):
-        (tmp_path / "trips.csv").write_text(f"city,rider\n{rows}")
-        done = run(tmp_path, *unknown)
-        said.append((done.returncode, done.stdout, done.stderr))
-    assert said[0][:2] == (0, b"")
-    assert b"guarantee epsilon = 1, delta = 1/1000000000000 in total" in said[0][2]
-    assert said == said[:1] * 4
 
 
 @pytest.mark.parametrize("arguments", [TOP, ["--help"], ["top-k", "--help"], ["--version"]])

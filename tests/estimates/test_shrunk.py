@@ -421,26 +421,6 @@ def test_where_the_linear_estimate_is_right_little_is_given_up(k, most, noise):
     assert share > 0.1
 
 
-@pytest.mark.slow("statistics with power")
-def test_intervals_cover_as_measured():
-    """Nominal 95 %; misses are counted over 300 runs of 10 winners, of which a run is independent.
-
-    The standard error is 0.4 points; 92.5 % is 6.1 of them below 95 %.
-    """
-    for name, epsilon in (("searchlogs", "0.1"), ("netflix", "0.7")):
-        each = Fraction(epsilon)
-        rate = each / 20
-        public = {"rate": rate, "noise": "exponential", "measured_rate": rate, "gap_grid": 1}
-        inside = [
-            low <= score <= high
-            for true, measured, gaps in released(name, 10, each, "exponential", 300)
-            for score, (low, high) in zip(
-                true.tolist(), intervals_from_gaps(measured, gaps, **public), strict=True
-            )
-        ]
-        assert np.mean(inside) > 0.925
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

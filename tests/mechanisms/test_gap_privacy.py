@@ -3,7 +3,7 @@
 What a public function asks of its engine (noise, rate, unit) is recorded; the law that follows is
 compared for all neighbouring score vectors and all outcomes, winner and gap together.  Exponential
 noise is enumerated on the shipped combine step, the others are integrated (`test_gap_laws.py` and
-`tests/inside/noise/test_gaps.py` tie both to the code).  Gaps are looked at up to a few units;
+`tests/engine/test_gaps.py` tie both to the code).  Gaps are looked at up to a few units;
 beyond the scores' range exponential noise forgets them, so nothing new comes.
 """
 

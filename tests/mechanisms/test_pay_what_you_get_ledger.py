@@ -25,7 +25,7 @@ from safeselect import (
     SourceError,
 )
 from safeselect.cli import main
-from safeselect.ledger.record import commitment
+from safeselect.ledger.record import commitment, library
 from safeselect.ledger.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.claim("C8")
@@ -73,9 +73,7 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
         "neighbours": "add_remove",
         "parameters": charged["parameters"],
         "utc": charged["utc"],
-        "library": {
-            name: charged["library"][name] for name in ("name", "version", "source_tree_sha256")
-        },
+        "library": {name: library()[name] for name in ("name", "version", "source_tree_sha256")},
         "guarantee": charged["guarantee"],
         "mechanism": charged["mechanism"],
         "source": "OpenSSLSource",

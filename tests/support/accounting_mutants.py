@@ -15,14 +15,14 @@ _CLIMB = "accounting/optimum/curve.py"
 _MASSES = "accounting/optimum/pairs.py"
 _PROFILES = "accounting/optimum/pairs.py"
 _SIDES = "accounting/optimum/certified.py"
-_VALUES = _T + "test_adaptive_optimum.py::test_vectors_of_several_parts"
-_STEP = _T + "test_adaptive_optimum.py::test_a_step_bounds_every_offset"
-_PRODUCT = _T + "test_masses.py::test_a_product_is_on_its_side_of_the_exact_one"
-_CHORDS = _T + "test_masses.py::test_chords_bound_a_profile_from_both_sides"
-_DOTS = _T + "test_masses.py::test_dots_of_any_convex_values_are_their_chords"
-_READ = _T + "test_masses.py::test_a_profile_is_read_as_it_is_defined"
-_BETWEEN = _T + "test_reading.py::"
-_EXACT_STEP = _BETWEEN + "test_a_step_in_floats_is_on_both_sides_of_the_exact_one"
+_VALUES = _T + "optimum/test_certified.py::test_vectors_of_several_parts"
+_STEP = _T + "optimum/test_curve.py::test_a_step_bounds_every_offset"
+_PRODUCT = _T + "optimum/test_pairs.py::test_a_product_is_on_its_side_of_the_exact_one"
+_CHORDS = _T + "optimum/test_pairs.py::test_chords_bound_a_profile_from_both_sides"
+_DOTS = _T + "optimum/test_pairs.py::test_dots_of_any_convex_values_are_their_chords"
+_READ = _T + "optimum/test_pairs.py::test_a_profile_is_read_as_it_is_defined"
+_BETWEEN = _T + "optimum/test_bracket.py::"
+_EXACT_STEP = _T + "optimum/test_curve.py::test_a_step_in_floats_is_on_both_sides_of_the_exact_one"
 _MERGED = "    whole = grid.product(masses, upper=True)\n    return Profile.of("
 _RANGES_FIRST = """\
     whole = grid.product(masses, upper=True)
@@ -53,7 +53,7 @@ ACCOUNTING = {
         _CLIMB,
         "    raised: Floats = values + earlier * (2 * width * width * tables.widest)\n",
         "    raised: Floats = values + 0 * earlier\n",
-        _T + "test_adaptive_optimum.py::test_a_step_bounds_every_offset",
+        _T + "optimum/test_curve.py::test_a_step_bounds_every_offset",
     ),
     "tangent for chord: where an epsilon is read": _mutant(
         _BRACKET,
@@ -114,7 +114,7 @@ ACCOUNTING = {
         _BACKWARD,
         "                    following[more] = found if known is None else _larger(known, found)\n",
         "                    following[more] = found if known is None else known\n",
-        _T + "test_adaptive_optimum.py::test_two_ranges_against_the_recursion",
+        _T + "optimum/test_certified.py::test_two_ranges_against_the_recursion",
     ),
     # ------------------------------------------------------------------------- tail dropped
     "tail dropped: large losses": _mutant(
@@ -127,7 +127,7 @@ ACCOUNTING = {
         _BACKWARD,
         "known[len(values) :] = values[-1] if level else 0\n",
         "known[len(values) :] = 0\n",
-        _BETWEEN + "test_a_curve_that_is_cut_stays_level",
+        _T + "optimum/test_curve.py::test_a_curve_that_is_cut_stays_level",
     ),
     "tail dropped: beyond the last place of a profile": _mutant(
         _BRACKET,
@@ -139,7 +139,7 @@ ACCOUNTING = {
         "accounting/laws.py",
         "            total = ours[count] - (theirs[count] * grown >> self.bits) + self.beyond\n",
         "            total = ours[count] - (theirs[count] * grown >> self.bits)\n",
-        _BETWEEN + "test_what_a_law_leaves_out_counts",
+        _T + "test_laws.py::test_what_a_law_leaves_out_counts",
     ),
     # ---------------------------------------------------------------------- lower and others
     "chords taken for a lower bound": _mutant(
@@ -149,13 +149,13 @@ ACCOUNTING = {
         "accounting/composition.py",
         "    deltas = _deltas(parts)\n    rest = what_is_left(delta, deltas)\n",
         "    deltas = []\n    rest = what_is_left(delta, deltas)\n",
-        _T + "test_compose.py::test_approximate_parts_take_their_delta_from_the_total",
+        _T + "test_composition.py::test_approximate_parts_take_their_delta_from_the_total",
     ),
     "a rate that costs too much": _mutant(
         "accounting/search.py",
         "        if found <= limit:\n            best = max(best, at)\n",
         "        if found <= limit * (1 + near):\n            best = max(best, at)\n",
-        _T + "test_calibration.py::test_a_search_returns_nothing_that_costs_more",
+        _T + "test_search.py::test_a_search_returns_nothing_that_costs_more",
     ),
 }
 """By what is wrong."""

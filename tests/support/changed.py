@@ -27,7 +27,6 @@ SHARED: dict[str, Path] = {
     "utc": ("utc",),
     "parts": ("parts",),
     "source": ("source", "name"),
-    "library": ("library",),
 }
 """What a release and the record of its charge both state: a field of one, a path in the other."""
 
@@ -131,8 +130,6 @@ def altered(content: Json, path: Path, value: Json) -> Json:
 def shared(path: Path, value: Json, charge: Json) -> Path | None:
     """Where the record of the charge states the same field; None if it does not."""
     first, *rest = path
-    if first in ("unit", "neighbours"):
-        return ("charges", 0, "terms", first)
     if first not in SHARED:
         return None
     theirs = (*SHARED[str(first)], *rest)

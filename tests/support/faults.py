@@ -312,7 +312,7 @@ FAULTS: dict[str, Changes] = {
             '    if guard.worth == "yes" or not require_production():\n',
             '    if guard.worth in ("yes", "no") or not require_production():\n',
         ),
-        ("testing/_gate.py", "    if require_production():\n", "    if False:\n"),
+        ("testing/sources.py", "    if require_production():\n", "    if False:\n"),
     ),
     "the scalar tier is taken in production": (
         ("selection/_table.py", "    if require_production():\n", "    if False:\n"),

@@ -305,7 +305,8 @@ def made(call: Call, caps: dict[str, Any], neighbours: str = "add_remove") -> Ma
     result = call(ledger=ledger.scope("a", **terms, purpose="a test"))
     records = list(ledger.records())
     if not hasattr(result, "to_json"):  # a session: what the ledger committed to at its end
-        reserved = getattr(result, "_session", result)._reserved
+        session = getattr(result, "_session", result)
+        turns = getattr(session, "turns", None) or session._turns
         spent = {name: int(number) for name, number in records[-1].content["spent"].items()}
-        result = replace(reserved._opened, spent=spent, receipt=result.receipt)
+        result = replace(turns._opened, spent=spent, receipt=result.receipt)
     return Made(result.to_json(), "".join(log_lines(records)).encode("ascii"), ledger.head)

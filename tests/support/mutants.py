@@ -260,7 +260,7 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "tests/inside/noise/test_refine.py::test_a_long_tie_takes_as_many_rounds_as_it_needs",
+        "tests/engine/test_refine.py::test_a_long_tie_takes_as_many_rounds_as_it_needs",
     ),
     "largest over the wrong axis": Mutant(
         (
@@ -341,7 +341,7 @@ MUTANTS = {
     "early exit": Mutant(
         (("engine/arrays.py", _RISE, _RISE + _EARLY),),
         "C4",
-        "tests/inside/noise/test_select.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
+        "tests/engine/test_arrays.py::test_the_same_calls_for_all_values[uint64-1000-60-mth_largest]",
     ),
     # --------------------------------------------------------------------------------- bits
     "stale buffer": Mutant(
@@ -353,12 +353,12 @@ MUTANTS = {
             ),
         ),
         "C1",
-        "tests/inside/randomness/test_bits.py::test_known_answers",
+        "tests/randomness/test_bits.py::test_known_answers",
     ),
     "bits shared across a fork": Mutant(
         (("randomness/bits.py", "if generation() != self._process:", "if False:"),),
         "C6",
-        "tests/inside/randomness/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
+        "tests/randomness/test_bits.py::test_a_child_forked_inside_a_request_gets_no_bits",
     ),
     # -------------------------------------------------------------------- keys, measurements
     "a threshold one lower": Mutant(

@@ -66,7 +66,7 @@ class Place:
         seq, hash_, body = self.sql(
             READER, "SELECT seq, hash, body FROM records ORDER BY seq DESC LIMIT 1"
         )[0]
-        whole = {"schema": "safeselect.record/2", "ledger": json.loads(body)["ledger"]}
+        whole = {"schema": "safeselect.record/1", "ledger": json.loads(body)["ledger"]}
         body = canonical({**whole, "seq": str(seq + 1), "previous": hash_, **record})
         row = Row(seq + 1, body, record_hash(body), signature)
         with closing(psycopg.connect(self.conninfo(role), autocommit=True)) as connection:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import tempfile
 from collections.abc import Callable, Iterable
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table_sources import SOURCES
 
 from safeselect import Budget, CallbackSource, InputError, Ledger, SafeSelectError, ScoreError, TopK
 from safeselect.cli import main
@@ -160,22 +160,14 @@ def test_wrong_parameters_cost_nothing(mode: str, tmp_path: Path, ledger: Ledger
     assert ledger.head == head
 
 
-@each_with_a_mode(["csv", "gzip", "parquet", "pandas", "polars", "arrow"])
+@each_with_a_mode(SOURCES)
 def test_no_user_is_looked_at_before_the_charge(
     name: str, mode: str, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What DuckDB is asked, and which columns are brought in, and how much was charged then."""
     cells = [line.split(",") for line in GOOD.splitlines()[1:]]
     columns = {"city": [city for city, _ in cells], "rider": [rider for _, rider in cells]}
-    tables: dict[str, Callable[[], Any]] = {
-        "csv": lambda: csv(tmp_path / "t.csv", GOOD),
-        "gzip": lambda: csv(tmp_path / "t.csv.gz", gzip.compress(GOOD.encode())),
-        "parquet": lambda: parquet(tmp_path / "t.parquet", **columns),
-        "pandas": lambda: pd.DataFrame(columns),
-        "polars": lambda: pl.DataFrame(columns),
-        "arrow": lambda: pa.table(columns),
-    }
-    table, told = tables[name](), []
+    table, told = SOURCES[name](tmp_path, columns), []
     real_run, real_arrow = engine._run, engine.as_arrow
 
     def run(connection: Any, sql: str, *rest: Any) -> Any:

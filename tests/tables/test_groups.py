@@ -22,7 +22,7 @@ from safeselect import (
     compose,
 )
 from safeselect.estimates import explain_groups
-from safeselect.tables import GroupedTopK, TableAs, sql, top_items_by_group
+from safeselect.tables import GroupedTopK, TableAs, top_items_by_group
 from safeselect.tables.keys import open_keyed
 from safeselect.tables.sql import AMONG_CANDIDATES, GROUPED_COUNTS
 
@@ -358,17 +358,6 @@ def test_every_form_of_a_table_has_the_same_counts(tmp_path, form, known):
             found.append(keyed.fetch(sql, *THREE, groups=MONTHS, candidates=known))
     assert found[0] == found[1]
     assert len(found[0]) >= 8
-
-
-def test_every_statement_scans_the_rows_once():
-    texts = [
-        text.lstrip()
-        for name, text in vars(sql).items()
-        if name.isupper() and isinstance(text, str) and name[0] != "_"
-    ]
-    statements = [each for each in texts if each.startswith(("SELECT", "WITH"))]
-    assert [each for each in texts if "safeselect_rows" in each] == statements
-    assert {each.count("safeselect_rows") for each in statements} == {1}
 
 
 def test_a_pair_for_k_bar_goes_without_groups():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import struct
 from collections import Counter
-from collections.abc import Callable
 from decimal import Decimal
 from hashlib import md5
 from pathlib import Path
@@ -22,6 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from table_sources import SOURCES
 
 from safeselect import InputError
 from safeselect.mechanisms.items import item
@@ -111,38 +111,6 @@ def test_a_text_of_one_user_leaves_the_keys_of_all_others() -> None:
 def test_the_two_items_are_alike_to_the_hash() -> None:
     bits = {md5(f"1 {each}".encode(), usedforsecurity=False).hexdigest()[:12] for each in ALIKE}
     assert len(bits) == 1
-
-
-Columns = dict[str, list[Any]]
-
-
-def arrow(columns: Columns) -> pa.Table:
-    """Text where no type holds the mix."""
-    mixed = {name for name, cells in columns.items() if len(set(map(type, cells))) > 1}
-    return pa.table({n: [*map(str, each)] if n in mixed else each for n, each in columns.items()})
-
-
-def csv(folder: Path, columns: Columns) -> Path:
-    rows = [columns, *zip(*columns.values(), strict=True)]
-    lines = [",".join(map(str, row)) for row in rows]
-    (folder / "t.csv").write_text("\n".join(lines))
-    return folder / "t.csv"
-
-
-def file(folder: Path, columns: Columns) -> Path:
-    parquet.write_table(arrow(columns), folder / "t.parquet")
-    return folder / "t.parquet"
-
-
-SOURCES: dict[str, Callable[[Path, Columns], Any]] = {
-    "pandas": lambda _, columns: pd.DataFrame(columns),
-    "pandas objects": lambda _, columns: pd.DataFrame(columns, dtype=object),
-    "polars": lambda _, columns: pl.from_arrow(arrow(columns)),
-    "arrow": lambda _, columns: arrow(columns),
-    "Parquet": file,
-    "CSV": csv,
-    "a relation": lambda _, columns: duckdb.connect().from_arrow(arrow(columns)),
-}
 
 
 @pytest.mark.claim("C2")

@@ -6,7 +6,6 @@ with the SQL.
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal, localcontext
@@ -16,6 +15,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+from table_sources import SOURCES
 
 from safeselect.mechanisms.quantiles import Grid, Later, reader
 from safeselect.tables import table_quantiles, values
@@ -183,24 +183,18 @@ def test_a_column_holds_the_same_numbers_as_a_list(kind, read):
     assert sorted(read(thrice, "sum")) == sorted(3 * added(exact) for exact in held)
 
 
+FORMS = [form for form in SOURCES if form != "pandas objects"]  # whose values must be text
 KINDS = [
     (pa.int64(), int),
     (pa.float64(), float),
     (pa.decimal128(38, 0), Decimal),
     (pa.decimal128(38, 12), Decimal),
 ]
-FORMS = {
-    "arrow": lambda table, _: table,
-    "pandas": lambda table, _: table.to_pandas(),
-    "polars": lambda table, _: pl.from_arrow(table),
-    "lazy": lambda table, _: pl.from_arrow(table).lazy(),
-    "relation": lambda table, _: duckdb.connect().from_arrow(table),
-}
 
 
 @pytest.mark.parametrize(
     ("form", "of"),
-    list(zip([*FORMS, "parquet", "csv"] * 2, ["smallest", "largest", "sum"] * 5, strict=False)),
+    list(zip(FORMS * 2, ["smallest", "largest", "sum", "sum", "smallest"] * 4, strict=False)),
 )
 def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
     """Wholes beyond 2**53, heaps of ties and sums beyond the limit, in columns of two types."""
@@ -208,16 +202,10 @@ def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
     riders = [*range(300), 300, 300, 301, 302, 303]
     found = []
     for kind, cast in KINDS:
-        table = pa.table({"fare": pa.array(map(cast, wholes), kind), "rider": riders})
-        if form == "parquet":
-            pq.write_table(table, tmp_path / "rows.parquet")
-        if form == "csv":
-            text = io.StringIO()
-            csv.writer(text).writerows([["fare", "rider"], *zip(wholes, riders, strict=True)])
-            (tmp_path / "rows.csv").write_text(text.getvalue())
         if form == "pandas" and pa.types.is_decimal(kind):
             continue  # of objects, which are refused
-        held = FORMS[form](table, tmp_path) if form in FORMS else tmp_path / f"rows.{form}"
+        fares = pa.array(map(cast, wholes), kind)
+        held = SOURCES[form](tmp_path, {"fare": fares, "rider": riders})
         found.append(cells(read(held, of)))
     last = {"smallest": 10**18 + 2**10, "largest": 2**62, "sum": 2 * 10**18}[of]
     cut = min(2**60, LIMIT) if of == "sum" else 2**60

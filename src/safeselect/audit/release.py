@@ -18,7 +18,6 @@ from safeselect.audit.plan import plan_of
 from safeselect.audit.stated import Draws, Plan
 from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
-from safeselect.ledger import Budget
 from safeselect.ledger.record import read_numbers
 from safeselect.promises.records import guarantee_record
 from safeselect.releases import Release, from_json
@@ -69,7 +68,8 @@ def audit(
     if receipt is None or place >= len(records) or "charge" not in records[place].content:
         yield Line("record", "not compared", "The receipt leads to no record of a charge.")
         return
-    charge = records[int(records[place].content["charge"])].content
+    record = records[int(records[place].content["charge"])]
+    charge = {**record.content, "library": record.library, "budgets": record.budgets}
     draws, plan, known = _draws_of(charge), list[Plan](), is_known(release.mechanism)
     unproved = None if known else f"Nothing here proves it: {release.mechanism} is not known."
     number, seq = sum(times for _, times in draws), charge["seq"]
@@ -157,9 +157,11 @@ def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
         "guarantee": guarantee_record(release.guarantee),
         "source": release.source,
     }
-    terms, recorded = [each["terms"] for each in charge["charges"]], {**charge}
+    recorded = dict(charge)
     for name in ("unit", "neighbours"):
-        recorded[name] = " and ".join(sorted({each[name] for each in terms}))
+        recorded[name] = " and ".join(
+            sorted({getattr(each, name) for each in charge["budgets"].values()})
+        )
     if recorded["neighbours"] not in ("add_remove", "replace_one"):
         # A scope may say in its own words what a mechanism asks for in one of these two.
         said = charge["parameters"].get("neighbours")
@@ -200,7 +202,7 @@ def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
 
 def _mispriced(release: Release, charge: _Facts, draws: Draws) -> str | None:
     for each in charge["charges"]:
-        price = Budget.of(each["terms"]).price(release.guarantee, draws)
+        price = charge["budgets"][each["scope"]].price(release.guarantee, draws)
         paid = read_numbers(each["charge"], "the record")
         if any(paid.get(name, 0) != price.get(name, 0) for name in {*price, *paid}):
             return f"Scope {each['scope']} was charged another amount than its guarantee costs."

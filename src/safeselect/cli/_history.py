@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from safeselect.ledger import EXTERNAL, Budget, Record
+from safeselect.ledger import EXTERNAL, Record
 from safeselect.ledger.record import read_numbers
 
 
@@ -39,9 +39,9 @@ class Release:
         return bool(self.content["source"].get("name") == EXTERNAL)
 
     def amounts(self, scope: str, name: str) -> dict[str, Fraction]:
-        """Return a scope's amounts "before", "charge" or "after"; ln M as epsilon."""
+        """Return a scope's amounts "charge" or "after"; ln M as epsilon."""
         charge = self.scopes[scope]
-        return Budget.of(charge["terms"]).in_epsilon(read_numbers(charge[name], "the record"))
+        return self.record.budgets[scope].in_epsilon(read_numbers(charge[name], "the record"))
 
 
 def releases(records: Iterable[Record]) -> list[Release]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from safeselect.accounting.cost import rounded_text
 from safeselect.cli._output import escaped
 from safeselect.estimates.users import plan_keys
 from safeselect.mechanisms.keys import SelectedPartitions
-from safeselect.mechanisms.unknown import CountNoise, DiscoveredTopK
+from safeselect.mechanisms.unknown import DiscoveredTopK
 from safeselect.tables import GroupedTopK
 
 _NAMED = 10  # so many groups without items are named
@@ -15,26 +17,31 @@ _STATED_GROUPS = "; groups must be named as in the table: --trim and --casefold 
 
 def how_to_read(result: object) -> list[str]:
     """Return what the counts are and how sure they are, or why a list may be empty."""
-    said: list[str] = []
-    if isinstance(result, GroupedTopK):
-        said.append(_groups(result))
     if isinstance(result, SelectedPartitions):
         return _keys(result)
+    grouped = isinstance(result, GroupedTopK)
+    said = [_groups(result)] if isinstance(result, GroupedTopK) else []
     if not isinstance(result, (DiscoveredTopK, GroupedTopK)):
         return said
-    found = bool(result.labels if isinstance(result, DiscoveredTopK) else any(result.labels))
+    found = any(result.labels) if grouped else bool(result.labels)
     noise = result.count_noise
     if found and noise is not None:
-        said += [_counts(noise), _bias(noise)]
+        cap, width = noise.capped_at, noise.within_95
+        said += [
+            _counts(cap, noise.standard_deviation, (-width, width)),
+            (
+                f"the cap makes counts too small where users have more than {_items(cap)}, never "
+                "too large; if none has more than M, the true number is on average at most "
+                f"M/{cap} times as large"
+            ),
+        ]
     if found and isinstance(result, GroupedTopK) and (empty := _empty_groups(result)):
         said.append(empty)
     if not found and result.k_bar is not None and result.offset is not None:
         said.append(
             "nothing was found, which is no error: an item shows if its users, with noise, exceed "
             f"those of the item in place {result.k_bar + 1} by {rounded_text(result.offset)}; a "
-            "larger epsilon or delta, or a smaller -k, shows rarer items"
-            + _STATED_GROUPS
-            * isinstance(result, GroupedTopK)
+            f"larger epsilon or delta, or a smaller -k, shows rarer items{_STATED_GROUPS * grouped}"
         )
     return said
 
@@ -48,34 +55,20 @@ def _keys(result: SelectedPartitions) -> list[str]:
         return [f"nothing was found, which is no error: an item needs about {needed}; {wider}"]
     if result.standard_deviation is None or result.noise_95 is None:
         return []
-    low, high = result.noise_95
-    said = (
-        f"counts: distinct users, each counted for {_items(most)} at most, with noise of standard "
-        f"deviation {rounded_text(result.standard_deviation)}; 95 % interval: the count "
-        f"{-high:+} to {-low:+}"
-    )
-    bias = (
-        "the cap makes counts too small where users have more items, never too large; counts that "
-        "are shown are larger on average, because noise helps a count to be shown"
-    )
-    return [said, bias]
+    return [
+        _counts(most, result.standard_deviation, result.noise_95),
+        (
+            "the cap makes counts too small where users have more items, never too large; counts "
+            "that are shown are larger on average, because noise helps a count to be shown"
+        ),
+    ]
 
 
-def _counts(noise: CountNoise) -> str:
-    width = noise.within_95
+def _counts(cap: int, deviation: Fraction, noise: tuple[int, int]) -> str:
+    low, high = noise
     return (
-        f"counts: distinct users, each counted for {_items(noise.capped_at)} at most, with noise "
-        f"of standard deviation {rounded_text(noise.standard_deviation)}; 95 % interval: the count "
-        f"-{width} to +{width}"
-    )
-
-
-def _bias(noise: CountNoise) -> str:
-    cap = noise.capped_at
-    return (
-        f"the cap makes counts too small where users have more than {_items(cap)}, never too "
-        f"large; if none has more than M, the true number is on average at most M/{cap} times as "
-        "large"
+        f"counts: distinct users, each counted for {_items(cap)} at most, with noise of standard "
+        f"deviation {rounded_text(deviation)}; 95 % interval: the count {-high:+} to {-low:+}"
     )
 
 

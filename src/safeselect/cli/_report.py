@@ -230,7 +230,7 @@ def _day(utc: str) -> Html:
 
 def _details(release: Release) -> Html:
     content = release.content
-    library = _texts(content["library"])
+    library = _texts(release.record.library)
     parts = "; ".join(
         f"{part.get('count')} × {_guarantee(part.get('each', {}))}"
         for part in content["parts"]

@@ -18,12 +18,10 @@ any order, and whatever the source's hash is: hashes, clocks, nonces and salts a
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
-from functools import partial
 from hashlib import sha256, shake_256
 from importlib.resources import files
 from itertools import groupby
@@ -108,14 +106,9 @@ def _changed(kind: list[str], data: bytes) -> bytes:
     return words.tobytes()
 
 
-def _drawn(shape: Json, least: int, most: int) -> Any:
-    """Integers from least to most - 1."""
-    return np.random.RandomState(7).randint(least, most, shape)
-
-
-def _planted(shape: Json, least: int, most: int, places: list[int], value: int) -> Any:
-    """The same, but for the places from one to another."""
-    found = _drawn(shape, least, most)
+def _drawn(shape: Json, least: int, most: int, places: Json = (0, 0), value: int = 0) -> Any:
+    """Integers from least to most - 1; a value from one place to another."""
+    found: Any = np.random.RandomState(7).randint(least, most, shape)
     found[slice(*places)] = value
     return found
 
@@ -179,48 +172,25 @@ def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
 
     guarded = safeselect.CallbackSource(function, exclusive=True)
     told = []
-    for _ in range(2):
-        buffer = bytearray(size)
-        told.append(_refused(guarded.fill, buffer) or shake_256(buffer).hexdigest(8))
+    for buffer in (bytearray(size), bytearray(size)):
+        try:
+            guarded.fill(buffer)
+            told.append(shake_256(buffer).hexdigest(8))
+        except SafeSelectError as error:
+            told.append(type(error).__name__)
     return told, asked
-
-
-def _half(precision: int) -> Interval:
-    """1 / sqrt(e) as a power of a rate."""
-    return NoiseRate(Fraction(1, 2)).power(1, 0, precision)
 
 
 def _budget(given: Mapping[str, Json], neighbours: str) -> Any:
     return safeselect.Budget(unit="p", neighbours=neighbours, **given)
 
 
-def _refused(function: Callable[..., object], *args: object) -> str | None:
-    """The class of the error that a call ends with."""
-    try:
-        function(*args)
-    except SafeSelectError as error:
-        return type(error).__name__
-    return None
-
-
-def _refused_in_production(*, source: Tape) -> Json:
-    """What a source for tests meets where only production is allowed."""
-    before = os.environ.get("SAFESELECT_REQUIRE_PRODUCTION")
-    os.environ["SAFESELECT_REQUIRE_PRODUCTION"] = "0"  # any value
-    try:
-        words: Row = {"epsilon": 1, "sensitivity": 1, "source": source}
-        return _refused(partial(safeselect.permute_and_flip, [1, 2], **words))
-    finally:
-        del os.environ["SAFESELECT_REQUIRE_PRODUCTION"]
-        if before is not None:
-            os.environ["SAFESELECT_REQUIRE_PRODUCTION"] = before
-
-
 _CALLS: dict[str, Callable[..., Any]] = {
     "by group": _by_group,
-    "samplers.coin": lambda bits, step: samplers.Coin.of(_half, step).toss(bits),
+    "samplers.coin": lambda bits, step: samplers.Coin.of(
+        lambda precision: NoiseRate(Fraction(1, 2)).power(1, 0, precision), step
+    ).toss(bits),
     "guarded": _guarded,
-    "refused in production": _refused_in_production,
 }
 """What rows call, where `safeselect` has no function of that name."""
 
@@ -234,9 +204,7 @@ def _public(call: str) -> Callable[..., Any]:
 
 _FORMS: dict[str, Callable[..., Any]] = {
     "array": np.array,
-    "bytes": bytes.fromhex,
     "drawn": _drawn,
-    "planted": _planted,
     "floats": _floats,
     "steps": lambda size, step: np.arange(size) * step,
     "cycle": lambda values, size: (values * size)[:size],
@@ -255,17 +223,8 @@ _FORMS: dict[str, Callable[..., Any]] = {
 }
 """Inputs by name; a guarantee, or `Counts`, is one by its own."""
 
-_FIELDS: tuple[str, ...] = (
-    "index",
-    "indices",
-    "label",
-    "labels",
-    "gap",
-    "gaps",
-    "winners",
-    "counts",
-    "values",
-)
+_FIELDS: tuple[str, ...] = ("index", "indices", "label", "labels", "gap", "gaps", "winners")
+_FIELDS += ("counts", "values")
 _FIELDS += ("value", "output", "score", "found", "base", "above", "branch", "cost", "consumed")
 _FIELDS += ("costs", "branches", "offset", "k_bar", "budget", "remaining", "spent", "rate", "order")
 _FIELDS += ("sigma_squared", "noise_rate", "threshold_rate", "value_rate", "groups", "lower")
@@ -361,8 +320,7 @@ class _Run:
     def _open(self, given: Mapping[str, Json]) -> None:
         budgets = {scope: _budget(*of) for scope, of in given.items()}
         ledger = self._ledger = safeselect.Ledger.create(":memory:", budgets)
-        kind = "charged"
-        self.tape.watch = lambda: sum(each.content["kind"] == kind for each in ledger.records())
+        self.tape.watch = lambda: sum("charges" in each.content for each in ledger.records())
 
     def _step(self, call: str, args: list[Json] = [], words: Row = {}) -> Json:  # noqa: B006
         where, _, last = call.rpartition(".")
@@ -469,7 +427,5 @@ def verify() -> dict[str, bool]:
 
 def digest() -> str:
     """SHA-256 of the files of these rows."""
-    place = files(__name__)
-    return sha256(
-        b"".join(place.joinpath(f"{each}.json").read_bytes() for each in USED)
-    ).hexdigest()
+    places = (files(__name__).joinpath(f"{each}.json") for each in USED)
+    return sha256(b"".join(place.read_bytes() for place in places)).hexdigest()

@@ -5,8 +5,7 @@ from safeselect.ledger.balance import Balance, Budget
 from safeselect.ledger.events import Event, OnEvent
 from safeselect.ledger.ledger import Ledger
 from safeselect.ledger.pending import Pending
-from safeselect.ledger.record import Record, log_lines
-from safeselect.ledger.replay import Checker
+from safeselect.ledger.replay import Checker, Record, log_lines
 from safeselect.ledger.requests import Outbox, Request
 from safeselect.ledger.restoring import append, check_log, kept_records, repair, set_aside
 from safeselect.ledger.scope import EXTERNAL, ExternalRelease, Scope

@@ -234,12 +234,6 @@ class Balance:
     spent: Amounts
     refusals: int = 0
     max_refusals: int = MAX_REFUSALS
-    _texts: Mapping[str, Content] | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def texts(self) -> Mapping[str, Content]:
-        """The amounts charged in total, as records spell them."""
-        return exact_texts(self.spent) if self._texts is None else self._texts
 
     @property
     def left(self) -> Amounts:
@@ -275,22 +269,20 @@ def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> B
         LedgerDamaged: it does not continue the scope's total, does not add up, is not positive or
             exceeds a cap, or the scope was closed.
     """
-    if balance is None or charge["terms"] != balance.budget.as_record():
-        raise LedgerDamaged(f"{where} does not continue the running total of its scope")
-    # An exact number has one spelling, so texts differ exactly where numbers do.
-    if charge["before"] != balance.texts:
-        raise LedgerDamaged(f"{where} does not continue the running total of its scope")
+    if balance is None:
+        raise LedgerDamaged(f"{where} charges a scope that there is not")
     cost, caps = read_numbers(charge["charge"], where), balance.budget.caps
     if cost.keys() != caps.keys():
         raise LedgerDamaged(f"{where} does not add up")
     after = add(balance.spent, cost)
-    if charge["after"] != (texts := exact_texts(after)):
+    # An exact number has one spelling, so texts differ exactly where numbers do.
+    if charge["after"] != exact_texts(after):
         raise LedgerDamaged(f"{where} does not add up")
     if not allows(caps, cost, after):
         raise LedgerDamaged(f"{where} is no charge that its budget allows")
     if balance.is_closed:
         raise LedgerDamaged(f"{where} charges a scope that was closed")
-    return Balance(balance.budget, after, balance.refusals, balance.max_refusals, texts)
+    return Balance(balance.budget, after, balance.refusals, balance.max_refusals)
 
 
 def refused(balance: Balance) -> Balance:

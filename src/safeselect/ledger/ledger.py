@@ -26,8 +26,8 @@ from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
 from safeselect.ledger.book import Book
 from safeselect.ledger.events import OnEvent
 from safeselect.ledger.pending import SALT_BYTES, balance_of, finish_request
-from safeselect.ledger.record import Clock, Record, head_of, read_head, text
-from safeselect.ledger.replay import Checker
+from safeselect.ledger.record import Clock, head_of, read_head, text
+from safeselect.ledger.replay import Checker, Record
 from safeselect.ledger.requests import Request, request_hash
 from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.signing import (
@@ -353,7 +353,7 @@ class Ledger:
         """
         check = (checker or Checker()).check
         for _, body, hash_, signature, _ in self._book.rows():
-            yield Record(check(body, hash_, signature), hash_, signature)
+            yield check(body, hash_, signature)
 
     def check(self, *, head: str | None = None, public_keys: Collection[bytes] = ()) -> Checker:
         """Check every record, and return the checker with every scope's balance.

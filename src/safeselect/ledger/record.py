@@ -1,6 +1,6 @@
 """Release records: the ledger's entries, in a form that has one spelling.
 
-A record is one object of canonical JSON, schema "safeselect.record/2": sorted keys, no spaces,
+A record is one object of canonical JSON, schema "safeselect.record/1": sorted keys, no spaces,
 ASCII, every value a string, a list or an object.  Numbers are exact and written as strings.  Each
 record has the hash of the record before it.  So a reader who knows the last hash, the head, can
 detect any edit, reordering, insertion or deletion.
@@ -23,8 +23,6 @@ import json
 import platform
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -41,7 +39,7 @@ from safeselect.ledger.store import Row
 from safeselect.promises.records import Content, exact_text
 from safeselect.release.results import code
 
-SCHEMA = "safeselect.record/2"
+SCHEMA = "safeselect.record/1"
 Clock = Literal["day", "hour", "minute"]
 """How finely a ledger states times."""
 START = "0" * 64
@@ -58,21 +56,6 @@ LONGEST = 2**18
 
 # No record holds itself, so nobody looks for circles.
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A record as it was read.
-
-    Attributes:
-        content: its fields.
-        hash: its hash.
-        signature: hexadecimal, or empty.
-    """
-
-    content: dict[str, Any]
-    hash: str
-    signature: str
 
 
 def canonical(content: Content) -> str:
@@ -225,6 +208,7 @@ def library() -> dict[str, str]:
         "numpy": np.__version__,
         "gmpy2": gmpy2.version(),
         "gmp": gmpy2.mp_version(),
+        "mpfr": gmpy2.mpfr_version(),
         "openssl": _openssl(),
         "fips_mode": _fips_mode(),
         "platform": f"{sys.platform} {platform.machine()}",
@@ -262,7 +246,6 @@ _KINDS: dict[str, _Types] = {
     "scope": {"utc": str, "scope": str, "terms": dict, "caps": dict, "max_refusals": str},
     "charged": {
         "utc": str,
-        "library": dict,
         "purpose": str,
         "mechanism": str,
         "guarantee": dict,
@@ -293,8 +276,13 @@ _KINDS: dict[str, _Types] = {
     # The bytes of an unfinished write were cut off.
     "torn": {"length": str, "sha256": str},
 }
-# What a record of a kind may have besides: who approves, and their approvals.
-_MORE: dict[str, _Types] = {"created": {"approvers": dict}, "scope": {"approvals": list}}
+# What a record of a kind may have besides: who approves, and their approvals; a charge, what ran,
+# where it is not what the records before it say.
+_MORE: dict[str, _Types] = {
+    "created": {"approvers": dict},
+    "scope": {"approvals": list},
+    "charged": {"library": dict},
+}
 
 
 def _form(fields: _Types) -> _Form:
@@ -309,7 +297,7 @@ _FORMS = {
     )
     for kind, fields in _KINDS.items()
 }
-_CHARGE = (_form({"scope": str, "terms": dict, "before": dict, "charge": dict, "after": dict}),)
+_CHARGE = (_form({"scope": str, "charge": dict, "after": dict}),)
 _SOURCE = (_form({"name": str, "production": str, "health": str}),)
 _REQUEST = (_form({"id": str, "asked": str}),)
 _LINES = {
@@ -421,12 +409,6 @@ _SIGNATURE = ',"signature":"'
 def log_line(body: str, hash_: str, signature: str) -> bytes:
     """Return the line of a record, with its newline."""
     return f'{{"hash":"{hash_}","record":{body},"signature":"{signature}"}}\n'.encode("ascii")
-
-
-def log_lines(records: Iterable[Record]) -> Iterator[str]:
-    """Yield the lines of an exported log, each with its newline."""
-    for each in records:
-        yield log_line(canonical(each.content), each.hash, each.signature).decode("ascii")
 
 
 def read_line(line: str, seq: int, at: int = 0) -> Row:

@@ -10,17 +10,20 @@ its own record judged before it writes it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack
-from safeselect.ledger.balance import Balance, charged, raised, refused
+from safeselect.ledger.balance import Balance, Budget, charged, raised, refused
 from safeselect.ledger.record import (
     OUTCOMES,
     START,
     Clock,
     Fields,
+    canonical,
     head_of,
+    log_line,
     read_head,
     read_numbers,
     read_record,
@@ -38,6 +41,31 @@ class Open:
 
     scopes: tuple[str, ...]
     parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it was read.
+
+    Attributes:
+        content: its fields.
+        hash: its hash.
+        signature: hexadecimal, or empty.
+        library: what ran at this place, as the last record says that states it.
+        budgets: the budgets of the scopes that it changes, by name.
+    """
+
+    content: dict[str, Any]
+    hash: str
+    signature: str
+    library: Mapping[str, str] = field(default_factory=dict)
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
+
+
+def log_lines(records: Iterable[Record]) -> Iterator[str]:
+    """Yield the lines of an exported log, each with its newline."""
+    for each in records:
+        yield log_line(canonical(each.content), each.hash, each.signature).decode("ascii")
 
 
 @dataclass(slots=True)
@@ -127,6 +155,7 @@ class Checker:
         published: a head that must be among the records.
         ledger: identity of the ledger.
         clock: how finely its records state the time.
+        library: what runs, as the records say.
         count: the number of records so far.
         last: hash of the last record.
         scopes: the balance of each scope.
@@ -145,6 +174,7 @@ class Checker:
     published: str | None = None
     ledger: str = ""
     clock: Clock = "day"
+    library: dict[str, str] = field(default_factory=dict)
     count: int = 0
     last: str = START
     scopes: dict[str, Balance] = field(default_factory=dict)
@@ -187,8 +217,8 @@ class Checker:
         """Return the charge at this place, if it has no outcome yet."""
         return self._open.get(str(charge))
 
-    def check(self, body: str, hash_: str, signature: str) -> Fields:
-        """Check the next record, apply it and return its content.
+    def check(self, body: str, hash_: str, signature: str) -> Record:
+        """Check the next record, apply it and return it.
 
         Raises:
             LedgerDamaged: it is not a record that a ledger would have written here.
@@ -196,7 +226,8 @@ class Checker:
         """
         reading = self.read(Row(self.count, body, hash_, signature))
         self.take(reading)
-        return reading.record
+        budgets = {name: balance.budget for name, balance in reading.scopes.items()}
+        return Record(reading.record, hash_, signature, self.library, budgets)
 
     def read(self, row: Row, *, verify: bool = True) -> Reading:
         """Judge the next record, and change nothing.
@@ -246,6 +277,8 @@ class Checker:
             self.clock = reading.record.get("clock", "day")
             if "approvers" in reading.record:
                 self.approvers = Approvers.of(reading.record["approvers"], reading.record["signer"])
+        if "library" in reading.record:
+            self.library = reading.record["library"]
         self.scopes |= reading.scopes
         if reading.nonce is not None:
             self.nonces.add(reading.nonce)

@@ -16,8 +16,8 @@ from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.book import following, judged, repaired, was_torn
 from safeselect.ledger.ledger import read_place
-from safeselect.ledger.record import LONGEST, Record, log_line, read_line, read_record, text
-from safeselect.ledger.replay import Checker
+from safeselect.ledger.record import LONGEST, log_line, read_line, read_record, text
+from safeselect.ledger.replay import Checker, Record
 from safeselect.ledger.signing import Signer, is_key, read_signer
 from safeselect.ledger.store import Journal, Row, Store
 from safeselect.ledger.stores.file import FileJournal, FileStore, end_found
@@ -36,7 +36,7 @@ def check_log(log: BinaryIO, checker: Checker) -> Iterator[Record]:
         if not line.endswith(b"\n"):
             raise LedgerDamaged(f"line {checker.count + 1} of the log is cut, or too long")
         row = read_line(line[:-1].decode("latin-1"), checker.count)
-        yield Record(checker.check(row.body, row.hash, row.signature), row.hash, row.signature)
+        yield checker.check(row.body, row.hash, row.signature)
     checker.finish()
 
 
@@ -60,8 +60,7 @@ def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Rec
         checker.unfinished = size - end
         while rows := following(journal, last):
             for row in rows:
-                content = checker.check(row.body, row.hash, row.signature)
-                yield Record(content, row.hash, row.signature)
+                yield checker.check(row.body, row.hash, row.signature)
             last = rows[-1]
         checker.finish()
 

@@ -76,7 +76,6 @@ def charged(purpose: str, charge: Charge) -> dict[str, Content]:
         for guarantee, count in charge.parts
     ]
     return {
-        "library": dict(library()),
         "purpose": purpose,
         "mechanism": charge.mechanism,
         "guarantee": guarantee_record(charge.guarantee),
@@ -92,8 +91,6 @@ def amounts(scope: str, balance: Balance, price: Amounts) -> dict[str, Content]:
     """Return the amounts of a charge to one scope."""
     return {
         "scope": scope,
-        "terms": balance.budget.as_record(),
-        "before": dict(balance.texts),
         "charge": exact_texts(price),
         "after": exact_texts(add(balance.spent, price)),
     }
@@ -368,7 +365,9 @@ class Scope:
             charges: list[Content] = [
                 amounts(name, balance, prices[name]) for name, balance in balances.items()
             ]
-            return "charged", content | {"charges": charges}
+            ran = library()
+            stated: dict[str, Content] = {} if checker.library == ran else {"library": {**ran}}
+            return "charged", {**content, **stated, "charges": charges}
 
         def write() -> Reading:
             try:

@@ -205,15 +205,15 @@ def _growth(epsilon: Fraction, bits: int) -> int:
     return Interval.of(epsilon, precision).exp().scaled(bits)[0]
 
 
-def _rows(bits: int, growth: int, delta: int) -> list[int]:
+def _rows(size: int, growth: int, delta: int) -> list[int]:
     """Take each row as large as the one before it allows.
 
     It ends: the rest 1 - p falls by D or more with each row.
     """
-    one, row = 1 << bits, 0
+    one, row = 1 << size, 0
     rows = [row]
     while row < one:
-        row = min(_risen(row, bits, growth, delta), _fallen(row, bits, growth, delta), one)
+        row = min(_risen(row, size, growth, delta), _fallen(row, size, growth, delta), one)
         rows.append(row)
     return rows
 

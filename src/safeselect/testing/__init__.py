@@ -8,10 +8,13 @@ or keep random bytes, and anyone who has the bytes and the release can compute t
 from __future__ import annotations
 
 from safeselect.testing.conformance import check_source
-from safeselect.testing.deterministic import DeterministicSource, InsecureSourceWarning
-from safeselect.testing.recording import RecordingSource
-from safeselect.testing.replay import ReplaySource
 from safeselect.testing.sensitivity import SensitivityExceeded, check_sensitivity
+from safeselect.testing.sources import (
+    DeterministicSource,
+    InsecureSourceWarning,
+    RecordingSource,
+    ReplaySource,
+)
 
 __all__ = [
     "DeterministicSource",

@@ -29,26 +29,23 @@ SIZES = {
     "bits.FILL_REQUEST": "inside/evidence/test_requests.py::"
     "test_a_large_request_gets_the_next_bytes_of_the_source",
     "bits.MAX_TAKE": f"{HERE}::test_the_most_digits_at_once",
-    "_bottom._MOST_PLACES": f"{HERE}::test_the_most_places_of_a_list",
-    "_histogram._MOST": f"{HERE}::test_counts_are_cut_at_the_largest",
+    "unknown._MOST_PLACES": f"{HERE}::test_the_most_places_of_a_list",
+    "items._MOST": f"{HERE}::test_counts_are_cut_at_the_largest",
     "numbers._LARGEST": f"{HERE}::test_the_largest_score",
-    "_session._MANY": f"{HERE}::test_many_answers_around_one_request",
-    "_terms.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
-    "_terms._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
+    "sessions._MANY": f"{HERE}::test_many_answers_around_one_request",
+    "sessions.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
+    "sessions._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
     "geometric._PIECE": ARRAYS,
-    "geometric._SPARE": "inside/variates/test_geometric.py::"
-    "test_what_goes_beyond_the_table_is_continued",
+    "geometric._SPARE": "engine/test_geometric.py::test_what_goes_beyond_the_table_is_continued",
     "draws._CHUNK": RANKINGS,
     "geometric._CHUNK": ARRAYS,
-    "gaussian._LAST": "inside/variates/test_gaussian.py::"
-    "test_a_magnitude_is_the_number_of_thresholds_above",
+    "gaussian._LAST": "engine/test_gaussian.py::test_a_magnitude_is_the_number_of_thresholds_above",
     "contenders.GROUP": RANKINGS,
     "contenders._BLOCK": RANKINGS,
     "contenders._DIRECT": RANKINGS,
     "rows._BLOCK": ROWS,
     "rows._CONTENDERS": "inside/evidence/test_batches.py::"
     "test_the_coarse_decision_is_the_exact_one",
-    "pay_what_you_get._MOST": f"{HERE}::test_the_most_outcomes_of_a_session",
     "draws.DIRECT_LIMIT": RANKINGS,
     "draws.FINE_LIMIT": RANKINGS,
     "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
@@ -63,19 +60,20 @@ SIZES = {
     "floats._BLOCK": "scores/test_floats.py::test_columns_about_as_long_as_a_block",
     "floats.LIMIT": "scores/test_floats.py::",
     "floats.REACH": "scores/test_floats.py::",
-    "_items._MOST_BITS": "mechanisms/test_items.py::",
-    "_items._MOST_PLACES": "mechanisms/test_items.py::",
+    "items._MOST_BITS": "mechanisms/test_items.py::",
+    "items._MOST_PLACES": "mechanisms/test_items.py::",
     "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
     "numbers._MAX_BITS": "mechanisms/test_scores.py::",
     "numbers._BEYOND": "mechanisms/test_scores.py::",
-    "bits.REFINEMENTS": "samplers/test_rounds.py::",
-    "bits._ROUNDS": "samplers/test_rounds.py::",
-    "source._FEW_BYTES": "sources/test_openssl.py::test_few_bytes_are_the_xor_of_both_generators",
-    "foreign._REMEMBERED": "sources/test_hostile.py::",
+    "bits.REFINEMENTS": "spec/test_rounds.py::",
+    "bits._ROUNDS": "spec/test_rounds.py::",
+    "source._FEW_BYTES": "randomness/test_openssl.py::"
+    "test_few_bytes_are_the_xor_of_both_generators",
+    "foreign._REMEMBERED": "randomness/test_foreign.py::",
     "guard._REMEMBERED": f"{HERE}::test_a_nonce_is_known_again_after_all_that_are_remembered",
-    "explain._LARGEST": "mechanisms/test_explain.py::",
-    "explain._MOST_WORK": "mechanisms/test_explain.py::",
-    "explain._FARTHEST": "mechanisms/test_explain.py::",
+    "explain._LARGEST": "estimates/test_explain.py::",
+    "explain._MOST_WORK": "estimates/test_explain.py::",
+    "explain._FARTHEST": "estimates/test_explain.py::",
 }
 """Blocks, chunks, capacities and limits, each with a test of the sizes around it."""
 
@@ -91,22 +89,29 @@ NO_SIZES = {
         *("gaussian._WORD", "gaussian._SPARE", "gaussian._GUARD"),
         *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
         *("tables._PRECISION", "tables._STEP_BITS"),
-        *("samplers._COIN_GUARD", "samplers._LOG_GUARD", "_bottom._FINEST", "_bottom._PER_NAT"),
-        *("rankings._DIGITS", "sessions._DIGITS", "_terms._MOST_PARTS", "_terms._MEAN_PLACES"),
-        *("_session._REFINED", "draws._DIGITS"),
+        *("samplers._COIN_GUARD", "samplers._LOG_GUARD", "unknown._FINEST", "unknown._PER_NAT"),
+        *("rankings._DIGITS", "sessions._DIGITS", "sessions._MOST_PARTS", "sessions._MEAN_PLACES"),
+        *("sessions._REFINED", "draws._DIGITS"),
     },
     "an allowance: tests/engine/test_allowances.py adds them up": {
         name for name in CONSTANTS if name.startswith("allowances.")
     },
     "a sign for something else, a count that rises, the size of a nonce": {
-        *("tables.UNKNOWN", "laws.UNBOUNDED", "_terms.BELOW", "memory._forks"),
+        *("tables.UNKNOWN", "laws.UNBOUNDED", "sessions.BELOW", "memory._forks"),
         *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
     },
-    "what people are told: where a warning begins, how much of a name is kept": {
-        *("foreign._LONGEST_NAME", "_discovered._PLACES", "items.COMPETING")
+    "of keys, quantiles, runs and estimates: the tests of the file of that name": {
+        name
+        for name in CONSTANTS
+        if name.startswith(
+            ("keys.", "quantiles.", "runs.", "groups.", "inference.", "shrunk.", "users.")
+        )
     },
-    "more than any memory holds": {"prepared._MOST", "by_group._MOST"},
-    "start-up tests of sources: tests/sources/test_startup.py": {
+    "what people are told: where a warning begins, how much of a name is kept": {
+        *("foreign._LONGEST_NAME", "unknown._THOUSAND")
+    },
+    "more than any memory holds": {"prepared._MOST"},
+    "start-up tests of sources: tests/randomness/test_startup.py": {
         *("guard._BLOCK", "guard._BLOCKS"),
         *("guard._WINDOW", "guard._PROPORTION_CUTOFF", "guard._MONOBIT_LIMIT"),
     },
@@ -171,7 +176,7 @@ def test_the_mth_largest_on_either_way(bits):
 
 
 def test_the_most_places_of_a_list():
-    below, most, above = around("_bottom._MOST_PLACES")
+    below, most, above = around("unknown._MOST_PLACES")
     more = {"k": 1, "epsilon": 1, "delta": "1e-6", "max_contributions": 1}
     for k_bar in (below, most):
         found = safeselect.unknown_domain_top_k({"a": 10**6}, k_bar=k_bar, places="all", **more)
@@ -182,7 +187,7 @@ def test_the_most_places_of_a_list():
 
 def test_counts_are_cut_at_the_largest():
     """One more than the largest count is the largest count: the noise alone tells them apart."""
-    below, most, above = around("_histogram._MOST")
+    below, most, above = around("items._MOST")
     noise = {}
     for count in (below, most, above):
         found = safeselect.unknown_domain_top_k(
@@ -229,7 +234,7 @@ def test_many_answers_around_one_request(kind):
     )
     opened = probe.asked
     session.query(10**9)
-    fit = CONSTANTS["_session._MANY"] // (probe.asked - opened)
+    fit = CONSTANTS["sessions._MANY"] // (probe.asked - opened)
     assert fit > 50
     for count in (fit - 1, fit, fit + 1, 2 * fit + 1):
         session = getattr(safeselect, kind)(
@@ -246,7 +251,7 @@ def test_many_answers_around_one_request(kind):
 
 @pytest.mark.parametrize("kind", ["SparseVector", "AdaptiveSparseVector"])
 def test_the_most_answers_of_a_session(kind):
-    below, most, above = around("_terms.MAX_K")
+    below, most, above = around("sessions.MAX_K")
     more = {"threshold": 0, "epsilon": 1, "sensitivity": 1}
     for k in (below, most):
         assert getattr(safeselect, kind)(k=k, **more).remaining == k
@@ -257,7 +262,7 @@ def test_the_most_answers_of_a_session(kind):
 def test_values_are_cut_at_the_reach():
     """As far as the reach the gap follows the value, one step for one step; from there it stays."""
     gaps = []
-    for value in (*around("_terms._REACH"), CONSTANTS["_terms._REACH"] * 3):
+    for value in (*around("sessions._REACH"), CONSTANTS["sessions._REACH"] * 3):
         session = safeselect.SparseVector(
             threshold=0, k=1, epsilon=1, sensitivity=1, source=TapeSource(seed=9)
         )
@@ -272,7 +277,7 @@ def test_values_are_cut_at_the_reach():
 
 @pytest.mark.parametrize("name", ["outcomes", "queries"])
 def test_the_most_outcomes_of_a_session(name):
-    below, most, above = around("pay_what_you_get._MOST")
+    below, most, above = around("sessions.MAX_K")
     more = {"outcomes": 5, "queries": 2, "epsilon": 1, "delta": "1e-6"}
     for count in (below, most):
         session = safeselect.PayWhatYouGet(**more | {name: count})

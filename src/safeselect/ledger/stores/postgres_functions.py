@@ -1,4 +1,4 @@
-"""The tables and functions of a ledger in PostgreSQL, format 3.
+"""The tables and functions of a ledger in PostgreSQL, format 1.
 
 Nobody but the owner writes to a table.  Others call functions that run with the owner's rights.
 Each function takes a record's content as arguments, checks them, and builds the record: so it is
@@ -166,13 +166,13 @@ BEGIN
     ) THEN
         RAISE EXCEPTION 'a charge exceeds its cap';
     END IF;
-    RETURN jsonb_build_object('scope', charged, 'terms', here.terms, 'before', before,
-        'charge', object(price, true), 'after', totals(charged));
+    RETURN jsonb_build_object('scope', charged, 'charge', object(price, true),
+        'after', totals(charged));
 END$$""",
-    """CREATE FUNCTION charge(previous text, wait integer, utc text, library jsonb, purpose text,
+    """CREATE FUNCTION charge(previous text, wait integer, utc text, purpose text,
     mechanism text, guarantee jsonb, parts jsonb, parameters jsonb, source jsonb, nonce text,
-    request jsonb, charges jsonb, hash text, signature text) RETURNS void
-SECURITY DEFINER {settings} AS
+    request jsonb, charges jsonb, hash text, signature text, library jsonb DEFAULT NULL)
+RETURNS void SECURITY DEFINER {settings} AS
 $$DECLARE
     here state%ROWTYPE := hold(previous, wait);
     names text[] := ARRAY(SELECT item ->> 'scope' FROM jsonb_array_elements(charges) AS item);
@@ -194,7 +194,6 @@ BEGIN
     END IF;
     PERFORM put(here, 'charged', hash, signature, jsonb_build_object(
         'utc', instant(utc, here.clock),
-        'library', object(library, true),
         'purpose', formed(purpose, '{line}'),
         'mechanism', formed(mechanism, '{line}'),
         'guarantee', object(guarantee, false),
@@ -208,7 +207,8 @@ BEGIN
             'production', formed(source ->> 'production', 'yes|asserted|no')),
         'nonce', nonce,
         'request', object(request, true),
-        'charges', charged));
+        'charges', charged) || CASE WHEN library IS NULL THEN '{{}}'
+        ELSE jsonb_build_object('library', object(library, true)) END);
 END$$""",
     # The outcome of an open charge: a commitment to an output, or a reason why there is none.
     """CREATE FUNCTION settle(previous text, wait integer, kind text, charge bigint, hash text,
@@ -307,7 +307,7 @@ END$$""",
 )
 """The statements; `{settings}` is the same for all functions."""
 
-FORMAT = 3
+FORMAT = 1
 
 GRANTS = {
     "reader": (),

@@ -299,3 +299,11 @@ def test_extreme_laws_end_and_hold(part):
 def test_wrong_parameters(make, message):
     with pytest.raises(ParameterError, match=message):
         make()
+
+
+def test_what_a_law_leaves_out_counts():
+    atoms = DiscreteGaussian(2).atoms(60)
+    assert atoms.beyond > 0
+    beyond = max(high for _, high in atoms.losses) + 1
+    assert atoms.above([beyond]) == [atoms.beyond]
+    assert sum(high for _, high in atoms.masses) + atoms.beyond >= 1 << 60

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from hashlib import md5
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,23 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import InputError, ParameterError
-from safeselect.tables import TableAs, largest_counts
-from safeselect.tables import duckdb as engine
+from safeselect.tables import largest_counts, sql
 from safeselect.tables.duckdb import open_table
-from safeselect.tables.sql import LARGEST_CAPPED_COUNTS, LARGEST_COUNTS
+from safeselect.tables.sql import LARGEST_CAPPED_COUNTS
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
 Rows = list[tuple[Any, Any]]
-
-
-def many_pairs(folder: Path) -> Path:
-    """A file with a million pairs."""
-    path = folder / "pairs.parquet"
-    rows = "SELECT i % 7 AS item, (i * 7919) % 400009 AS user FROM range(1000000) AS t(i)"
-    duckdb.connect().execute(f"COPY ({rows}) TO '{path}' (FORMAT parquet)")
-    return path
 
 
 def table(rows: Rows) -> Any:
@@ -89,10 +78,10 @@ def test_items_of_equal_hash_are_in_the_order_of_their_text(items: tuple[Any, ..
     hash_, constant = "LEFT(md5(", "LEFT(CONCAT("
     assert LARGEST_CAPPED_COUNTS.count(hash_) == 1
     for cap in (1, 2, 3):
-        sql = LARGEST_CAPPED_COUNTS.format(places=9, contributions=cap).replace(hash_, constant)
+        query = LARGEST_CAPPED_COUNTS.format(places=9, contributions=cap).replace(hash_, constant)
         with open_table(table(rows), {"item": "item", "person": "user"}) as opened:
             assert set(opened.load("item", "person")) == {"item", "person"}
-            found = opened.fetch(sql.replace("), 12)", "), 0)"))
+            found = opened.fetch(query.replace("), 12)", "), 0)"))
         assert found == plain(rows, 9, cap, lambda _: "")
 
 
@@ -105,21 +94,6 @@ def test_one_user_moves_few_counts_and_only_upwards() -> None:
             changes = [after[item] - before.get(item, 0) for item in after]
             assert set(changes) <= {0, 1}
             assert sum(changes) == min(cap, len(mine))
-
-
-def test_the_engine_may_be_kept_small(tmp_path: Path) -> None:
-    path = many_pairs(tmp_path)
-    columns = {"item": "item", "person": "user"}
-    ask = "SELECT current_setting('memory_limit')"
-    little = TableAs(path, memory="100MB")
-    with open_table(little, columns) as small, open_table(path, columns) as usual:
-        assert small.fetch(ask)[0][0] in ("95.3 MiB", "100.0 MB")
-        assert usual.fetch(ask) != small.fetch(ask)
-        largest = LARGEST_COUNTS.format(places=3)
-        assert small.fetch(largest) == usual.fetch(largest)
-    for memory in ("0GB", "1", "1TB", "1 GB", "", 7, "1GB'"):
-        with pytest.raises(ParameterError, match="memory must be a size such as '500MB' or '2GB'"):
-            TableAs(path, memory=memory)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -139,42 +113,12 @@ def test_wrong_numbers(change: dict[str, Any], message: str) -> None:
         largest_counts("missing.csv", item="item", user="user", places=3)
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
-def test_progress_is_for_terminals(
-    kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stream = kind()
-    monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(engine, "_PATIENCE", 0.001)
-    asked = []
-
-    def percent() -> float:
-        asked.append(len(stream.getvalue()))
-        return [-1.0, 12.7, 50.0][min(len(asked), 3) - 1]
-
-    with engine._reported(percent):
-        while kind is Terminal and len(asked) < 4:
-            pass
-    said = stream.getvalue()
-    if kind is Terminal:
-        assert said.startswith("\r\x1b[Kcounting: 12 %\r\x1b[Kcounting: 50 %")
-        assert said.endswith("\r\x1b[K")  # nothing is left of it
-    else:
-        assert (said, asked) == ("", [])
-
-
-def test_progress_of_a_real_count_stays_off_standard_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(engine, "_PATIENCE", 0.01)
-    path = many_pairs(tmp_path)
-    largest_counts(TableAs(path, progress=True), item="item", user="user", places=3)
-    assert capfd.readouterr().out == ""
-    assert "counting: " in stream.getvalue()
+def test_every_statement_scans_the_rows_once():
+    texts = [
+        text.lstrip()
+        for name, text in vars(sql).items()
+        if name.isupper() and isinstance(text, str) and name[0] != "_"
+    ]
+    statements = [each for each in texts if each.startswith(("SELECT", "WITH"))]
+    assert [each for each in texts if "safeselect_rows" in each] == statements
+    assert {each.count("safeselect_rows") for each in statements} == {1}

@@ -10,15 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safeselect import BoundedRange, LaplaceDominated, ParameterError, PureDP, compose
+from safeselect import LaplaceDominated, PureDP
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum import pairs
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.pairs import Masses, certain, dots, power, product
-from safeselect.exact.interval import Interval, normal
 
 pytestmark = pytest.mark.claim("C2")
-
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 WEIGHTS = st.lists(st.integers(0, 2**40), min_size=1, max_size=12)
 TAIL = Fraction(1, 2**70)
@@ -27,9 +25,6 @@ TAIL = Fraction(1, 2**70)
 def mp(value) -> mpmath.mpf:
     value = Fraction(value)
     return mpmath.mpf(value.numerator) / value.denominator
-
-
-# ---------------------------------------------------------------------------------- products
 
 
 def by_hand(one: Masses, other: Masses) -> dict[int, Fraction]:
@@ -99,9 +94,6 @@ def test_a_power_is_a_loop(count):
     found = power(law, count, 0)
     assert found.first == loop.first
     assert all(abs(a - b) <= 64 for a, b in zip(found.weights, loop.weights, strict=True))
-
-
-# ----------------------------------------------------------------------------------- chords
 
 
 def true_profile(pair, s: mpmath.mpf) -> mpmath.mpf:
@@ -212,75 +204,3 @@ def test_dots_of_any_convex_values_are_their_chords():
         for n in places:
             assert abs(profile_of(law, step, mp(step) * n) - f(mp(step) * n)) < mpmath.mpf(2) ** -80
             assert profile_of(law, step, mp(step) * (n + 0.5)) >= f(mp(step) * (n + 0.5))
-
-
-# ----------------------------------------------------------------------------------- Gaussian
-
-
-@pytest.mark.parametrize("precision", [96, 128, 200])
-def test_normal_tails_are_enclosed(precision):
-    """Both ways of working them out, and where one takes over from the other."""
-    with mpmath.workdps(90):
-        for tenths in [*range(-60, 130, 3), 49, 50, 51, 300]:
-            z = Fraction(tenths, 10)
-            low, high = normal(Interval.of(-z, precision)).fractions()
-            true = mpmath.ncdf(-mp(z))
-            assert mp(low) <= true <= mp(high)
-            assert mp(high) - mp(low) <= mpmath.mpf(2) ** (8 - precision)
-
-
-@pytest.mark.parametrize(
-    ("squared", "epsilon", "delta"),
-    [("16/25", 2, "0.0040778214161479558533"), ("1/100", "1/2", "6.8565824558387265598e-9")],
-)
-def test_gaussian_profile(squared, epsilon, delta):
-    found = GaussianDP(squared).delta(epsilon)
-    assert Fraction(delta) * (1 - Fraction(1, 10**19)) <= found
-    assert found <= Fraction(delta) * (1 + Fraction(1, 10**18))
-
-
-def test_gaussian_guarantees():
-    at = GaussianDP(Fraction(16, 9)).approximate("1e-6").epsilon
-    known = Fraction("6.8026572844381809376")
-    assert known <= at <= known * (1 + Fraction(1, 10**11))
-    assert GaussianDP("0.5").zcdp.rho == Fraction(1, 4)
-    assert GaussianDP(1).pure is None
-    assert GaussianDP(0).delta(0) == 0
-    assert GaussianDP(0).approximate("1e-9").epsilon == 0
-    assert GaussianDP(1).approximate("0.9").epsilon == 0
-    for wrong in (-1, "x", True, None):
-        with pytest.raises(ParameterError, match="mu_squared"):
-            GaussianDP(wrong)
-
-
-def test_gaussians_are_added_in_their_squares():
-    parts = [GaussianDP("1/25")] * 16
-    assert compose(parts).guarantee == GaussianDP(Fraction(16, 25))
-    whole = compose(parts, "1e-6").guarantee.epsilon
-    assert whole == GaussianDP(Fraction(16, 25)).approximate("1e-6").epsilon
-    mixed = compose([GaussianDP("1/25"), BoundedRange(1)]).guarantee
-    assert mixed.rho == Fraction(1, 50) + BoundedRange(1).zcdp.rho
-    # A little of something else costs a little more.
-    more = compose([*parts, PureDP("1/1000")], "1e-6", "1e-3").guarantee.epsilon
-    assert whole < more < whole + Fraction(1, 100)
-
-
-def test_numbers_of_many_digits_are_added_like_others():
-    """Up to the longest that is read; on no common grid, and rounded to either side."""
-    long = 2**4000 - 1
-    parts = [BoundedRange(Fraction(long - i, 3 * long)) for i in range(12)]
-    parts += [GaussianDP(Fraction(long - 2 * i, 9 * (long - i))) for i in range(3)]
-    odd, even = compose(parts, "1e-6", "1e-2"), [BoundedRange(Fraction(1, 3))] * 12
-    rounded = compose([*even, *[GaussianDP(Fraction(1, 9))] * 3], "1e-6", "1e-2")
-    assert odd.lower <= rounded.guarantee.epsilon
-    assert rounded.lower <= odd.guarantee.epsilon * (1 + Fraction(1, 10**6))
-
-
-def test_noise_that_is_next_to_nothing_beside_large_parts():
-    """A deviation far below the step: it costs next to nothing, and stops nothing."""
-    parts = [GaussianDP(Fraction(1, 10**37)), LaplaceDominated(3), BoundedRange("0.7")]
-    for more in ([], [LaplaceDominated(10**30)]):
-        composed = compose([*parts, *more], "1e-6", "1e-2")
-        without = compose([*parts[1:], *more], "1e-6", "1e-2")
-        assert composed.lower <= without.guarantee.epsilon * (1 + Fraction(1, 10**9))
-        assert without.lower <= composed.guarantee.epsilon

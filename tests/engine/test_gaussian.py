@@ -25,7 +25,7 @@ from safeselect.engine.gaussian import (
 )
 
 VECTORS = json.loads(
-    (Path(__file__).parents[2] / "vectors" / "measurements.json").read_text("utf-8")
+    (Path(__file__).parents[1] / "vectors" / "measurements.json").read_text("utf-8")
 )
 LAWS = {"discrete_gaussian": DiscreteGaussian, "rounded_gaussian": RoundedGaussian}
 SIZES = ["1/1000000000000000000000000", "1/50", "1/4", "10/3", "25", "2001", "60000"]

@@ -28,7 +28,7 @@ from safeselect.exact.rate import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "gap_laws.json").read_text("utf-8"))
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "gap_laws.json").read_text("utf-8"))
 NOISY_MAX = VECTORS["e3_noisy_max_gap_joint_survival"]["cases"]["v1@rate=1"]["joint_survival"]
 WITH_GAP = VECTORS["e_em_gap_conditional"]["cases"]["v1@rate=1"]["winners"]
 each_law = pytest.mark.parametrize("law", [EXPONENTIAL, LAPLACE, GUMBEL], ids=lambda law: law.name)

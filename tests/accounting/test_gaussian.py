@@ -10,10 +10,20 @@ import mpmath
 import pytest
 from ledgers import TERMS, new, scope
 
-from safeselect import Budget, GaussianDP, Ledger, ParameterError, ZeroConcentratedDP, compose
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    Budget,
+    GaussianDP,
+    Ledger,
+    ParameterError,
+    PureDP,
+    ZeroConcentratedDP,
+    compose,
+)
 from safeselect.accounting import compose_delta
+from safeselect.exact.interval import Interval, normal
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.promises.records import guarantee_record
 from safeselect.release.call import Charge
 
@@ -106,3 +116,56 @@ def test_another_process_reads_what_was_written(tmp_path: Path) -> None:
     with Bits(default_source()) as bits:
         scope(ledger).begin(Charge("test/1", NOISE, (), {}), bits)
     assert Ledger.open(place).balance("a").spent == {"rho": Fraction(1, 18)}
+
+
+def mp(value) -> mpmath.mpf:
+    value = Fraction(value)
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+@pytest.mark.parametrize("precision", [96, 128, 200])
+def test_normal_tails_are_enclosed(precision):
+    """Both ways of working them out, and where one takes over from the other."""
+    with mpmath.workdps(90):
+        for tenths in [*range(-60, 130, 3), 49, 50, 51, 300]:
+            z = Fraction(tenths, 10)
+            low, high = normal(Interval.of(-z, precision)).fractions()
+            true = mpmath.ncdf(-mp(z))
+            assert mp(low) <= true <= mp(high)
+            assert mp(high) - mp(low) <= mpmath.mpf(2) ** (8 - precision)
+
+
+@pytest.mark.parametrize(
+    ("squared", "epsilon", "delta"),
+    [("16/25", 2, "0.0040778214161479558533"), ("1/100", "1/2", "6.8565824558387265598e-9")],
+)
+def test_gaussian_profile(squared, epsilon, delta):
+    found = GaussianDP(squared).delta(epsilon)
+    assert Fraction(delta) * (1 - Fraction(1, 10**19)) <= found
+    assert found <= Fraction(delta) * (1 + Fraction(1, 10**18))
+
+
+def test_gaussian_guarantees():
+    at = GaussianDP(Fraction(16, 9)).approximate("1e-6").epsilon
+    known = Fraction("6.8026572844381809376")
+    assert known <= at <= known * (1 + Fraction(1, 10**11))
+    assert GaussianDP("0.5").zcdp.rho == Fraction(1, 4)
+    assert GaussianDP(1).pure is None
+    assert GaussianDP(0).delta(0) == 0
+    assert GaussianDP(0).approximate("1e-9").epsilon == 0
+    assert GaussianDP(1).approximate("0.9").epsilon == 0
+    for wrong in (-1, "x", True, None):
+        with pytest.raises(ParameterError, match="mu_squared"):
+            GaussianDP(wrong)
+
+
+def test_gaussians_are_added_in_their_squares():
+    parts = [GaussianDP("1/25")] * 16
+    assert compose(parts).guarantee == GaussianDP(Fraction(16, 25))
+    whole = compose(parts, "1e-6").guarantee.epsilon
+    assert whole == GaussianDP(Fraction(16, 25)).approximate("1e-6").epsilon
+    mixed = compose([GaussianDP("1/25"), BoundedRange(1)]).guarantee
+    assert mixed.rho == Fraction(1, 50) + BoundedRange(1).zcdp.rho
+    # A little of something else costs a little more.
+    more = compose([*parts, PureDP("1/1000")], "1e-6", "1e-3").guarantee.epsilon
+    assert whole < more < whole + Fraction(1, 100)

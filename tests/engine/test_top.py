@@ -23,7 +23,7 @@ from safeselect.exact.rate import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "laws.json").read_text("utf-8"))
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text("utf-8"))
 DRAWS = 6000
 
 

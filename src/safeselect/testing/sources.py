@@ -1,0 +1,275 @@
+"""Sources for tests: one with a seed, one that records another, one that plays given bytes once.
+
+Each refuses to be built, and to begin a call, where only production is allowed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterable
+from typing import final
+
+from safeselect.errors import ParameterError, SourceError
+from safeselect.randomness.guard import NONCE_BYTES, Guard, own
+from safeselect.randomness.source import Source, guarded, require_production
+
+_SEGMENT = 4096
+
+
+class InsecureSourceWarning(UserWarning):
+    """The bytes of this source can be repeated: a release made with them protects nobody."""
+
+
+@final
+class _Stream:
+    """Segment i = 0, 1, ... of the stream is SHAKE-256(seed || i as 8 bytes, big-endian)."""
+
+    __slots__ = ("_position", "_seed")
+
+    def __init__(self, seed: bytes) -> None:
+        self._seed = seed
+        self._position = 0
+
+    def draw(self, count: int) -> bytes:
+        """Return the stream's next bytes."""
+        start, self._position = self._position, self._position + count
+        first, offset = divmod(start, _SEGMENT)
+        segments = range(first, -(-self._position // _SEGMENT))
+        stream = b"".join(
+            hashlib.shake_256(self._seed + index.to_bytes(8, "big")).digest(_SEGMENT)
+            for index in segments
+        )
+        return stream[offset : offset + count]
+
+
+@final
+@own
+class DeterministicSource:
+    """The same bytes for the same seed: a SHAKE-256 stream that feeds nonces and fills in order.
+
+    For tests; only one thread may use it at a time.  It raises in a child of the process
+    that built it.
+
+    Args:
+        seed: bytes, or a str (taken as UTF-8), or an int (taken as its decimal digits).
+        i_understand_this_is_not_private: must be True.
+
+    Raises:
+        ParameterError: the seed has another type, the keyword is missing, or
+            SAFESELECT_REQUIRE_PRODUCTION is set.
+    """
+
+    __slots__ = ("_guard",)
+
+    def __init__(
+        self, seed: bytes | str | int, *, i_understand_this_is_not_private: bool = False
+    ) -> None:
+        refuse_in_production("DeterministicSource")
+        if i_understand_this_is_not_private is not True:
+            raise ParameterError(
+                "a release made with a known seed protects nobody: for tests, pass "
+                "i_understand_this_is_not_private=True"
+            )
+        if type(seed) not in (bytes, str, int):
+            raise ParameterError(
+                f"the seed must be bytes, str or int, got an object of type {type(seed).__name__}"
+            )
+        material = seed if isinstance(seed, bytes) else str(seed).encode()
+        warnings.warn(
+            "DeterministicSource is for tests: releases made with it are not private",
+            InsecureSourceWarning,
+            stacklevel=2,
+        )
+        self._guard = Guard(_Stream(material).draw, fork_safe=False, health=False)
+
+    @property
+    def name(self) -> str:
+        """The class's name."""
+        return "DeterministicSource"
+
+    @property
+    def production(self) -> bool:
+        """False."""
+        return False
+
+    def begin(self) -> bytes:
+        """Return the stream's next 16 bytes; see `Source.begin`."""
+        refuse_in_production("DeterministicSource")
+        return self._guard.begin()
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        """Fill the buffer with the stream's next bytes; see `Source.fill`."""
+        self._guard.fill(buffer)
+
+
+@final
+class _Log:
+    """Passes on every request, and keeps the request and the answer."""
+
+    __slots__ = ("data", "inner", "nonces", "requests")
+
+    def __init__(self, inner: Source) -> None:
+        self.inner = inner
+        self.data = bytearray()
+        self.nonces: list[bytes] = []
+        self.requests: list[int] = []
+
+    def draw(self, count: int) -> bytes:
+        self.requests.append(count)
+        buffer = bytearray(count)
+        self.inner.fill(buffer)
+        self.data += buffer
+        return bytes(buffer)
+
+    def nonce(self, _: int) -> bytes:
+        self.nonces.append(self.inner.begin())
+        return self.nonces[-1]
+
+
+@final
+@own
+class RecordingSource:
+    """Passes on the bytes of another source and keeps them, with the sizes of the requests.
+
+    It has two uses: to show that the sizes do not depend on the scores, and to replay a call with
+    `ReplaySource(recording.data, nonces=recording.nonces)`.  The recording and the release together
+    reveal the scores, so use it with made-up data only.  It raises in a child of the process that
+    built it.
+
+    Args:
+        inner: the source that is recorded.
+
+    Raises:
+        ParameterError: inner is not a source, or SAFESELECT_REQUIRE_PRODUCTION is set.
+    """
+
+    __slots__ = ("_guard", "_log")
+
+    def __init__(self, inner: Source) -> None:
+        refuse_in_production("RecordingSource")
+        self._log = _Log(guarded(inner))
+        self._guard = Guard(self._log.draw, nonce=self._log.nonce, fork_safe=False, health=False)
+
+    @property
+    def name(self) -> str:
+        """The class's name with the name of the recorded source."""
+        return f"RecordingSource({self._log.inner.name})"
+
+    @property
+    def production(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def requests(self) -> list[int]:
+        """Sizes of the requests to `fill` so far, failed ones included, empty ones not."""
+        return list(self._log.requests)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes that `fill` has given so far."""
+        return bytes(self._log.data)
+
+    @property
+    def nonces(self) -> list[bytes]:
+        """The nonces that `begin` has given so far."""
+        return list(self._log.nonces)
+
+    def begin(self) -> bytes:
+        """Return the nonce of the recorded source; see `Source.begin`."""
+        refuse_in_production("RecordingSource")
+        return self._guard.begin()
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        """Fill the buffer from the recorded source; see `Source.fill`."""
+        self._guard.fill(buffer)
+
+
+@final
+class _Tape:
+    """The bytes and nonces that are still to be played."""
+
+    __slots__ = ("calls", "data", "nonces", "position")
+
+    def __init__(self, data: bytes, nonces: tuple[bytes, ...]) -> None:
+        self.data = data
+        self.nonces = nonces
+        self.position = 0
+        self.calls = 0
+
+    def draw(self, count: int) -> bytes:
+        start, end = self.position, self.position + count
+        if end > len(self.data):
+            raise SourceError("the replayed bytes are used up")
+        self.position = end
+        return self.data[start:end]
+
+    def nonce(self, _: int) -> bytes:
+        call, self.calls = self.calls, self.calls + 1
+        replayed = call < len(self.nonces)
+        return self.nonces[call] if replayed else call.to_bytes(NONCE_BYTES, "big")
+
+
+@final
+@own
+class ReplaySource:
+    """Plays the bytes given, in order, and raises `SourceError` when a request goes beyond them.
+
+    The tape feeds `fill` only.  `begin` plays the nonces; after the last one it returns the number
+    of the call.  It raises in a child of the process that built it.
+
+    Args:
+        data: the tape.
+        nonces: 16 bytes each, one for each call.
+
+    Raises:
+        ParameterError: an argument has another type or length, or
+            SAFESELECT_REQUIRE_PRODUCTION is set.
+    """
+
+    __slots__ = ("_guard", "_tape")
+
+    def __init__(self, data: bytes | bytearray, *, nonces: Iterable[bytes] = ()) -> None:
+        refuse_in_production("ReplaySource")
+        if not isinstance(data, (bytes, bytearray)):
+            raise ParameterError("the bytes to replay must be bytes or a bytearray")
+        played = tuple(nonces)
+        if any(not isinstance(item, bytes) or len(item) != NONCE_BYTES for item in played):
+            raise ParameterError(f"nonces must be bytes objects of length {NONCE_BYTES}")
+        self._tape = _Tape(bytes(data), played)
+        self._guard = Guard(self._tape.draw, nonce=self._tape.nonce, fork_safe=False, health=False)
+
+    @property
+    def name(self) -> str:
+        """The class's name."""
+        return "ReplaySource"
+
+    @property
+    def production(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def left(self) -> int:
+        """Bytes of the tape not yet played."""
+        return len(self._tape.data) - self._tape.position
+
+    def begin(self) -> bytes:
+        """Return the next nonce; see `Source.begin`."""
+        refuse_in_production("ReplaySource")
+        return self._guard.begin()
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        """Fill the buffer with the tape's next bytes; see `Source.fill`."""
+        self._guard.fill(buffer)
+
+
+def refuse_in_production(name: str) -> None:
+    """Raise if the environment allows only sources for production.
+
+    Raises:
+        ParameterError: SAFESELECT_REQUIRE_PRODUCTION is set.
+    """
+    if require_production():
+        raise ParameterError(f"{name} is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set")

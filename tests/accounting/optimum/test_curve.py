@@ -1,0 +1,104 @@
+"""One step of the adaptive optimum, in floats: on its side of every offset."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from safeselect.accounting.optimum import curve
+from safeselect.accounting.optimum.curve import Curve, backward, interleaved, start
+
+pytestmark = pytest.mark.claim("C2")
+STEP = Fraction(1, 4)
+
+
+def step_by_hand(values: np.ndarray, step: float, cells: int, place: int, offset: float) -> float:
+    """One step at a place, for any offset, of the chords of values at 0, 1, ...; level beyond."""
+
+    def chord(s: float) -> float:
+        if s < 0:
+            return 1 - np.exp(s) + np.exp(s) * chord(-s)
+        n = int(s / step)
+        if n + 1 >= len(values):
+            return values[-1]
+        share = np.expm1(s - n * step) / np.expm1(step)
+        return values[n] + share * (values[n + 1] - values[n])
+
+    e, s = cells * step, place * step
+    p = (1 - np.exp(offset - e)) / (1 - np.exp(-e))
+    return p * chord(s - offset) + (1 - p) * chord(s + e - offset)
+
+
+@pytest.mark.parametrize("cells", [3, 40, 130])
+@pytest.mark.parametrize("dented", [False, True])
+def test_a_step_bounds_every_offset(cells, dented):
+    """Between the places, too, and for values that are not quite convex."""
+    generator = np.random.default_rng(cells)
+    step = Fraction(3, 4 * cells)
+    width = float(step)
+    length = 4 * cells
+    x = np.exp(width * np.arange(length))
+    knots, weights = np.exp(generator.uniform(0, 3, 6)), generator.dirichlet(np.ones(6))
+    values = sum(w * np.maximum(1 - x / k, 0) for w, k in zip(weights, knots, strict=True))
+    values = np.maximum(values, 1 - x)
+    if dented:
+        values = values * (1 + 1e-3 * generator.random(length))
+        values = np.maximum.accumulate(values[::-1])[::-1]
+    found = backward(Curve(step, values, np.zeros(length)), cells, 1, 5 * cells)
+    slack = 0.0
+    for place in generator.integers(0, 3 * cells, 12).tolist():
+        offsets = np.linspace(0, cells * width, 20 * cells + 1)
+        true = max(step_by_hand(values, width, cells, place, t) for t in offsets)
+        assert found.upper[place] >= true * (1 - 1e-12)
+        slack = max(slack, found.upper[place] / max(true, 1e-9) - 1)
+    assert slack < 2 / cells
+
+
+@pytest.mark.parametrize(("cells", "count"), [(150, 6), (97, 5), (300, 3)])
+def test_dropping_cells_changes_nothing(cells, count, monkeypatch):
+    """Every offset looked at, and only those that wide cells leave: the same bound."""
+    step = Fraction(7, 10 * cells)
+    quick = backward(start(step), cells, count, 10**6)
+    monkeypatch.setattr(curve, "_BLOCKS", 10**6)
+    slow = backward(start(step), cells, count, 10**6)
+    assert np.allclose(quick.upper, slow.upper, rtol=1e-13, atol=0)
+    assert (quick.lower <= slow.upper).all()
+
+
+def test_a_curve_is_a_profile():
+    """At least (1 - x)+, falling, convex in x up to the bound's own slack; lower below upper."""
+    curve = backward(start(Fraction(1, 64)), 64, 5, 10**6)
+    x = np.exp(np.arange(len(curve.upper)) / 64)
+    for side in (curve.upper, curve.lower):
+        assert (np.diff(side) <= 0).all()
+        slopes = np.diff(side) / np.diff(x)
+        assert (np.diff(slopes) >= -1e-6 * np.abs(slopes[:-1])).all()
+    assert (curve.lower <= curve.upper).all()
+    # Nothing beyond the sum of the ranges but what was added to be safe.
+    assert curve.upper[-1] <= 1e-200
+
+
+def test_interleaving_is_never_below_an_order_in_advance():
+    step = Fraction(1, 40)
+    whole = interleaved(step, ((40, 2), (20, 2)), 200)
+    for first, second in (((40, 2), (20, 2)), ((20, 2), (40, 2))):
+        row = backward(backward(start(step), *first, 200), *second, 200)
+        assert (row.upper <= whole.upper * (1 + 1e-12)).all()
+
+
+def test_a_step_in_floats_is_on_both_sides_of_the_exact_one():
+    """Nothing is gained or lost on a level curve, so roundings are all that is left."""
+    for level in (0.1, 0.7, 1e-7, 3e-100):
+        curve = Curve(STEP, np.full(12, level), np.full(12, level))
+        found = backward(curve, 3, 1, 9)
+        assert (found.upper[3:] >= level).all()
+        assert (found.upper[3:] <= level * (1 + 2**-40)).all()
+        assert (found.lower[3:7] <= level).all()
+        assert (found.lower[3:7] >= level * (1 - 2**-40)).all()
+
+
+def test_a_curve_that_is_cut_stays_level():
+    curve = Curve(STEP, np.array([0.5, 0.21875, 0.0625]), np.zeros(3))
+    assert (backward(curve, 2, 1, 9).upper >= 0.0625).all()

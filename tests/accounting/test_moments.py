@@ -1,0 +1,157 @@
+"""Rényi moments against the paper, and published closed forms, rounded towards privacy."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import pytest
+
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    LaplaceDominated,
+    ParameterError,
+    PureDP,
+    ZeroConcentratedDP,
+)
+from safeselect.accounting import composed_epsilon
+from safeselect.accounting.moments import (
+    bun_steinke_epsilon,
+    bun_steinke_rho,
+    dong_durfee_rogers_epsilon,
+    epsilon_at_order,
+    epsilon_by_orders,
+    log_moment,
+)
+
+pytestmark = pytest.mark.claim("C2")
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
+DELTAS = ("1e-12", "1e-6", "0.01", "0.4")
+
+
+def mp(value) -> mpmath.mpf:
+    value = Fraction(value)
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def moment(guarantee, a: mpmath.mpf) -> mpmath.mpf:
+    """E[(ratio)**(a - 1)] of the worst pair, as written in docs/mathematics.md."""
+    if isinstance(guarantee, ZeroConcentratedDP):
+        return mpmath.exp(a * (a - 1) * mp(guarantee.rho))
+    e = mp(guarantee.epsilon)
+    if isinstance(guarantee, LaplaceDominated):
+        return a / (2 * a - 1) * mpmath.exp((a - 1) * e) + (a - 1) / (2 * a - 1) * mpmath.exp(
+            -a * e
+        )
+    if isinstance(guarantee, PureDP):
+        return (mpmath.exp(a * e) + mpmath.exp((1 - a) * e)) / (1 + mpmath.exp(e))
+    upper = 1 - mpmath.exp(-a * e)
+    lower = mpmath.exp(-e) - mpmath.exp(-a * e)
+    constant = (a - 1) ** (a - 1) / a**a
+    return constant * upper**a / (lower ** (a - 1) * (1 - mpmath.exp(-e)))
+
+
+def certified(parts, delta, a: mpmath.mpf) -> mpmath.mpf:
+    """The epsilon that one order certifies."""
+    log_product = mpmath.fsum(count * mpmath.log(moment(each, a)) for each, count in parts)
+    constant = (a - 1) * mpmath.log(a - 1) - a * mpmath.log(a)
+    return (log_product + constant - mpmath.log(mp(delta))) / (a - 1)
+
+
+def best_certificate(parts, delta) -> mpmath.mpf:
+    """The smallest over all orders, by golden section on a logarithmic scale."""
+    golden = (mpmath.sqrt(5) - 1) / 2
+
+    def at(x):
+        return certified(parts, delta, 1 + mpmath.exp(x))
+
+    start = min((mpmath.mpf(x) / 2 for x in range(-40, 60)), key=at)
+    low, high = start - 1, start + 1
+    for _ in range(70):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, right) if at(left) < at(right) else (left, high)
+    return at((low + high) / 2)
+
+
+PARTS = [
+    [(BoundedRange("0.1"), 10)],
+    [(BoundedRange(1), 2)],
+    [(BoundedRange(3), 40)],
+    [(LaplaceDominated("0.05"), 100)],
+    [(LaplaceDominated(2), 5)],
+    [(PureDP("0.2"), 30)],
+    [(PureDP(5), 3)],
+    [(ZeroConcentratedDP("0.1"), 1)],
+    [(ZeroConcentratedDP("0.001"), 50)],
+    [(BoundedRange("0.1"), 10), (LaplaceDominated(1), 1), (PureDP("0.3"), 4)],
+    [(BoundedRange("0.5"), 3), (ZeroConcentratedDP("0.02"), 2)],
+]
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_the_stated_epsilon_is_certified_and_nearly_the_best(parts, delta):
+    ours, _ = epsilon_by_orders(parts, Fraction(delta))
+    assert composed_epsilon(parts, delta) <= ours * (1 + Fraction(1, 10**9))
+    with mpmath.workdps(50):
+        best = best_certificate(parts, delta)
+        best = max(best, mpmath.mpf(0))  # at a large delta nothing is left to pay for
+        assert mp(ours) >= best * (1 - mpmath.mpf(10) ** -14)
+        assert mp(ours) <= best * (1 + mpmath.mpf(10) ** -6)
+
+
+def test_a_long_list_is_certified_and_nearly_the_best():
+    """So long that the order is searched on a summary; the bound is that of the list itself."""
+    kinds = (BoundedRange, LaplaceDominated, PureDP)
+    parts = [(kinds[i % 3](Fraction(i, 9000)), 1 + i % 2) for i in range(1, 151)]
+    ours, excess = epsilon_by_orders(parts, Fraction(1, 10**6))
+    low, high = epsilon_at_order(parts, Fraction(1, 10**6), excess, 200).fractions()
+    assert low <= ours <= high * (1 + Fraction(1, 2**60))
+    with mpmath.workdps(25):
+        grid = [mp(excess) * (1 + mpmath.mpf(i) / 200) for i in range(-4, 5)]
+        best = min(certified(parts, "1e-6", 1 + x) for x in grid)
+        assert mp(ours) <= best * (1 + mpmath.mpf(10) ** -6)
+
+
+@pytest.mark.parametrize("excess", [Fraction(1, 100), Fraction(1, 2), Fraction(7), Fraction(300)])
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_every_order_is_the_paper_s_formula(parts, excess):
+    low, high = epsilon_at_order(parts, Fraction(1, 10**6), excess, 300).fractions()
+    with mpmath.workdps(60):
+        true = certified(parts, "1e-6", 1 + mp(excess))
+        assert mp(low) - abs(true) / 10**40 <= true <= mp(high) + abs(true) / 10**40
+        assert mp(high) - mp(low) <= abs(true) / 10**40
+
+
+def test_approximate_dp_has_no_moments():
+    with pytest.raises(ParameterError, match="no Rényi moments"):
+        log_moment(ApproximateDP(1, "1e-9"), Fraction(3), 100)
+
+
+def named(name: str) -> list[str]:
+    return [part.split("=")[1] for part in name.split(",")]
+
+
+def above(ours: Fraction, printed: str) -> None:
+    """At least the printed number (to its last digit), and next to nothing more."""
+    theirs = Fraction(printed)
+    assert theirs * (1 - Fraction(1, 10**27)) <= ours <= theirs * (1 + Fraction(1, 10**15))
+
+
+@pytest.mark.parametrize("name", VECTORS["f8_adaptive_BR_bound_eps_g"]["cases"])
+def test_adaptive_bounds_for_bounded_range(name):
+    case, (epsilon, k, delta) = VECTORS["f8_adaptive_BR_bound_eps_g"]["cases"][name], named(name)
+    above(dong_durfee_rogers_epsilon(epsilon, int(k), delta), case["ddr20"])
+
+
+@pytest.mark.parametrize("name", VECTORS["f7_zcdp_to_dp"]["cases"])
+def test_from_zcdp(name):
+    case, (rho, epsilon, _) = VECTORS["f7_zcdp_to_dp"]["cases"][name], named(name)
+    # Two ways to say the same, at the delta of Lemma 3.5 there.
+    delta = Fraction(case["bs16"])
+    assert abs(bun_steinke_epsilon(rho, delta) - Fraction(epsilon)) < Fraction(1, 10**15)
+    assert abs(bun_steinke_rho(epsilon, delta) - Fraction(rho)) < Fraction(1, 10**15)
+    assert bun_steinke_rho(epsilon, delta) <= Fraction(rho) * (1 + Fraction(1, 2**60))

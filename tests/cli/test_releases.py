@@ -1,0 +1,71 @@
+"""What a release by the command has in it, and what it does not show."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import safeselect
+from safeselect.cli import main
+from safeselect.tables import items
+
+TRIPS = "city,rider\nOslo,ann\nOslo,bob\nRome,ann\n"
+COMMAND = [sys.executable, "-W", "error", "-m", "safeselect"]
+TOP = [
+    *("top-k", "trips.csv", "--item", "city", "--user", "rider"),
+    *("-k", "1", "--epsilon", "10000", "--candidates-are-public"),
+]
+
+
+def run(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=folder, capture_output=True, check=False, timeout=60, **options
+    )
+
+
+def test_the_counts_reach_the_mechanism_with_the_right_sensitivity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def spy(scores: Any, **options: Any) -> Any:
+        counts = scores.read()
+        seen.update(options, counts=dict(zip(scores.labels, counts, strict=True)))
+        return safeselect.top_k(replace(scores, read=lambda: counts), **options)
+
+    monkeypatch.chdir(tmp_path)
+    Path("trips.csv").write_text(TRIPS)
+    monkeypatch.setattr(items, "top_k", spy)
+    assert main([*TOP, "--delta", "1e-9"]) == 0
+    assert seen["counts"] == {"Oslo": 2, "Rome": 1}
+    assert (seen["sensitivity"], seen["monotonic"], seen["k"]) == (1, True, 1)
+    assert seen["epsilon"] == 10000
+    assert seen["delta"] * 10**9 == 1
+
+
+@pytest.mark.slow("starts the command many times")
+@pytest.mark.parametrize("contributions", [[], ["--max-contributions", "2"]])
+def test_no_user_and_one_user_look_alike(tmp_path: Path, contributions: list[str]) -> None:
+    """Nothing but a release may tell them apart, and here that happens with probability 1e-12."""
+    unknown = [*TOP[:-3], "--epsilon", "1", "--delta", "1e-12", *contributions]
+    said = []
+    for rows in ("", ",ann\n", "Oslo,ann\n", "Oslo,ann\nRome,ann\nBern,ann\n"):
+        (tmp_path / "trips.csv").write_text(f"city,rider\n{rows}")
+        done = run(tmp_path, *unknown)
+        said.append((done.returncode, done.stdout, done.stderr))
+    assert said[0][:2] == (0, b"")
+    assert b"guarantee epsilon = 1, delta = 1/1000000000000 in total" in said[0][2]
+    assert said == said[:1] * 4
+
+
+def test_the_release_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
+    (tmp_path / "trips.csv").write_text(TRIPS.replace("Oslo", "Tromsø"), "utf-8")
+    settings = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = run(tmp_path, *TOP, env=settings)
+    assert (done.returncode, done.stdout) == (0, "Tromsø\n".encode())
