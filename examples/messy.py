@@ -80,9 +80,9 @@ def main() -> None:
     columns = found.to_dict()  # or found.to_pandas()
     for group, rank, label, count, low, high in zip(*columns.values(), strict=True):
         print(f"{group} {rank}: {label} {count} ({low} to {high})")
-    noise = found.count_noise
-    print(f"each count: within {noise.within_95} for 95 of 100, standard deviation", end=" ")
-    print(float(noise.standard_deviation))
+    noise = found.noise
+    print(f"each count: within {noise.high_95} for 95 of 100, standard deviation", end=" ")
+    print(float(noise.deviation))
     print(f"guarantee: {found.guarantee}")
 
 

@@ -38,7 +38,6 @@ from typing import Any
 from safeselect import (
     AdaptiveSparseVector,
     Batch,
-    DiscoveredTopK,
     PayWhatYouGet,
     SparseVector,
     report_noisy_max,
@@ -50,6 +49,7 @@ from safeselect import (
     unknown_domain_top_k,
 )
 from safeselect.ledger.record import library
+from safeselect.release.results import TopK
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "laws"))
 
@@ -109,7 +109,7 @@ def more() -> Iterator[Release]:
     yield Release("select_many, exponential_base2", rows_by_powers, powers_law)
 
 
-def session() -> DiscoveredTopK:
+def session() -> TopK[str]:
     """One query of a session."""
     with PayWhatYouGet(outcomes=3, queries=1, epsilon=2, delta="0.2") as opened:
         return opened.query(COUNTS, k=2, k_bar=2, places="all")
@@ -180,7 +180,7 @@ def powers_law() -> Enclosure:
     return {i: (w / sum(weights), w / sum(weights)) for i, w in enumerate(weights)}
 
 
-def told(found: DiscoveredTopK) -> int | None:
+def told(found: TopK[str]) -> int | None:
     """The noisy count of the only item, if it was found."""
     return next(map(clipped, found.counts or ()), None)
 
@@ -190,12 +190,12 @@ def clipped(count: int) -> int:
     return min(max(count, 7), 11)
 
 
-def count_law(found: Callable[[], DiscoveredTopK]) -> Enclosure:
+def count_law(found: Callable[[], TopK[str]]) -> Enclosure:
     """The noisy count of the largest item where it is above the bottom; both at rate 2.
 
     The bottom's place is public.  Noise beyond 40 has a chance below 1e-34.
     """
-    bottom, noise_rate = COUNTS["b"] + int(found().offset), exp(-2)
+    bottom, noise_rate = COUNTS["b"] + int(found().statement.number("offset") or 0), exp(-2)
     noise = {x: (1 - noise_rate) / (1 + noise_rate) * noise_rate ** abs(x) for x in range(-40, 41)}
     sums: Counter[Hashable] = Counter()
     for x, y in product(noise, repeat=2):
@@ -234,10 +234,10 @@ def even() -> Enclosure:
     return dict.fromkeys(((0, 1), (0, 2), (1, 2)), (Fraction(1, 3), Fraction(1, 3)))
 
 
-def discovered(found: Callable[[], DiscoveredTopK]) -> Enclosure:
+def discovered(found: Callable[[], TopK[str]]) -> Enclosure:
     """A ranking with the bottom as one more candidate; its place and the rate are public."""
     query = found()
-    bottom = COUNTS["c"] + query.offset
+    bottom = COUNTS["c"] + (query.statement.number("offset") or 0)
     unit = bottom.denominator
     scores = [COUNTS["a"] * unit, COUNTS["b"] * unit, int(bottom * unit)]
     labels = ("a", "b")

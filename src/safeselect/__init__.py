@@ -5,7 +5,6 @@ building blocks documented in `safeselect.spec`, `safeselect.engine` and
 `safeselect.estimates`.
 """
 
-import safeselect.presentation  # noqa: F401 - so that results are written and shown
 from safeselect.accounting import Composition, calibrate, compose
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.repetition import PoissonRepeated, Repeated
@@ -34,13 +33,8 @@ from safeselect.estimates import (
     gap_p_value,
 )
 from safeselect.ledger import Budget, Ledger
-from safeselect.mechanisms.keys import (
-    PartitionStrategy,
-    SelectedPartitions,
-    partition_strategy,
-    select_partitions,
-)
-from safeselect.mechanisms.measure import Measurement, measure
+from safeselect.mechanisms.keys import PartitionStrategy, partition_strategy, select_partitions
+from safeselect.mechanisms.measure import measure
 from safeselect.mechanisms.prepared import (
     ExponentialMechanism,
     ExponentialMechanismBase2,
@@ -48,8 +42,8 @@ from safeselect.mechanisms.prepared import (
     ReportNoisyMax,
     TopKMechanism,
 )
-from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
-from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
+from safeselect.mechanisms.quantiles import quantile, quantiles
+from safeselect.mechanisms.runs import best_of, first_above
 from safeselect.mechanisms.select import (
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -63,13 +57,8 @@ from safeselect.mechanisms.select import (
     top_k_above,
     top_k_with_gaps,
 )
-from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
-from safeselect.mechanisms.unknown import (
-    CountNoise,
-    DiscoveredTopK,
-    PayWhatYouGet,
-    unknown_domain_top_k,
-)
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
+from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -78,14 +67,23 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.randomness.source import OpenSSLSource, Source
-from safeselect.release.results import Batch, Receipt, Selection, Statement, TopK
-from safeselect.releases import from_json, json_schema
+from safeselect.release.results import (
+    Answers,
+    Batch,
+    Groups,
+    Numbers,
+    Receipt,
+    Selection,
+    Statement,
+    TopK,
+    from_json,
+    json_schema,
+)
 from safeselect.scores.counts import Counts
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 
 __all__ = [
     "AdaptiveSparseVector",
-    "Answer",
     "Answers",
     "ApproximateDP",
     "Batch",
@@ -94,15 +92,13 @@ __all__ = [
     "BudgetError",
     "CallbackSource",
     "ChargeStands",
-    "ChosenRun",
     "CombinedSource",
     "Composition",
-    "CountNoise",
     "Counts",
-    "DiscoveredTopK",
     "ExponentialMechanism",
     "ExponentialMechanismBase2",
     "GaussianDP",
+    "Groups",
     "InputError",
     "LaplaceDominated",
     "Ledger",
@@ -110,7 +106,7 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "LedgerRolledBack",
-    "Measurement",
+    "Numbers",
     "OpenSSLSource",
     "ParameterError",
     "PartitionStrategy",
@@ -118,7 +114,6 @@ __all__ = [
     "PermuteAndFlip",
     "PoissonRepeated",
     "PureDP",
-    "Quantiles",
     "Receipt",
     "Repeated",
     "RepeatedRequest",
@@ -126,7 +121,6 @@ __all__ = [
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
-    "SelectedPartitions",
     "Selection",
     "Source",
     "SourceError",

@@ -96,7 +96,7 @@ def test_columns_of_a_release():
     assert many == {"row": [0, 1], "rank": [1, 1], "label": [1, 0], "index": [1, 0]}
     counted = discovered(max_contributions=2)
     columns = counted.to_dict()
-    width = counted.count_noise.within_95
+    width = counted.noise.high_95
     assert columns["count"] == list(counted.counts)
     assert columns["low"] == [count - width for count in counted.counts]
     assert columns["high"] == [count + width for count in counted.counts]

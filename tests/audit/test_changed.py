@@ -215,14 +215,14 @@ def test_the_table_of_draws_has_a_row_for_every_mechanism() -> None:
     assert fitting["select_many_permute_and_flip/1"] == (3,)
     assert fitting["top_k_by_group_gumbel/1"] == (9, 3)
     assert fitting["top_k_by_group_permute_and_flip/1"] == (9,)
-    assert fitting["quantiles/3"] == (2,)
+    assert fitting["quantiles/1"] == (2,)
     assert fitting["pay_what_you_get_gumbel/1"] == (3, 1)
 
 
 @pytest.mark.parametrize(("asked", "levels"), [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4)])
 def test_levels_of_quantiles(asked: int, levels: int) -> None:
     stated = {"quantiles": ", ".join(f"1/{place + 2}" for place in range(asked))}
-    assert drawn("quantiles/3", stated)[1] == (levels,)
+    assert drawn("quantiles/1", stated)[1] == (levels,)
 
 
 # --------------------------------------------------------------- what held, and does not any more

@@ -403,7 +403,7 @@ def test_every_mechanism_with_a_ledger_is_tested_here() -> None:
     }
     found = {name for name, each in functions.items() if "ledger" in each}
     # The first follows below; the others are in test_keys.py, test_measure.py,
-    # test_private_candidates.py and test_quantiles.py.
+    # test_runs.py and test_quantiles.py.
     others = {"unknown_domain_top_k", "select_partitions", "partition_strategy", "measure"}
     others |= {"best_of", "first_above", "quantile", "quantiles"}
     assert found == {*NAMES, *others} - {"select_many k"}

@@ -141,7 +141,7 @@ def session(tape: DeterministicSource, engine: str):
 def test_lists_follow_their_law(run, engine):
     tape = source()
     told = run(tape, engine)
-    epsilon, offset = told.parts[0].epsilon, told.offset
+    epsilon, offset = told.parts[0].epsilon, told.statement.number("offset")
     law = list_law(epsilon, offset)
     assert len(law) == 5
     seen = Counter(run(tape, engine).labels for _ in range(DRAWS))
@@ -187,7 +187,7 @@ def test_lists_with_counts_follow_their_law(engine):
             source=tape,
         )
 
-    offset = int(run().offset)
+    offset = int(run().statement.number("offset"))
     law = counts_law(0.5, offset)
     assert sum(law.values()) == pytest.approx(1)
     seen = Counter(run().labels for _ in range(DRAWS))

@@ -353,7 +353,7 @@ FAULTS |= {
     ),
     "Gaussian noise for half of rho": (
         "measure",
-        "mechanisms.measure:_read_noise",
+        "mechanisms.measure:_read_law",
         "2 * concentrated.rho",
         "4 * concentrated.rho",
     ),

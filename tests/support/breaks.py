@@ -436,9 +436,9 @@ BREAKS = (
     Break(
         _PRIVATE,
         "mechanisms/measure.py",
-        "_read_noise",
-        "sensitivity / (2 * concentrated.rho)",
-        "sensitivity / (4 * concentrated.rho)",
+        "_read_law",
+        "covered[1] / (2 * concentrated.rho)",
+        "covered[1] / (4 * concentrated.rho)",
     ),
     Break(
         _PRIVATE,

@@ -50,8 +50,8 @@ BROKEN: dict[str, Break] = {
     "the rate of counts in a list": _broken(
         "mechanisms/unknown.py",
         "plan_counts",
-        "min(k_bar, contributions)), NoiseRate(each)\n",
-        "min(k_bar, contributions)), NoiseRate(2 * each)\n",
+        "    return offset, NoiseRate(each), said",
+        "    return offset, NoiseRate(2 * each), said",
     ),
     "the rows of keys": _broken(
         "mechanisms/keys.py",
@@ -60,19 +60,19 @@ BROKEN: dict[str, Break] = {
         "    return (growth * row >> bits) + delta // 4\n",
     ),
     "the width of Laplace noise": _broken(
-        "mechanisms/measure.py", "_read_noise", "rate=own / sensitivity\n", "rate=2 * own\n"
+        "mechanisms/measure.py", "_read_law", "rate = own / sensitivity\n", "rate = 2 * own\n"
     ),
     "the width of discrete Gaussian noise": _broken(
         "mechanisms/measure.py",
-        "_read_noise",
-        "        squared = sensitivity / (2 * concentrated.rho)\n",
-        "        squared = sensitivity / (8 * concentrated.rho)\n",
+        "_read_law",
+        "        squared = covered[1] / (2 * concentrated.rho)\n",
+        "        squared = covered[1] / (8 * concentrated.rho)\n",
     ),
     "the width of rounded Gaussian noise": _broken(
         "mechanisms/measure.py",
-        "_read_noise",
-        "    squared = sensitivity / gaussian.mu_squared\n",
-        "    squared = sensitivity / (4 * gaussian.mu_squared)\n",
+        "_read_law",
+        "*covered, covered[1] / gaussian.mu_squared)\n",
+        "*covered, covered[1] / (4 * gaussian.mu_squared))\n",
     ),
     "the rate of a quantile": _broken(
         "mechanisms/quantiles.py",

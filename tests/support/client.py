@@ -15,19 +15,14 @@ import numpy as np
 
 from safeselect import (
     AdaptiveSparseVector,
-    Answer,
-    Answers,
     ApproximateDP,
     Batch,
     BoundedRange,
     Budget,
     CallbackSource,
-    ChosenRun,
     CombinedSource,
     Composition,
-    CountNoise,
     Counts,
-    DiscoveredTopK,
     ExponentialMechanism,
     ExponentialMechanismBase2,
     GaussianDP,
@@ -129,6 +124,8 @@ from safeselect.ledger import (
     repair,
 )
 from safeselect.mechanisms.runs import CoveredScope
+from safeselect.mechanisms.sessions import Answer
+from safeselect.release import results
 from safeselect.sources import Observed, observed
 from safeselect.tables import (
     GroupedTopK,
@@ -219,9 +216,9 @@ def prepared() -> None:
 def unknown_candidates() -> None:
     """Keys that are found in the data, partitions, sessions."""
     found = unknown_domain_top_k({"a": 9}, k=1, k_bar=1, places="all", epsilon=1, delta="1e-6")
-    assert_type(found, DiscoveredTopK)
+    assert_type(found, results.TopK[str])
     assert_type(found.labels, tuple[str, ...])
-    noise: CountNoise | None = found.count_noise
+    noise: results.Noise | None = found.noise
     kept = select_partitions({"tea": 5}, epsilon=1, delta="1e-6", max_partitions=1)
     assert_type(kept, SelectedPartitions)
     assert_type(kept.labels, tuple[str, ...])
@@ -231,7 +228,7 @@ def unknown_candidates() -> None:
     with SparseVector(threshold=2, k=1, epsilon=1, sensitivity=1) as above:
         assert_type(above.query(5), Answer)
     with AdaptiveSparseVector(threshold=2, k=2, epsilon=1, sensitivity=1) as adaptive:
-        assert_type(adaptive.query_many([1, 2]), Answers)
+        assert_type(adaptive.query_many([1, 2]), results.Answers)
     with PayWhatYouGet(outcomes=5, queries=2, epsilon=1, delta="1e-6") as session:
         assert_type(session.query({"a": 9}, k=1, k_bar=1, places="all").labels, tuple[str, ...])
     use(noise, Counts({"tea": 5}, places="all"))
@@ -251,11 +248,11 @@ def numbers() -> None:
         return 1, permute_and_flip(VOTES, epsilon="1/4", sensitivity=1, ledger=covered).label
 
     base = LaplaceDominated(Fraction(1, 4))
-    assert_type(best_of(run, base=base, mean=2), ChosenRun[str])
+    assert_type(best_of(run, base=base, mean=2), results.Numbers[Any, str])
     chosen = best_of(run, base=base, gamma="1/2", ledger=budget())
-    assert_type(chosen, ChosenRun[str])
-    assert_type(chosen.output, str | None)
-    assert_type(first_above(run, threshold=0, base=base, gamma="1/2").output, str | None)
+    assert_type(chosen, results.Numbers[Any, str])
+    assert_type(chosen.labels, tuple[str, ...] | None)
+    assert_type(first_above(run, threshold=0, base=base, gamma="1/2").value, Any)
 
 
 def accounts() -> None:
@@ -314,7 +311,7 @@ def from_tables(table: Path, scope: Scope) -> None:
     assert_type(counted, Counts)
     assert_type(largest_counts(str(table), places=3, max_contributions=1, **rows), Counts)
     top = top_items(str(table), k=1, epsilon=1, candidates=["a"], max_contributions=1, **rows)
-    assert_type(top, TopK[Any] | TopK[Any] | DiscoveredTopK)
+    assert_type(top, TopK[Any])
     cap = choose_cap(str(table), epsilon=1, most=5, ledger=scope, **rows)
     assert_type(cap, Selection[int])
     keys = select_keys(str(table), epsilon=1, delta="1e-6", **rows)

@@ -173,8 +173,8 @@ FAULTS: dict[str, Changes] = {
     "the bottom of Laplace lists is one too low": (
         (
             "mechanisms/unknown.py",
-            "    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)),",
-            "    return laplace_offset(each, total.delta, min(k_bar, contributions)),",
+            "    offset = 1 + laplace_offset(each, total.delta, min(k_bar, contributions))\n",
+            "    offset = laplace_offset(each, total.delta, min(k_bar, contributions))\n",
         ),
     ),
     "the bottom of lists is for one item": (

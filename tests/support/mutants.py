@@ -386,8 +386,8 @@ MUTANTS = {
         (
             (
                 "mechanisms/measure.py",
-                "squared = sensitivity / gaussian.mu_squared",
-                'squared = sensitivity / rational(mu, "mu")',
+                "covered[1] / gaussian.mu_squared",
+                'covered[1] / rational(mu, "mu")',
             ),
         ),
         "C2",

@@ -166,7 +166,10 @@ def test_the_parts_compose_to_the_guarantee(max_groups, k):
     # The same as one list where a user is in one group.
     if changed == 1:
         one = safeselect.unknown_domain_top_k({"a": 9}, k=k, k_bar=10 * k, places="all", **cost)
-        assert (found.offset, found.noise_rate) == (one.offset, one.noise_rate)
+        assert (found.noise_rate, found.statement.number("offset")) == (
+            one.noise_rate,
+            one.statement.number("offset"),
+        )
 
 
 def test_counts_in_groups_share_the_budget():

@@ -20,14 +20,14 @@ from safeselect.audit.stated import Plan, Stated
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import integer, rational, read_choice
+from safeselect.mechanisms.measure import Law
 from safeselect.mechanisms.quantiles import Neighbours
 from safeselect.mechanisms.select import Asked, Change, calibrate_unordered, read_gap_grid
 from safeselect.mechanisms.sessions import read_terms
 from safeselect.mechanisms.table import LAWS, Calibration
 from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
-from safeselect.release.results import Batch
-from safeselect.releases import Release
+from safeselect.release.results import Batch, Release
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}", re.ASCII)
 
@@ -107,35 +107,34 @@ def _of_measurement(stated: Stated) -> Plan:
     whole, law = release.guarantee, stated.name.removeprefix("measure_")
     norm = "sensitivity_l1" if law == "discrete_laplace" else "sensitivity_l2_squared"
     change = rational(stated.text(norm), norm)
-    rate, squared = None, None
     if law == "discrete_laplace" and isinstance(whole, PureDP):
-        rate = whole.epsilon / change
+        planned = Law("discrete Laplace", whole, norm, change, whole.epsilon / change)
     elif law == "discrete_gaussian" and isinstance(whole, ZeroConcentratedDP):
-        squared = change / (2 * whole.rho)
+        planned = Law("discrete Gaussian", whole, norm, change, change / (2 * whole.rho))
     elif law == "rounded_gaussian" and isinstance(whole, GaussianDP):
-        squared = change / whole.mu_squared
+        planned = Law("rounded Gaussian", whole, norm, change, change / whole.mu_squared)
     else:
         raise ParameterError(f"{release.mechanism} has no such guarantee")
-    parameters = {"values": str(stated.whole("values")), norm: exact_text(change)}
-    return Plan(whole, ((whole, 1),), parameters, {"rate": rate, "sigma_squared": squared})
+    charge = planned.charge(stated.whole("values"))
+    return Plan(whole, charge.parts, charge.parameters)
 
 
 def _of_points(stated: Stated) -> Plan:
-    release = stated.release
-    several, neighbours = stated.name == "quantiles", stated.text("neighbours")
-    ties = {"1": "below", "3": "interval"}[release.mechanism.partition("/")[2]]
+    release, asked = stated.release, stated.release.labels
+    kind, _, below = stated.name.partition("_")
+    several, neighbours = kind == "quantiles", stated.text("neighbours")
     most = integer(stated.whole("max_contributions"), "max_contributions", minimum=1, maximum=2**32)
-    if (len(release.quantiles) > 1) is not several or (several and most > 1):
+    if not asked or (len(asked) > 1) is not several or (several and most > 1):
         raise ParameterError("it has not as many quantiles as its mechanism")
     if neighbours != release.statement.neighbours:
         raise ParameterError("its noise is for other neighbours than it states")
     read_choice(neighbours, "neighbours", get_args(Neighbours))
-    levels = len(release.quantiles).bit_length()
+    levels = len(asked).bit_length()
     each = stated.cost.per_draw(BoundedRange, levels)
     guarantee = stated.cost.guarantee(BoundedRange, each, levels)
-    if len(set(release.quantiles)) < len(release.quantiles) or max(release.quantiles) > 1:
+    if len({*asked}) < len(asked) or not all(type(q) is Fraction and 0 <= q <= 1 for q in asked):
         raise ParameterError("there are no such quantiles")
-    parameters = {"quantiles": ", ".join(map(exact_text, release.quantiles)), "ties": ties}
+    parameters = {"quantiles": ", ".join(map(exact_text, asked)), "ties": below or "interval"}
     parameters |= {"max_contributions": str(most), "neighbours": neighbours}
     parameters |= stated.copied("lowest", "highest", "step")  # compared with the points
     return Plan(guarantee, ((BoundedRange(each), levels),), parameters)

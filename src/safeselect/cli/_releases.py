@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from safeselect import DiscoveredTopK, SelectedPartitions, TopK, top_k
+from safeselect import top_k
 from safeselect.adapters.plots import plot, plot_path, save_plot
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
@@ -17,17 +17,11 @@ from safeselect.cli._reading import how_to_read
 from safeselect.errors import ParameterError
 from safeselect.mechanisms.table import MECHANISMS
 from safeselect.promises.records import exact_text
-from safeselect.tables import (
-    GroupedTopK,
-    TableAs,
-    read_candidates,
-    select_keys,
-    top_items,
-    top_items_by_group,
-)
+from safeselect.release import results
+from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
 from safeselect.tables.values import open_scores
 
-Release = TopK | DiscoveredTopK | GroupedTopK | SelectedPartitions
+Release = results.Groups[str] | results.TopK[Any]
 
 _EXIT_CODES = """
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
@@ -233,9 +227,9 @@ def _lines(result: Release, *, as_json: bool) -> list[str]:
 
 def _content(result: Release) -> str:
     """Describe what was released."""
-    if isinstance(result, GroupedTopK):
+    if isinstance(result, results.Groups):
         return "for each group " + ("items" if result.counts is None else "items and noisy counts")
-    if not isinstance(result, (DiscoveredTopK, SelectedPartitions)):
+    if result.k_bar is None and "max_partitions" not in dict(result.statement.parameters):
         return "the items, no count"
     return "items found, no count" if result.counts is None else "items found and noisy counts"
 
@@ -248,8 +242,9 @@ def _promise(result: Release) -> str:
 
 def _noise(result: Release) -> str:
     """Describe the mechanism, the effective range that its noise covers, and the source."""
-    if isinstance(result, SelectedPartitions):
-        most = f"max_partitions {result.max_partitions}"
+    most = dict(result.statement.parameters).get("max_partitions")
+    if most is not None:
+        most = f"max_partitions {most}"
         return f"mechanism {result.mechanism}, {most}, {result.source}"
     # The result of a call always has one; it includes what reading adds to the declared range.
     effective = "" if result.effective_range is None else exact_text(result.effective_range)

@@ -20,7 +20,7 @@ from safeselect.exact.parameters import Number, describe, integer, rational, rea
 from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.table import calibrate
 from safeselect.mechanisms.unknown import (
-    CountNoise,
+    count_noise,
     laplace_failure,
     laplace_offset,
     plan_list,
@@ -269,7 +269,7 @@ def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups
         return ItemPlan(total.epsilon, each, offset, users, None)
     each = total.epsilon / groups / cap
     offset = Fraction(1 + laplace_offset(each, total.delta / groups, min(k_bar, cap)))
-    deviation = CountNoise.of(total.epsilon / groups, cap).standard_deviation
+    deviation = count_noise(total.epsilon / groups / cap).deviation
     return ItemPlan(total.epsilon, each, offset, ceil(offset) + _lead(each), deviation)
 
 
@@ -344,7 +344,8 @@ def plan_keys(terms: Terms) -> KeyPlan:
     found = terms.total.epsilon, terms.each, even_odds + above, users + above, table.certain + above
     if not terms.with_counts:
         return KeyPlan(*found, None, None)
-    return KeyPlan(*found, table.standard_deviation, table.noise_95)
+    noise = table.noise
+    return KeyPlan(*found, noise.deviation, (noise.low_95, noise.high_95))
 
 
 def explain_groups(
@@ -567,7 +568,7 @@ def cap_errors(
         cap = integer(each, "a cap", minimum=1, maximum=_MOST)
         kept = sum((min(items, cap) * share for items, share in shares.items()), Fraction(0))
         lost = 1 - kept / pairs
-        deviation = CountNoise.of(total, cap).standard_deviation
+        deviation = count_noise(total / cap).deviation
         square = (whole * lost) ** 2 + deviation**2
         scaled = square.numerator * 10**6 // square.denominator
         error = Fraction(isqrt(scaled) + 1, 1000)

@@ -996,7 +996,7 @@ class Here:
         """The result of a call that chose one candidate, committed."""
         (label,) = self.labels(ranking.indices)
         (index,) = self.positions(ranking.indices) or (None,)
-        return call.commit(Selection(**_said(plan, call), label=label, index=index, gap=gap))
+        return call.commit(Selection(**call.header, label=label, index=index, gap=gap))
 
     def top_k(
         self,
@@ -1007,7 +1007,7 @@ class Here:
     ) -> TopK[Any]:
         """The result of a call that chose several candidates in order, committed."""
         labels, indices = self.labels(ranking.indices), self.positions(ranking.indices)
-        return call.commit(TopK(**_said(plan, call), labels=labels, indices=indices, gaps=gaps))
+        return call.commit(TopK(**call.header, labels=labels, indices=indices, gaps=gaps))
 
     def batch(self, plan: Calibration, call: Call[GridScores], found: Indices) -> Batch[Any]:
         """The result of a call on many rows, committed."""
@@ -1021,8 +1021,7 @@ class Here:
             winners = np.array(again, dtype=np.int64).reshape(indices.shape)
             names = tuple(names[place] for place in first)
         positions = indices if self.candidates.positions else None
-        said = _said(plan, call)
-        return call.commit(Batch(**said, winners=winners, names=names, indices=positions))
+        return call.commit(Batch(**call.header, winners=winners, names=names, indices=positions))
 
     def labels(self, indices: Iterable[int]) -> tuple[Any, ...]:
         """The labels of these candidates."""
@@ -1032,17 +1031,6 @@ class Here:
     def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
         """These positions, if positions among the candidates may be released."""
         return indices if self.candidates.positions else None
-
-
-def _said(plan: Calibration, call: Call[GridScores]) -> dict[str, Any]:
-    """What every release says of itself."""
-    return {
-        "mechanism": plan.mechanism,
-        "guarantee": plan.guarantee,
-        "parts": (plan.each,) * plan.draws,
-        "source": call.source_name,
-        "statement": call.statement,
-    }
 
 
 def calibrate_unordered(asked: Asked, size: int, k: int) -> Calibration:
@@ -1066,5 +1054,4 @@ def _laplace_set(here: Here, k: int) -> TopK[Any]:
         labels, indices = here.labels(chosen), here.positions(chosen)
         if indices is None:
             labels = tuple(sorted(labels, key=lambda label: (label_text(label), repr(type(label)))))
-        said_of = _said(plan, call)
-        return call.commit(TopK(**said_of, labels=labels, indices=indices, ordered=False))
+        return call.commit(TopK(**call.header, labels=labels, indices=indices, ordered=False))

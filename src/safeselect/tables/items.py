@@ -25,19 +25,11 @@ from safeselect.estimates.users import (
 )
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
-from safeselect.mechanisms.groups import (
-    ALL,
-    GroupedTopK,
-    Tables,
-    plan_known,
-    plan_unknown,
-    release_by_group,
-)
-from safeselect.mechanisms.keys import SelectedPartitions, Terms, select_partitions
+from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.keys import Terms, select_partitions
 from safeselect.mechanisms.select import permute_and_flip, top_k
 from safeselect.mechanisms.table import Mechanism, Peeled
 from safeselect.mechanisms.unknown import (
-    DiscoveredTopK,
     read_contributions,
     read_places,
     read_total,
@@ -45,6 +37,7 @@ from safeselect.mechanisms.unknown import (
 )
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
+from safeselect.release import results
 from safeselect.release.call import is_replaced
 from safeselect.release.results import Selection, TopK
 from safeselect.scores.counts import Counts
@@ -230,7 +223,7 @@ def top_items(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> TopK | DiscoveredTopK:
+) -> TopK[Any]:
     """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
@@ -258,7 +251,7 @@ def top_items(
         source, ledger: as for `top_k`.
 
     Returns:
-        DiscoveredTopK where the domain is unknown, otherwise TopK, without an order for "laplace".
+        TopK, without an order for "laplace".
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.
@@ -363,7 +356,7 @@ def top_items_by_group(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> GroupedTopK:
+) -> results.Groups[str]:
     """Choose, for each group of a public list, the k items with the most distinct users.
 
     A user is counted in at most `max_groups` groups, chosen by a fixed hash; the adapter enforces
@@ -394,7 +387,7 @@ def top_items_by_group(
         table, item, user, k, epsilon, delta, rho, unit, source, ledger: as for `top_items`.
 
     Returns:
-        GroupedTopK: a row for each group, in the order of `groups`.
+        Groups: a row for each group, in the order of `groups`.
 
     Raises:
         InputError, ParameterError, BudgetError, SourceError: as for `top_items`.
@@ -524,7 +517,7 @@ def select_keys(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> SelectedPartitions:
+) -> results.TopK[str]:
     """Keep the items of a table that may be shown, as `safeselect keys` does.
 
         kept = select_keys("trips.parquet", item="city", user="rider", epsilon=1, delta="1e-9")
@@ -543,7 +536,7 @@ def select_keys(
         rows: as for `top_items`.
 
     Returns:
-        SelectedPartitions: the items that are kept, in the order of their labels, perhaps none.
+        TopK: the items that are kept, by their labels and not by their counts, perhaps none.
 
     Raises:
         InputError: the table or a column cannot be used.

@@ -1,1 +1,0 @@
-"""What rooms that are not yet on the six shapes share."""
