@@ -33,13 +33,13 @@ SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py t
 # input, whole processes, the audit and the evidence, and laws that are enumerated or counted.  All
 # else of the contract is in, new files too.
 QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
-  inside engine adapters tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
+  inside engine adapters ledger/stores tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
   release tools scores/test_floats.py scores/test_reading.py \
   cli test_examples.py test_import.py test_snippets.py randomness/test_foreign.py \
   $(addprefix spec/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
     lazy.py rankings.py rounds.py) \
-  accounting/optimum $(addprefix accounting/test_, composition.py laws.py moments.py \
-    other_bounds.py pure.py rate.py) \
+  accounting/optimum $(addprefix accounting/test_, composition.py laws.py ledger_file.py \
+    ledger_forks.py moments.py other_bounds.py pure.py rate.py) \
   $(addprefix mechanisms/test_, equal_inputs.py gap_laws.py gap_privacy.py \
     quantile_laws.py sparse_vector_laws.py sparse_vector_privacy.py \
     threads_and_forks.py top_k_above.py unknown_privacy.py weights.py))

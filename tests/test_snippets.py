@@ -66,7 +66,7 @@ BLOCKS_NOT_RUN = {
     "import diffprivlib.tools": "tests/adapters/test_diffprivlib.py, with `make dropins`",
     "import pipeline_dp\n": "tests/adapters/test_pipeline_dp_engine.py, with `make pipeline-dp`",
     "import psycopg\n": "tests/tables/test_postgres_counts.py, with a server",
-    "from safeselect.ledger.stores": "tests/adapters/test_postgres.py, with a server",
+    "from safeselect.ledger.stores": "tests/ledger/stores/test_postgres.py, with a server",
 }
 NEEDS = {"docs/adapters.md": ("opendp", "dp_accounting")}  # a page runs where these are installed
 PAGES_RUN_ELSEWHERE = {

@@ -66,8 +66,7 @@ LEFT_OUT = (
     ),
     *("tests/test_lint.py", "tests/test_import.py", "tests/engine/test_work.py"),
     "tests/fuzz/test_bounds.py",
-    *("tests/accounting/test_ledger_processes.py", "tests/accounting/test_ledger_file.py"),
-    *("tests/accounting/test_ledger_forks.py", "tests/accounting/test_ledger_signals.py"),
+    "tests/ledger/stores",
     "tests/mechanisms/test_threads_and_forks.py",
     "tests/mechanisms/test_equal_inputs.py::test_a_parquet_file_of_such_counts",
 )

@@ -1,8 +1,8 @@
-"""Plant faults in copies of the package: do known answers or laws notice?  `make faults`.
+"""Plant faults in copies of the package: do known answers, laws or tests notice?  `make faults`.
 
 Each fault of `tests/support/faults.py` is planted alone, and all of them at once.  The first known
-answer that differs is printed, or the first law that fails.  The exit status is 1 if a fault is not
-noticed.
+answer that differs is printed, or the law or the test that fails.  The exit status is 1 if a fault
+is not noticed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from mutants import Mutant, copy
+from mutants import Mutant, copy, evidence
 
-from faults import FAULTS, all_at_once, first_failure
+from faults import BY_TESTS, FAULTS, all_at_once, first_failure
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,7 +29,12 @@ def main(arguments: list[str] | None = None) -> int:
     noticed = 0
     for name, changes in chosen.items():
         with tempfile.TemporaryDirectory() as place:
-            found = first_failure(copy(Path(place), Mutant(changes, "C1", "")), "law")
+            package = copy(Path(place), Mutant(changes, "C1", ""))
+            test = BY_TESTS.get(name)
+            if test is None:
+                found = first_failure(package, "law")
+            else:
+                found = None if evidence(package, test) else test
         noticed += found is not None
         print(f"{name}\n    {found or 'NOT NOTICED'}", flush=True)
     print(f"noticed alone: {noticed} of {len(chosen)}")

@@ -196,7 +196,7 @@ def test_two_attempts_of_discrete_laplace_exactly():
         assert Fraction(law[one, other], 1 << 12) == exact
 
 
-@pytest.mark.parametrize("apart", [1, CONSTANTS["digits._PIECE"], CONSTANTS["geometric._CHUNK"]])
+@pytest.mark.parametrize("apart", [1, CONSTANTS["geometric._PIECE"], CONSTANTS["geometric._CHUNK"]])
 @pytest.mark.parametrize("signed", [False, True])
 def test_two_numbers_of_an_array(apart, signed):
     """At r = 1/2, numbers next to one another and as far apart as pieces and chunks are long."""

@@ -23,7 +23,7 @@ import safeselect
 pytestmark = pytest.mark.claim("C1")
 
 CONSTANTS = engine.constants()
-FINE = CONSTANTS["plan.FINE_LIMIT"]
+FINE = CONSTANTS["draws.FINE_LIMIT"]
 LONG = bool(os.environ.get("SAFESELECT_LONG"))
 CHANGE: dict[str, Any] = {"range_": 1}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from mutants import Mutant, copy, evidence
 
-from faults import FAULTS, all_at_once
+from faults import BY_TESTS, FAULTS, all_at_once
 
 SOME = {
     "two rows of a batch share their words": "select_many_exponential, 5 x 4",
@@ -23,6 +23,10 @@ SOME = {
 def test_every_fault_can_be_planted(name, tmp_path):
     """Its text is in the source once; otherwise the fault has to follow the code."""
     copy(tmp_path, Mutant(FAULTS[name], "C1", ""))
+
+
+def test_those_that_tests_notice_are_faults():
+    assert BY_TESTS.keys() <= FAULTS.keys()
 
 
 def test_forty_can_be_planted_at_once(tmp_path):

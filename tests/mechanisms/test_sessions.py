@@ -192,23 +192,6 @@ def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
         assert found == (answers.pop() if len(answers) == 1 else None)
 
 
-def test_bounds_of_the_scalar_noise_narrow_and_never_move():
-    from safeselect.exact.rate import NoiseRate
-    from safeselect.randomness.bits import Bits
-    from safeselect.spec.sessions import enclosed_noise
-
-    with Bits(deterministic()) as bits:
-        for kind in ("exponential", "laplace"):
-            drawn = enclosed_noise(kind, NoiseRate(Fraction(1, 3)), 0, bits)
-            before = drawn.bounds(20, 3)
-            assert before[1] - before[0] == 3 << 20
-            drawn.refine(bits)
-            after = drawn.bounds(20, 3)
-            assert drawn.precision == 8
-            assert after[1] - after[0] == 3 << 12
-            assert before[0] <= after[0] < after[1] <= before[1]
-
-
 # ----------------------------------------------------------------------------------- parameters
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
-from safeselect import noise as lattice
+from safeselect import engine as lattice
 from safeselect.engine import Ranking
 from safeselect.engine.draws import GUARD, rate
 from safeselect.engine.laws import LAWS, enclose

@@ -43,7 +43,6 @@ from safeselect import (
     SafeSelectError,
     SelectedPartitions,
     Selection,
-    Signer,
     Source,
     SparseVector,
     Statement,
@@ -112,13 +111,14 @@ from safeselect.ledger import (
     Anchor,
     Ed25519Signer,
     Event,
-    ExternalRelease,
     Outbox,
+    Pending,
     Proposal,
     Proposals,
     Receiver,
     Request,
     Scope,
+    Signer,
     append,
     approve,
     repair,
@@ -338,7 +338,7 @@ def charged(anchor: Anchor, receiver: Receiver, outbox: Outbox, proposals: Propo
     use(append(place, [], head=None), outbox)
 
 
-def told(event: Event, request: Request, external: ExternalRelease) -> str:
+def told(event: Event, request: Request, external: Pending) -> str:
     """What a ledger tells its keepers."""
     return f"{event.kind} {request.asked} {external.released('a')}"
 

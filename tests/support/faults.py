@@ -401,6 +401,27 @@ FAULTS: dict[str, Changes] = {
 }
 """By what is wrong."""
 
+_RULES = "tests/evidence/test_rules.py::"
+BY_TESTS = {
+    "a release that failed is refunded": f"{_RULES}test_a_failure_keeps_the_charge",
+    "bits are shared across a fork": (
+        "tests/randomness/test_bits.py::test_a_forked_child_cannot_use_its_parents_bits"
+    ),
+    "a session is shared across a fork": (
+        f"{_RULES}test_a_session_is_refused_after_a_fork_whatever_is_asked_of_it"
+    ),
+    "foreign sources pass as they are": (
+        "tests/randomness/test_foreign.py::test_a_seeded_callback_that_is_mixed_has_the_right_law"
+    ),
+    "a class is known by its name": (
+        "tests/randomness/test_foreign.py::test_the_methods_of_ours_on_an_object_of_theirs"
+    ),
+    "the scalar tier is taken in production": (
+        f"{_RULES}test_where_only_production_is_allowed[permute_and_flip]"
+    ),
+}
+"""Those that no known answer sees, because they are of processes, errors or real sources."""
+
 _FIRST = """
 import sys
 from safeselect.known_answers import SETS, differences

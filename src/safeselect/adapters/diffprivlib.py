@@ -273,8 +273,7 @@ def median(
     Guarantee, Neighbours, Args, Returns, Raises: as for `quantile`.
     """
     more: dict[str, Any] = {"step": step, "neighbours": neighbours, "source": source}
-    half = Fraction(1, 2)
-    return quantile(array, half, epsilon, bounds, axis, keepdims, None, accountant, **more)
+    return quantile(array, "1/2", epsilon, bounds, axis, keepdims, None, accountant, **more)
 
 
 def _each(given: Any) -> list[Any]:

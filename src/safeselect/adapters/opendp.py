@@ -46,7 +46,7 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.release.results import Selection
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.floats import GridScores
-from safeselect.scores.reading import Reading, Sensitivity
+from safeselect.scores.reading import Reading, Sensitivity, flag
 
 __all__ = [
     "make_exponential_mechanism",
@@ -148,10 +148,7 @@ def make_report_noisy_max(
 
     Args, Returns, Raises: as for `make_permute_and_flip`; `noise` has no default.
     """
-    if not isinstance(noise, str) or noise not in ("exponential", "laplace", "gumbel"):
-        raise ParameterError(
-            f"noise must be 'exponential', 'laplace' or 'gumbel', got {describe(noise)}"
-        )
+    read_choice(noise, "noise", ("exponential", "laplace", "gumbel"))
     space = _Space.read(
         input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
     )
@@ -250,8 +247,7 @@ def make_top_k_with_gaps(
     Raises:
         ParameterError: as for `make_permute_and_flip`.
     """
-    if not isinstance(noise, str) or noise not in ("exponential", "laplace"):
-        raise ParameterError(f"noise must be 'exponential' or 'laplace', got {describe(noise)}")
+    read_choice(noise, "noise", ("exponential", "laplace"))
     space = _Space.read(
         input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
     )
@@ -342,8 +338,7 @@ class _Space:
     ) -> _Space:
         """Read the arguments of every constructor, and refuse those that no proof here covers."""
         reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-        if not isinstance(negate, bool):
-            raise ParameterError(f"negate must be True or False, got {describe(negate)}")
+        smallest = flag(negate, "negate")
         resolve(source)  # refuses a wrong source now, not at the first release
         dp = _opendp()
         kind = _VECTORS.fullmatch(str(getattr(domain, "type", None)))
@@ -360,9 +355,8 @@ class _Space:
         if measure not in measures:
             expected = "max_divergence() or zero_concentrated_divergence()"
             raise _refusal(dp, "output_measure", expected, measure)
-        return cls(
-            domain, metric, measure, metric == metrics[1], measure == measures[0], negate, reading
-        )
+        is_pure = measure == measures[0]
+        return cls(domain, metric, measure, metric == metrics[1], is_pure, smallest, reading)
 
     @contextmanager
     def scores_on_grid(self, scores: object) -> Iterator[GridScores]:

@@ -12,10 +12,9 @@ from operator import and_
 from pathlib import Path
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.cli._history import Release, changes, releases
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import say, shown, write
-from safeselect.cli._report import report
+from safeselect.cli._report import Release, changes, releases, report
 from safeselect.errors import InputError, LedgerDamaged, ParameterError, SafeSelectWarning
 from safeselect.ledger import (
     Budget,

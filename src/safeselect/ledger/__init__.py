@@ -8,7 +8,7 @@ from safeselect.ledger.pending import Pending
 from safeselect.ledger.replay import Checker, Record, log_lines
 from safeselect.ledger.requests import Outbox, Request
 from safeselect.ledger.restoring import append, check_log, kept_records, repair, set_aside
-from safeselect.ledger.scope import EXTERNAL, ExternalRelease, Scope
+from safeselect.ledger.scope import EXTERNAL, Scope
 from safeselect.ledger.signing import Ed25519Signer, Proposal, Signer, approve
 from safeselect.ledger.store import Journal, Row, Store, Torn
 from safeselect.ledger.witness import Anchor, Receiver
@@ -21,7 +21,6 @@ __all__ = [
     "Checker",
     "Ed25519Signer",
     "Event",
-    "ExternalRelease",
     "Journal",
     "Ledger",
     "OnEvent",

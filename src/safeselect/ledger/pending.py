@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, TypeVar
@@ -52,6 +53,10 @@ def _new_salt() -> bytes:
 class Pending:
     """A charged release, recorded at this place and time, whose outcome this process must write.
 
+    `released` ends it, once.  Leaving a `with` block without a release ends it too: with an
+    exception as "input", because only the caller knows whether the exception depended on private
+    values.  Such refusals are counted, and too many close the scope.
+
     Attributes:
         salt: opens the commitment to the output.
     """
@@ -63,6 +68,7 @@ class Pending:
     _asking: Asking | None = field(repr=False, compare=False)
     _event: Event = field(repr=False, compare=False)
     _is_kept: bool = field(default=False, repr=False, compare=False)
+    _is_ended: bool = field(default=False, repr=False, compare=False)
     salt: bytes = field(default_factory=_new_salt, repr=False, compare=False)
 
     def check_open(self) -> None:
@@ -85,12 +91,19 @@ class Pending:
         The outbox of the request, if there is one, gets the output first.
 
         Args:
+            output: the output as text, such as JSON; the ledger keeps its hash alone.
             salt: in place of its own.
 
+        Returns:
+            Receipt: place of the record, and the salt that opens the commitment.
+
         Raises:
+            ParameterError: the output is not text.
             BudgetError: a scope was closed in between; the charge stands.
             ChargeStands: the record could not be written, or the outbox failed.
         """
+        if not isinstance(output, str):
+            raise ParameterError(f"output must be text, got {type(output).__name__}")
         check_process(self._born)
         salt = self.salt if salt is None else salt
         if self._asking is not None and self._asking.outbox is not None:
@@ -102,7 +115,9 @@ class Pending:
             except LedgerError:
                 self._is_kept = False
                 raise
-        return finish(self.book, self.charge, output, salt, self._born, self._event)
+        receipt = finish(self.book, self.charge, output, salt, self._born, self._event)
+        self._is_ended = True
+        return receipt
 
     def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
         """Write how much of its reserved charge a session used; the charge stands.
@@ -153,13 +168,8 @@ class Pending:
             LedgerError: no error explains why there is no output; or private input was refused,
                 and the record could not be written.
         """
-        reason: Reason = "error"
-        if isinstance(error, SourceError):
-            reason = "source"
-        elif isinstance(error, ScoreError):
-            reason = "input"  # after the charge, only private values can still be refused
-        elif error is not None and not isinstance(error, Exception):
-            reason = "interrupt"
+        # After the charge, only private values can still be refused.
+        reason = _reason(error, ScoreError)
         met: BudgetError | LedgerError | None
         try:
             met = self.aborted(reason)
@@ -173,6 +183,18 @@ class Pending:
             raise met
         finally:
             met.__context__ = None  # the refusal that is being handled depends on private values
+
+    def __enter__(self) -> Pending:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if self._is_ended:
+            return
+        # The charge stands with or without this record; an error is already being raised.
+        with suppress(LedgerError):
+            self.aborted(_reason(error, Exception))
+        if error is None:
+            raise LedgerError("the block ended without a release; the charge stands")
 
     def _settle(
         self,
@@ -194,6 +216,16 @@ class Pending:
         event = replace(self._event, kind=kind)
         hook, end = self.book.on_event, _ASK_AGAIN if kind == "settled" else _LOST
         return reported(hook, event, lambda: standing(self.charge, self._born, write, end))
+
+
+def _reason(error: BaseException | None, private: type[Exception]) -> Reason:
+    if isinstance(error, SourceError):
+        return "source"
+    if error is None or isinstance(error, (BudgetError, LedgerError)):
+        return "error"
+    if isinstance(error, private):
+        return "input"
+    return "error" if isinstance(error, Exception) else "interrupt"
 
 
 class _Released(RepeatedRequest):

@@ -8,14 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from types import TracebackType
-from typing import final, get_args
+from typing import get_args
 
 from safeselect.accounting.repetition import AnyGuarantee
-from safeselect.errors import BudgetError, LedgerError, ParameterError, RepeatedRequest, SourceError
+from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.balance import Balance, exact_texts
 from safeselect.ledger.book import Book, Written
@@ -24,7 +22,6 @@ from safeselect.ledger.events import Event, reported
 from safeselect.ledger.pending import (
     SALT_BYTES,
     Pending,
-    Reason,
     balance_of,
     check_open,
     check_process,
@@ -39,7 +36,6 @@ from safeselect.promises.records import Content, guarantee_record
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.memory import generation
 from safeselect.release import call
-from safeselect.release.results import Receipt
 from safeselect.sources import observed
 
 
@@ -101,69 +97,6 @@ EXTERNAL = "external"
 
 _NAMED = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)+", re.ASCII)
 _OURS = re.compile(r"[a-z0-9_]+/[0-9]+", re.ASCII)
-
-
-@final
-class ExternalRelease:
-    """A charged release of another library; `released` ends it, once.
-
-    Leaving a `with` block without a release ends it too: with an exception as "input", because only
-    the caller knows whether the exception depended on private values.  Such refusals are counted,
-    and too many close the scope.
-    """
-
-    __slots__ = ("_pending",)
-
-    def __init__(self, pending: Pending) -> None:
-        """Only `Scope.charge` calls this."""
-        self._pending: Pending | None = pending
-
-    def released(self, output: str) -> Receipt:
-        """Write a commitment to the output; show the output only after this returns.
-
-        Args:
-            output: the output as text, such as JSON; the ledger keeps its hash alone.
-
-        Returns:
-            Receipt: place of the record, and the salt that opens the commitment.
-
-        Raises:
-            ParameterError: the output is not text.
-            BudgetError: a scope was closed in between; the charge stands.
-            LedgerError: the outcome was written before, or could not be written; the charge stands.
-        """
-        if not isinstance(output, str):
-            raise ParameterError(f"output must be text, got {type(output).__name__}")
-        if self._pending is None:
-            raise LedgerError("the outcome of this charge is in the ledger already")
-        receipt = self._pending.released(output)
-        self._pending = None
-        return receipt
-
-    def __enter__(self) -> ExternalRelease:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._pending is None:
-            return
-        pending, self._pending = self._pending, None
-        reason: Reason = "input"
-        if error is None or isinstance(error, (BudgetError, LedgerError)):
-            reason = "error"
-        elif isinstance(error, SourceError):
-            reason = "source"
-        elif not isinstance(error, Exception):
-            reason = "interrupt"
-        # The charge stands with or without this record; an error is already being raised.
-        with suppress(LedgerError):
-            pending.aborted(reason)
-        if error is None:
-            raise LedgerError("the block ended without a release; the charge stands")
 
 
 def external_charge(
@@ -270,7 +203,7 @@ class Scope:
         *,
         mechanism: str,
         parameters: Mapping[str, str] | None = None,
-    ) -> ExternalRelease:
+    ) -> Pending:
         """Charge a release of another library, before it draws its first random bit.
 
         The record says that the source is `external`: that the release has this guarantee is your
@@ -282,7 +215,7 @@ class Scope:
             parameters: public parameters, for the record: names and values are texts.
 
         Returns:
-            ExternalRelease: for `with`; its `released(output)` ends the release.
+            Pending: for `with`; its `released(output)` ends the release.
 
         Raises:
             ParameterError: an argument is wrong, or the guarantee does not bound the amounts that a
@@ -301,7 +234,7 @@ class Scope:
             >>> ledger.balance("a").spent
             {'epsilon': Fraction(1, 10)}
         """
-        return ExternalRelease(self.pay(external_charge(guarantee, mechanism, parameters)))
+        return self.pay(external_charge(guarantee, mechanism, parameters))
 
     def begin(self, charge: call.Charge, bits: Bits) -> Pending:
         """Charge a release durably, then draw the salt of its commitment.

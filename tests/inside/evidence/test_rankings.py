@@ -107,9 +107,9 @@ def limits() -> dict[int, set[int]]:
     for k in (1, 2, 33):
         need = engine.ranking_plan(LAWS["gumbel"], k, QUARTER, False)
         ends = [
-            CONSTANTS["plan.DIRECT_LIMIT"],
+            CONSTANTS["draws.DIRECT_LIMIT"],
             need.contenders,
-            CONSTANTS["plan.FINE_LIMIT"],
+            CONSTANTS["draws.FINE_LIMIT"],
             CONSTANTS["contenders._DIRECT"],
             4 * CONSTANTS["contenders.GROUP"] * (need.contenders + 1),
             CONSTANTS["contenders._BLOCK"],

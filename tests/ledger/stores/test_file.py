@@ -1,46 +1,487 @@
-"""The store in a file."""
+"""What may happen to the file: an error that says so, nothing released, nothing lost."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import hashlib
 import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from ledgers import new, pure, scope
-from workers import ended, start_child
+from ledgers import new, pure, scope, script
+from workers import LONG, kinds
 
-from safeselect import LedgerError
-from safeselect.ledger import Journal, Row
+from safeselect import (
+    ChargeStands,
+    Ledger,
+    LedgerBusy,
+    LedgerDamaged,
+    LedgerError,
+    LedgerRolledBack,
+)
+from safeselect.ledger import pending as pending_module
+from safeselect.ledger import repair
 from safeselect.ledger.stores.file import FileStore
 
 pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as Unix does"),
+    pytest.mark.skipif(sys.platform == "win32", reason="files and limits of Unix"),
     pytest.mark.claim("C8"),
 ]
 
 
-def test_the_process_is_compared_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger with one charge of 1/10 that was released."""
+    made = new(tmp_path / "budget.ledger", epsilon=1)
+    scope(made).pay(pure()).released("blue", b"s" * 32)
+    return tmp_path / "budget.ledger"
+
+
+# ------------------------------------------------------------------------------- torn and damaged
+
+
+def test_a_tail_torn_at_any_byte_is_ignored_and_then_cut(path: Path) -> None:
+    whole = path.read_bytes()
+    starts = [0, *(at + 1 for at, byte in enumerate(whole) if byte == ord("\n"))][:-1]
+    for end in range(starts[2] + 1, len(whole), 1 if LONG else 4):
+        path.write_bytes(whole[:end])
+        there = sum(start < end for start in starts) - (whole[end - 1] != ord("\n"))
+        opened = Ledger.open(path)
+        assert opened.check().count == there
+        assert path.stat().st_size == end, "a reader changed the file"
+        if end % (1 if LONG else 7) and end not in starts:
+            continue
+        scope(opened).pay(pure())
+        *_, torn, charged = Ledger.open(path).records()
+        if end in starts:
+            assert torn.content["kind"] != "torn"
+        else:
+            tail = whole[starts[there] : end]
+            assert torn.content["length"] == str(len(tail))
+            assert torn.content["sha256"] == hashlib.sha256(tail).hexdigest()
+        assert charged.content["kind"] == "charged"
+
+
+def test_a_torn_tail_is_cut_even_if_the_charge_is_refused(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b'{"hash":"')
+    with pytest.raises(LedgerError, match="cannot be printed"):
+        scope(Ledger.open(path)).pay(pure(mechanism="two\nlines"))
+    assert kinds(Ledger.open(path))[-1] == "torn"
+    scope(Ledger.open(path)).pay(pure())
+
+
+def test_a_hole_in_the_last_line_is_ignored_and_in_another_one_is_damage(path: Path) -> None:
+    """Pages of one write that never reached the disk: zeros, up to the file's end or not."""
+    scope(Ledger.open(path)).pay(pure(parameters={"long": "x" * 20_000}))
+    whole = path.read_bytes()
+    last = whole.rindex(b"\n", 0, -1) + 1
+    pages = 0
+    for page in range(last // 4096, len(whole) // 4096 + 1):
+        start, end = max(last, page * 4096), min(len(whole), (page + 1) * 4096)
+        path.write_bytes(whole[:start] + bytes(end - start) + whole[end:])
+        opened = Ledger.open(path)
+        assert opened.check().count == 4
+        scope(opened).pay(pure())
+        assert kinds(Ledger.open(path))[4:] == ["torn", "charged"]
+        pages += 1
+        path.write_bytes(whole[:start] + bytes(end - start) + whole[end:] + whole[:last])
+        with pytest.raises(LedgerDamaged, match=r"record [45] "):
+            Ledger.open(path)
+    assert pages >= 5
+
+
+@pytest.mark.claim("C9")
+def test_every_change_of_the_file_is_found_against_its_head(path: Path) -> None:
+    ledger = Ledger.open(path)
+    head, whole = ledger.head, path.read_bytes()
+    for place in range(0, len(whole), 1 if LONG else 11):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << place % 8
+        path.write_bytes(changed)
+        with pytest.raises((LedgerDamaged, LedgerRolledBack), match=r"record|log"):
+            Ledger.open(path, head=head)
+        # A running process reads old lines no more, and finds the change when it is asked to.
+        with pytest.raises((LedgerDamaged, LedgerRolledBack), match=r"record|log"):
+            ledger.check()
+    path.write_bytes(whole)
+    assert ledger.check(head=head).head == head
+
+
+def test_an_edit_of_what_a_charge_builds_on_stops_it(path: Path) -> None:
+    ledger = Ledger.open(path)
+    there, whole = scope(ledger), path.read_bytes()
+    start = whole.rindex(b"\n", 0, -1) + 1
+    path.write_bytes(
+        whole[:start] + whole[start:].replace(b'"commitment":"', b'"commitment":"0', 1)
+    )
+    with pytest.raises(LedgerRolledBack, match="a record that this process has seen"):
+        there.pay(pure())
+
+
+@pytest.mark.parametrize("added", [b"a line\n", b"\n", b'{"record":{}}\n', b"\xff\xfe\n"])
+def test_a_line_of_somebody_else_is_damage_for_who_saw_the_records_before(
+    added: bytes, path: Path
 ) -> None:
-    """A child forked before the descriptor was noted shares its parent's lock."""
-    monkeypatch.setattr("safeselect.ledger.stores.file.guard", lambda _: None)
-    path = tmp_path / "l"
-    ledger = new(path)
-    store, before = FileStore(path), path.read_bytes()
-    codes: list[int] = []
+    """A running process said that the ledger had been replaced or cut; all records were there."""
+    ledger = Ledger.open(path)
+    there, whole = scope(ledger), path.read_bytes()
+    path.write_bytes(whole + added)
+    for use in (lambda: there.pay(pure()), lambda: ledger.head, ledger.check):
+        with pytest.raises(LedgerDamaged, match="record 4 is not a line of a ledger"):
+            use()
+    path.write_bytes(whole)
+    assert ledger.check().count == 4
 
-    def work(journal: Journal) -> None:
-        journal.append(Row(2, "{}", "0" * 64, ""))
-        if child := os.fork():
-            codes.append(ended(child))
-            raise KeyboardInterrupt
 
-    parent = os.getpid()
-    with pytest.raises((KeyboardInterrupt, LedgerError)) as met:
-        store.write(work)
-    if os.getpid() != parent:
-        os._exit("was forked" not in str(met.value) or path.read_bytes() != before)
-    assert codes == [0]
+FOREIGN: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "text": lambda path: path.write_text("a text that is no ledger at all"),
+    "lines": lambda path: path.write_text("lines\nthat are\nno ledger\n"),
+    "json": lambda path: path.write_text("{}\n"),
+    "zeros": lambda path: path.write_bytes(bytes(5000)),
+    "a folder": lambda path: path.mkdir(),
+    "a pipe": lambda path: os.mkfifo(path),
+    "a database": lambda path: sqlite3.connect(path).execute("CREATE TABLE t (x)").close(),
+}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_what_is_no_ledger_is_refused_and_left_alone(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    FOREIGN[kind](path)
+    before = path.read_bytes() if path.is_file() else b""
+    said = r"there is no record|record 0 is not a line|it is not a file|of an earlier version"
+    with pytest.raises(LedgerError, match=said):
+        Ledger.open(path)
+    with pytest.raises(LedgerError, match="already: open it"):
+        new(path)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+# ----------------------------------------------------------------------------- moved and replaced
+
+
+def test_an_older_copy_in_the_ledgers_place_is_noticed(path: Path) -> None:
+    shutil.copy(path, path.with_suffix(".old"))
+    ledger = Ledger.open(path)
+    there = scope(ledger)
+    pending, head = there.pay(pure()), ledger.head
+    shutil.copy(path.with_suffix(".old"), path)
+    for use in (
+        lambda: there.pay(pure()),
+        lambda: pending.released("blue", b"s" * 32),
+        lambda: ledger.balance("a"),
+        ledger.check,
+        lambda: ledger.head,
+    ):
+        with pytest.raises(LedgerRolledBack, match="lacks a record that this process has seen"):
+            use()
+    with pytest.raises(LedgerRolledBack, match="before the published head: the end was cut"):
+        Ledger.open(path, head=head)
+    assert Ledger.open(path).check().count == 4  # who saw less cannot know
+
+
+WHILE: dict[str, Callable[[Path, Path], object]] = {
+    "mv away": lambda path, other: os.rename(path, other),
+    "mv over it": lambda path, other: (shutil.copy(path, other), os.rename(other, path)),
+    "cp over it": lambda path, other: path.write_bytes(path.read_bytes().splitlines(True)[0]),
+    "copytruncate": lambda path, other: (shutil.copy(path, other), os.truncate(path, 0)),
+    "rm": lambda path, other: os.unlink(path),
+    "somebody appends": lambda path, other: path.open("ab").write(b"x"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("what", WHILE)
+def test_what_happens_to_the_file_while_it_is_synced_withholds_the_answer(
+    what: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = scope(Ledger.open(path))
+    pending = there.pay(pure())
+    synced = os.fdatasync
+
+    def meanwhile(descriptor: int) -> None:
+        synced(descriptor)
+        WHILE[what](path, path.with_suffix(".other"))
+
+    for use in (lambda: pending.released("blue", b"s" * 32), lambda: there.pay(pure())):
+        before = path.read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fdatasync", meanwhile)
+            with pytest.raises(LedgerError, match=r"nothing is released"):
+                use()
+        path.unlink(missing_ok=True)
+        path.write_bytes(before)
+
+
+def test_one_file_of_two_names_is_one_ledger(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    hard, soft = tmp_path / "elsewhere" / "hard", tmp_path / "soft"
+    os.link(path, hard)
+    soft.symlink_to(path)
+    ledgers = [Ledger.open(each) for each in (path, hard, soft)]
+    for i in range(9):
+        scope(ledgers[i % 3]).pay(pure())
+    for ledger in ledgers:
+        assert ledger.balance("a").left == {"epsilon": 0}
+
+
+# ------------------------------------------------------------------------------ disks that fail
+
+
+@pytest.mark.parametrize("failure", ["sync", "short write", "no write"])
+def test_a_write_that_fails_is_taken_back(
+    failure: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger.open(path)
+    there, before, failed = scope(ledger), path.read_bytes(), []
+    synced, limit = os.fdatasync, resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fail(descriptor: int) -> None:
+        failed.append(1)
+        if len(failed) == 1:
+            raise OSError(errno.EIO, "Input/output error")
+        synced(descriptor)
+
+    if failure == "sync":
+        monkeypatch.setattr(os, "fdatasync", fail)
+    else:
+        room = 100 if failure == "short write" else 0
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, limit[1]))
+    try:
+        with pytest.raises(LedgerError, match=r"look at the disk|disk is full|no file may be so"):
+            there.pay(pure())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert path.read_bytes() == before
-    scope(ledger).pay(pure())
-    assert ended(start_child(lambda: scope(ledger).pay(pure()))) == 0
+    monkeypatch.undo()
+    there.pay(pure())
+    assert Ledger.open(path).check().scopes["a"].spent["epsilon"] * 10 == 2
+
+
+def test_who_cannot_take_a_write_back_writes_no_more(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger.open(path)
+    there = scope(ledger)
+
+    def fail(*_: Any) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", fail)
+        patch.setattr(os, "ftruncate", fail)
+        with pytest.raises(LedgerError, match="look at the disk"):
+            there.pay(pure())
+    with pytest.raises(LedgerError, match="this process writes no more"):
+        there.pay(pure())
+    # Whether the line counts was not said: it does, and another process goes on behind it.
+    other = Ledger.open(path)
+    scope(other).pay(pure())
+    assert other.balance("a").spent["epsilon"] * 10 == 3
+
+
+FULL = """
+import resource, sys
+from ledgers import pure, scope
+from safeselect import Ledger, LedgerError
+there = scope(Ledger.open(sys.argv[1]))
+if len(sys.argv) > 2:
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), hard))
+try:
+    for _ in range(400):
+        pending = there.pay(pure("1/1000"))
+        print("charged", flush=True)
+        pending.released("blue", b"s" * 32)
+        print("released", flush=True)
+except LedgerError as error:
+    print(error, flush=True)
+"""
+
+
+def check_full(path: Path, *limit: int) -> None:
+    out, errors = script(FULL, path, *limit).communicate(timeout=60)
+    lines = out.splitlines()
+    assert errors == ""
+    assert "could not be written" in lines[-1], out
+    charged, released = lines.count("charged"), lines.count("released")
+    told = kinds(Ledger.open(path)).count("released") - 1
+    # Whatever was reported is there; nothing was released without it.
+    assert released == told
+    spent = Ledger.open(path).check().scopes["a"].spent["epsilon"]
+    assert spent * 1000 == 100 + charged
+
+
+@pytest.mark.parametrize("extra", [0, 1, 3000, 9000, 17000])
+def test_where_no_file_may_grow_nothing_is_lost(path: Path, extra: int) -> None:
+    check_full(path, path.stat().st_size + extra)
+    scope(Ledger.open(path)).pay(pure())  # with space again, all goes on
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Mounts, where this is allowed, and takes them away again."""
+    mounts: list[Path] = []
+
+    def mount(name: str, *options: str) -> Path:
+        point = tmp_path / name
+        done = subprocess.run(["mount", *options, str(point)], capture_output=True, check=False)
+        if done.returncode:
+            pytest.skip("mounting is not allowed here")
+        mounts.append(point)
+        return point
+
+    yield mount
+    for point in reversed(mounts):
+        subprocess.run(["umount", str(point)], capture_output=True, check=True)
+
+
+@pytest.mark.filterwarnings("ignore:the ledger is on a file system of type tmpfs")
+def test_a_disk_that_is_really_full(mounted: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    small = mounted("small", "-t", "tmpfs", "-o", "size=64k", "tmpfs")
+    small.chmod(0o755)
+    made = new(small / "budget.ledger", epsilon=1)
+    scope(made).pay(pure()).released("blue", b"s" * 32)
+    check_full(small / "budget.ledger")
+
+
+def test_a_mount_of_the_single_file_is_the_same_ledger(
+    mounted: Callable[..., Path], path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mounted").touch()
+    second = mounted("mounted", "--bind", str(path))
+    ledgers = Ledger.open(path), Ledger.open(second)
+    for i in range(9):
+        scope(ledgers[i % 2]).pay(pure()).aborted("error")
+    assert ledgers[0].head == ledgers[1].head
+    assert ledgers[1].check().scopes["a"].left == {"epsilon": 0}
+
+
+def test_a_file_that_may_only_grow(path: Path) -> None:
+    if subprocess.run(["chattr", "+a", str(path)], capture_output=True, check=False).returncode:
+        pytest.skip("chattr +a is not allowed here")
+    try:
+        scope(Ledger.open(path)).pay(pure()).released("blue", b"s" * 32)
+        with path.open("ab") as file:
+            file.write(b'{"hash"')
+        with pytest.raises(LedgerError, match="may only grow: lift that once"):
+            scope(Ledger.open(path)).pay(pure())
+    finally:
+        subprocess.run(["chattr", "-a", str(path)], check=True)
+    scope(Ledger.open(path)).pay(pure())
+    assert kinds(Ledger.open(path))[-2:] == ["torn", "charged"]
+
+
+# --------------------------------------------------------------------------------------- locks
+
+
+@pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
+def test_contention_is_its_own_error_and_nothing_is_charged(
+    path: Path, kind: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 0)
+    ledger = Ledger.open(FileStore(path, wait=0))
+    there, pending = scope(ledger), scope(ledger).pay(pure())
+    before = path.read_bytes()
+    with path.open("rb") as other:
+        fcntl.flock(other, kind)
+        with pytest.raises(LedgerBusy, match="nothing was charged, try again"):
+            there.pay(pure())
+        with pytest.raises(ChargeStands, match="the charge in record 4 stands") as caught:
+            pending.released("x", b"s" * 32)
+        assert caught.value.charge == pending.charge
+        if kind == fcntl.LOCK_EX:
+            with pytest.raises(LedgerBusy, match="try again"):
+                ledger.balance("a")
+        assert path.read_bytes() == before
+    pending.aborted("error")
+    assert ledger.check().count == 6
+
+
+def test_no_open_and_close_of_the_file_takes_the_lock_away(path: Path) -> None:
+    """What every POSIX lock of the process is lost by."""
+    store, impatient = FileStore(path), scope(Ledger.open(FileStore(path, wait=0)))
+
+    def work(_: object) -> None:
+        for _ in range(3):
+            hashlib.sha256(path.read_bytes()).hexdigest()
+            with path.open("rb") as file, pytest.raises(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with pytest.raises(LedgerBusy, match="held the lock"):
+                impatient.pay(pure())
+
+    store.write(work)
+    impatient.pay(pure())
+
+
+def test_locks_that_let_others_in_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = scope(Ledger.open(path))
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+    with pytest.raises(LedgerError, match="locks do not hold"):
+        there.pay(pure())
+
+
+def test_a_ledger_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    with pytest.raises(LedgerError, match="cannot be made"):
+        new(tmp_path / "no such folder" / "budget.ledger")
+    with pytest.raises(LedgerError, match="cannot be made"):
+        new("a\0b")
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (900, hard[1]))
+    try:
+        with pytest.raises(LedgerError, match="cannot be made"):
+            new(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, hard)
+    assert list(tmp_path.iterdir()) == []
+    new(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["budget.ledger"]
+
+
+def test_a_read_only_ledger_can_be_read_and_not_charged(path: Path) -> None:
+    path.chmod(0o444)
+    for folder in path.parents:
+        if Path(tempfile.gettempdir()) in folder.parents:
+            folder.chmod(folder.stat().st_mode | 0o005)
+    there = scope(Ledger.open(path))
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.getuid() == 0:  # who may write everywhere
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
+            Ledger.open(path).check()
+            there.pay(pure())
+        except LedgerError as error:
+            os._exit(0 if "is read-only or not yours" in str(error) else 2)
+        except BaseException:
+            os._exit(3)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert Ledger.open(path).check().count == 4
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=["NUL", "surrogate"])
+def test_a_name_that_no_file_has_is_a_ledger_error(tmp_path: Path, name: str) -> None:
+    place = f"{tmp_path}/{name}"
+    for use in (Ledger.open, repair):
+        with pytest.raises(LedgerError, match="can be none of this name"):
+            use(place)
+    with pytest.raises(LedgerError, match="it has no such name"):
+        new(place)
