@@ -29,19 +29,16 @@ from safeselect import (
     InputError,
     LaplaceDominated,
     Ledger,
-    Measurement,
     OpenSSLSource,
     PartitionStrategy,
     PayWhatYouGet,
     PermuteAndFlip,
     PoissonRepeated,
     PureDP,
-    Quantiles,
     Receipt,
     Repeated,
     ReportNoisyMax,
     SafeSelectError,
-    SelectedPartitions,
     Selection,
     Source,
     SparseVector,
@@ -128,7 +125,6 @@ from safeselect.mechanisms.sessions import Answer
 from safeselect.release import results
 from safeselect.sources import Observed, observed
 from safeselect.tables import (
-    GroupedTopK,
     TableAs,
     choose_cap,
     count_distinct_users,
@@ -220,7 +216,7 @@ def unknown_candidates() -> None:
     assert_type(found.labels, tuple[str, ...])
     noise: results.Noise | None = found.noise
     kept = select_partitions({"tea": 5}, epsilon=1, delta="1e-6", max_partitions=1)
-    assert_type(kept, SelectedPartitions)
+    assert_type(kept, results.TopK[str])
     assert_type(kept.labels, tuple[str, ...])
     strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
     assert_type(strategy, PartitionStrategy)
@@ -236,12 +232,14 @@ def unknown_candidates() -> None:
 
 def numbers() -> None:
     """Measurements, quantiles, runs that are private themselves."""
-    assert_type(measure([1, 2], epsilon=1, sensitivity_l1=1), Measurement[Any])
-    assert_type(measure(VOTES, epsilon=1, sensitivity_l1=1), Measurement[str])
-    assert_type(quantile([1, 2], quantile="1/2", lowest=0, highest=9, step=1, epsilon=1), Quantiles)
+    assert_type(measure([1, 2], epsilon=1, sensitivity_l1=1), results.Numbers[int, Any])
+    assert_type(measure(VOTES, epsilon=1, sensitivity_l1=1), results.Numbers[int, str])
+    median = quantile([1, 2], quantile="1/2", lowest=0, highest=9, step=1, epsilon=1)
+    assert_type(median, results.Numbers[Any, Fraction])
     asked = [Fraction(1, 4), Fraction(1, 2)]
     assert_type(
-        quantiles([1, 2], quantiles=asked, lowest=0, highest=9, step=1, epsilon=1), Quantiles
+        quantiles([1, 2], quantiles=asked, lowest=0, highest=9, step=1, epsilon=1),
+        results.Numbers[Any, Fraction],
     )
 
     def run(covered: CoveredScope) -> tuple[int, str]:
@@ -315,14 +313,14 @@ def from_tables(table: Path, scope: Scope) -> None:
     cap = choose_cap(str(table), epsilon=1, most=5, ledger=scope, **rows)
     assert_type(cap, Selection[int])
     keys = select_keys(str(table), epsilon=1, delta="1e-6", **rows)
-    assert_type(keys, SelectedPartitions)
+    assert_type(keys, results.TopK[str])
     column = dict[str, Any](value="rider", user="rider", of="largest")
     points = table_quantiles(
         str(table), quantiles=["1/2"], lowest=0, highest=9, step=1, epsilon=1, **column
     )
-    assert_type(points, Quantiles)
+    assert_type(points, results.Numbers[Any, Fraction])
     grouped = top_items_by_group(str(table), group="ward", k=1, epsilon=1, **rows)
-    assert_type(grouped, GroupedTopK)
+    assert_type(grouped, results.Groups[str])
     assert_type(read_candidates(table), list[str])
     names, scores = read_scores(table, label="city", score="rider")
     use(names, scores)

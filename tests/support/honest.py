@@ -304,6 +304,7 @@ def made(call: Call, caps: dict[str, Any], neighbours: str = "add_remove") -> Ma
     ledger = Ledger.create(":memory:", {"a": s.Budget(**terms, **caps)})
     result = call(ledger=ledger.scope("a", **terms, purpose="a test"))
     records = list(ledger.records())
+    result = getattr(result, "release", result)  # of a strategy
     if not hasattr(result, "to_json"):  # a session: what the ledger committed to at its end
         session = getattr(result, "_session", result)
         turns = getattr(session, "turns", None) or session._turns

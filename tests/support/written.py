@@ -94,9 +94,9 @@ TABLES: dict[str, Callable[..., Any]] = {
         {**COUNTS, "\u2028": 70_000, -(10**60): 90_000}, with_counts=True, **KEYS, **o
     ),
     "no keys": lambda **o: s.select_partitions({}, with_counts=True, **KEYS, **o),
-    "a strategy": lambda **o: s.partition_strategy(**KEYS, **o),
-    "a strategy with counts": lambda **o: s.partition_strategy(
-        with_counts=True, pre_threshold=10, **KEYS, **o
+    "a strategy": lambda **o: s.partition_strategy(**KEYS, **o).release,
+    "a strategy with counts": lambda **o: (
+        s.partition_strategy(with_counts=True, pre_threshold=10, **KEYS, **o).release
     ),
     "a measurement": lambda **o: s.measure(COUNTS, epsilon="1/3", sensitivity_l1=2, **o),
     "a measurement of integers": lambda **o: s.measure(
