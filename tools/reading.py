@@ -19,8 +19,8 @@ __all__ = ["APART", "CORE", "File", "core", "main", "reading", "room"]
 
 ROOT = Path(__file__).parents[1] / "src"
 PACKAGE = "safeselect"
-CORE = ("one", "top_k", "gaps", "many")
-"""The modules of `selection` whose imports are the decision core."""
+CORE = ("select", "prepared")
+"""The modules of `mechanisms` whose imports are the decision core."""
 
 APART = "accounting"
 """The room of the theory of composition, which is read by itself."""
@@ -121,7 +121,7 @@ def reading(modules: Iterable[str], apart: str = "") -> list[File]:
 
 def core() -> list[File]:
     """The decision core in the order of reading."""
-    return reading([f"{PACKAGE}.selection.{name}" for name in CORE], APART)
+    return reading([f"{PACKAGE}.mechanisms.{name}" for name in CORE], APART)
 
 
 def room(name: str) -> list[File]:

@@ -37,15 +37,14 @@ from typing import Any
 
 from safeselect import (
     AdaptiveSparseVector,
+    Batch,
     PayWhatYouGet,
-    Selections,
     SparseVector,
     report_noisy_max,
     report_noisy_max_with_gap,
     select_many,
     top_k,
     top_k_above,
-    top_k_many,
     top_k_with_gaps,
     unknown_domain_top_k,
 )
@@ -119,11 +118,11 @@ def session() -> TopK[str]:
 def lists(count: int) -> list[Hashable]:
     """The first two in each of so many equal rows, at rate 1 a draw."""
     rows = [SCORES] * count
-    best = top_k_many(rows, k=2, epsilon=2 * count, range_=1, mechanism="permute_and_flip")
+    best = select_many(rows, k=2, epsilon=2 * count, range_=1, mechanism="permute_and_flip")
     return [tuple(indices) for indices in best.indices.tolist()]
 
 
-def by_powers(count: int) -> Selections:
+def by_powers(count: int) -> Batch:
     """One choice in each of so many equal rows, by rational weights."""
     rows = [SCORES] * count
     return select_many(rows, epsilon=count, range_=1, mechanism="exponential_base2")

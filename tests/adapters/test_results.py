@@ -22,7 +22,7 @@ from safeselect import (
 )
 from safeselect.adapters.plots import plot_path, save_plot
 from safeselect.engine import rankings
-from safeselect.selection import _table
+from safeselect.mechanisms import table
 
 COST = {"epsilon": 1000, "sensitivity": 1}
 USERS = {"tea": 50_000, "milk": 20_000, "rum": 9_000}
@@ -41,7 +41,7 @@ def test_ordered_results_are_sequences_of_their_labels():
     assert list(above) == ["milk"]
     unknown = discovered()
     assert (list(unknown), unknown[0], len(unknown)) == (["tea", "milk"], "tea", 2)
-    many = safeselect.top_k_many([[3, 900, 4000], [9000, 3, 4000]], k=2, **COST)
+    many = safeselect.select_many([[3, 900, 4000], [9000, 3, 4000]], k=2, **COST)
     assert (len(many), list(many), many[1]) == (2, [[2, 1], [0, 2]], [0, 2])
 
 
@@ -207,13 +207,13 @@ def drawn(monkeypatch):
     """The rates per grid step that the engine was called with."""
     seen = []
     for name in ("noisy_top_k", "peeled_top_k", "noisy_max_rows"):
-        original = getattr(_table.array_engine, name)
+        original = getattr(table.engine, name)
 
         def watched(noise, scores, *rest, original=original, **more):
             seen.extend(each.rate for each in rest if hasattr(each, "rate"))
             return original(noise, scores, *rest, **more)
 
-        monkeypatch.setattr(_table.array_engine, name, watched)
+        monkeypatch.setattr(table.engine, name, watched)
     assert rankings is not None
     return seen
 
@@ -233,7 +233,7 @@ def drawn(monkeypatch):
         lambda scores, **more: top_k(scores, k=1, **more),
         lambda scores, **more: top_k_with_gaps(scores, k=3, **more),
         lambda scores, **more: safeselect.select_many([scores] * 3, **more),
-        lambda scores, **more: safeselect.top_k_many([scores] * 3, k=2, **more),
+        lambda scores, **more: safeselect.select_many([scores] * 3, k=2, **more),
     ],
 )
 def test_the_noise_rate_of_a_result_is_the_one_that_was_drawn(drawn, call, grid, total):

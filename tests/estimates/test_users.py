@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from safeselect import ParameterError, partition_strategy, top_k_many, unknown_domain_top_k
+from safeselect import ParameterError, partition_strategy, select_many, unknown_domain_top_k
 from safeselect.cli import main
 from safeselect.estimates import cap_errors, explain_groups, explain_items, explain_keys
 from safeselect.tables import largest_counts
@@ -155,7 +155,7 @@ def test_a_lead_decides_between_two_as_often_as_told(epsilon, delta, mechanism):
     )
     assert plan.kept == 1
     rows = np.tile([plan.users, 0], (7000, 1))
-    found = top_k_many(
+    found = select_many(
         rows, k=1, max_rows=4, epsilon=epsilon, delta=delta, sensitivity=1, monotonic=True,
         **({} if mechanism is None else {"mechanism": mechanism}),
     )  # fmt: skip

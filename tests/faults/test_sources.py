@@ -12,10 +12,10 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
+import either as safeselect
 import pytest
 from ledgers import new, scope
 
-import safeselect
 from safeselect import CallbackSource, Ledger, SourceError
 from safeselect.mechanisms.sessions import Answer
 

@@ -12,15 +12,15 @@ from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
+import either as safeselect
 import pytest
 from chances import fits
 from gap_laws import real_law
 
 import engine
-import safeselect
 from safeselect.engine import Ranking
 from safeselect.exact.rate import NoiseRate
-from safeselect.selection import gaps
+from safeselect.mechanisms import select as gaps
 from safeselect.spec import rankings as _reference
 from safeselect.testing import DeterministicSource
 

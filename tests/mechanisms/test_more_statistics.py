@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from chances import fits
 from checks.cells import ranking_law
+from either import select_many
 
-from safeselect import PayWhatYouGet, select_many, top_k_many, unknown_domain_top_k
+from safeselect import PayWhatYouGet, unknown_domain_top_k
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 pytestmark = pytest.mark.slow("statistics with power")
@@ -71,13 +72,13 @@ def test_batches_follow_their_laws(mechanism, engine):
     setting = {"mechanism": mechanism, "range_": 1, "engine": engine, "source": source()}
     chosen = select_many(rows, epsilon=ROWS, **setting)
     assert fits(Counter(chosen.indices.tolist()), single)
-    ordered = top_k_many(rows[:DRAWS], k=2, epsilon=2 * DRAWS, **setting)
+    ordered = select_many(rows[:DRAWS], k=2, epsilon=2 * DRAWS, **setting)
     assert fits(Counter(map(tuple, ordered.indices.tolist())), double)
     if engine == "array":
         for wrong in (2 * ROWS, ROWS // 2):  # twice and half the rate
             chosen = select_many(rows, epsilon=wrong, **setting)
             assert not fits(Counter(chosen.indices.tolist()), single)
-            ordered = top_k_many(rows[:DRAWS], k=2, epsilon=wrong, **setting)
+            ordered = select_many(rows[:DRAWS], k=2, epsilon=wrong, **setting)
             assert not fits(Counter(map(tuple, ordered.indices.tolist())), double)
 
 

@@ -23,7 +23,7 @@ from safeselect.engine.single import InvertedNoise
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms import sessions
 from safeselect.mechanisms.sessions import BELOW, compare
-from safeselect.selection._table import named_engine
+from safeselect.mechanisms.tiers import named_engine
 from safeselect.testing import DeterministicSource
 
 pytestmark = [

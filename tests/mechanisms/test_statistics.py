@@ -14,11 +14,11 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from pathlib import Path
 
+import either as safeselect
 import pytest
 from chances import fits
 
 import engine
-import safeselect
 from safeselect.exact.rate import NoiseRate
 from safeselect.spec import rankings as _reference
 from safeselect.spec.rankings import ExponentialNoise

@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import mpmath
 import numpy as np
 import pandas as pd
@@ -18,12 +19,12 @@ from chances import fits
 from held import read_histogram
 from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
-import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.interval import Interval
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts
+from safeselect.mechanisms.tiers import choose_engine
 from safeselect.mechanisms.unknown import (
     ListQuery,
     draw_list,
@@ -33,7 +34,6 @@ from safeselect.mechanisms.unknown import (
     read_contributions,
 )
 from safeselect.release.call import Call, Charge
-from safeselect.selection._table import choose_engine
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C1")

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import exp, log
 from typing import Any
 
+import either as safeselect
 import mpmath
 import pytest
 from unknown_laws import (
@@ -26,7 +27,6 @@ from unknown_laws import (
     worst,
 )
 
-import safeselect
 from safeselect.engine import Ranking
 from safeselect.mechanisms import unknown as unknown_domain
 from safeselect.mechanisms.unknown import gumbel_offset, laplace_offset

@@ -13,12 +13,12 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unknown_laws import BOTTOM, Teller, excess, law_of_list
 
-import safeselect
 from safeselect import (
     ApproximateDP,
     BoundedRange,

@@ -7,11 +7,11 @@ from fractions import Fraction
 from math import exp, sqrt
 from typing import Any
 
+import either as safeselect
 import pytest
 from gmpy2 import mpz
 from ledgers import new, scope
 
-import safeselect
 from safeselect import Budget, Ledger, ParameterError
 from safeselect.mechanisms.items import item
 from safeselect.mechanisms.unknown import ListQuery, gumbel_offset, laplace_offset

@@ -24,10 +24,10 @@ def _known(file: str, function: str) -> Break:
 
 BROKEN: dict[str, Break] = {
     "the rate of one draw": _broken(
-        "selection/_table.py",
+        "mechanisms/table.py",
         "calibrate",
-        "        rate = each / (k * range_in_steps) if self.wide else each / range_in_steps\n",
-        "        rate = 8 * each / ((k if self.wide else 1) * range_in_steps)\n",
+        "    rate = each / (wide * range_in_steps)\n",
+        "    rate = 8 * each / (wide * range_in_steps)\n",
     ),
     "the rate of an unordered set": _broken(
         "accounting/cost.py",
@@ -96,7 +96,7 @@ BROKEN: dict[str, Break] = {
         "scores/reading.py", "range_of", "else spread + 1\n", "else spread\n"
     ),
     "the rounding of a base": _broken(
-        "selection/_table.py",
+        "mechanisms/table.py",
         "dyadic_rate",
         "            return NoiseRate(Fraction(1), Fraction(high, 2**64))\n",
         "            return NoiseRate(Fraction(1), Fraction(low, 2**64))\n",

@@ -16,6 +16,7 @@ import numpy as np
 from safeselect import (
     AdaptiveSparseVector,
     ApproximateDP,
+    Batch,
     BoundedRange,
     Budget,
     CallbackSource,
@@ -39,15 +40,12 @@ from safeselect import (
     ReportNoisyMax,
     SafeSelectError,
     Selection,
-    Selections,
     Source,
     SparseVector,
     Statement,
     SystemSource,
-    TopAbove,
     TopK,
     TopKMechanism,
-    TopSet,
     ZeroConcentratedDP,
     best_of,
     calibrate,
@@ -77,7 +75,6 @@ from safeselect import (
     select_partitions,
     top_k,
     top_k_above,
-    top_k_many,
     top_k_with_gaps,
     unknown_domain_top_k,
 )
@@ -191,15 +188,13 @@ def several() -> None:
     assert_type(top_k(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
     assert_type(top_k(YEARS, k=1, rho=1, sensitivity=1, mechanism="permute_and_flip"), TopK[int])
     chosen = top_k(VOTES, k=1, epsilon="0.1", delta="1e-9", sensitivity=1, mechanism="laplace")
-    assert_type(chosen, TopSet[str])
+    assert_type(chosen, TopK[str])
     assert_type(top_k_with_gaps(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
-    assert_type(top_k_above(YEARS, k=1, threshold=3, epsilon=1, sensitivity=1), TopAbove[int])
+    assert_type(top_k_above(YEARS, k=1, threshold=3, epsilon=1, sensitivity=1), TopK[int])
     rows = np.zeros((2, 3), dtype=np.int64)
-    assert_type(
-        select_many(rows, epsilon=1, sensitivity=1, labels=["a", "b", "c"]), Selections[str]
-    )
-    others = top_k_many(rows, k=2, epsilon=1, sensitivity=1, labels=["a", "b", "c"])
-    assert_type(others, Selections[str])
+    assert_type(select_many(rows, epsilon=1, sensitivity=1, labels=["a", "b", "c"]), Batch[str])
+    others = select_many(rows, k=2, epsilon=1, sensitivity=1, labels=["a", "b", "c"])
+    assert_type(others, Batch[str])
 
 
 def prepared() -> None:
@@ -314,7 +309,7 @@ def from_tables(table: Path, scope: Scope) -> None:
     assert_type(counted, Counts)
     assert_type(largest_counts(str(table), places=3, max_contributions=1, **rows), Counts)
     top = top_items(str(table), k=1, epsilon=1, candidates=["a"], max_contributions=1, **rows)
-    assert_type(top, TopK[Any] | TopSet[Any] | results.TopK[str])
+    assert_type(top, TopK[Any])
     cap = choose_cap(str(table), epsilon=1, most=5, ledger=scope, **rows)
     assert_type(cap, Selection[int])
     keys = select_keys(str(table), epsilon=1, delta="1e-6", **rows)

@@ -207,7 +207,7 @@ def test_known_candidates_cost_what_a_batch_of_so_many_rows_costs(cost, promise)
     cities = [f"city{place}" for place in range(7)]
     public = {**COLUMNS, "groups": MONTHS, "candidates": cities, "k": 2, "max_groups": 3}
     found = top_items_by_group(table(), **public, **cost)
-    batch = safeselect.top_k_many(
+    batch = safeselect.select_many(
         [[0] * 7] * 4, k=2, max_rows=3, sensitivity=1, monotonic=True, **cost
     )
     assert found.guarantee == batch.guarantee == promise

@@ -11,16 +11,7 @@ from typing import Any
 import pytest
 
 import safeselect
-from safeselect import (
-    Budget,
-    Counts,
-    InputError,
-    Ledger,
-    ParameterError,
-    SafeSelectWarning,
-    TopK,
-    TopSet,
-)
+from safeselect import Budget, Counts, InputError, Ledger, ParameterError, SafeSelectWarning, TopK
 from safeselect.cli import main
 from safeselect.release import results
 from safeselect.scores.candidates import Unread
@@ -73,7 +64,7 @@ def test_known_candidates() -> None:
         candidates_are_public=True,
         mechanism="laplace",
     )
-    assert isinstance(unordered, TopSet)
+    assert isinstance(unordered, TopK)
     assert unordered.labels == set(RIDERS)
 
 

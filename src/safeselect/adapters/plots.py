@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.adapters.results import library, to_dict
 from safeselect.errors import InputError, ParameterError
+from safeselect.release.display import library
 from safeselect.scores.candidates import label_text
 
 __all__ = ["plot", "plot_path", "plot_plans", "save_plot"]
@@ -33,7 +33,7 @@ def plot(result: Any) -> Any:
     Raises:
         ParameterError: matplotlib is not installed.
     """
-    columns = to_dict(result)
+    columns = result.to_dict()
     parts = [columns[name] for name in ("group", "row", "label") if name in columns]
     names = [" / ".join(map(_shown, each)) for each in zip(*parts, strict=True)]
     left_out = f"; the first {_SHOWN} of {len(names)}" if len(names) > _SHOWN else ""

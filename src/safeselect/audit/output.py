@@ -14,12 +14,15 @@ from safeselect.audit.stated import Plan
 from safeselect.errors import SafeSelectError
 from safeselect.mechanisms.quantiles import Grid
 from safeselect.release import results
-from safeselect.releases import Release
-from safeselect.releases._parts import OtherLabel
-from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
+from safeselect.release.codec import OtherLabel
+from safeselect.release.results import Batch, Release, Selection, TopK
 
 _Stated = Mapping[str, str]
 _ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)
+
+
+_FOUND = "unknown_domain_top_k_", "pay_what_you_get_", "select_partitions"
+_SET = "top_k_laplace"
 
 
 def wrong_output(release: Release, plan: Plan) -> str | None:
@@ -30,18 +33,15 @@ def wrong_output(release: Release, plan: Plan) -> str | None:
 
 def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
     k = int(stated.get("k", "1"))
-    if isinstance(release, (Selection, TopK, TopSet, TopAbove)):
+    if isinstance(release, (Selection, TopK)) and not release.mechanism.startswith(_FOUND):
         labels = [release.label] if isinstance(release, Selection) else [*release.labels]
-        if len(labels) > k or (len(labels) < k and not isinstance(release, TopAbove)):
+        if len(labels) > k or (len(labels) < k and "threshold" not in stated):
             yield f"It has {len(labels)} labels, and {k} were paid for."
         yield from _rows([labels], _places(release), k, stated)
         yield from _gaps(release, stated)
-    if isinstance(release, TopAbove) and release.guarantee.pure is not None:
-        # A draw for each label, and one that fell below the threshold, if there were k.
-        used = Fraction(min(len(release.labels) + 1, k), k) * release.guarantee.pure.epsilon
-        if release.spent != used:
-            yield f"It says it spent {release.spent}, and its labels cost {used}."
-    if isinstance(release, Selections):
+        if isinstance(release, TopK) and release.ordered is release.mechanism.startswith(_SET):
+            yield "It has an order that its mechanism does not release, or lacks one."
+    if isinstance(release, Batch):
         yield from _batch(release, k, stated)
     if release.mechanism.startswith("unknown_domain_"):
         most = min(k, release.k_bar)
@@ -97,7 +97,7 @@ def _gaps(release: Any, stated: _Stated) -> Iterator[str]:
         yield "Its gaps are not steps of their grid, from 0."
 
 
-def _batch(release: Selections[Any], k: int, stated: _Stated) -> Iterator[str]:
+def _batch(release: Batch[Any], k: int, stated: _Stated) -> Iterator[str]:
     rows, several = int(stated["rows"]), release.mechanism.startswith("top_k_many_")
     if release.winners.shape != ((rows, k) if several else (rows,)) or not (several or k == 1):
         yield f"It has winners of shape {release.winners.shape}, and others were paid for."

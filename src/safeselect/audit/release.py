@@ -20,8 +20,8 @@ from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
 from safeselect.ledger.record import read_numbers
 from safeselect.promises.records import guarantee_record
-from safeselect.releases import Release, from_json
-from safeselect.releases._fields import Fields, count, every_guarantee
+from safeselect.release.codec import read_part
+from safeselect.release.results import Release, from_json
 
 _Facts = Mapping[str, Any]
 
@@ -120,9 +120,7 @@ def _draws_of(charge: _Facts) -> Draws:
     draws: Draws = ()
     try:
         for part in charge["parts"]:
-            fields = Fields(part, "a part")
-            draws += ((fields.take("each", every_guarantee), fields.take("count", count)),)
-            fields.end()
+            draws += (read_part(part),)
     except SafeSelectError:
         return ()
     return draws

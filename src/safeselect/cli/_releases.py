@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from safeselect import TopK, TopSet, top_k
+from safeselect import top_k
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.plots import plot, plot_path, save_plot
 from safeselect.cli._ledger import CHARGED, open_scope
@@ -18,14 +18,14 @@ from safeselect.errors import ParameterError
 from safeselect.estimates.users import plan_keys
 from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.measure import noise_of
+from safeselect.mechanisms.table import MECHANISMS
 from safeselect.promises.records import exact_text
 from safeselect.release import results
-from safeselect.release.results import Groups, Noise
-from safeselect.selection._table import MECHANISMS
+from safeselect.release.results import Groups, Noise, TopK
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
 from safeselect.tables.values import open_scores
 
-Release = TopK | TopSet | results.Groups[str] | results.TopK[str]
+Release = results.Groups[str] | results.TopK[Any]
 
 _EXIT_CODES = """
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
@@ -233,7 +233,7 @@ def _content(result: Release) -> str:
     """Describe what was released."""
     if isinstance(result, results.Groups):
         return "for each group " + ("items" if result.counts is None else "items and noisy counts")
-    if not isinstance(result, results.TopK):
+    if result.k_bar is None and "max_partitions" not in dict(result.statement.parameters):
         return "the items, no count"
     return "items found, no count" if result.counts is None else "items found and noisy counts"
 
@@ -283,7 +283,7 @@ def how_to_read(result: Any) -> list[str]:
     return said
 
 
-def _keys(result: results.TopK[str]) -> list[str]:
+def _keys(result: TopK[str]) -> list[str]:
     terms = Terms.of(result)
     if not result.labels:
         users, cap = plan_keys(terms).users, _items(terms.max_partitions)

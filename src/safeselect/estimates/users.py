@@ -16,8 +16,9 @@ from safeselect.accounting.cost import PrivacyCost, rounded_text
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import aligned, decimal
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
 from safeselect.mechanisms.keys import Terms
+from safeselect.mechanisms.table import calibrate
 from safeselect.mechanisms.unknown import (
     count_noise,
     laplace_failure,
@@ -29,7 +30,6 @@ from safeselect.mechanisms.unknown import (
 )
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.scores.reading import flag
-from safeselect.selection._table import TABLE, read_choice
 
 _CHANCE = Fraction(19, 20)  # to show, to be kept, or of two items to come out in their order
 COMPETING = 10  # times k: the default of k_bar, also of `top_items`
@@ -466,7 +466,8 @@ def need_known(cost: PrivacyCost, k: int, mechanism: object) -> Need:
     odds = 1 / (2 * missed) if name == "permute_and_flip" else _CHANCE / missed
 
     def need(most: int) -> tuple[Fraction, None]:
-        rate = TABLE[name].calibrate(name, cost, Fraction(1), k, most).noise_rate.rate
+        one = Fraction(1)
+        rate = calibrate(f"top_k_many_{name}", cost, one, one, k, most).noise_rate.rate
         return rounded_up(lambda bits: Interval.of(odds, bits).log()) / rate, None
 
     return need

@@ -415,7 +415,7 @@ def answer(name: str, row: Row, kind: str, stated: list[Json]) -> Json:
 def _written(release: Any) -> Json:
     """A release as JSON, without when and with which code; and whether it is read as written."""
     text = release.to_json()
-    left_out = ("library", "receipt", "utc")
+    left_out = ("library", "receipt", "utc", "version", "source_tree_sha256")
     content = {key: each for key, each in json.loads(text).items() if key not in left_out}
     if "statement" in content:
         kept = ("unit", "neighbours", "parameters")

@@ -9,8 +9,11 @@ from typing import Any, get_args
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import integer
+from safeselect.exact.parameters import integer, read_choice
 from safeselect.mechanisms.items import hold_counts
+from safeselect.mechanisms.select import select_many
+from safeselect.mechanisms.table import Peeled, calibrate
+from safeselect.mechanisms.tiers import choose_engine
 from safeselect.mechanisms.unknown import (
     draw_list,
     plan_counts,
@@ -24,8 +27,6 @@ from safeselect.randomness.source import Source
 from safeselect.release.call import Call, Charge, Scope
 from safeselect.release.results import Groups
 from safeselect.scores.counts import Counts
-from safeselect.selection import top_k_many
-from safeselect.selection._table import TABLE, Peeled, choose_engine, read_choice
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -115,11 +116,12 @@ def plan_known(
         raise ParameterError("mechanism must be 'permute_and_flip' or 'exponential' for groups")
     integer(k, "k", minimum=1, maximum=len(known), limit="the number of candidates")
     name = f"top_k_by_group_{chosen}/1"
-    plan = TABLE[chosen].calibrate(name, total, Fraction(1), k, changed)
+    one = Fraction(1)
+    plan = calibrate(f"top_k_many_{chosen}", total, one, one, k, changed)
 
     def draw(tables: Tables, source: Source) -> list[Row]:
         matrix = [[counts.get(label, 0) for label in known] for counts in tables.values()]
-        found = top_k_many(
+        found = select_many(
             matrix,
             k=k,
             max_rows=changed,

@@ -50,10 +50,9 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
 from safeselect.release.results import NOT_STATED, Answers, Noise, Release, TopK
-from safeselect.scores.candidates import hand_over, read_values
+from safeselect.scores.candidates import Labels, Scores, hand_over, read_values
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, flag
-from safeselect.selection._arguments import Labels, Scores
 
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself

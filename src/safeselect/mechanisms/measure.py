@@ -28,10 +28,16 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
 from safeselect.release.results import Noise, Numbers
-from safeselect.scores.candidates import Candidates, Label, read_candidates, read_values
+from safeselect.scores.candidates import (
+    Candidates,
+    Label,
+    Labels,
+    Scores,
+    read_candidates,
+    read_values,
+)
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, exactly_one
-from safeselect.selection._arguments import Labels, Scores
 from safeselect.spec.samplers import discrete_gaussian
 
 _NORMAL_95 = Fraction(1_959_964, 10**6)  # P(|Z| > 1.959964) is below 0.05, Z normal

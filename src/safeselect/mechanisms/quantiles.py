@@ -34,18 +34,16 @@ import numpy as np
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import FLOATS, Number, describe, integer, rational
+from safeselect.exact.parameters import FLOATS, Number, describe, integer, rational, read_choice
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
 from safeselect.release.results import Numbers
-from safeselect.scores.candidates import LISTS, hand_over
+from safeselect.scores.candidates import LISTS, Values, hand_over
 from safeselect.scores.columns import hushed, names_of
 from safeselect.scores.reals import Place, place_of
-from safeselect.selection._arguments import Values
-from safeselect.selection._table import read_choice
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -48,18 +48,16 @@ from safeselect.errors import (
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.tiers import named_engine
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger
+from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, source_name
 from safeselect.release.results import Answers, Receipt
-from safeselect.scores.candidates import Column, hand_over, read_values
+from safeselect.scores.candidates import Column, Values, hand_over, read_values
 from safeselect.scores.reading import Reading, flag
-from safeselect.selection._arguments import Values
-from safeselect.selection._results import source_name
-from safeselect.selection._table import named_engine
 
 MAX_K = 2**20
 """The most answers above the threshold that a session may have."""

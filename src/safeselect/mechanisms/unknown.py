@@ -26,15 +26,15 @@ from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.items import HeldCounts, hold_counts
 from safeselect.mechanisms.sessions import Turns
+from safeselect.mechanisms.tiers import Engine, choose_engine, named_engine
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
 from safeselect.release.results import Noise, Receipt, TopK
+from safeselect.scores.candidates import Labels, Scores
 from safeselect.scores.counts import check_unknown
-from safeselect.selection._arguments import Labels, Scores
-from safeselect.selection._table import Engine, choose_engine, named_engine
 
 Noisy = Literal["gumbel", "laplace"]
 Counted = npt.NDArray[np.int64]

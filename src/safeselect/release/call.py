@@ -223,8 +223,7 @@ class Call(Generic[Values]):
     @property
     def source_name(self) -> str:
         """Where the bits come from, for results; it says where they are predictable."""
-        source = self.bits.source
-        return source.name if source.production else f"{source.name} (NOT PRIVATE)"
+        return source_name(self.bits.source)
 
     @property
     def header(self) -> dict[str, Any]:
@@ -304,6 +303,11 @@ class Call(Generic[Values]):
             values.fill(0)
         if (bits := getattr(self, "bits", None)) is not None:
             bits.close()
+
+
+def source_name(source: Source) -> str:
+    """The source's name in results; it says where the bytes are predictable."""
+    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
 
 
 @lru_cache(maxsize=256)  # all of it is public, and the same in each call with equal arguments

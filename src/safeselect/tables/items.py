@@ -27,6 +27,8 @@ from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
 from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.keys import Terms, select_partitions
+from safeselect.mechanisms.select import permute_and_flip, top_k
+from safeselect.mechanisms.table import Mechanism, Peeled
 from safeselect.mechanisms.unknown import (
     read_contributions,
     read_places,
@@ -37,10 +39,9 @@ from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.release import results
 from safeselect.release.call import is_replaced
+from safeselect.release.results import Selection, TopK
 from safeselect.scores.counts import Counts
 from safeselect.scores.reading import exactly_one, flag
-from safeselect.selection import Selection, TopK, TopSet, permute_and_flip, top_k
-from safeselect.selection._table import Mechanism, Peeled
 from safeselect.tables.keys import (
     Keyed,
     check_scope,
@@ -222,7 +223,7 @@ def top_items(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> TopK | TopSet | results.TopK[str]:
+) -> TopK[Any]:
     """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
@@ -250,7 +251,7 @@ def top_items(
         source, ledger: as for `top_k`.
 
     Returns:
-        TopK, or TopSet for "laplace" where the candidates are known.
+        TopK, without an order for "laplace".
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.
@@ -277,7 +278,7 @@ def top_items(
         public = None if candidates is None else read_labels(candidates)
         by: Any = mechanism
         with open_keyed(table, item, user) as keyed:
-            found: TopK | TopSet = top_k(
+            found: TopK = top_k(
                 _public(keyed, public, unit),
                 k=count,
                 epsilon=epsilon,
@@ -363,11 +364,11 @@ def top_items_by_group(
     them; with more, users count in more groups, and each gets a part.  "all" drops nobody.
 
     Guarantee: that of `max_groups` lists together: ApproximateDP(epsilon, delta) where the domain
-        is unknown, otherwise that of `top_k_many` with max_rows=max_groups.  It is one release.
+        is unknown, otherwise that of `select_many` with max_rows=max_groups.  It is one release.
     Neighbours: tables that differ by all rows of one user.
     Method: unknown domain: `unknown_domain_top_k` in each group, with the noise of max_groups k
         draws, and delta shared by the bottoms of max_groups groups; with `max_contributions`, each
-        group gets epsilon / max_groups and delta / max_groups.  Known candidates: `top_k_many`.
+        group gets epsilon / max_groups and delta / max_groups.  Known candidates: `select_many`.
 
     Args:
         group: the column that says to which group a row belongs.
@@ -382,7 +383,7 @@ def top_items_by_group(
         max_contributions: in an unknown domain, the most items of a group for which a user counts;
             the result has noisy counts too.
         k_bar: how many items compete in each group of an unknown domain; 10 k by default.
-        mechanism: as for `top_k_many`, where the candidates are known.
+        mechanism: as for `select_many`, where the candidates are known.
         table, item, user, k, epsilon, delta, rho, unit, source, ledger: as for `top_items`.
 
     Returns:

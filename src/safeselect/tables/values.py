@@ -12,13 +12,12 @@ from fractions import Fraction
 from typing import Any, Literal, cast, get_args
 
 from safeselect.errors import InputError, ParameterError, ScoreError
-from safeselect.exact.parameters import Number
+from safeselect.exact.parameters import Number, read_choice
 from safeselect.ledger import Scope
 from safeselect.mechanisms.quantiles import Later, Neighbours, Ties, quantiles
 from safeselect.randomness.source import Source
 from safeselect.release.results import Numbers
 from safeselect.scores.candidates import Unread
-from safeselect.selection._table import read_choice
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import shown
 from safeselect.tables.keys import check_scope, closing_after, require_key, warn_if_same
