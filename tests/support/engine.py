@@ -78,7 +78,7 @@ PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
 MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _DRAWS = ("noisy_top_k", "peeled_top_k", "noisy_max_rows", "discrete_laplace", "enclosed_noise")
-_SIZES = (*("engine", "spec", "randomness", "selection", "scores"), *("mechanisms", "estimates"))
+_SIZES = ("engine", "spec", "randomness", "scores", "mechanisms", "estimates")
 """The packages through which random words and scores go."""
 
 
