@@ -148,9 +148,17 @@ def _written(draws: Sequence[tuple[Any, int]]) -> str:
 
 def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
     """Compare what a release and the record of its charge both say."""
+    stated = release.statement
     own: dict[str, Any] = {
-        **release.statement.as_record(),
-        "utc": release.statement.utc,
+        "unit": stated.unit,
+        "neighbours": stated.neighbours,
+        "parameters": dict(stated.parameters),
+        "library": {
+            "name": "safeselect",
+            "version": stated.version,
+            "source_tree_sha256": stated.source_tree_sha256,
+        },
+        "utc": stated.utc,
         "mechanism": release.mechanism,
         "guarantee": guarantee_record(release.guarantee),
         "source": release.source,

@@ -596,7 +596,7 @@ def from_json(written: str) -> Release:
 
 
 def json_schema(shape: type[Release]) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of what `to_json` of a shape writes.
+    """Return the JSON Schema (draft 2020-12) of what `to_json` of a shape writes.
 
     Example:
         >>> json_schema(TopK)["title"]
