@@ -138,7 +138,12 @@ def commit(clone) -> declared.Commit:
 def verdicts(clone, commit, rebuilt, capsys, monkeypatch):
     """The verdict of each check about a folder."""
     monkeypatch.setattr(verify_release, "built", lambda _: rebuilt)
-    monkeypatch.setattr(declared, "read", lambda *_: commit)
+    read = declared.read
+
+    def once(place: Path, name: str) -> declared.Commit:
+        return commit if (place, name) == (clone, "HEAD") else read(place, name)
+
+    monkeypatch.setattr(declared, "read", once)
 
     def ask(folder: Path, *more: str) -> dict[str, str]:
         code = verify_release.main([str(folder), "--checkout", str(clone), *more])

@@ -9,7 +9,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from effort import some
+from effort import LONG, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
