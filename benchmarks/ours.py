@@ -21,7 +21,7 @@ __all__ = ["OURS", "engine_name"]
 def engine_name() -> str:
     """Which engine a call uses by default: "array", or "reference" where there is no other yet."""
     try:
-        from safeselect.selection._table import choose_engine
+        from safeselect.mechanisms.tiers import choose_engine
     except ImportError:
         return "unknown"
     return "reference" if choose_engine(None) is choose_engine("reference") else "array"

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sphinx.pycode import ModuleAnalyzer
-
 project = "safeselect"
 author = "The safeselect authors"
 copyright = author
@@ -112,13 +110,6 @@ def signature(
     return arguments.replace("<factory>", "{}").replace("_Column", "Column"), returned or ""
 
 
-def show_the_arguments_of_top_k() -> None:
-    """Its overloads are for type checkers: they have **options where readers want the arguments."""
-    found = ModuleAnalyzer.for_module("safeselect.selection.top_k")
-    found.analyze()
-    found.overloads.clear()
-
-
 # ------------------------------------------------------------------------ links out of this folder
 
 _ELSEWHERE = {"SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md", "README.md": "index.md"}
@@ -132,7 +123,6 @@ def inside(app: Any, docname: str, source: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Sphinx calls this."""
-    show_the_arguments_of_top_k()
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-process-signature", signature)
     app.connect("source-read", inside)

@@ -20,7 +20,8 @@ from pathlib import Path
 from flights import flights
 
 from safeselect import ParameterError
-from safeselect.tables import GroupedTopK, TableAs, top_items_by_group
+from safeselect.release.results import Groups
+from safeselect.tables import TableAs, top_items_by_group
 
 AIRLINES = {"AA": "Amérique", "DL": "Deltair", "UA": "United", "WN": "Southwest"}  # made-up names
 
@@ -46,7 +47,7 @@ def export(file: Path) -> None:
             )
 
 
-def lists(file: Path) -> GroupedTopK:
+def lists(file: Path) -> Groups[str]:
     """The three destinations of each airline to which most planes flew, with counts.
 
     Sensitivity: a plane counts in one airline, and there for five destinations at most. One plane
@@ -80,9 +81,9 @@ def main() -> None:
     columns = found.to_dict()  # or found.to_pandas()
     for group, rank, label, count, low, high in zip(*columns.values(), strict=True):
         print(f"{group} {rank}: {label} {count} ({low} to {high})")
-    noise = found.count_noise
-    print(f"each count: within {noise.within_95} for 95 of 100, standard deviation", end=" ")
-    print(float(noise.standard_deviation))
+    noise = found.noise
+    print(f"each count: within {noise.high_95} for 95 of 100, standard deviation", end=" ")
+    print(float(noise.deviation))
     print(f"guarantee: {found.guarantee}")
 
 

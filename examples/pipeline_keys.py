@@ -59,7 +59,7 @@ def main() -> None:
     for airport, planes in sorted(found.items(), key=lambda pair: -pair[1])[:3]:
         print(f"{airport}: about {planes:.0f} planes")
     print(f"airports shown: {len(found)}")
-    print(f"guarantee of the keys: {strategy.guarantee}")
+    print(f"guarantee of the keys: {strategy.release.guarantee}")
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def main() -> None:
         halves[sha256(tail_number.encode()).digest()[0] % 2].append(plane)  # its own number decides
     for name, draws in (("grid", grid_search()), ("random", random_search())):
         best = search(halves, draws.__next__)
-        print(f"{name} search: {best.output[0]}, right with noise: {best.score}")
+        print(f"{name} search: {best.labels[0][0]}, right with noise: {best.value}")
         print(f"guarantee: {best.guarantee.pure}, {best.guarantee.expected_runs} runs expected")
 
 

@@ -36,7 +36,7 @@ PLAIN = {
     *("permutation", "production", "recording", "replay", "deterministic", "open", "ssl", "safe"),
     *("system", "callback", "combined", "observed", "bytes", "nonce", "ranking", "kind", "value"),
     *("variance", "vector", "base2", "coin", "lazy", "floor", "power", "store", "verifier"),
-    *("signer", "hmac", "json", "journal", "log", "row", "torn", "checker", "pending", "draw"),
+    *("signer", "ed", "json", "journal", "log", "row", "torn", "checker", "pending", "draw"),
     *(
         "discovered",
         "selected",

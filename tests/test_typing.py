@@ -62,7 +62,7 @@ REVEALED = [
     "str",
     "str",
     "TopK[str]",
-    "TopSet[str]",
+    "TopK[str]",
     "tuple[str, ...]",
     "tuple[str, ...]",
     "tuple[Any, ...]",

@@ -49,7 +49,7 @@ PARTS = {
     "ranking": (tuple(f"engine/{name}.py" for name in RANKING), "tests/engine"),
     "variates": (tuple(f"engine/{name}.py" for name in ALONE), "tests/engine"),
     "scores": (("scores/*.py",), "tests/scores"),
-    "mechanisms": (("selection/*.py", "mechanisms/*.py"), "tests/mechanisms"),
+    "mechanisms": (("mechanisms/*.py",), "tests/mechanisms"),
     "budget": (("ledger/budget.py", "ledger/balance.py"), "tests/ledger"),
     "calibration": (("accounting/rate.py", "accounting/search.py"), "tests/accounting"),
 }

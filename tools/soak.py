@@ -37,20 +37,19 @@ from typing import Any
 
 from safeselect import (
     AdaptiveSparseVector,
-    DiscoveredTopK,
+    Batch,
     PayWhatYouGet,
-    Selections,
     SparseVector,
     report_noisy_max,
     report_noisy_max_with_gap,
     select_many,
     top_k,
     top_k_above,
-    top_k_many,
     top_k_with_gaps,
     unknown_domain_top_k,
 )
 from safeselect.ledger.record import library
+from safeselect.release.results import TopK
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "laws"))
 
@@ -110,7 +109,7 @@ def more() -> Iterator[Release]:
     yield Release("select_many, exponential_base2", rows_by_powers, powers_law)
 
 
-def session() -> DiscoveredTopK:
+def session() -> TopK[str]:
     """One query of a session."""
     with PayWhatYouGet(outcomes=3, queries=1, epsilon=2, delta="0.2") as opened:
         return opened.query(COUNTS, k=2, k_bar=2, places="all")
@@ -119,11 +118,11 @@ def session() -> DiscoveredTopK:
 def lists(count: int) -> list[Hashable]:
     """The first two in each of so many equal rows, at rate 1 a draw."""
     rows = [SCORES] * count
-    best = top_k_many(rows, k=2, epsilon=2 * count, range_=1, mechanism="permute_and_flip")
+    best = select_many(rows, k=2, epsilon=2 * count, range_=1, mechanism="permute_and_flip")
     return [tuple(indices) for indices in best.indices.tolist()]
 
 
-def by_powers(count: int) -> Selections:
+def by_powers(count: int) -> Batch:
     """One choice in each of so many equal rows, by rational weights."""
     rows = [SCORES] * count
     return select_many(rows, epsilon=count, range_=1, mechanism="exponential_base2")
@@ -181,7 +180,7 @@ def powers_law() -> Enclosure:
     return {i: (w / sum(weights), w / sum(weights)) for i, w in enumerate(weights)}
 
 
-def told(found: DiscoveredTopK) -> int | None:
+def told(found: TopK[str]) -> int | None:
     """The noisy count of the only item, if it was found."""
     return next(map(clipped, found.counts or ()), None)
 
@@ -191,12 +190,12 @@ def clipped(count: int) -> int:
     return min(max(count, 7), 11)
 
 
-def count_law(found: Callable[[], DiscoveredTopK]) -> Enclosure:
+def count_law(found: Callable[[], TopK[str]]) -> Enclosure:
     """The noisy count of the largest item where it is above the bottom; both at rate 2.
 
     The bottom's place is public.  Noise beyond 40 has a chance below 1e-34.
     """
-    bottom, noise_rate = COUNTS["b"] + int(found().offset), exp(-2)
+    bottom, noise_rate = COUNTS["b"] + int(found().statement.number("offset") or 0), exp(-2)
     noise = {x: (1 - noise_rate) / (1 + noise_rate) * noise_rate ** abs(x) for x in range(-40, 41)}
     sums: Counter[Hashable] = Counter()
     for x, y in product(noise, repeat=2):
@@ -235,10 +234,10 @@ def even() -> Enclosure:
     return dict.fromkeys(((0, 1), (0, 2), (1, 2)), (Fraction(1, 3), Fraction(1, 3)))
 
 
-def discovered(found: Callable[[], DiscoveredTopK]) -> Enclosure:
+def discovered(found: Callable[[], TopK[str]]) -> Enclosure:
     """A ranking with the bottom as one more candidate; its place and the rate are public."""
     query = found()
-    bottom = COUNTS["c"] + query.offset
+    bottom = COUNTS["c"] + (query.statement.number("offset") or 0)
     unit = bottom.denominator
     scores = [COUNTS["a"] * unit, COUNTS["b"] * unit, int(bottom * unit)]
     labels = ("a", "b")

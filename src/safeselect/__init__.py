@@ -5,7 +5,6 @@ building blocks documented in `safeselect.spec`, `safeselect.engine` and
 `safeselect.estimates`.
 """
 
-import safeselect.presentation  # noqa: F401 - so that results are written and shown
 from safeselect.accounting import Composition, calibrate, compose
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.repetition import PoissonRepeated, Repeated
@@ -34,44 +33,18 @@ from safeselect.estimates import (
     gap_p_value,
 )
 from safeselect.ledger import Budget, Ledger
-from safeselect.mechanisms.keys import (
-    PartitionStrategy,
-    SelectedPartitions,
-    partition_strategy,
-    select_partitions,
-)
-from safeselect.mechanisms.measure import Measurement, measure
-from safeselect.mechanisms.quantiles import Quantiles, quantile, quantiles
-from safeselect.mechanisms.runs import ChosenRun, best_of, first_above
-from safeselect.mechanisms.sessions import AdaptiveSparseVector, Answer, Answers, SparseVector
-from safeselect.mechanisms.unknown import (
-    CountNoise,
-    DiscoveredTopK,
-    PayWhatYouGet,
-    unknown_domain_top_k,
-)
-from safeselect.promises.guarantees import (
-    ApproximateDP,
-    BoundedRange,
-    LaplaceDominated,
-    PureDP,
-    ZeroConcentratedDP,
-)
-from safeselect.randomness.source import OpenSSLSource, Source
-from safeselect.release.results import Receipt, Statement
-from safeselect.releases import from_json, json_schema
-from safeselect.scores.counts import Counts
-from safeselect.selection import (
+from safeselect.mechanisms.keys import PartitionStrategy, partition_strategy, select_partitions
+from safeselect.mechanisms.measure import measure
+from safeselect.mechanisms.prepared import (
     ExponentialMechanism,
     ExponentialMechanismBase2,
     PermuteAndFlip,
     ReportNoisyMax,
-    Selection,
-    Selections,
-    TopAbove,
-    TopK,
     TopKMechanism,
-    TopSet,
+)
+from safeselect.mechanisms.quantiles import quantile, quantiles
+from safeselect.mechanisms.runs import best_of, first_above
+from safeselect.mechanisms.select import (
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -82,30 +55,50 @@ from safeselect.selection import (
     select_many,
     top_k,
     top_k_above,
-    top_k_many,
     top_k_with_gaps,
 )
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
+from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    LaplaceDominated,
+    PureDP,
+    ZeroConcentratedDP,
+)
+from safeselect.randomness.source import OpenSSLSource, Source
+from safeselect.release.results import (
+    Answers,
+    Batch,
+    Groups,
+    Numbers,
+    Receipt,
+    Selection,
+    Statement,
+    TopK,
+    from_json,
+    json_schema,
+)
+from safeselect.scores.counts import Counts
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 
 __all__ = [
     "AdaptiveSparseVector",
-    "Answer",
     "Answers",
     "ApproximateDP",
+    "Batch",
     "BoundedRange",
     "Budget",
     "BudgetError",
     "CallbackSource",
     "ChargeStands",
-    "ChosenRun",
     "CombinedSource",
     "Composition",
-    "CountNoise",
     "Counts",
-    "DiscoveredTopK",
     "ExponentialMechanism",
     "ExponentialMechanismBase2",
     "GaussianDP",
+    "Groups",
     "InputError",
     "LaplaceDominated",
     "Ledger",
@@ -113,7 +106,7 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "LedgerRolledBack",
-    "Measurement",
+    "Numbers",
     "OpenSSLSource",
     "ParameterError",
     "PartitionStrategy",
@@ -121,7 +114,6 @@ __all__ = [
     "PermuteAndFlip",
     "PoissonRepeated",
     "PureDP",
-    "Quantiles",
     "Receipt",
     "Repeated",
     "RepeatedRequest",
@@ -129,18 +121,14 @@ __all__ = [
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
-    "SelectedPartitions",
     "Selection",
-    "Selections",
     "Source",
     "SourceError",
     "SparseVector",
     "Statement",
     "SystemSource",
-    "TopAbove",
     "TopK",
     "TopKMechanism",
-    "TopSet",
     "ZeroConcentratedDP",
     "best_of",
     "calibrate",
@@ -170,7 +158,6 @@ __all__ = [
     "select_partitions",
     "top_k",
     "top_k_above",
-    "top_k_many",
     "top_k_with_gaps",
     "unknown_domain_top_k",
 ]

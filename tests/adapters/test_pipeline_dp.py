@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from safeselect.unknown_domain._items import item
 
 from safeselect import ParameterError, PartitionStrategy, ScoreError, partition_strategy
 from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
+from safeselect.mechanisms.items import item
 
 Kind = Enum("Kind", ["TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLDING", "GAUSSIAN_THRESHOLDING"])
 OURS = Kind["TRUNCATED_GEOMETRIC"]

@@ -22,7 +22,7 @@ from safeselect import (
 )
 from safeselect.adapters.plots import plot_path, save_plot
 from safeselect.engine import rankings
-from safeselect.selection import _table
+from safeselect.mechanisms import table
 
 COST = {"epsilon": 1000, "sensitivity": 1}
 USERS = {"tea": 50_000, "milk": 20_000, "rum": 9_000}
@@ -41,7 +41,7 @@ def test_ordered_results_are_sequences_of_their_labels():
     assert list(above) == ["milk"]
     unknown = discovered()
     assert (list(unknown), unknown[0], len(unknown)) == (["tea", "milk"], "tea", 2)
-    many = safeselect.top_k_many([[3, 900, 4000], [9000, 3, 4000]], k=2, **COST)
+    many = safeselect.select_many([[3, 900, 4000], [9000, 3, 4000]], k=2, **COST)
     assert (len(many), list(many), many[1]) == (2, [[2, 1], [0, 2]], [0, 2])
 
 
@@ -58,7 +58,7 @@ def test_a_set_is_iterated_in_the_order_of_its_labels_never_of_its_scores():
 def test_measurements_and_quantiles_are_sequences_of_their_values():
     found = safeselect.measure({"tea": 7, "rum": 10**30}, epsilon=1000, sensitivity_l1=1)
     assert (len(found), list(found), found[0], found[-1]) == (2, [7, 10**30], 7, 10**30)
-    assert repr(found).startswith("<Measurement [7, 1000000000000000000000000000000], PureDP(")
+    assert repr(found).startswith("<Numbers [")
     assert found.to_dict() == {
         "label": ["tea", "rum"],
         "value": [7, 10**30],
@@ -72,14 +72,15 @@ def test_measurements_and_quantiles_are_sequences_of_their_values():
         [3] * 9 + [8] * 9, quantiles=["1/4", "3/4"], lowest=0, highest=9, step=1, epsilon=1000
     )
     assert (len(points), list(points), points[-1]) == (2, [3, 8], 8)
-    assert repr(points).startswith("<Quantiles [3, 8], ")
-    assert points.to_dict() == {"quantile": [0.25, 0.75], "value": [3, 8]}
+    assert repr(points).startswith("<Numbers [")
+    assert points.to_dict() == {"label": [Fraction(1, 4), Fraction(3, 4)], "value": [3, 8]}
     whole = safeselect.measure({"tea": 7, "rum": -3}, rho=1000, sensitivity_l2_squared=1)
     assert found.to_polars()["value"].to_list() == ["7", "1" + "0" * 30]  # no frame holds it
     assert found.to_pandas()["value"].tolist() == ["7", "1" + "0" * 30]
     for each in (whole, points):
-        assert each.to_pandas().to_dict("list") == each.to_dict()
-        assert each.to_polars().to_dict(as_series=False) == each.to_dict()
+        told = each.to_dict() | {"label": [str(label) for label in each.labels]}
+        assert each.to_pandas().to_dict("list") == told
+        assert each.to_polars().to_dict(as_series=False) == told
         assert each.plot().axes
 
 
@@ -96,7 +97,7 @@ def test_columns_of_a_release():
     assert many == {"row": [0, 1], "rank": [1, 1], "label": [1, 0], "index": [1, 0]}
     counted = discovered(max_contributions=2)
     columns = counted.to_dict()
-    width = counted.count_noise.within_95
+    width = counted.noise.high_95
     assert columns["count"] == list(counted.counts)
     assert columns["low"] == [count - width for count in counted.counts]
     assert columns["high"] == [count + width for count in counted.counts]
@@ -206,13 +207,13 @@ def drawn(monkeypatch):
     """The rates per grid step that the engine was called with."""
     seen = []
     for name in ("noisy_top_k", "peeled_top_k", "noisy_max_rows"):
-        original = getattr(_table.array_engine, name)
+        original = getattr(table.engine, name)
 
         def watched(noise, scores, *rest, original=original, **more):
             seen.extend(each.rate for each in rest if hasattr(each, "rate"))
             return original(noise, scores, *rest, **more)
 
-        monkeypatch.setattr(_table.array_engine, name, watched)
+        monkeypatch.setattr(table.engine, name, watched)
     assert rankings is not None
     return seen
 
@@ -232,7 +233,7 @@ def drawn(monkeypatch):
         lambda scores, **more: top_k(scores, k=1, **more),
         lambda scores, **more: top_k_with_gaps(scores, k=3, **more),
         lambda scores, **more: safeselect.select_many([scores] * 3, **more),
-        lambda scores, **more: safeselect.top_k_many([scores] * 3, k=2, **more),
+        lambda scores, **more: safeselect.select_many([scores] * 3, k=2, **more),
     ],
 )
 def test_the_noise_rate_of_a_result_is_the_one_that_was_drawn(drawn, call, grid, total):
@@ -285,7 +286,7 @@ def test_keys_are_a_container_without_ranks():
     assert list(columns) == ["label", "count", "low", "high"]
     assert columns["count"] == list(found.counts)
     assert safeselect.select_partitions(USERS, **asked).to_dict() == {"label": list(found)}
-    assert repr(found).startswith("<SelectedPartitions ['milk', 'rum', 'tea'], ApproximateDP(")
+    assert repr(found).startswith("<TopK ['milk', 'rum', 'tea'], ApproximateDP(")
     pandas = pytest.importorskip("pandas")
     assert isinstance(found.to_pandas(), pandas.DataFrame)
 

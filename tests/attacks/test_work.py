@@ -8,10 +8,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
-
-import safeselect
 
 TINY = np.finfo(np.float64).tiny  # what lies between 0 and this takes far longer
 

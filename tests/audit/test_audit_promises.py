@@ -12,7 +12,7 @@ from audited import CHARGED, Case, Json, certificate
 from written import EVERY
 
 import safeselect as s
-from safeselect.releases import from_json
+from safeselect.release.results import from_json
 
 pytestmark = pytest.mark.claim("C9")
 

@@ -94,8 +94,9 @@ def judged(release: Made, folder: Path, head: str | None, **more: Any) -> tuple[
 
 
 def may_be_restated(change: Changed) -> bool:
-    inside = change.path[0] == "parameters" and change.path[1:]
-    name = change.path[1] if inside else change.path[0]
+    path = change.path[1:] if change.path[0] == "statement" else change.path
+    inside = path[:1] == ("parameters",) and path[1:]
+    name = (path[1] if inside else path[0]) if path else "statement"
     return str(name) in RESTATED.get(change.where, ())
 
 
@@ -214,14 +215,14 @@ def test_the_table_of_draws_has_a_row_for_every_mechanism() -> None:
     assert fitting["select_many_permute_and_flip/1"] == (3,)
     assert fitting["top_k_by_group_gumbel/1"] == (9, 3)
     assert fitting["top_k_by_group_permute_and_flip/1"] == (9,)
-    assert fitting["quantiles/3"] == (2,)
+    assert fitting["quantiles/1"] == (2,)
     assert fitting["pay_what_you_get_gumbel/1"] == (3, 1)
 
 
 @pytest.mark.parametrize(("asked", "levels"), [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4)])
 def test_levels_of_quantiles(asked: int, levels: int) -> None:
     stated = {"quantiles": ", ".join(f"1/{place + 2}" for place in range(asked))}
-    assert drawn("quantiles/3", stated)[1] == (levels,)
+    assert drawn("quantiles/1", stated)[1] == (levels,)
 
 
 # --------------------------------------------------------------- what held, and does not any more
@@ -247,7 +248,7 @@ def field(name: str, value: Any) -> Callable[[Any, Any], object]:
 
 def parameters(**stated: str) -> Callable[[Any, Any], object]:
     def change(content: Any, charge: Any) -> None:
-        content["parameters"] |= stated
+        content.get("statement", content)["parameters"] |= stated
         charge["parameters"] |= stated
 
     return change
@@ -266,6 +267,10 @@ def free(content: Any, charge: Any) -> None:
     (amounts,) = charge["charges"]
     amounts["charge"]["epsilon"] = "0"
     amounts["after"] = {"epsilon": "0"}
+
+
+def labels(*texts: str) -> dict[str, Any]:
+    return {"kinds": "text" if texts else [], "texts": [*texts]}
 
 
 MANY = [f"label {place}" for place in range(8)]
@@ -294,31 +299,36 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
     ),
     "7 labels a group for 2": (
         "groups",
-        and_then(parameters(k="3"), field("labels", [MANY[:3], [], []])),
+        and_then(parameters(k="3"), field("labels", [labels(*MANY[:3]), labels(), labels()])),
         "draws",
         "It takes 6 and 2, and its record says 4 and 2.",
     ),
     "a rate of 10**9": (
         "groups",
-        and_then(field("noise_rate", str(10**9)), parameters(noise_rate=str(10**9))),
+        parameters(noise_rate=str(10**9)),
         "plan",
         "noise_rate is 1000000000, and what follows is 1/4",
     ),
     "a rate of 0": (
         "groups",
-        and_then(field("noise_rate", "0"), parameters(noise_rate="0")),
+        parameters(noise_rate="0"),
         "release",
-        "A release cannot have this: a parameter.",
+        "a field is missing, has another form or does not fit the others",
     ),
     "a rate of -1": (
         "groups of candidates",
-        and_then(field("noise_rate", "-1"), parameters(noise_rate="-1")),
+        parameters(noise_rate="-1"),
         "release",
-        "A release cannot have this: a parameter.",
+        "a field is missing, has another form or does not fit the others",
     ),
     "an offset of 0": ("discovered", field("offset", "0"), "plan", "offset is 0, and what follows"),
-    "an offset of -5": ("groups", field("offset", "-5"), "plan", "offset is -5, and what follows"),
-    "a k_bar of 10**6": ("groups", field("k_bar", str(10**6)), "plan", "offset is "),
+    "an offset of -5": (
+        "groups",
+        parameters(offset="-5"),
+        "plan",
+        "offset is -5, and what follows",
+    ),
+    "a k_bar of 10**6": ("groups", parameters(k_bar=str(10**6)), "plan", "offset is "),
     "gaps beside their grid": ("a gap", field("gap", "1/2"), "output", "not steps of their grid"),
     "a gap below 0": ("top k with gaps", field("gaps", ["7", "-1"]), "output", "not steps of"),
     "counts below 0": (

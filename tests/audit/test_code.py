@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from mutants import copy
 
-import safeselect.selection.prepared
+import safeselect.mechanisms.select
 from safeselect.audit.code import code_digest, extensions, running
 
 _CALL = "return PermuteAndFlip(**options)(scores, labels=labels)"
@@ -71,7 +71,7 @@ def test_a_poisoned_pyc_is_seen(tmp_path):
     assert same == source
     assert other != loaded
     assert not passed
-    assert "safeselect.selection.one" in str(detail)
+    assert "safeselect.mechanisms.select" in str(detail)
     assert "permute_and_flip" in str(detail)
 
 
@@ -85,9 +85,9 @@ def test_the_code_that_is_loaded_here_is_the_sources():
 
 def test_a_function_that_was_replaced_is_seen(monkeypatch):
     before = running().digest
-    monkeypatch.setattr(safeselect.selection.prepared, "_keep", lambda *_: None)
+    monkeypatch.setattr(safeselect.mechanisms.select, "in_scores", lambda *_: None)
     assert running().digest != before
-    assert "safeselect.selection.prepared._keep" in running().differing
+    assert "safeselect.mechanisms.select.in_scores" in running().differing
 
 
 def test_a_method_whose_code_was_replaced_is_seen(monkeypatch):
@@ -101,10 +101,10 @@ def test_a_method_whose_code_was_replaced_is_seen(monkeypatch):
 
 
 def test_code_of_the_same_name_in_place_of_a_functions_is_seen(monkeypatch):
-    function = safeselect.selection.prepared._keep
+    function = safeselect.mechanisms.select.in_scores
     broken = function.__code__.replace(co_consts=(*function.__code__.co_consts, 7))
     monkeypatch.setattr(function, "__code__", broken)
-    assert "safeselect.selection.prepared._keep" in running().differing
+    assert "safeselect.mechanisms.select.in_scores" in running().differing
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from ledgers import new, pure, scope
 
 from safeselect import Ledger
 from safeselect.audit.theorems import theorem
+from safeselect.mechanisms.table import MECHANISMS, Peeled
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -120,7 +121,6 @@ NOISES = ("exponential", "laplace", "geometric")
 
 
 def test_every_public_mechanism_has_its_theorem() -> None:
-    from safeselect.selection._table import MECHANISMS, Peeled
 
     many = Peeled.__args__  # type: ignore[attr-defined]
     for name in (

@@ -12,8 +12,8 @@ import mpmath
 import pytest
 
 from safeselect import ParameterError, calibrate, expected_error, explain
+from safeselect.mechanisms.table import MECHANISMS, dyadic_rate
 from safeselect.promises.guarantees import BoundedRange
-from safeselect.selection._table import MECHANISMS, dyadic_rate
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 OFFERED = [name for name in MECHANISMS if name != "laplace"]

@@ -1,6 +1,6 @@
 """Estimates from gaps that never hurt: their properties, and their errors on real and made counts.
 
-Selections are drawn by `top_k_with_gaps` and measurements by the array engine, from the bytes of a
+Batch are drawn by `top_k_with_gaps` and measurements by the array engine, from the bytes of a
 fixed seed, so that the runs are the same everywhere and a pass stays a pass.
 
 False alarms: 1e-9 for each statement about a mean (6.1 standard errors of a mean of hundreds of

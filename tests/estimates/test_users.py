@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from safeselect import ParameterError, partition_strategy, top_k_many, unknown_domain_top_k
+from safeselect import ParameterError, partition_strategy, select_many, unknown_domain_top_k
 from safeselect.cli import main
 from safeselect.estimates import cap_errors, explain_groups, explain_items, explain_keys
 from safeselect.tables import largest_counts
@@ -40,7 +40,7 @@ def test_offset_and_rate_are_those_of_the_release_and_users_those_of_the_logisti
 ):
     (plan,) = explain_items(k, [epsilon], delta).plans
     found = released(k, epsilon, delta)
-    assert (plan.offset, plan.noise_rate) == (found.offset, found.noise_rate)
+    assert (plan.offset, plan.noise_rate) == (found.statement.number("offset"), found.noise_rate)
 
     def shows(users):  # two Gumbel noises differ by a logistic one
         return 1 / (1 + math.exp(-float(plan.noise_rate) * (users - float(plan.offset))))
@@ -53,8 +53,8 @@ def test_offset_and_rate_are_those_of_the_release_and_users_those_of_the_logisti
 def test_users_by_summing_two_discrete_laplace_laws(k, epsilon, delta, cap):
     (plan,) = explain_items(k, [epsilon], delta, max_contributions=cap).plans
     found = released(k, epsilon, delta, max_contributions=cap)
-    assert (plan.offset, plan.noise_rate) == (found.offset, found.noise_rate)
-    assert plan.standard_deviation == found.count_noise.standard_deviation
+    assert (plan.offset, plan.noise_rate) == (found.statement.number("offset"), found.noise_rate)
+    assert plan.standard_deviation == found.noise.deviation
     a, far = math.exp(-float(plan.noise_rate)), int(40 / plan.noise_rate) + 10
     law = [(1 - a) / (1 + a) * a ** abs(x) for x in range(-far, far + 1)]
     above = [0.0] * (2 * far + 2)  # P(noise >= x), at x + far
@@ -155,7 +155,7 @@ def test_a_lead_decides_between_two_as_often_as_told(epsilon, delta, mechanism):
     )
     assert plan.kept == 1
     rows = np.tile([plan.users, 0], (7000, 1))
-    found = top_k_many(
+    found = select_many(
         rows, k=1, max_rows=4, epsilon=epsilon, delta=delta, sensitivity=1, monotonic=True,
         **({} if mechanism is None else {"mechanism": mechanism}),
     )  # fmt: skip

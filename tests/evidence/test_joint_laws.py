@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import pairwise, permutations, product
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
 from chances import fits
@@ -21,7 +22,6 @@ from effort import LONG
 from tapes import Stream
 
 import engine
-import safeselect
 from engine import NoiseRate, laplace_attempt, permutation
 
 pytestmark = pytest.mark.claim("C1")
@@ -108,7 +108,7 @@ def test_the_order_of_all_is_uniform(mechanism, engine_name):
 
 @pytest.mark.parametrize("engine_name", [None, "reference"])
 def test_two_rows_of_top_k_many(engine_name):
-    found = safeselect.top_k_many(
+    found = safeselect.select_many(
         np.zeros((MANY, 3), dtype=np.int64), k=2, epsilon=MANY, engine=engine_name, **CHANGE
     ).indices[:, 1]
     assert uniform_pairs(Counter(pairwise(found.tolist())), 3)

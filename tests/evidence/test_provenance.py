@@ -197,7 +197,7 @@ BATCHES: dict[str, Callable[..., Any]] = {
             scores, epsilon=len(scores), mechanism="exponential_base2", source=source, **CHANGE
         ).indices
     ),
-    "top_k_many": lambda scores, source: safeselect.top_k_many(
+    "top_k_many": lambda scores, source: safeselect.select_many(
         scores, k=1, epsilon=len(scores), source=source, **CHANGE
     ).indices[:, 0],
 }

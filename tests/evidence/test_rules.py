@@ -11,6 +11,7 @@ import os
 from fractions import Fraction
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import either as safeselect
 import numpy as np
 import pytest
 from children import in_child
@@ -18,7 +19,6 @@ from rules_table import CALLS, COUNTS, ELSEWHERE, EPSILON, EVERY, ROWS, SESSIONS
 from tapes import TapeSource
 
 import engine
-import safeselect
 from safeselect import Budget, BudgetError, Ledger, ParameterError, SourceError
 from safeselect.promises.records import guarantee_record
 from safeselect.testing import DeterministicSource

@@ -8,15 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import either as safeselect
 import pytest
-
-import safeselect
 
 # With -I the environment names no directories.
 FIND = f"import sys; sys.path.insert(0, {str(Path(safeselect.__file__).parents[1])!r})\n"
 PROGRAM = """
 import warnings
-import safeselect
+import either as safeselect
 from safeselect import Budget, Ledger
 from safeselect.testing import DeterministicSource
 
@@ -37,7 +36,7 @@ calls = [
     lambda **o: safeselect.report_noisy_max_with_gap(scores, noise="laplace", **cost, **o),
     lambda **o: safeselect.top_k(scores, k=2, mechanism="permute_and_flip", **cost, **o),
     lambda **o: safeselect.top_k_above(scores, k=2, threshold=6, **cost, **o),
-    lambda **o: safeselect.top_k_many([scores, scores], k=2, **cost, **o),
+    lambda **o: safeselect.select_many([scores, scores], k=2, **cost, **o),
     lambda **o: safeselect.unknown_domain_top_k(
         counts, k=1, k_bar=2, places="all", epsilon=1, delta="1e-4", **o
     ),

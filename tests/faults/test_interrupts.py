@@ -10,12 +10,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import either as safeselect
 import pytest
 from interrupts import stopped_at
 from ledgers import new, pure, scope
 from sentinels import everything_of, found_in, near
 
-import safeselect
 from safeselect import BudgetError, Ledger, SafeSelectError
 
 PRICE = 1

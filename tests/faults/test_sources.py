@@ -12,11 +12,12 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
+import either as safeselect
 import pytest
 from ledgers import new, scope
 
-import safeselect
 from safeselect import CallbackSource, Ledger, SourceError
+from safeselect.mechanisms.sessions import Answer
 
 PRICE = Fraction(1)
 CALLS: dict[str, Callable[..., Any]] = {
@@ -181,7 +182,7 @@ def test_a_session_whose_device_breaks_at_any_byte_of_its_answers(engine):
     assert ledger.check().scopes["a"].spent["epsilon"] == len(places) * PRICE
 
 
-def answers_of(session: safeselect.SparseVector) -> Iterator[safeselect.Answer]:
+def answers_of(session: safeselect.SparseVector) -> Iterator[Answer]:
     """Answers until the session or its device refuses, nine at most."""
     with suppress(SourceError, safeselect.BudgetError):
         for _ in range(9):

@@ -15,8 +15,8 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.audit.theorems import _THEOREMS, is_known
 from safeselect.errors import ParameterError
 from safeselect.mechanisms.groups import plan_known, release_by_group
+from safeselect.mechanisms.table import Peeled
 from safeselect.randomness.source import resolve
-from safeselect.selection._table import Peeled
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 

@@ -19,12 +19,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
 from ledgers import new, scope
 from sentinels import LABEL, NUMBER, everything_of, found_in, near
 
-import safeselect
 from safeselect import AdaptiveSparseVector, PayWhatYouGet, SourceError, SparseVector
 
 pytestmark = pytest.mark.usefixtures("nothing_is_said")
@@ -59,7 +59,7 @@ MECHANISMS: dict[str, Callable[..., Any]] = {
 MECHANISMS["top_k laplace"] = bind("top_k", k=2, mechanism="laplace", epsilon="0.1", delta="0.01")
 ROWS: dict[str, Callable[..., Any]] = {
     "select_many": bind("select_many"),
-    "top_k_many": bind("top_k_many", k=2),
+    "top_k_many": bind("select_many", k=2),
 }
 UNKNOWN = {"k": 1, "k_bar": 2, "places": "all", "epsilon": 1, "delta": "1e-9"}
 DISCOVER: dict[str, Callable[..., Any]] = {

@@ -13,15 +13,15 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-
-from safeselect import (
-    ScoreError,
+from either import (
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,
     report_noisy_max,
     top_k,
 )
+
+from safeselect import ScoreError
 from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.scores.candidates import read_candidates

@@ -32,9 +32,9 @@ from safeselect import (
     SparseVector,
 )
 from safeselect.randomness.bits import Bits
+from safeselect.release import call as transaction
 from safeselect.release.call import UNREADABLE, once_charged
 from safeselect.scores.candidates import Unread
-from safeselect.selection import _call
 from safeselect.testing import RecordingSource
 
 pytestmark = pytest.mark.claim("C8")
@@ -104,7 +104,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "top_k_with_gaps": lambda scores, **o: safeselect.top_k_with_gaps(scores, k=1, **o),
     "top_k_above": lambda scores, **o: safeselect.top_k_above(scores, k=1, threshold=2, **o),
     "select_many": lambda scores, **o: safeselect.select_many([scores, [1, 2, 3]], **o),
-    "top_k_many": lambda scores, **o: safeselect.top_k_many([[1, 2, 3], scores], k=1, **o),
+    "top_k_many": lambda scores, **o: safeselect.select_many([[1, 2, 3], scores], k=1, **o),
 }
 
 
@@ -521,7 +521,7 @@ def test_bits_that_are_left_are_overwritten_whatever_became_of_the_call(
         made.append(Bits(*given))
         return made[-1]
 
-    monkeypatch.setattr(_call, "Bits", kept)
+    monkeypatch.setattr(transaction, "Bits", kept)
     there = scope(new(":memory:", epsilon=2)) if charged else None
     with suppress(safeselect.ScoreError):
         safeselect.permute_and_flip(scores, epsilon=1, sensitivity=1, ledger=there)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from safeselect import exponential_mechanism, permute_and_flip, top_k, top_k_many
+from safeselect import exponential_mechanism, permute_and_flip, select_many, top_k
+from safeselect.mechanisms import select, table
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
-from safeselect.selection import _call
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -31,7 +31,7 @@ class Spy:
     def __getattr__(self, name: str) -> Any:
         def rank(noise: str, steps: Any, k: int, rate: Any, bits: Any, **more: Any) -> Any:
             self.asked.append((name, noise, k, rate.rate))
-            return _call.Ranking(tuple(range(k)), None)
+            return select.Ranking(tuple(range(k)), None)
 
         return rank
 
@@ -39,7 +39,8 @@ class Spy:
 @pytest.fixture
 def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
     made = Spy()
-    monkeypatch.setattr(_call, "choose_engine", lambda name: made)
+    for module in (select, table):
+        monkeypatch.setattr(module, "engine", made)
     return made
 
 
@@ -55,7 +56,7 @@ def test_permute_and_flip_draws_anew_for_each_of_k(spy: Spy, k: int, delta: Any)
 
 
 def test_in_rows_too(spy: Spy) -> None:
-    found = top_k_many([SCORES] * 3, k=2, mechanism="permute_and_flip", epsilon=1, **COUNTS)
+    found = select_many([SCORES] * 3, k=2, mechanism="permute_and_flip", epsilon=1, **COUNTS)
     assert spy.asked == [("peeled_top_k", "exponential", 2, Fraction(1, 6))] * 3
     assert found.parts == (LaplaceDominated("1/6"),) * 6
 

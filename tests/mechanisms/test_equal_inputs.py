@@ -15,24 +15,15 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+import either as safeselect
 import gmpy2
 import numpy as np
 import pytest
+from either import permute_and_flip, select_many, top_k
 
-import safeselect
-from safeselect import (
-    AdaptiveSparseVector,
-    SafeSelectError,
-    SparseVector,
-    permute_and_flip,
-    select_many,
-    top_k,
-    top_k_many,
-)
+from safeselect import AdaptiveSparseVector, SafeSelectError, SparseVector
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
-from safeselect.selection._arguments import Arguments
-from safeselect.selection._call import Call
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -359,25 +350,6 @@ def test_counts_that_are_floats_where_a_label_is_missing(mechanism, sensitivity,
         same(MECHANISMS[mechanism], ways, **options)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"range_": 1},
-        {"range_": 1, "grid": 1},
-        {"sensitivity": "3/4"},
-        {"sensitivity": "3/4", "grid": 1, "monotonic": True},
-        {"sensitivity": "3/4", "grid": "1/2", "on_grid": True},
-    ],
-)
-def test_the_range_in_steps_follows_from_the_arguments_alone(given):
-    ranges = {
-        Call(scores, Arguments.read({"epsilon": 1, **given})).arguments.range_in_steps
-        for ways in CASES.values()
-        for scores in ways.values()
-    }
-    assert len(ranges) == 1
-
-
 def test_a_parquet_file_of_such_counts(tmp_path):
     for votes in ("AAAAAAABC", "AAAAAAAB"):
         counts = frequencies(votes)
@@ -433,7 +405,7 @@ def test_mappings_of_equal_numbers(case):
 # -------------------------------------------------------------------------------- rows and sessions
 
 
-@pytest.mark.parametrize("call", [select_many, lambda scores, **o: top_k_many(scores, k=2, **o)])
+@pytest.mark.parametrize("call", [select_many, lambda scores, **o: select_many(scores, k=2, **o)])
 @pytest.mark.parametrize("options", OPTIONS)
 def test_batches_whose_rows_have_different_types(call, options):
     rows = [[7, 1, 0], [2, 5, 3]]

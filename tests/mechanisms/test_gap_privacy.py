@@ -26,9 +26,9 @@ from safeselect import (
     top_k_with_gaps,
 )
 from safeselect.engine import Ranking
+from safeselect.mechanisms import select, table
 from safeselect.scores import candidates, numbers
 from safeselect.scores.reading import INTEGERS
-from safeselect.selection import _call
 from safeselect.spec.rankings import ExponentialNoise, combine_exponential
 
 pytestmark = pytest.mark.claim("C2")
@@ -65,7 +65,8 @@ def law_of(monkeypatch, name, n, change, gap_grid=None, size=5):
             return Ranking(tuple(range(k)), (0,) * k)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_call, "choose_engine", lambda name: Engine())
+        for module in (select, table):
+            patch.setattr(module, "engine", Engine())
         result = call([0] * n, epsilon=1, gap_grid=gap_grid, **options, **change)
     noise, k, rate, unit = asked["noise"], asked["k"], asked["noise_rate"].rate, asked["unit"]
     assert asked["noise_rate"].base is None

@@ -11,13 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-
-from safeselect import (
-    LaplaceDominated,
-    ParameterError,
-    Selection,
-    SourceError,
-    TopK,
+from either import (
     exponential_mechanism_with_gap,
     permute_and_flip,
     permute_and_flip_with_gap,
@@ -25,9 +19,11 @@ from safeselect import (
     top_k,
     top_k_with_gaps,
 )
+
+from safeselect import LaplaceDominated, ParameterError, Selection, SourceError, TopK
 from safeselect.engine import Ranking
+from safeselect.mechanisms import select, table
 from safeselect.scores.candidates import Candidates
-from safeselect.selection import _call
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -140,7 +136,8 @@ def asked(monkeypatch, call, scores, **options):
             seen.append((noise, k, noise_rate.rate, gap_unit))
             return Ranking(tuple(range(k)), (7,) * k)
 
-    monkeypatch.setattr(_call, "choose_engine", lambda name: Engine())
+    for module in (select, table):
+        monkeypatch.setattr(module, "engine", Engine())
     return seen, call(scores, **options)
 
 
@@ -290,12 +287,11 @@ def test_results_tell_the_gap_exactly(engine):
     one = permute_and_flip_with_gap([3, 100], labels=["a", "b"], **options)
     assert one.gap in (Fraction("96.6"), Fraction("97.3"))
     told = json.loads(one.to_json())
-    about = {name: told.pop(name) for name in ("library", "parameters", "unit", "neighbours")}
-    assert about["parameters"]["gap_grid"] == "7/10"
+    assert told.pop("statement")["parameters"]["gap_grid"] == "7/10"
+    assert told.pop("parts") == [{"count": "1", "each": told["guarantee"]}]
     assert told == {
-        "schema": "safeselect.selection/3",
-        "label_kind": "text",
-        "label": "b",
+        "schema": "safeselect.selection/1",
+        "label": {"text": "b", "kind": "text"},
         "index": "1",
         "gap": str(one.gap),
         "guarantee": {"type": "LaplaceDominated", "epsilon": str(2**19)},
@@ -305,7 +301,7 @@ def test_results_tell_the_gap_exactly(engine):
     several = top_k_with_gaps({"a": 3, "b": 100, "c": 50}, k=2, **options)
     told = json.loads(several.to_json())
     assert told["gaps"] == [str(gap) for gap in several.gaps]
-    assert told["schema"] == "safeselect.top-k/3"
+    assert told["schema"] == "safeselect.top-k/1"
     assert [Fraction(gap) for gap in told["gaps"]] == list(several.gaps)
     for result in (one, several):
         assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301 - our own bytes

@@ -36,15 +36,16 @@ from safeselect import (
     ParameterError,
     PartitionStrategy,
     ScoreError,
-    SelectedPartitions,
     SourceError,
     compose,
+    from_json,
     partition_strategy,
     select_partitions,
 )
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.mechanisms.keys import draw_thresholds, keep_table, keyed_threshold
 from safeselect.release.call import UNREADABLE
+from safeselect.release.results import TopK
 
 COST: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "max_partitions": 1}
 TWO = {**COST, "max_partitions": 2}
@@ -134,8 +135,9 @@ def test_what_is_kept_follows_from_the_words() -> None:
 @pytest.mark.parametrize("with_counts", [False, True])
 def test_the_result_says_what_it_cost(with_counts: bool) -> None:
     kept = select_partitions(USERS, **{**COST, "max_partitions": 3}, with_counts=with_counts)
-    assert isinstance(kept, SelectedPartitions)
-    assert (kept.counts is None) == (not with_counts)
+    assert isinstance(kept, TopK)
+    assert (kept.counts is None) == (kept.noise is None) == (not with_counts)
+    assert from_json(kept.to_json()) == kept
     assert kept.guarantee.epsilon == compose(kept.parts).guarantee.epsilon == 1
     assert compose(kept.parts).guarantee.delta <= Fraction(1, 10**6)
 
@@ -239,15 +241,15 @@ def test_nothing_but_a_pickle_of_the_whole_shows_the_seed() -> None:
     strategy = partition_strategy(**TWO, with_counts=True, pre_threshold=5)
     twin = pickle.loads(pickle.dumps(strategy))  # noqa: S301 - our own
     made = (strategy, twin, copy.copy(strategy), copy.deepcopy(strategy))
-    for held in (*made, replace(strategy, receipt=None)):
+    for held in (*made, replace(strategy, terms=strategy.terms)):
         seed = held._secret.seed
         assert isinstance(held, PartitionStrategy)
         assert len(seed) == 32
-        assert held.to_json() == strategy.to_json()
+        assert held.release == strategy.release
         for n in range(60):
             assert held.noisy_count_keyed(f"{n}", n) == strategy.noisy_count_keyed(f"{n}", n)
         assert held.should_keep(10**6)
-        shown = [repr(held), str(held), f"{held}", pprint.pformat(held), held.to_json()]
+        shown = [repr(held), str(held), f"{held}", pprint.pformat(held), held.release.to_json()]
         listed = {f.name: getattr(held, f.name) for f in fields_of(held)}
         for fields in (asdict(held), astuple(held), listed):
             shown += [repr(fields), pprint.pformat(fields), json.dumps(fields, default=str)]
@@ -366,7 +368,7 @@ def test_each_is_charged_once_when_it_is_made() -> None:
         "monotonic": "yes",
         "effective_range": "1",
     }
-    assert None not in (kept.receipt, strategy.receipt)
+    assert None not in (kept.receipt, strategy.release.receipt)
     source = TapeSource()
     for make in (lambda **more: select_partitions(USERS, **more), partition_strategy):
         with pytest.raises(BudgetError, match="does not allow"):

@@ -210,7 +210,7 @@ def test_the_mean_of_the_noise() -> None:
     table = keep_table(Fraction(1, 2), Fraction(1, 10), with_counts=True)
     law = count_law(table, 1000)
     mean = Fraction(sum((value - 1000) * p for value, p in law.items() if p), 2**table.bits)
-    assert 0 <= mean - table.mean_noise < Fraction(1, 2**32)
+    assert 0 <= mean - table.noise.mean < Fraction(1, 2**32)
 
 
 def test_the_better_split_for_many_keys() -> None:

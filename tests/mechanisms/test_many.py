@@ -8,11 +8,12 @@ import math
 from collections import Counter
 from fractions import Fraction
 
+import either as safeselect
 import numpy as np
 import pytest
 from chances import fits
+from either import select_many
 
-import safeselect
 from safeselect import (
     ApproximateDP,
     BoundedRange,
@@ -20,8 +21,6 @@ from safeselect import (
     ParameterError,
     ScoreError,
     ZeroConcentratedDP,
-    select_many,
-    top_k_many,
 )
 from safeselect.accounting import composed_epsilon
 from safeselect.testing import DeterministicSource
@@ -43,7 +42,7 @@ def test_epsilon_is_the_total_of_the_batch(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_delta_and_rho_calibrate_all_draws(engine):
-    result = top_k_many(
+    result = select_many(
         SCORES, k=2, epsilon=1, delta="1e-6", sensitivity=1, monotonic=True, engine=engine
     )
     assert result.guarantee == ApproximateDP(Fraction(1), Fraction(1, 10**6))
@@ -67,11 +66,11 @@ def test_sure_winners(engine):
     lowest = select_many(-scores, epsilon=4, sensitivity=1, minimize=True, engine=engine)
     assert lowest.indices.tolist() == [3, 0, 4, 1]
     ordered = np.array([[0, 10**8, 10**9]] * 2)
-    both = top_k_many(ordered, k=3, epsilon=6, range_=1, engine=engine)
+    both = select_many(ordered, k=3, epsilon=6, range_=1, engine=engine)
     assert both.indices.tolist() == [[2, 1, 0]] * 2
     content = json.loads(both.to_json())
     assert content["indices"] == [["2", "1", "0"]] * 2
-    assert content["schema"] == "safeselect.selections/3"
+    assert content["schema"] == "safeselect.batch/1"
 
 
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential", "exponential_base2"])
@@ -128,16 +127,18 @@ def test_grid_and_k():
     result = select_many([[0.5, 100.25], [77, 2]], epsilon=10**6, range_=1, grid="0.25")
     assert result.indices.tolist() == [1, 0]
     with pytest.raises(ParameterError, match="k must be between 1 and 4"):
-        top_k_many(SCORES, k=5, epsilon=1, range_=1)
+        select_many(SCORES, k=5, epsilon=1, range_=1)
 
 
 def test_labels_in_json():
     """A label a row, or a list of them."""
     sure, labels = [[10**9, 5 * 10**8, 0], [5 * 10**8, 0, 10**9]], ["x", 2, "z"]
     one = select_many(sure, epsilon=8, sensitivity=1, labels=labels)
-    many = top_k_many(sure, k=2, epsilon=8, sensitivity=1, labels=labels)
-    assert json.loads(one.to_json())["labels"] == ["x", "z"]
-    assert json.loads(many.to_json())["labels"] == [["x", "2"], ["z", "x"]]
+    many = select_many(sure, k=2, epsilon=8, sensitivity=1, labels=labels)
+    assert one.labels == ["x", "z"]
+    assert many.labels == [["x", 2], ["z", "x"]]
+    kinds = ["text", "integer", "text"]
+    assert json.loads(many.to_json())["names"] == {"texts": ["x", "2", "z"], "kinds": kinds}
     assert json.loads(many.to_json())["indices"] == [["0", "1"], ["2", "0"]]
 
 
@@ -148,8 +149,8 @@ def test_labels_in_json():
 @pytest.mark.parametrize("k", [1, 2])
 def test_the_noise_is_that_of_as_many_rows_as_a_unit_changes(total, k):
     rows = [[3, 900, 7]] * 6
-    some = safeselect.top_k_many(rows, k=k, max_rows=2, sensitivity=1, **total)
-    two = safeselect.top_k_many(rows[:2], k=k, sensitivity=1, **total)
+    some = safeselect.select_many(rows, k=k, max_rows=2, sensitivity=1, **total)
+    two = safeselect.select_many(rows[:2], k=k, sensitivity=1, **total)
     assert (some.guarantee, some.parts, some.noise_rate) == (
         two.guarantee,
         two.parts,
@@ -157,8 +158,8 @@ def test_the_noise_is_that_of_as_many_rows_as_a_unit_changes(total, k):
     )
     assert len(some) == 6
     assert dict(some.statement.parameters)["max_rows"] == "2"
-    every = safeselect.top_k_many(rows, k=k, max_rows=6, sensitivity=1, **total)
-    assert every.parts == safeselect.top_k_many(rows, k=k, sensitivity=1, **total).parts
+    every = safeselect.select_many(rows, k=k, max_rows=6, sensitivity=1, **total)
+    assert every.parts == safeselect.select_many(rows, k=k, sensitivity=1, **total).parts
 
 
 def test_two_changed_rows_of_three_cost_what_is_promised():

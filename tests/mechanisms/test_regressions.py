@@ -17,26 +17,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from safeselect import (
-    BoundedRange,
-    LaplaceDominated,
-    ParameterError,
-    ScoreError,
-    SourceError,
+from either import (
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,
     report_noisy_max,
     top_k,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import BoundedRange, LaplaceDominated, ParameterError, ScoreError, SourceError
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms import select
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
-from safeselect.selection import _call
 from safeselect.spec import rankings as _reference
 from safeselect.spec.rankings import ExponentialNoise, combine_exponential
 from safeselect.testing import DeterministicSource
@@ -202,7 +198,7 @@ def test_a_fractional_sensitivity_is_used_exactly(monkeypatch):
 
     def rank(noise, steps, k, noise_rate, bits, **options):
         seen.append((noise, noise_rate))
-        return _call.Ranking((0,), None)
+        return select.Ranking((0,), None)
 
     monkeypatch.setattr(_reference, "noisy_top_k", rank)
     for call in (permute_and_flip, exponential_mechanism):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from math import exp, log, sqrt
 
+import either as safeselect
 import pytest
 from chances import fits
 
-import safeselect
 from safeselect.testing import DeterministicSource
 
 pytestmark = [pytest.mark.claim("C1"), pytest.mark.slow("statistics with power")]

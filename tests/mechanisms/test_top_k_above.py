@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chances import fits
+from either import top_k_above
 
-from safeselect import LaplaceDominated, ParameterError, ScoreError, top_k_above
+from safeselect import LaplaceDominated, ParameterError, ScoreError
 from safeselect.engine import Ranking
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import exp, log
 from typing import Any
 
+import either as safeselect
 import mpmath
 import pytest
 from effort import some
@@ -27,7 +28,6 @@ from unknown_laws import (
     worst,
 )
 
-import safeselect
 from safeselect.engine import Ranking
 from safeselect.mechanisms import unknown as unknown_domain
 from safeselect.mechanisms.unknown import gumbel_offset, laplace_offset

@@ -275,7 +275,7 @@ FAULTS |= {
     ),
     "scores of replaced users that move one way": (
         "SparseVector",
-        "selection._arguments:read_ledger",
+        "release.call:read_ledger",
         'monotonic and ledger.neighbours == "replace_one"',
         "False",
     ),
@@ -299,19 +299,19 @@ FAULTS |= {
     ),
     "the price of k places for one": (
         "top_k_with_gaps",
-        "selection._table:Row.calibrate",
-        "each / (k * range_in_steps)",
+        "mechanisms.table:calibrate",
+        "each / (wide * range_in_steps)",
         "each / range_in_steps",
     ),
     "the rows that one unit changes left out": (
         "select_many",
-        "selection._table:Row.calibrate",
-        "rows * (1 if",
-        "(1 if",
+        "mechanisms.table:calibrate",
+        "rows * k // wide",
+        "k // wide",
     ),
     "a rate that is rounded up": (
         "exponential_mechanism_base2",
-        "selection._table:dyadic_rate",
+        "mechanisms.table:dyadic_rate",
         "Fraction(high, 2**64)",
         "Fraction(high - 2**40, 2**64)",
     ),
@@ -353,7 +353,7 @@ FAULTS |= {
     ),
     "Gaussian noise for half of rho": (
         "measure",
-        "mechanisms.measure:_read_noise",
+        "mechanisms.measure:_read_law",
         "2 * concentrated.rho",
         "4 * concentrated.rho",
     ),
@@ -419,7 +419,7 @@ FAULTS |= {
     ),
     "a charge of one row of a batch": (
         "top_k_many",
-        "selection._call:Call.draws",
+        "mechanisms.select:Here.call",
         "(plan.each, plan.draws)",
         "(plan.each, plan.k)",
     ),

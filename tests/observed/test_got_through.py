@@ -27,7 +27,6 @@ from safeselect import (
     partition_strategy,
     select_many,
     select_partitions,
-    top_k_many,
 )
 from safeselect.mechanisms import keys
 
@@ -40,7 +39,7 @@ WHOLE = {"a": 5, "b": 9, "c": 7}
 @pytest.mark.claim("C2")
 @pytest.mark.parametrize("batch", [list, tuple])
 @pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("prepare", [select_many, top_k_many])
+@pytest.mark.parametrize("more", [{}, {"k": 2}])
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -48,24 +47,23 @@ WHOLE = {"a": 5, "b": 9, "c": 7}
         (Counts(WHOLE, places="all", unit="trip"), "these counts protect 'trip'"),
     ],
 )
-def test_each_row_of_counts_is_looked_at(row, message, prepare, place, batch):
+def test_each_row_of_counts_is_looked_at(row, message, more, place, batch):
     usual = Counts(WHOLE, places="all", unit="person")
     rows = batch([row if each == place else usual for each in range(3)])
-    more = {} if prepare is select_many else {"k": 2}
 
     def look() -> None:
         budget = Budget("person", "add_remove", epsilon=3)
         ledger = Ledger.create(":memory:", {"a": budget})
         there = ledger.scope("a", unit="person", neighbours="add_remove", purpose="a test")
         with pytest.raises(ParameterError, match=message):
-            prepare(rows, epsilon=1, sensitivity=1, monotonic=True, ledger=there, **more)
+            select_many(rows, epsilon=1, sensitivity=1, monotonic=True, ledger=there, **more)
         assert ledger.balance("a").spent["epsilon"] == 0
 
     look()
     if place:
         first = '(cast("Iterable[object]", scores) if in_rows else (scores,))[:1]'
         every = 'cast("Iterable[object]", scores) if in_rows else (scores,)'
-        noticed("selection._call:Call.__init__", every, first, look)
+        noticed("mechanisms.select:Asked.on", every, first, look)
 
 
 @pytest.mark.claim("C2")
@@ -107,7 +105,7 @@ def test_a_digest_of_weights_follows_their_order():
 
     for other in ("sorted(map(exact_text, self.values))", "set(map(exact_text, self.values))"):
         fault = "map(exact_text, self.values)", other
-        noticed("selection._weights:GivenWeights.digest", *fault, look)
+        noticed("mechanisms.weights:GivenWeights.digest", *fault, look)
 
 
 # ------------------------------------------------------------------------ one table error, and two
@@ -277,7 +275,7 @@ def test_a_keyed_count_is_released_from_the_draw_that_decided():
 
     noticed(
         "mechanisms.keys:PartitionStrategy._decided_by_key",
-        "keyed_threshold(self._table, self._secret.seed, label)",
+        "keyed_threshold(self.terms.table, self._secret.seed, label)",
         "int(self._draw(1)[0])",
         look,
     )

@@ -18,10 +18,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
 
-import safeselect
 from safeselect import CallbackSource, CombinedSource, OpenSSLSource, ParameterError, SourceError
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import ForeignSource

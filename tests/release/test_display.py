@@ -16,7 +16,7 @@ from shapes import RELEASES, SAID
 
 def test_the_line_names_labels_cost_law_source_and_record() -> None:
     assert repr(RELEASES["a"]) == "<Selection ['a'], PureDP(epsilon=1), m/1, record 7>"
-    assert repr(RELEASES["groups"]) == "<Groups ['x', 'x'], PureDP(epsilon=1), m/1>"
+    assert repr(RELEASES["groups"]) == "<Groups ['x', 'y'], PureDP(epsilon=1), m/1>"
     assert repr(RELEASES["measured"]).startswith("<Numbers [-1, 5], GaussianDP(mu_squared=1/2)")
     marked = replace(RELEASES["empty"], source="Tape (NOT PRIVATE)")
     assert repr(marked) == "<TopK [], PureDP(epsilon=1), m/1, Tape (NOT PRIVATE)>"

@@ -9,10 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
 
-import safeselect
 from safeselect import SourceError
 from safeselect.engine.geometric import discrete_laplace as laplace_array
 from safeselect.exact.rate import NoiseRate

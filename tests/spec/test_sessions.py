@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from lattice_oracle import Tape
+from tapes import TapeSource
 
 from safeselect.exact.rate import NoiseRate
+from safeselect.randomness.bits import Bits
 from safeselect.spec.sessions import enclosed_noise
 
 RATE = NoiseRate(Fraction(1, 3))
@@ -15,11 +16,11 @@ RATE = NoiseRate(Fraction(1, 3))
 
 @pytest.mark.parametrize("kind", ["exponential", "laplace"])
 def test_bounds_narrow_and_never_move(kind):
-    tape = Tape(3)
-    drawn = enclosed_noise(kind, RATE, 0, tape)
+    bits = Bits(TapeSource(seed=3))
+    drawn = enclosed_noise(kind, RATE, 0, bits)
     before = drawn.bounds(20, 3)
     assert before[1] - before[0] == 3 << 20
-    drawn.refine(tape)
+    drawn.refine(bits)
     after = drawn.bounds(20, 3)
     assert drawn.precision == 8
     assert after[1] - after[0] == 3 << 12
@@ -27,9 +28,9 @@ def test_bounds_narrow_and_never_move(kind):
 
 
 def test_a_geometric_number_is_known_completely():
-    tape = Tape(4)
-    drawn = enclosed_noise("geometric", RATE, 0, tape)
+    bits = Bits(TapeSource(seed=4))
+    drawn = enclosed_noise("geometric", RATE, 0, bits)
     low, high = drawn.bounds(5, 7)
     assert low == high == drawn.steps * 7 << 5
-    drawn.refine(tape)
+    drawn.refine(bits)
     assert drawn.bounds(5, 7) == (low, high)

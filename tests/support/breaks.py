@@ -352,11 +352,10 @@ BREAKS = (
     ),
     Break(
         _BOTH,
-        "selection/_table.py",
+        "mechanisms/table.py",
         "calibrate",
-        "        noise_rate = dyadic_rate(rate) if self.rational else NoiseRate(rate)\n",
-        "        rate *= 2\n"
-        "        noise_rate = dyadic_rate(rate) if self.rational else NoiseRate(rate)\n",
+        "    noise_rate = dyadic_rate(rate) if law.rational else NoiseRate(rate)\n",
+        "    rate *= 2\n    noise_rate = dyadic_rate(rate) if law.rational else NoiseRate(rate)\n",
     ),
     Break(
         _PRIVATE,
@@ -437,9 +436,9 @@ BREAKS = (
     Break(
         _PRIVATE,
         "mechanisms/measure.py",
-        "_read_noise",
-        "sensitivity / (2 * concentrated.rho)",
-        "sensitivity / (4 * concentrated.rho)",
+        "_read_law",
+        "covered[1] / (2 * concentrated.rho)",
+        "covered[1] / (4 * concentrated.rho)",
     ),
     Break(
         _PRIVATE,
@@ -547,19 +546,19 @@ BREAKS = (
     ),
     Break(
         ("C4",),
-        "selection/_call.py",
+        "release/call.py",
         "__enter__",
-        "                self.scores_on_grid = self._read()\n                self.bits = Bits(self.arguments.source)\n",
-        "                self.scores_on_grid = self._read()\n                self.bits = Bits(self.arguments.source)\n"
-        "                self.bits.take(int(self.scores_on_grid.max()) % 2)\n",
+        "                self.values = self._read()\n                self.bits = Bits(self._source)\n",
+        "                self.values = self._read()\n                self.bits = Bits(self._source)\n"
+        "                self.bits.take(int(np.max(self.values)) % 2)\n",
     ),
     Break(
         ("C4",),
-        "selection/_call.py",
+        "release/call.py",
         "__enter__",
-        "                self.scores_on_grid = once_charged(self._read)\n",
-        "                self.scores_on_grid = once_charged(self._read)\n"
-        "                self.bits.take(int(self.scores_on_grid.max()) % 2)\n",
+        "                self.values = once_charged(self._read, self._said[2])\n",
+        "                self.values = once_charged(self._read, self._said[2])\n"
+        "                self.bits.take(int(np.max(self.values)) % 2)\n",
     ),
     Break(
         ("C4",),
@@ -733,16 +732,6 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "selection/_call.py",
-        "released",
-        "        receipt = self._pending.released(result.to_json())\n",
-        "        try:\n"
-        "            receipt = self._pending.released(result.to_json())\n"
-        "        except LedgerError:\n"
-        "            return result\n",
-    ),
-    Break(
-        ("C8",),
         "release/call.py",
         "commit",
         "        receipt = self._pending.released(result.to_json())\n",
@@ -844,9 +833,9 @@ BREAKS = (
     Break(("C10",), "randomness/memory.py", "wipe", "    buffer[:] = bytes(len(buffer))\n", ""),
     Break(
         ("C10", "C5"),
-        "selection/_call.py",
-        "__exit__",
-        "            self.scores_on_grid.fill(0)\n",
+        "release/call.py",
+        "_wipe",
+        "            values.fill(0)\n",
         "            pass\n",
     ),
     Break(
@@ -872,11 +861,11 @@ BREAKS = (
     ),
     Break(
         ("C10",),
-        "selection/_call.py",
+        "release/call.py",
         "statement",
-        "        said = _stated(tuple(self._parameters.items()), self._unit, by)\n",
-        '        first = ("first", str(list(self.candidates.rows[0].held)[0]))\n'
-        "        said = _stated((*self._parameters.items(), first), self._unit, by)\n",
+        "        said = _stated(tuple(self.charge.parameters.items()), unit, neighbours)\n",
+        '        first = ("first", str(np.ravel(self.values)[0]))\n'
+        "        said = _stated((*self.charge.parameters.items(), first), unit, neighbours)\n",
     ),
     Break(
         ("C10",),
@@ -955,12 +944,12 @@ BREAKS = (
     ),
     Break(
         ("C12",),
-        "selection/_call.py",
-        "released",
-        "        if self.arguments.scope is None:\n            return",
+        "release/call.py",
+        "commit",
+        "        paid = self.charge.mechanism, self.charge.guarantee\n",
         "        import warnings\n\n"
         "        warnings.warn('released')\n"
-        "        if self.arguments.scope is None:\n            return",
+        "        paid = self.charge.mechanism, self.charge.guarantee\n",
     ),
     # ------------------------------------------------------------------------------ C13: release
     Break(

@@ -24,10 +24,10 @@ def _known(file: str, function: str) -> Break:
 
 BROKEN: dict[str, Break] = {
     "the rate of one draw": _broken(
-        "selection/_table.py",
+        "mechanisms/table.py",
         "calibrate",
-        "        rate = each / (k * range_in_steps) if self.wide else each / range_in_steps\n",
-        "        rate = 8 * each / ((k if self.wide else 1) * range_in_steps)\n",
+        "    rate = each / (wide * range_in_steps)\n",
+        "    rate = 8 * each / (wide * range_in_steps)\n",
     ),
     "the rate of an unordered set": _broken(
         "accounting/cost.py",
@@ -50,8 +50,8 @@ BROKEN: dict[str, Break] = {
     "the rate of counts in a list": _broken(
         "mechanisms/unknown.py",
         "plan_counts",
-        "min(k_bar, contributions)), NoiseRate(each)\n",
-        "min(k_bar, contributions)), NoiseRate(2 * each)\n",
+        "    return offset, NoiseRate(each), said",
+        "    return offset, NoiseRate(2 * each), said",
     ),
     "the rows of keys": _broken(
         "mechanisms/keys.py",
@@ -60,19 +60,19 @@ BROKEN: dict[str, Break] = {
         "    return (growth * row >> bits) + delta // 4\n",
     ),
     "the width of Laplace noise": _broken(
-        "mechanisms/measure.py", "_read_noise", "rate=own / sensitivity\n", "rate=2 * own\n"
+        "mechanisms/measure.py", "_read_law", "rate = own / sensitivity\n", "rate = 2 * own\n"
     ),
     "the width of discrete Gaussian noise": _broken(
         "mechanisms/measure.py",
-        "_read_noise",
-        "        squared = sensitivity / (2 * concentrated.rho)\n",
-        "        squared = sensitivity / (8 * concentrated.rho)\n",
+        "_read_law",
+        "        squared = covered[1] / (2 * concentrated.rho)\n",
+        "        squared = covered[1] / (8 * concentrated.rho)\n",
     ),
     "the width of rounded Gaussian noise": _broken(
         "mechanisms/measure.py",
-        "_read_noise",
-        "    squared = sensitivity / gaussian.mu_squared\n",
-        "    squared = sensitivity / (4 * gaussian.mu_squared)\n",
+        "_read_law",
+        "*covered, covered[1] / gaussian.mu_squared)\n",
+        "*covered, covered[1] / (4 * gaussian.mu_squared))\n",
     ),
     "the rate of a quantile": _broken(
         "mechanisms/quantiles.py",
@@ -96,7 +96,7 @@ BROKEN: dict[str, Break] = {
         "scores/reading.py", "range_of", "else spread + 1\n", "else spread\n"
     ),
     "the rounding of a base": _broken(
-        "selection/_table.py",
+        "mechanisms/table.py",
         "dyadic_rate",
         "            return NoiseRate(Fraction(1), Fraction(high, 2**64))\n",
         "            return NoiseRate(Fraction(1), Fraction(low, 2**64))\n",

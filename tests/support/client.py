@@ -15,47 +15,37 @@ import numpy as np
 
 from safeselect import (
     AdaptiveSparseVector,
-    Answer,
-    Answers,
     ApproximateDP,
+    Batch,
     BoundedRange,
     Budget,
     CallbackSource,
-    ChosenRun,
     CombinedSource,
     Composition,
-    CountNoise,
     Counts,
-    DiscoveredTopK,
     ExponentialMechanism,
     ExponentialMechanismBase2,
     GaussianDP,
     InputError,
     LaplaceDominated,
     Ledger,
-    Measurement,
     OpenSSLSource,
     PartitionStrategy,
     PayWhatYouGet,
     PermuteAndFlip,
     PoissonRepeated,
     PureDP,
-    Quantiles,
     Receipt,
     Repeated,
     ReportNoisyMax,
     SafeSelectError,
-    SelectedPartitions,
     Selection,
-    Selections,
     Source,
     SparseVector,
     Statement,
     SystemSource,
-    TopAbove,
     TopK,
     TopKMechanism,
-    TopSet,
     ZeroConcentratedDP,
     best_of,
     calibrate,
@@ -85,7 +75,6 @@ from safeselect import (
     select_partitions,
     top_k,
     top_k_above,
-    top_k_many,
     top_k_with_gaps,
     unknown_domain_top_k,
 )
@@ -132,9 +121,10 @@ from safeselect.ledger import (
     repair,
 )
 from safeselect.mechanisms.runs import CoveredScope
+from safeselect.mechanisms.sessions import Answer
+from safeselect.release import results
 from safeselect.sources import Observed, observed
 from safeselect.tables import (
-    GroupedTopK,
     TableAs,
     choose_cap,
     count_distinct_users,
@@ -198,15 +188,13 @@ def several() -> None:
     assert_type(top_k(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
     assert_type(top_k(YEARS, k=1, rho=1, sensitivity=1, mechanism="permute_and_flip"), TopK[int])
     chosen = top_k(VOTES, k=1, epsilon="0.1", delta="1e-9", sensitivity=1, mechanism="laplace")
-    assert_type(chosen, TopSet[str])
+    assert_type(chosen, TopK[str])
     assert_type(top_k_with_gaps(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
-    assert_type(top_k_above(YEARS, k=1, threshold=3, epsilon=1, sensitivity=1), TopAbove[int])
+    assert_type(top_k_above(YEARS, k=1, threshold=3, epsilon=1, sensitivity=1), TopK[int])
     rows = np.zeros((2, 3), dtype=np.int64)
-    assert_type(
-        select_many(rows, epsilon=1, sensitivity=1, labels=["a", "b", "c"]), Selections[str]
-    )
-    others = top_k_many(rows, k=2, epsilon=1, sensitivity=1, labels=["a", "b", "c"])
-    assert_type(others, Selections[str])
+    assert_type(select_many(rows, epsilon=1, sensitivity=1, labels=["a", "b", "c"]), Batch[str])
+    others = select_many(rows, k=2, epsilon=1, sensitivity=1, labels=["a", "b", "c"])
+    assert_type(others, Batch[str])
 
 
 def prepared() -> None:
@@ -224,11 +212,11 @@ def prepared() -> None:
 def unknown_candidates() -> None:
     """Keys that are found in the data, partitions, sessions."""
     found = unknown_domain_top_k({"a": 9}, k=1, k_bar=1, places="all", epsilon=1, delta="1e-6")
-    assert_type(found, DiscoveredTopK)
+    assert_type(found, results.TopK[str])
     assert_type(found.labels, tuple[str, ...])
-    noise: CountNoise | None = found.count_noise
+    noise: results.Noise | None = found.noise
     kept = select_partitions({"tea": 5}, epsilon=1, delta="1e-6", max_partitions=1)
-    assert_type(kept, SelectedPartitions)
+    assert_type(kept, results.TopK[str])
     assert_type(kept.labels, tuple[str, ...])
     strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
     assert_type(strategy, PartitionStrategy)
@@ -236,7 +224,7 @@ def unknown_candidates() -> None:
     with SparseVector(threshold=2, k=1, epsilon=1, sensitivity=1) as above:
         assert_type(above.query(5), Answer)
     with AdaptiveSparseVector(threshold=2, k=2, epsilon=1, sensitivity=1) as adaptive:
-        assert_type(adaptive.query_many([1, 2]), Answers)
+        assert_type(adaptive.query_many([1, 2]), results.Answers)
     with PayWhatYouGet(outcomes=5, queries=2, epsilon=1, delta="1e-6") as session:
         assert_type(session.query({"a": 9}, k=1, k_bar=1, places="all").labels, tuple[str, ...])
     use(noise, Counts({"tea": 5}, places="all"))
@@ -244,23 +232,25 @@ def unknown_candidates() -> None:
 
 def numbers() -> None:
     """Measurements, quantiles, runs that are private themselves."""
-    assert_type(measure([1, 2], epsilon=1, sensitivity_l1=1), Measurement[Any])
-    assert_type(measure(VOTES, epsilon=1, sensitivity_l1=1), Measurement[str])
-    assert_type(quantile([1, 2], quantile="1/2", lowest=0, highest=9, step=1, epsilon=1), Quantiles)
+    assert_type(measure([1, 2], epsilon=1, sensitivity_l1=1), results.Numbers[int, Any])
+    assert_type(measure(VOTES, epsilon=1, sensitivity_l1=1), results.Numbers[int, str])
+    median = quantile([1, 2], quantile="1/2", lowest=0, highest=9, step=1, epsilon=1)
+    assert_type(median, results.Numbers[Any, Fraction])
     asked = [Fraction(1, 4), Fraction(1, 2)]
     assert_type(
-        quantiles([1, 2], quantiles=asked, lowest=0, highest=9, step=1, epsilon=1), Quantiles
+        quantiles([1, 2], quantiles=asked, lowest=0, highest=9, step=1, epsilon=1),
+        results.Numbers[Any, Fraction],
     )
 
     def run(covered: CoveredScope) -> tuple[int, str]:
         return 1, permute_and_flip(VOTES, epsilon="1/4", sensitivity=1, ledger=covered).label
 
     base = LaplaceDominated(Fraction(1, 4))
-    assert_type(best_of(run, base=base, mean=2), ChosenRun[str])
+    assert_type(best_of(run, base=base, mean=2), results.Numbers[Any, str])
     chosen = best_of(run, base=base, gamma="1/2", ledger=budget())
-    assert_type(chosen, ChosenRun[str])
-    assert_type(chosen.output, str | None)
-    assert_type(first_above(run, threshold=0, base=base, gamma="1/2").output, str | None)
+    assert_type(chosen, results.Numbers[Any, str])
+    assert_type(chosen.labels, tuple[str, ...] | None)
+    assert_type(first_above(run, threshold=0, base=base, gamma="1/2").value, Any)
 
 
 def accounts() -> None:
@@ -319,18 +309,18 @@ def from_tables(table: Path, scope: Scope) -> None:
     assert_type(counted, Counts)
     assert_type(largest_counts(str(table), places=3, max_contributions=1, **rows), Counts)
     top = top_items(str(table), k=1, epsilon=1, candidates=["a"], max_contributions=1, **rows)
-    assert_type(top, TopK[Any] | TopSet[Any] | DiscoveredTopK)
+    assert_type(top, TopK[Any])
     cap = choose_cap(str(table), epsilon=1, most=5, ledger=scope, **rows)
     assert_type(cap, Selection[int])
     keys = select_keys(str(table), epsilon=1, delta="1e-6", **rows)
-    assert_type(keys, SelectedPartitions)
+    assert_type(keys, results.TopK[str])
     column = dict[str, Any](value="rider", user="rider", of="largest")
     points = table_quantiles(
         str(table), quantiles=["1/2"], lowest=0, highest=9, step=1, epsilon=1, **column
     )
-    assert_type(points, Quantiles)
+    assert_type(points, results.Numbers[Any, Fraction])
     grouped = top_items_by_group(str(table), group="ward", k=1, epsilon=1, **rows)
-    assert_type(grouped, GroupedTopK)
+    assert_type(grouped, results.Groups[str])
     assert_type(read_candidates(table), list[str])
     names, scores = read_scores(table, label="city", score="rider")
     use(names, scores)

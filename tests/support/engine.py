@@ -29,9 +29,10 @@ from safeselect.engine.rankings import Ranking
 from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.items import HeldCounts
+from safeselect.mechanisms.select import Asked
 from safeselect.randomness.bits import Bits
 from safeselect.release import call
-from safeselect.selection import _arguments, _call
+from safeselect.scores.candidates import Candidates
 from safeselect.spec.samplers import laplace_attempt, permutation
 
 __all__ = [
@@ -77,7 +78,7 @@ PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
 MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _DRAWS = ("noisy_top_k", "peeled_top_k", "noisy_max_rows", "discrete_laplace", "enclosed_noise")
-_SIZES = (*("engine", "spec", "randomness", "selection", "scores"), *("mechanisms", "estimates"))
+_SIZES = ("engine", "spec", "randomness", "scores", "mechanisms", "estimates")
 """The packages through which random words and scores go."""
 
 
@@ -136,9 +137,9 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
 
         return spy
 
-    patch.setattr(_call.Call, "_read", spied(_call.Call._read, lambda found: found))
-    for module in (_call, call):
-        patch.setattr(module, "Bits", spied(Bits, lambda found: found))
+    read = spied(Candidates.scores_on_grid, lambda found: found)
+    patch.setattr(Candidates, "scores_on_grid", read)
+    patch.setattr(call, "Bits", spied(Bits, lambda found: found))
     patch.setattr(HeldCounts, "read", spied(HeldCounts.read, lambda found: found))
     # What is made on the way to the engine counts too.
     for room in (lattice, single, geometric):
@@ -150,13 +151,13 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
 
 def change_decay(patch: pytest.MonkeyPatch, change: Callable[[NoiseRate], NoiseRate]) -> None:
     """Give every call another rate than the one that it is calibrated to."""
-    right = _arguments.Arguments.calibrate
+    right = Asked.calibrate
 
-    def wrong(arguments: _arguments.Arguments, *given: Any, **more: Any) -> Any:
-        plan = right(arguments, *given, **more)
+    def wrong(asked: Asked, *given: Any, **more: Any) -> Any:
+        plan = right(asked, *given, **more)
         return replace(plan, noise_rate=change(plan.noise_rate))
 
-    patch.setattr(_arguments.Arguments, "calibrate", wrong)
+    patch.setattr(Asked, "calibrate", wrong)
 
 
 def noise_of_session(session: Any) -> object:

@@ -144,9 +144,9 @@ FAULTS: dict[str, Changes] = {
     ),
     "ties by the index": (
         (
-            "selection/_call.py",
-            "return Ranking(tuple(self.candidates_at(found.indices)), found.gaps)\n",
-            "return Ranking(tuple(sorted(self.candidates_at(found.indices))), found.gaps)\n",
+            "mechanisms/select.py",
+            "        if places is None:\n            return found\n",
+            "        if places is None:\n            return Ranking(tuple(sorted(found.indices)), found.gaps)\n",
         ),
     ),
     # ------------------------------------------------------------------ calibration
@@ -154,16 +154,12 @@ FAULTS: dict[str, Changes] = {
         ("scores/reading.py", "return most, back if monotonic else most", "return most, back"),
     ),
     "batches: the rate of one row": (
-        (
-            "selection/_table.py",
-            "        draws = rows * (1 if self.wide else k)\n",
-            "        draws = 1 if self.wide else k\n",
-        ),
+        ("mechanisms/table.py", "    draws = rows * k // wide\n", "    draws = k // wide\n"),
     ),
     "wide noise is not wide": (
         (
-            "selection/_table.py",
-            "rate = each / (k * range_in_steps) if self.wide else each / range_in_steps",
+            "mechanisms/table.py",
+            "rate = each / (wide * range_in_steps)",
             "rate = each / range_in_steps",
         ),
     ),
@@ -177,8 +173,8 @@ FAULTS: dict[str, Changes] = {
     "the bottom of Laplace lists is one too low": (
         (
             "mechanisms/unknown.py",
-            "    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)),",
-            "    return laplace_offset(each, total.delta, min(k_bar, contributions)),",
+            "    offset = 1 + laplace_offset(each, total.delta, min(k_bar, contributions))\n",
+            "    offset = laplace_offset(each, total.delta, min(k_bar, contributions))\n",
         ),
     ),
     "the bottom of lists is for one item": (
@@ -213,19 +209,18 @@ FAULTS: dict[str, Changes] = {
     ),
     "a batch states what one row costs": (
         (
-            "selection/_table.py",
-            "        return Calibration(mechanism, self, k, guarantee, self.promise(each), draws, noise_rate)\n",
-            "        guarantee = self.promise(each)\n"
-            "        return Calibration(mechanism, self, k, guarantee, guarantee, draws, noise_rate)\n",
+            "mechanisms/table.py",
+            "    guarantee = cost.guarantee(law.promise, each, draws)\n",
+            "    guarantee = law.promise(each)\n",
         ),
     ),
     # ------------------------------------------------------------------ one path forgets
     "a record names another mechanism": (
         (
-            "selection/_call.py",
-            "        self._charge = Charge(mechanism, guarantee, parts or ((guarantee, 1),), parameters)\n",
-            "        mechanism = mechanism.replace('exponential', 'laplace')\n"
-            "        self._charge = Charge(mechanism, guarantee, parts or ((guarantee, 1),), parameters)\n",
+            "ledger/scope.py",
+            "        asked = charge.mechanism, charge.guarantee, charge.parts, charge.parameters\n",
+            "        name = charge.mechanism.replace('exponential', 'laplace')\n"
+            "        asked = name, charge.guarantee, charge.parts, charge.parameters\n",
         ),
     ),
     "a release that failed is refunded": MUTANTS["refund on error"].changes,
@@ -263,17 +258,16 @@ FAULTS: dict[str, Changes] = {
     ),
     "the charge comes after the release": (
         (
-            "selection/_call.py",
-            "                self._pending = self.arguments.scope.begin(self._charge, self.bits)\n"
-            "                self._utc = self._pending.utc\n",
+            "release/call.py",
+            "                self._pending = self.scope.begin(self.charge, self.bits)\n",
             "",
         ),
         (
-            "selection/_call.py",
-            "        if self.arguments.scope is None:\n            return",
-            "        if self.arguments.scope is not None:\n"
-            "            self._pending = self.arguments.scope.begin(self._charge, self.bits)\n"
-            "        if self.arguments.scope is None:\n            return",
+            "release/call.py",
+            "        paid = self.charge.mechanism, self.charge.guarantee\n",
+            "        if self.scope is not None:\n"
+            "            self._pending = self.scope.begin(self.charge, self.bits)\n"
+            "        paid = self.charge.mechanism, self.charge.guarantee\n",
         ),
     ),
     "a session charges after its first bits": (
@@ -355,7 +349,7 @@ FAULTS: dict[str, Changes] = {
     ),
     "a candidate has one copy whatever its weight": (
         (
-            "selection/_weights.py",
+            "mechanisms/weights.py",
             "np.repeat(np.arange(len(self.values)), np.array(self.values, int)), None",
             "np.flatnonzero([value > 0 for value in self.values]), None",
         ),

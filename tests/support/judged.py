@@ -374,7 +374,8 @@ def _counted(found: Observation, changed: int) -> None:
 
 
 def _groups(found: Observation) -> None:
-    args, changed = found.args, found.result.max_groups
+    args = found.args
+    changed = int(found.result.statement.number("max_groups"))
     stated = args.get("max_groups") or 1
     stated = len(args["tables"]) if stated == "all" else min(stated, len(args["tables"]))
     _is(args.get("groups_per_user") is not None or changed == stated, f"{changed} groups")

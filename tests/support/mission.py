@@ -47,6 +47,9 @@ TAPES = ("random 0", "random 1", "random 2", "ties", "tails", "zeros", "ones")
 LEFT_OUT = {"receipt", "source", "statement", "commitment"}
 """Fields of results that tell where and when, and with which code."""
 
+STATED = ("base", "spent")
+"""What a result reads from its public parameters."""
+
 Json = Any
 
 
@@ -150,6 +153,7 @@ def plain(value: Any) -> Json:
         return f"{type(value).__name__}({', '.join(map(str, numbers))})"
     if is_dataclass(value):
         kept = [each.name for each in fields(value) if each.name not in LEFT_OUT]
+        kept += [name for name in STATED if getattr(value, name, None) is not None]
         return {"class": type(value).__name__} | {
             name: (counted if name == "parts" else plain)(getattr(value, name))
             for name in kept

@@ -118,8 +118,8 @@ def evidence(package: Path, *killers: str) -> bool:
     return holds[run.returncode]
 
 
-_CALL = "selection/_call.py"
-_ROWS = "selection/_table.py"
+_CALL = "release/call.py"
+_ROWS = "mechanisms/table.py"
 _READING = "scores/reading.py"
 _BOTH_WAYS = "return most, back if monotonic else most"
 _TESTS = "tests/mechanisms/"
@@ -130,13 +130,12 @@ _EARLY = """\
             return level
 """
 _CHARGED = """\
-                self._pending = self.arguments.scope.begin(self._charge, self.bits)
-                self._utc = self._pending.utc
+                self._pending = self.scope.begin(self.charge, self.bits)
 """
-_RELEASED = "        if self.arguments.scope is None:\n            return"
+_RELEASED = "        paid = self.charge.mechanism, self.charge.guarantee\n"
 _LATE = """\
-        if self.arguments.scope is not None:
-            self._pending = self.arguments.scope.begin(self._charge, self.bits)
+        if self.scope is not None:
+            self._pending = self.scope.begin(self.charge, self.bits)
 """
 _EVIDENCE = "tests/inside/evidence/"
 _OWN_WORDS = (
@@ -184,8 +183,8 @@ MUTANTS = {
         (
             (
                 _ROWS,
-                "if self.wide else each / range_in_steps",
-                "if self.wide else range_in_steps / each",
+                "    rate = each / (wide * range_in_steps)\n",
+                "    rate = (wide * range_in_steps) / each\n",
             ),
         ),
         "C1",
@@ -387,8 +386,8 @@ MUTANTS = {
         (
             (
                 "mechanisms/measure.py",
-                "squared = sensitivity / gaussian.mu_squared",
-                'squared = sensitivity / rational(mu, "mu")',
+                "covered[1] / gaussian.mu_squared",
+                'covered[1] / rational(mu, "mu")',
             ),
         ),
         "C2",

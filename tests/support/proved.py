@@ -22,10 +22,10 @@ from safeselect.engine.laws import EXPONENTIAL
 from safeselect.engine.single import WholeNoise
 from safeselect.mechanisms import sessions
 from safeselect.mechanisms.sessions import SparseVector
+from safeselect.mechanisms.table import LAWS, calibrate
 from safeselect.scores import floats, numbers
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading, Sensitivity
-from safeselect.selection._table import TABLE, Row, one_draw
 from safeselect.sources import resolve
 from safeselect.spec import rankings as _reference
 
@@ -37,7 +37,7 @@ __all__ = [
     "EXPONENTIAL",
     "FINE",
     "FLIPPED",
-    "TABLE",
+    "LAWS",
     "Reading",
     "Sessions",
     "base_of",
@@ -46,7 +46,6 @@ __all__ = [
     "compare",
     "decide",
     "differences",
-    "one_draw",
     "one_shot",
     "plant_in_decisions",
     "plant_in_sessions",
@@ -152,16 +151,17 @@ Rates = tuple[int, Fraction, Fraction]
 """How many draws, what each costs, and the rate of its noise."""
 
 
-def one_shot(row: Row, total: Fraction, range_: Fraction, k: int, rows: int) -> Rates:
+def one_shot(name: str, total: Fraction, range_: Fraction, k: int, rows: int) -> Rates:
     """The calibration of a one-shot mechanism; the rate is the one before it is rounded."""
-    found = row.calibrate("m", PrivacyCost(total, None, None), range_, k, rows)
+    found = calibrate(name, PrivacyCost(total, None, None), range_, Fraction(1), k, rows)
     assert found.guarantee.epsilon == total  # type: ignore[union-attr]
     return found.draws, found.each.epsilon, found.noise_rate.rate
 
 
-def base_of(row: Row, total: Fraction, range_: Fraction, k: int, rows: int) -> Fraction | None:
+def base_of(name: str, total: Fraction, range_: Fraction, k: int, rows: int) -> Fraction | None:
     """The factor of a grid step, where it is a rational number."""
-    return row.calibrate("m", PrivacyCost(total, None, None), range_, k, rows).noise_rate.base
+    cost = PrivacyCost(total, None, None)
+    return calibrate(name, cost, range_, Fraction(1), k, rows).noise_rate.base
 
 
 def sparse_vector(session: type, noise: str, **arguments: Any) -> list[tuple[Fraction, ...]]:

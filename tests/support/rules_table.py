@@ -154,8 +154,8 @@ EVERY = CALLS | SESSIONS | KEYS
 ELSEWHERE = {
     "partition_strategy": "tests/mechanisms/test_keys.py: no counts when it is charged",
     "measure": "tests/mechanisms/test_measure.py: neighbours may replace",
-    "best_of": "tests/mechanisms/test_private_candidates.py: it takes a function, and no scores",
-    "first_above": "tests/mechanisms/test_private_candidates.py: the same",
+    "best_of": "tests/mechanisms/test_runs.py: it takes a function, and no scores",
+    "first_above": "tests/mechanisms/test_runs.py: the same",
     "quantile": "tests/mechanisms/test_quantiles.py: it takes values, and no scores",
     "quantiles": "tests/mechanisms/test_quantiles.py: the same",
 }

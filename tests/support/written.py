@@ -56,8 +56,8 @@ CALLS: dict[str, Callable[..., Any]] = {
     ),
     "rows": lambda **o: s.select_many(ROWS, **PARAMETERS, **o),
     "rows with labels": lambda **o: s.select_many(ROWS, labels=["x", 2, 0.5], **PARAMETERS, **o),
-    "rows of mappings": lambda **o: s.top_k_many([COUNTS, COUNTS], k=2, **PARAMETERS, **o),
-    "rows of positions": lambda **o: s.top_k_many(ROWS, k=2, rho=1, sensitivity=1, **o),
+    "rows of mappings": lambda **o: s.select_many([COUNTS, COUNTS], k=2, **PARAMETERS, **o),
+    "rows of positions": lambda **o: s.select_many(ROWS, k=2, rho=1, sensitivity=1, **o),
     "above": lambda **o: s.top_k_above(COUNTS, threshold=25_000, k=3, **PARAMETERS, **o),
     "none above": lambda **o: s.top_k_above(COUNTS, threshold=10**9, k=3, **PARAMETERS, **o),
     "discovered": lambda **o: s.unknown_domain_top_k(COUNTS, **UNKNOWN, **o),
@@ -94,9 +94,9 @@ TABLES: dict[str, Callable[..., Any]] = {
         {**COUNTS, "\u2028": 70_000, -(10**60): 90_000}, with_counts=True, **KEYS, **o
     ),
     "no keys": lambda **o: s.select_partitions({}, with_counts=True, **KEYS, **o),
-    "a strategy": lambda **o: s.partition_strategy(**KEYS, **o),
-    "a strategy with counts": lambda **o: s.partition_strategy(
-        with_counts=True, pre_threshold=10, **KEYS, **o
+    "a strategy": lambda **o: s.partition_strategy(**KEYS, **o).release,
+    "a strategy with counts": lambda **o: (
+        s.partition_strategy(with_counts=True, pre_threshold=10, **KEYS, **o).release
     ),
     "a measurement": lambda **o: s.measure(COUNTS, epsilon="1/3", sensitivity_l1=2, **o),
     "a measurement of integers": lambda **o: s.measure(

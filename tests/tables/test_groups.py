@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +21,8 @@ from safeselect import (
     compose,
 )
 from safeselect.estimates import explain_groups
-from safeselect.tables import GroupedTopK, TableAs, top_items_by_group
+from safeselect.release.results import Groups
+from safeselect.tables import TableAs, top_items_by_group
 from safeselect.tables.keys import open_keyed
 from safeselect.tables.sql import AMONG_CANDIDATES, GROUPED_COUNTS
 
@@ -134,10 +134,14 @@ def test_groups_outside_the_list_take_no_place():
     assert moved(listed, counted(rows, 1)) == {}
 
 
+def stated(found, name):
+    return found.statement.number(name)
+
+
 def test_an_unknown_domain_in_groups():
     found = top_items_by_group(table(), **SURE, k=2, max_groups="all")
     exact = counted(ROWS, 4)
-    assert isinstance(found, GroupedTopK)
+    assert isinstance(found, Groups)
     assert list(found) == MONTHS
     for month in MONTHS:
         best = sorted(exact[month], key=lambda city: (-exact[month][city], city))[:2]
@@ -166,7 +170,10 @@ def test_the_parts_compose_to_the_guarantee(max_groups, k):
     # The same as one list where a user is in one group.
     if changed == 1:
         one = safeselect.unknown_domain_top_k({"a": 9}, k=k, k_bar=10 * k, places="all", **cost)
-        assert (found.offset, found.noise_rate) == (one.offset, one.noise_rate)
+        assert (found.noise_rate, found.statement.number("offset")) == (
+            one.noise_rate,
+            one.statement.number("offset"),
+        )
 
 
 def test_counts_in_groups_share_the_budget():
@@ -179,15 +186,13 @@ def test_counts_in_groups_share_the_budget():
     assert [list(row) for row in found.counts] == [
         [exact[month][city] for city in found[month]] for month in MONTHS
     ]
-    assert found.count_noise.capped_at == 5
-    assert found.count_noise.scale == Fraction(1, 1000)
+    assert (stated(found, "max_contributions"), found.noise_rate) == (5, 1000)
     columns = found.to_dict()
     assert list(columns) == ["group", "rank", "label", "count", "low", "high"]
     assert columns["group"][:2] == ["May", "May"]
-    written = json.loads(found.to_json())
-    assert written["schema"] == "safeselect.grouped-top-k/1"
-    assert written["count_noise"]["standard_deviation"]
-    assert repr(found).startswith("<GroupedTopK ['May', 'June', 'July', 'August'], ApproximateDP(")
+    assert found.noise.law == "discrete Laplace"
+    assert safeselect.from_json(found.to_json()) == found
+    assert repr(found).startswith("<Groups ['May', 'June', 'July', 'August'], ApproximateDP(")
 
 
 @pytest.mark.parametrize(
@@ -202,13 +207,13 @@ def test_known_candidates_cost_what_a_batch_of_so_many_rows_costs(cost, promise)
     cities = [f"city{place}" for place in range(7)]
     public = {**COLUMNS, "groups": MONTHS, "candidates": cities, "k": 2, "max_groups": 3}
     found = top_items_by_group(table(), **public, **cost)
-    batch = safeselect.top_k_many(
+    batch = safeselect.select_many(
         [[0] * 7] * 4, k=2, max_rows=3, sensitivity=1, monotonic=True, **cost
     )
     assert found.guarantee == batch.guarantee == promise
     assert (found.parts, found.noise_rate) == (batch.parts, batch.noise_rate)
     assert [len(row) for row in found.labels] == [2] * 4
-    assert (found.k_bar, found.offset, found.counts) == (None, None, None)
+    assert (stated(found, "k_bar"), stated(found, "offset"), found.counts) == (None,) * 3
     sure = top_items_by_group(table(), **{**public, "max_groups": 4}, epsilon=10**5)
     exact = counted(ROWS, 4)
     for month in MONTHS:
@@ -273,7 +278,10 @@ def test_the_offsets_of_the_page():
         (line,) = [each for each in page.splitlines() if each.startswith(f"| {row} |")]
         groups = [f"g{place}" for place in range(size)]
         offsets = [
-            top_items_by_group(table(), **COLUMNS, groups=groups, max_groups=most, **cost).offset
+            stated(
+                top_items_by_group(table(), **COLUMNS, groups=groups, max_groups=most, **cost),
+                "offset",
+            )
             for most in (1, 2, 4, "all")
         ]
         written = [int(cell.rpartition("(")[2].rstrip(") |")) for cell in line.split("|")[3:7]]
@@ -290,11 +298,8 @@ def test_stated_facts_choose_in_how_many_groups_a_user_counts():
         found = top_items_by_group(table(), **asked, groups_per_user=facts, ledger=scope)
         best = explain_groups(2, [1], "1e-7", groups=4, groups_per_user=facts).best()
         same = top_items_by_group(table(), **asked, max_groups=best.max_groups)
-        assert (found.max_groups, found.offset, found.parts) == (
-            best.max_groups,
-            same.offset,
-            same.parts,
-        )
+        assert stated(found, "max_groups") == best.max_groups
+        assert (stated(found, "offset"), found.parts) == (stated(same, "offset"), same.parts)
     assert (
         dict(found.statement.parameters)["groups_per_user"]
         == "1/2 of users in 1, 1/2 of users in 4"
@@ -303,7 +308,7 @@ def test_stated_facts_choose_in_how_many_groups_a_user_counts():
     known = {**asked, "delta": None, "candidates": ["city1", "city2"]}
     for cost in ({}, {"epsilon": None, "rho": "0.1"}):
         chosen = top_items_by_group(table(), **{**known, **cost}, groups_per_user=3)
-        assert chosen.max_groups == 3
+        assert stated(chosen, "max_groups") == 3
     with pytest.raises(ParameterError, match="either max_groups or groups_per_user"):
         top_items_by_group(table(), **asked, groups_per_user=3, max_groups=1)
     with pytest.raises(ParameterError, match="groups_per_user must be"):

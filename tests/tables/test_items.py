@@ -11,18 +11,9 @@ from typing import Any
 import pytest
 
 import safeselect
-from safeselect import (
-    Budget,
-    Counts,
-    DiscoveredTopK,
-    InputError,
-    Ledger,
-    ParameterError,
-    SafeSelectWarning,
-    TopK,
-    TopSet,
-)
+from safeselect import Budget, Counts, InputError, Ledger, ParameterError, SafeSelectWarning, TopK
 from safeselect.cli import main
+from safeselect.release import results
 from safeselect.scores.candidates import Unread
 from safeselect.tables import (
     choose_cap,
@@ -47,14 +38,14 @@ SURE: dict[str, Any] = {**COLUMNS, "epsilon": 10_000, "delta": "1e-9"}
 
 def test_an_unknown_domain() -> None:
     found = top_items(TABLE, **SURE, k=3)
-    assert isinstance(found, DiscoveredTopK)
+    assert isinstance(found, results.TopK)
     assert found.labels == ("Rome", "Oslo", "Bern")
     assert (found.k_bar, found.counts) == (30, None)
     counted = top_items(TABLE, **SURE, k=2, k_bar=3, max_contributions=4)
-    assert isinstance(counted, DiscoveredTopK)
+    assert isinstance(counted, results.TopK)
     assert (counted.labels, counted.counts, counted.k_bar) == (("Rome", "Oslo"), (30, 20), 3)
     chosen = top_items(TABLE, **SURE, k=2, k_bar=(2, 4))
-    assert isinstance(chosen, DiscoveredTopK)
+    assert isinstance(chosen, results.TopK)
     assert chosen.labels == ("Rome", "Oslo")
 
 
@@ -73,7 +64,7 @@ def test_known_candidates() -> None:
         candidates_are_public=True,
         mechanism="laplace",
     )
-    assert isinstance(unordered, TopSet)
+    assert isinstance(unordered, TopK)
     assert unordered.labels == set(RIDERS)
 
 

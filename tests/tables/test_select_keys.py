@@ -16,7 +16,6 @@ from safeselect import (
     SafeSelectError,
     SafeSelectWarning,
     ScoreError,
-    SelectedPartitions,
     select_partitions,
 )
 from safeselect.ledger.stores.memory import MemoryStore
@@ -82,7 +81,7 @@ def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None
     kept = select_keys(
         TABLE, **COLUMNS, **COST, max_partitions=2, pre_threshold=20, with_counts=True
     )
-    assert isinstance(kept, SelectedPartitions)
+    assert kept.mechanism == "select_partitions_with_counts/1"
     ((counts, options),) = seen
     assert counts == {city: n for city, n in bounded(2).items() if n >= 20}
     assert 0 < len(counts) < len(bounded(2))

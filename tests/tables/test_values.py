@@ -174,13 +174,13 @@ def test_the_release_is_that_of_quantiles():
         **{**GIVEN, "quantiles": ["3/4", "1/4"], "highest": 999, "epsilon": 8, "of": "largest"},
         unit="rider",
     )
-    assert found.mechanism == "quantiles/3"
+    assert found.mechanism == "quantiles/1"
     assert found.statement.unit == "rider"
     assert [
         abs(value - near) < 100 for value, near in zip(found.values, (750, 250), strict=True)
     ] == [True] * 2
     below = table_quantiles(table, **{**GIVEN, "highest": 999, "of": "smallest"}, ties="below")
-    assert below.mechanism == "quantile/1"
+    assert below.mechanism == "quantile_below/1"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_each_file_comes_behind_what_it_imports() -> None:
 def test_the_core_has_no_ledger_no_session_and_no_specification() -> None:
     rooms = {file.room for file in reading.core()}
     inner = {"errors", "exact", "promises", "randomness", "release", "engine", "scores"}
-    assert rooms == {*inner, "selection"}
+    assert rooms == {*inner, "mechanisms"}
 
 
 def test_one_selection_imports_what_the_tool_says() -> None:

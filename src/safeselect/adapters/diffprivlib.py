@@ -20,8 +20,9 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.mechanisms.quantiles import Neighbours
 from safeselect.mechanisms.quantiles import quantile as choose
+from safeselect.mechanisms.select import exponential_mechanism, permute_and_flip
 from safeselect.randomness.source import Source
-from safeselect.selection import Selection, exponential_mechanism, permute_and_flip
+from safeselect.release.results import Selection
 
 __all__ = ["Exponential", "PermuteAndFlip", "median", "percentile", "quantile"]
 

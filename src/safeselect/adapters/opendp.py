@@ -32,22 +32,21 @@ from typing import Any, Literal
 
 from safeselect.adapters._numbers import at_least, number
 from safeselect.errors import ParameterError, SafeSelectError
-from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
 from safeselect.exact.rate import NoiseRate
-from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated
-from safeselect.randomness.source import Source, resolve
-from safeselect.scores.candidates import read_candidates
-from safeselect.scores.floats import GridScores
-from safeselect.scores.reading import Reading, Sensitivity, flag
-from safeselect.selection import (
-    Selection,
+from safeselect.mechanisms.select import (
     exponential_mechanism,
     permute_and_flip,
     report_noisy_max,
     top_k,
     top_k_with_gaps,
 )
-from safeselect.selection._table import read_choice
+from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated
+from safeselect.randomness.source import Source, resolve
+from safeselect.release.results import Selection
+from safeselect.scores.candidates import read_candidates
+from safeselect.scores.floats import GridScores
+from safeselect.scores.reading import Reading, Sensitivity, flag
 
 __all__ = [
     "make_exponential_mechanism",

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.adapters.results import library, to_dict
 from safeselect.errors import InputError, ParameterError
+from safeselect.release.display import library
 from safeselect.scores.candidates import label_text
 
 __all__ = ["plot", "plot_path", "plot_plans", "save_plot"]
@@ -33,8 +33,8 @@ def plot(result: Any) -> Any:
     Raises:
         ParameterError: matplotlib is not installed.
     """
-    columns = to_dict(result)
-    parts = [columns[name] for name in ("group", "row", "label", "quantile") if name in columns]
+    columns = result.to_dict()
+    parts = [columns[name] for name in ("group", "row", "label") if name in columns]
     names = [" / ".join(map(_shown, each)) for each in zip(*parts, strict=True)]
     left_out = f"; the first {_SHOWN} of {len(names)}" if len(names) > _SHOWN else ""
     return _bars(f"{_cost(result)}\n{result.mechanism}{left_out}", names[:_SHOWN], columns)
@@ -47,9 +47,9 @@ def _cost(result: Any) -> str:
         for each in fields(result.guarantee)
         if isinstance(getattr(result.guarantee, each.name), Fraction)
     ]
-    noise = getattr(result, "count_noise", None)
-    if noise is not None:
-        said.append(f"a user counts for {noise.capped_at} items at most")
+    cap = dict(result.statement.parameters).get("max_contributions")
+    if cap is not None and getattr(result, "counts", None) is not None:
+        said.append(f"a user counts for {cap} items at most")
     return ", ".join(said) or type(result.guarantee).__name__
 
 

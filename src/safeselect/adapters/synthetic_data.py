@@ -13,9 +13,9 @@ from typing import Any
 from safeselect.adapters._numbers import cost, scores
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe
+from safeselect.mechanisms.select import exponential_mechanism as select
 from safeselect.randomness.source import Source
 from safeselect.release.call import Scope
-from safeselect.selection import exponential_mechanism as select
 
 __all__ = ["exponential_mechanism"]
 

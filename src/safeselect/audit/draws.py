@@ -9,15 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from safeselect.mechanisms.groups import GroupedTopK
-from safeselect.mechanisms.keys import SelectedPartitions, StatedStrategy
-from safeselect.mechanisms.measure import Measurement
-from safeselect.mechanisms.quantiles import Quantiles
-from safeselect.mechanisms.runs import ChosenRun
-from safeselect.mechanisms.sessions import Opened
-from safeselect.mechanisms.unknown import DiscoveredTopK
-from safeselect.releases._fields import count
-from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
+from safeselect.release import results
+from safeselect.release.codec import read_count
 
 _Drawn = Callable[[Mapping[str, int]], tuple[int, ...]]
 
@@ -27,31 +20,31 @@ def _once(_: Mapping[str, int]) -> tuple[int, ...]:
 
 
 _TABLE: tuple[tuple[str, type[Any], _Drawn], ...] = (
-    ("select_many_", Selections, lambda n: (n["rows"],)),
-    ("top_k_many_", Selections, lambda n: (n["k"] * n["rows"],)),
-    ("top_k_with_gaps_", TopK, _once),
-    ("top_k_above_", TopAbove, _once),
-    ("top_k_one_shot_", TopK, _once),
-    ("top_k_laplace", TopSet, _once),
-    ("top_k_by_group_gumbel", GroupedTopK, lambda n: (n["k"] * n["groups"], n["groups"])),
-    ("top_k_by_group_laplace", GroupedTopK, lambda n: (n["groups"], n["groups"])),
-    ("top_k_by_group_", GroupedTopK, lambda n: (n["k"] * n["groups"],)),
-    ("top_k_", TopK, lambda n: (n["k"],)),
-    ("unknown_domain_top_k_gumbel", DiscoveredTopK, lambda n: (n["k"] + n["chosen"], 1)),
-    ("unknown_domain_top_k_laplace", DiscoveredTopK, lambda _: (1, 1)),
-    ("pay_what_you_get_", Opened, lambda n: (n["outcomes"], 1)),
-    ("sparse_vector_", Opened, _once),
-    ("adaptive_sparse_vector_", Opened, _once),
-    ("select_partitions", SelectedPartitions, lambda n: (n["max_partitions"],)),
-    ("partition_strategy", StatedStrategy, lambda n: (n["max_partitions"],)),
-    ("measure_", Measurement, _once),
-    ("quantiles/", Quantiles, lambda n: (n["levels"],)),
-    ("quantile/", Quantiles, _once),
-    ("best_of", ChosenRun, _once),
-    ("first_above/", ChosenRun, _once),
-    ("permute_and_flip", Selection, _once),
-    ("exponential_mechanism", Selection, _once),
-    ("report_noisy_max_", Selection, _once),
+    ("select_many_", results.Batch, lambda n: (n["rows"],)),
+    ("top_k_many_", results.Batch, lambda n: (n["k"] * n["rows"],)),
+    ("top_k_with_gaps_", results.TopK, _once),
+    ("top_k_above_", results.TopK, _once),
+    ("top_k_one_shot_", results.TopK, _once),
+    ("top_k_laplace", results.TopK, _once),
+    ("top_k_by_group_gumbel", results.Groups, lambda n: (n["k"] * n["groups"], n["groups"])),
+    ("top_k_by_group_laplace", results.Groups, lambda n: (n["groups"], n["groups"])),
+    ("top_k_by_group_", results.Groups, lambda n: (n["k"] * n["groups"],)),
+    ("top_k_", results.TopK, lambda n: (n["k"],)),
+    ("unknown_domain_top_k_gumbel", results.TopK, lambda n: (n["k"] + n["chosen"], 1)),
+    ("unknown_domain_top_k_laplace", results.TopK, lambda _: (1, 1)),
+    ("pay_what_you_get_", results.Answers, lambda n: (n["outcomes"], 1)),
+    ("sparse_vector_", results.Answers, _once),
+    ("adaptive_sparse_vector_", results.Answers, _once),
+    ("select_partitions", results.TopK, lambda n: (n["max_partitions"],)),
+    ("partition_strategy", results.Answers, lambda n: (n["max_partitions"],)),
+    ("measure_", results.Numbers, _once),
+    ("quantiles", results.Numbers, lambda n: (n["levels"],)),
+    ("quantile", results.Numbers, _once),
+    ("best_of", results.Numbers, _once),
+    ("first_above/", results.Numbers, _once),
+    ("permute_and_flip", results.Selection, _once),
+    ("exponential_mechanism", results.Selection, _once),
+    ("report_noisy_max_", results.Selection, _once),
 )
 """How a name begins, the class of its releases, its draws.  The first row that fits counts."""
 
@@ -69,7 +62,7 @@ def drawn(mechanism: str, stated: Mapping[str, str]) -> tuple[type[Any], tuple[i
         LookupError: a parameter is missing.
         StopIteration: the mechanism has no row.
     """
-    numbers = {name: count(stated[name], name) for name in _NUMBERS if name in stated}
+    numbers = {name: read_count(stated[name], name) for name in _NUMBERS if name in stated}
     # Only as many rows and groups count as one unit of privacy may change.
     numbers["rows"] = numbers.get("max_rows", numbers.get("rows", 0))
     numbers["groups"] = numbers.get("max_groups", 0)

@@ -10,7 +10,7 @@ from safeselect.audit.line import Line, found
 from safeselect.errors import InputError, LedgerError
 from safeselect.ledger import Checker, Record, kept_records
 from safeselect.ledger.record import commitment, read_head
-from safeselect.mechanisms.sessions import Opened
+from safeselect.release.results import Answers
 
 _UNSIGNED = (
     "The ledger has no key: only a head shows that it was rewritten.  Whoever writes it and gives "
@@ -103,12 +103,13 @@ def uncommitted(release: Any, ledger: str, records: Sequence[Record]) -> str | N
     if receipt.record >= len(records):
         return f"The receipt names record {receipt.record}, which is not there."
     where, record = f"Record {receipt.record}", records[receipt.record].content
-    if record["kind"] != ("settled" if isinstance(release, Opened) else "released"):
+    settled = isinstance(release, Answers) and bool(release.spent)
+    if record["kind"] != ("settled" if settled else "released"):
         return f"{where} is of kind {record['kind']}, and commits to no release of this kind."
     if record["commitment"] != commitment(receipt.salt, replace(release, receipt=None).to_json()):
         return f"{where} commits to another output, or the salt was changed."
-    if isinstance(release, Opened):
-        used = {name: str(number) for name, number in (release.spent or {}).items()}
+    if settled:
+        used = {name: str(number) for name, number in release.spent}
         if record["spent"] != used:
             return f"{where} says that the session used something else."
     return None

@@ -12,19 +12,17 @@ from typing import Any
 
 from safeselect.audit.stated import Plan
 from safeselect.errors import SafeSelectError
-from safeselect.mechanisms.groups import GroupedTopK
-from safeselect.mechanisms.keys import SelectedPartitions
-from safeselect.mechanisms.measure import Measurement
-from safeselect.mechanisms.quantiles import Grid, Quantiles
-from safeselect.mechanisms.runs import ChosenRun
-from safeselect.mechanisms.sessions import Opened
-from safeselect.mechanisms.unknown import DiscoveredTopK
-from safeselect.releases import Release
-from safeselect.releases._parts import OtherLabel
-from safeselect.selection import Selection, Selections, TopAbove, TopK, TopSet
+from safeselect.mechanisms.quantiles import Grid
+from safeselect.release import results
+from safeselect.release.codec import OtherLabel
+from safeselect.release.results import Batch, Release, Selection, TopK
 
 _Stated = Mapping[str, str]
 _ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)
+
+
+_FOUND = "unknown_domain_top_k_", "pay_what_you_get_", "select_partitions"
+_SET = "top_k_laplace"
 
 
 def wrong_output(release: Release, plan: Plan) -> str | None:
@@ -35,39 +33,33 @@ def wrong_output(release: Release, plan: Plan) -> str | None:
 
 def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
     k = int(stated.get("k", "1"))
-    if isinstance(release, (Selection, TopK, TopSet, TopAbove)):
+    if isinstance(release, (Selection, TopK)) and not release.mechanism.startswith(_FOUND):
         labels = [release.label] if isinstance(release, Selection) else [*release.labels]
-        if len(labels) > k or (len(labels) < k and not isinstance(release, TopAbove)):
+        if len(labels) > k or (len(labels) < k and "threshold" not in stated):
             yield f"It has {len(labels)} labels, and {k} were paid for."
         yield from _rows([labels], _places(release), k, stated)
         yield from _gaps(release, stated)
-    if isinstance(release, TopAbove) and release.guarantee.pure is not None:
-        # A draw for each label, and one that fell below the threshold, if there were k.
-        used = Fraction(min(len(release.labels) + 1, k), k) * release.guarantee.pure.epsilon
-        if release.spent != used:
-            yield f"It says it spent {release.spent}, and its labels cost {used}."
-    if isinstance(release, Selections):
+        if isinstance(release, TopK) and release.ordered is release.mechanism.startswith(_SET):
+            yield "It has an order that its mechanism does not release, or lacks one."
+    if isinstance(release, Batch):
         yield from _batch(release, k, stated)
-    if isinstance(release, DiscoveredTopK):
+    if release.mechanism.startswith("unknown_domain_"):
         most = min(k, release.k_bar)
         with_counts = release.mechanism.startswith("unknown_domain_top_k_laplace")
         yield from _found(release.labels, release.counts, most, with_counts, plan)
-    if isinstance(release, GroupedTopK):
+    if isinstance(release, results.Groups):
         yield from _groups(release, k, plan, stated)
-    if isinstance(release, SelectedPartitions):
+    if release.mechanism.startswith("select_partitions"):
         with_counts = stated.get("with_counts") == "yes"
         yield from _found(release.labels, release.counts, None, with_counts, plan)
-    if isinstance(release, Measurement) and stated["values"] != str(len(release.values)):
+    if release.mechanism.startswith("measure_") and stated["values"] != str(len(release.values)):
         yield "It has another number of values than its parameters say."
-    if isinstance(release, Quantiles):
+    if release.mechanism.startswith("quantile"):
         yield from _points(release, stated)
-    if isinstance(release, ChosenRun):
+    if release.mechanism.startswith(("best_of", "first_above")):
         yield from _run(release, stated)
-    if isinstance(release, Opened):
-        limits = {"k"} if "k" in stated else {"outcomes", "queries"}
-        took = release.spent or {}
-        if took.keys() != limits or any(took[each] > int(stated[each]) for each in limits):
-            yield "It says that it used what was not paid for."
+    if isinstance(release, results.Answers):
+        yield from _session(release, stated)
 
 
 def _places(release: Any) -> list[list[int]]:
@@ -105,7 +97,7 @@ def _gaps(release: Any, stated: _Stated) -> Iterator[str]:
         yield "Its gaps are not steps of their grid, from 0."
 
 
-def _batch(release: Selections[Any], k: int, stated: _Stated) -> Iterator[str]:
+def _batch(release: Batch[Any], k: int, stated: _Stated) -> Iterator[str]:
     rows, several = int(stated["rows"]), release.mechanism.startswith("top_k_many_")
     if release.winners.shape != ((rows, k) if several else (rows,)) or not (several or k == 1):
         yield f"It has winners of shape {release.winners.shape}, and others were paid for."
@@ -142,21 +134,21 @@ def _found(
         yield "Its labels are not in the order of their counts."
 
 
-def _groups(release: GroupedTopK, k: int, plan: Plan, stated: _Stated) -> Iterator[str]:
+def _groups(release: results.Groups[str], k: int, plan: Plan, stated: _Stated) -> Iterator[str]:
     if str(len(release.groups)) != stated["groups"]:
         yield f"It has {len(release.groups)} groups, and {stated['groups']} were paid for."
     counts = release.counts or (None,) * len(release.groups)
     for row, counted in zip(release.labels, counts, strict=True):
         yield from _found(row, counted, k, release.mechanism.startswith(_WITH_COUNTS), plan)
-        if release.k_bar is None and len(row) != k:
+        if "k_bar" not in stated and len(row) != k:
             yield f"A group has {len(row)} of the known candidates, and {k} are chosen."
 
 
 _WITH_COUNTS = "top_k_by_group_laplace/"
 
 
-def _points(release: Quantiles, stated: _Stated) -> Iterator[str]:
-    pairs = sorted(zip(release.quantiles, map(_number, release.values), strict=True))
+def _points(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
+    pairs = sorted(zip(release.labels or (), map(_number, release.values), strict=True))
     if any(one[1] > other[1] for one, other in pairwise(pairs)):
         yield "A larger quantile has a smaller point."
     for kind in _ENDS:
@@ -174,12 +166,21 @@ def _points(release: Quantiles, stated: _Stated) -> Iterator[str]:
     yield "It has a point that is not on the grid of its parameters."
 
 
-def _run(release: ChosenRun[Any], stated: _Stated) -> Iterator[str]:
-    if not release.found and release.mechanism == "best_of/1":
-        yield "It has no run, and best_of always releases one."
-    if release.found and "threshold" in stated:
+def _session(release: results.Answers, stated: _Stated) -> Iterator[str]:
+    limits = {"k"} if "k" in stated else {"outcomes", "queries"} & stated.keys()
+    took = dict(release.spent)
+    if release.consumed:
+        yield "It has answers, which are given one by one."
+    if took.keys() != limits or any(took[each] > int(stated[each]) for each in limits):
+        yield "It says that it used what was not paid for."
+
+
+def _run(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
+    if len(release) > 1 or (not release.values and release.mechanism == "best_of/1"):
+        yield "It has no run, or several, and best_of always releases one."
+    if release.values and "threshold" in stated:
         with suppress(ValueError):  # a score of a class of one's own is its text
-            lead = Fraction(str(release.score)) - Fraction(stated["threshold"])
+            lead = Fraction(str(release.value)) - Fraction(stated["threshold"])
             if lead and (lead > 0) is (stated["minimize"] == "yes"):
                 yield "Its score does not reach the threshold."
 

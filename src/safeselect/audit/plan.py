@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, cast, get_args
+from typing import Any, get_args
 from warnings import catch_warnings, simplefilter
 
 from safeselect.accounting.gaussian import GaussianDP
@@ -19,36 +19,17 @@ from safeselect.audit.plan_of_counts import of_groups, of_keys, of_list, of_sess
 from safeselect.audit.stated import Plan, Stated
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import integer, rational
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.parameters import integer, rational, read_choice
+from safeselect.mechanisms.measure import Law
 from safeselect.mechanisms.quantiles import Neighbours
+from safeselect.mechanisms.select import Asked, Change, calibrate_unordered, read_gap_grid
 from safeselect.mechanisms.sessions import read_terms
+from safeselect.mechanisms.table import LAWS, Calibration
 from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.promises.records import exact_text
-from safeselect.releases import Release
-from safeselect.selection import Selections, TopSet
-from safeselect.selection._arguments import Arguments, Options
-from safeselect.selection._table import TABLE, Calibration, Noise, Peeled, one_draw, read_choice
-from safeselect.selection.gaps import GapNoise, read_gap_grid
+from safeselect.release.results import Batch, Release
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}", re.ASCII)
-_ROWS = {
-    "permute_and_flip": TABLE["permute_and_flip"],
-    "exponential_mechanism": TABLE["exponential"],
-    "exponential_mechanism_base2": TABLE["exponential_base2"],
-    "report_noisy_max_exponential": one_draw("exponential"),
-    "report_noisy_max_laplace": one_draw("laplace"),
-    "report_noisy_max_gumbel": TABLE["exponential"],
-    "permute_and_flip_with_gap": one_draw("exponential"),
-    "exponential_mechanism_with_gap": one_draw("gumbel"),
-    **{f"report_noisy_max_with_gap_{noise}": one_draw(noise) for noise in get_args(Noise)},
-    **{f"top_k_with_gaps_{noise}": one_draw(noise) for noise in get_args(GapNoise)},
-    **{f"top_k_above_{noise}": one_draw(noise) for noise in get_args(GapNoise)},
-    **{f"top_k_{name}": row for name, row in TABLE.items()},
-    **{f"select_many_{name}": TABLE[name] for name in get_args(Peeled)},
-    **{f"top_k_many_{name}": TABLE[name] for name in get_args(Peeled)},
-}
-"""What ranks by noisy scores."""
 
 
 def plan_of(release: Release) -> Plan:
@@ -67,59 +48,57 @@ def plan_of(release: Release) -> Plan:
 
 def _of_scores(stated: Stated) -> Plan:
     release, name, given = stated.release, stated.name.removesuffix("_weighted"), stated.parameters
-    arguments = _arguments(stated)
-    k, size, row = stated.whole("k"), stated.whole("candidates"), _ROWS[name]
-    parameters = {**arguments.recorded, **stated.engine} | {"k": str(k), "candidates": str(size)}
+    asked, law = _asked(stated), LAWS[name]
+    k, size = stated.whole("k"), stated.whole("candidates")
     with_gaps = "_with_gap" in name or "_above_" in name
     integer(k, "k", minimum=1, maximum=size - with_gaps)
-    rows = 1
-    if isinstance(release, Selections):
+    rows, more = 1, {"k": str(k), "candidates": str(size)}
+    if isinstance(release, Batch):
         every = stated.whole("rows")
         rows = every if "max_rows" not in given else stated.whole("max_rows")
         integer(rows, "max_rows", minimum=1, maximum=every)
-        parameters |= {"rows": str(every)} | (
-            {"max_rows": str(rows)} if "max_rows" in given else {}
-        )
-    if isinstance(release, TopSet):
-        guarantee, rate = arguments.cost.unordered(size, k, arguments.range_in_steps)
-        plan = Calibration(release.mechanism, row, k, guarantee, guarantee, 1, NoiseRate(rate))
-    else:
-        plan = arguments.calibrate(row, release.mechanism, k, rows)
+        more |= {"rows": str(every)} | ({"max_rows": str(rows)} if "max_rows" in given else {})
+    plan = _planned(stated, asked, name, k, size, rows)
     if with_gaps:
-        step = read_gap_grid(arguments.reading, plan, stated.text("gap_grid"))
-        parameters |= {"gap_grid": exact_text(step)}
+        step = read_gap_grid(asked.change.reading, plan, stated.text("gap_grid"))
+        more |= {"gap_grid": exact_text(step)}
     if "_above_" in name:
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
-        parameters |= {"threshold": exact_text(threshold)}
+        more |= {"threshold": exact_text(threshold)}
     if name != stated.name:
-        if not _DIGEST.fullmatch(stated.text("weights")) or (row.anew and k > 1):
+        if not _DIGEST.fullmatch(stated.text("weights")) or (law.drawn == "again" and k > 1):
             raise ParameterError("it has no weights")
-        parameters |= stated.copied("weights")
-    base = plan.noise_rate.base
-    own: Fraction | None = getattr(release, "base", None)
-    if row.rational and own is not None and own != base and _priced(own) == plan.guarantee:
-        base = NoiseRate(1 / arguments.range_in_steps, own).base  # given instead of an epsilon
-    fixed = {"base": base} if hasattr(release, "base") else {}
-    return Plan(plan.guarantee, ((plan.each, plan.draws),), parameters, fixed)
+        more |= stated.copied("weights")
+    parameters = {**asked.recorded, **plan.stated, **more}
+    return Plan(plan.guarantee, ((plan.each, plan.draws),), parameters)
 
 
-def _arguments(stated: Stated) -> Arguments:
+def _planned(stated: Stated, asked: Asked, name: str, k: int, size: int, rows: int) -> Calibration:
+    if name == "top_k_laplace":
+        return calibrate_unordered(asked, size, k)
+    plan = asked.calibrate(name, k, rows)
+    if name == "exponential_mechanism_base2" and stated.text("factor") != plan.stated["factor"]:
+        own = rational(stated.text("factor"), "factor", below=1)
+        if _priced(own) == plan.guarantee:
+            return asked.calibrate_base2(own)  # given instead of an epsilon
+    return plan
+
+
+def _asked(stated: Stated) -> Asked:
     given = stated.parameters
-    options = {
-        "sensitivity": given.get("sensitivity"),
-        "range_": given.get("range"),
-        "monotonic": stated.flag("monotonic"),
-        "minimize": stated.flag("minimize"),
-        "grid": None if given.get("grid") == "none" else stated.text("grid"),
-        "on_grid": "on_grid" in given and stated.flag("on_grid"),
-        "score_error": given.get("score_error"),
-    }
-    return Arguments.read(cast("Options", options), cost=stated.cost)
+    change = Change.read(
+        sensitivity=given.get("sensitivity"),
+        range_=given.get("range"),
+        monotonic=stated.flag("monotonic"),
+        minimize=stated.flag("minimize"),
+        grid=None if given.get("grid") == "none" else stated.text("grid"),
+        on_grid="on_grid" in given and stated.flag("on_grid"),
+        score_error=given.get("score_error"),
+    )
+    return Asked.read(stated.cost, change, None, None, None)
 
 
 def _priced(base: Fraction) -> BoundedRange:
-    if not 0 < base < 1:
-        raise ParameterError("there are no weights of this base")
     return BoundedRange(rounded_up(lambda bits: -Interval.of(base, bits).log()))
 
 
@@ -128,35 +107,34 @@ def _of_measurement(stated: Stated) -> Plan:
     whole, law = release.guarantee, stated.name.removeprefix("measure_")
     norm = "sensitivity_l1" if law == "discrete_laplace" else "sensitivity_l2_squared"
     change = rational(stated.text(norm), norm)
-    rate, squared = None, None
     if law == "discrete_laplace" and isinstance(whole, PureDP):
-        rate = whole.epsilon / change
+        planned = Law("discrete Laplace", whole, norm, change, whole.epsilon / change)
     elif law == "discrete_gaussian" and isinstance(whole, ZeroConcentratedDP):
-        squared = change / (2 * whole.rho)
+        planned = Law("discrete Gaussian", whole, norm, change, change / (2 * whole.rho))
     elif law == "rounded_gaussian" and isinstance(whole, GaussianDP):
-        squared = change / whole.mu_squared
+        planned = Law("rounded Gaussian", whole, norm, change, change / whole.mu_squared)
     else:
         raise ParameterError(f"{release.mechanism} has no such guarantee")
-    parameters = {"values": str(stated.whole("values")), norm: exact_text(change)}
-    return Plan(whole, ((whole, 1),), parameters, {"rate": rate, "sigma_squared": squared})
+    charge = planned.charge(stated.whole("values"))
+    return Plan(whole, charge.parts, charge.parameters)
 
 
 def _of_points(stated: Stated) -> Plan:
-    release = stated.release
-    several, neighbours = stated.name == "quantiles", stated.text("neighbours")
-    ties = {"1": "below", "3": "interval"}[release.mechanism.partition("/")[2]]
+    release, asked = stated.release, stated.release.labels
+    kind, _, below = stated.name.partition("_")
+    several, neighbours = kind == "quantiles", stated.text("neighbours")
     most = integer(stated.whole("max_contributions"), "max_contributions", minimum=1, maximum=2**32)
-    if (len(release.quantiles) > 1) is not several or (several and most > 1):
+    if not asked or (len(asked) > 1) is not several or (several and most > 1):
         raise ParameterError("it has not as many quantiles as its mechanism")
     if neighbours != release.statement.neighbours:
         raise ParameterError("its noise is for other neighbours than it states")
     read_choice(neighbours, "neighbours", get_args(Neighbours))
-    levels = len(release.quantiles).bit_length()
+    levels = len(asked).bit_length()
     each = stated.cost.per_draw(BoundedRange, levels)
     guarantee = stated.cost.guarantee(BoundedRange, each, levels)
-    if len(set(release.quantiles)) < len(release.quantiles) or max(release.quantiles) > 1:
+    if len({*asked}) < len(asked) or not all(type(q) is Fraction and 0 <= q <= 1 for q in asked):
         raise ParameterError("there are no such quantiles")
-    parameters = {"quantiles": ", ".join(map(exact_text, release.quantiles)), "ties": ties}
+    parameters = {"quantiles": ", ".join(map(exact_text, asked)), "ties": below or "interval"}
     parameters |= {"max_contributions": str(most), "neighbours": neighbours}
     parameters |= stated.copied("lowest", "highest", "step")  # compared with the points
     return Plan(guarantee, ((BoundedRange(each), levels),), parameters)

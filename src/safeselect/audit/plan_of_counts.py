@@ -9,10 +9,9 @@ from safeselect.audit.stated import Plan, Stated
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.mechanisms.groups import plan_known, plan_unknown
-from safeselect.mechanisms.keys import SelectedPartitions, Terms
+from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.unknown import plan_counts, plan_list, read_contributions, read_places
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
-from safeselect.promises.records import exact_text
 
 _RARE = 14  # nats: less than one in a million
 _COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
@@ -25,18 +24,17 @@ def of_list(stated: Stated) -> Plan:
     read_contributions(cap)
     if stated.name.endswith("laplace"):
         _, k_bar, _ = read_places(k, stated.whole("k_bar"))
-        offset, noise = plan_counts(total, k_bar, cap or 0)
-        own = {"k_bar": str(k_bar), "max_contributions": str(cap), "candidates": str(k_bar + 1)}
+        offset, noise, said = plan_counts(total, k_bar, cap or 0)
+        own = said | {"max_contributions": str(cap), "candidates": str(k_bar + 1)}
         draws = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
-        fixed = {"k_bar": k_bar, "offset": offset}
-        return Plan(total, draws, common | own, fixed, _least(offset, noise.rate))
+        return Plan(total, draws, common | own, {"k_bar": k_bar}, _least(offset, noise.rate))
     least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
     places = read_places(k, least if least == most else (least, most))
     query, part = plan_list(total, places, cap)
-    k_bar = integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
+    integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
     parts = (BoundedRange(query.epsilon), query.draws), (ApproximateDP(Fraction(0), part), 1)
     parameters = common | query.as_record | {"candidates": str(most + 1)}
-    return Plan(total, parts, parameters, {"offset": query.offset_in_counts(k_bar)})
+    return Plan(total, parts, parameters)
 
 
 def _least(offset: Fraction | int, rate: Fraction) -> int:
@@ -57,10 +55,8 @@ def of_groups(stated: Stated) -> Plan:
     integer(changed, "max_groups", minimum=1, maximum=groups or 0)
     own, facts = {"k": str(k), "groups": str(groups), "max_groups": str(changed)}, {}
     if name in ("gumbel", "laplace"):
-        plan = plan_unknown(stated.total, (k, stated.release.k_bar), changed or 0, cap)
-        facts = {"k_bar": str(plan.k_bar)} | (
-            {} if cap is None else {"max_contributions": str(cap)}
-        )
+        plan = plan_unknown(stated.total, (k, stated.whole("k_bar")), changed or 0, cap)
+        facts = {} if cap is None else {"max_contributions": str(cap)}
     else:
         size = range(stated.whole("candidates"))
         plan = plan_known(stated.cost, cast("Any", size), k, changed or 0, name)
@@ -69,37 +65,22 @@ def of_groups(stated: Stated) -> Plan:
         raise ParameterError("its mechanism is not that of its parameters")
     if "groups_per_user" in stated.parameters:
         own |= stated.copied("groups_per_user")
-    parameters = _COUNTED | own | facts | {"noise_rate": exact_text(plan.noise_rate)}
-    fixed = {name: getattr(plan, name) for name in ("k_bar", "offset", "noise_rate")}
-    least = _least(plan.offset or 0, plan.noise_rate) if name == "laplace" else None
-    return Plan(plan.guarantee, plan.parts, parameters, {**fixed, "max_groups": changed}, least)
+    planned = plan.parameters
+    least = None
+    if name == "laplace":
+        least = _least(Fraction(planned["offset"]), Fraction(planned["noise_rate"]))
+    return Plan(plan.guarantee, plan.parts, {**_COUNTED, **own, **facts, **planned}, {}, least)
 
 
 def of_keys(stated: Stated) -> Plan:
-    release, total = stated.release, stated.total
-    terms = Terms.read(
-        total.epsilon,
-        total.delta,
-        stated.whole("max_partitions"),
-        stated.whole("pre_threshold"),
-        stated.flag("with_counts"),
-    )
+    """Keys that are kept one by one, or a strategy for them."""
+    terms = Terms.of(stated.release)
     charge = terms.charge(stated.name.removesuffix("_with_counts"))
-    if charge.mechanism != release.mechanism:
+    if charge.mechanism != stated.release.mechanism:
         raise ParameterError("its mechanism is not that of its parameters")
-    fixed: dict[str, Any] = {}
-    if isinstance(release, SelectedPartitions):
-        table = terms.table if terms.with_counts else None
-        fixed = {
-            "max_partitions": terms.max_partitions,
-            "pre_threshold": terms.pre_threshold,
-            "mean_noise": table and table.mean_noise,
-            "standard_deviation": table and table.standard_deviation,
-            "noise_95": table and table.noise_95,
-        }
     # The least count is that of a key that its threshold just keeps.
     least = terms.table.centre + terms.pre_threshold - 1
-    return Plan(total, charge.parts, charge.parameters, fixed, least)
+    return Plan(terms.total, charge.parts, charge.parameters, {}, least)
 
 
 def of_session_of_lists(stated: Stated) -> Plan:

@@ -20,8 +20,8 @@ from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
 from safeselect.ledger.record import read_numbers
 from safeselect.promises.records import guarantee_record
-from safeselect.releases import Release, from_json
-from safeselect.releases._fields import Fields, count, every_guarantee
+from safeselect.release.codec import read_part
+from safeselect.release.results import Release, from_json
 
 _Facts = Mapping[str, Any]
 
@@ -120,9 +120,7 @@ def _draws_of(charge: _Facts) -> Draws:
     draws: Draws = ()
     try:
         for part in charge["parts"]:
-            fields = Fields(part, "a part")
-            draws += ((fields.take("each", every_guarantee), fields.take("count", count)),)
-            fields.end()
+            draws += (read_part(part),)
     except SafeSelectError:
         return ()
     return draws
@@ -150,9 +148,17 @@ def _written(draws: Sequence[tuple[Any, int]]) -> str:
 
 def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
     """Compare what a release and the record of its charge both say."""
+    stated = release.statement
     own: dict[str, Any] = {
-        **release.statement.as_record(),
-        "utc": release.statement.utc,
+        "unit": stated.unit,
+        "neighbours": stated.neighbours,
+        "parameters": dict(stated.parameters),
+        "library": {
+            "name": "safeselect",
+            "version": stated.version,
+            "source_tree_sha256": stated.source_tree_sha256,
+        },
+        "utc": stated.utc,
         "mechanism": release.mechanism,
         "guarantee": guarantee_record(release.guarantee),
         "source": release.source,

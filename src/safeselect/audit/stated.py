@@ -9,9 +9,9 @@ from typing import Any
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import ParameterError
+from safeselect.exact.parameters import read_choice
 from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
-from safeselect.releases._fields import count
-from safeselect.selection._table import read_choice
+from safeselect.release.codec import read_count
 
 Draws = tuple[tuple[AnyGuarantee, int], ...]
 """The guarantees of draws, each with the number of them."""
@@ -56,7 +56,7 @@ class Stated:
 
     def whole(self, name: str) -> int:
         """A parameter that is an integer from 0."""
-        return count(self.text(name), name)
+        return read_count(self.text(name), name)
 
     def maybe(self, name: str) -> int | None:
         """The same, or None where it is not stated."""

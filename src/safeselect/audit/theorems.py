@@ -18,6 +18,7 @@ _KEYS = "Desfontaines, Voss and Gipson (2022), theorem 1; docs/keys.md"
 
 _WEIGHTS = "public weights: docs/mathematics.md, section 18"
 _QUANTILE = f"{_EXPONENTIAL}; ranges: docs/mathematics.md, section 18"
+_QUANTILES = f"{_QUANTILE}; levels: after Kaplan, Schnapp and Stemmer (2022)"
 
 _THEOREMS = {
     "permute_and_flip": _PERMUTE_AND_FLIP,
@@ -57,8 +58,8 @@ _THEOREMS = {
     "best_of": "Papernot and Steinke (2022), theorem 2; docs/mathematics.md, theorem 10",
     "best_of_poisson": "Papernot and Steinke (2022), theorem 6; docs/mathematics.md, section 18",
     "first_above": "Liu and Talwar (2019), algorithm 1; docs/mathematics.md, section 18",
-    "quantile": _QUANTILE,
-    "quantiles": f"{_QUANTILE}; levels: after Kaplan, Schnapp and Stemmer (2022)",
+    **dict.fromkeys(("quantile", "quantile_below"), _QUANTILE),
+    **dict.fromkeys(("quantiles", "quantiles_below"), _QUANTILES),
     "pay_what_you_get_gumbel": "Durfee and Rogers (2019); docs/mathematics.md, theorem 9",
     "top_k_by_group_gumbel": f"{_GROUPS}; {_LISTS}",
     "top_k_by_group_laplace": f"{_GROUPS}; {_COUNTED}",
@@ -74,14 +75,10 @@ _THEOREMS = {
 }
 
 
-_VERSIONS = {"quantile": ("1", "3"), "quantiles": ("1", "3")}
-"""Of laws of which there is more than the first."""
-
-
 def is_known(mechanism: str) -> bool:
     """Whether this library has a mechanism of this name and version of its law."""
     name, _, version = mechanism.partition("/")
-    return name.removesuffix("_weighted") in _THEOREMS and version in _VERSIONS.get(name, ("1",))
+    return name.removesuffix("_weighted") in _THEOREMS and version == "1"
 
 
 def theorem(mechanism: str) -> str:

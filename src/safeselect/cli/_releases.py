@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import fields
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from safeselect import DiscoveredTopK, SelectedPartitions, TopK, TopSet, top_k
+from safeselect import top_k
 from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.plots import plot, plot_path, save_plot
 from safeselect.cli._ledger import CHARGED, open_scope
@@ -17,19 +16,16 @@ from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import escaped, say, write
 from safeselect.errors import ParameterError
 from safeselect.estimates.users import plan_keys
+from safeselect.mechanisms.keys import Terms
+from safeselect.mechanisms.measure import noise_of
+from safeselect.mechanisms.table import MECHANISMS
 from safeselect.promises.records import exact_text
-from safeselect.selection._table import MECHANISMS
-from safeselect.tables import (
-    GroupedTopK,
-    TableAs,
-    read_candidates,
-    select_keys,
-    top_items,
-    top_items_by_group,
-)
+from safeselect.release import results
+from safeselect.release.results import Groups, Noise, TopK
+from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
 from safeselect.tables.values import open_scores
 
-Release = TopK | TopSet | DiscoveredTopK | GroupedTopK | SelectedPartitions
+Release = results.Groups[str] | results.TopK[Any]
 
 _EXIT_CODES = """
 exit codes: 0 done, 2 command line or input file, 3 budget, 4 source of randomness, 5 the ledger
@@ -235,9 +231,9 @@ def _lines(result: Release, *, as_json: bool) -> list[str]:
 
 def _content(result: Release) -> str:
     """Describe what was released."""
-    if isinstance(result, GroupedTopK):
+    if isinstance(result, results.Groups):
         return "for each group " + ("items" if result.counts is None else "items and noisy counts")
-    if not isinstance(result, (DiscoveredTopK, SelectedPartitions)):
+    if result.k_bar is None and "max_partitions" not in dict(result.statement.parameters):
         return "the items, no count"
     return "items found, no count" if result.counts is None else "items found and noisy counts"
 
@@ -250,8 +246,9 @@ def _promise(result: Release) -> str:
 
 def _noise(result: Release) -> str:
     """Describe the mechanism, the effective range that its noise covers, and the source."""
-    if isinstance(result, SelectedPartitions):
-        most = f"max_partitions {result.max_partitions}"
+    most = dict(result.statement.parameters).get("max_partitions")
+    if most is not None:
+        most = f"max_partitions {most}"
         return f"mechanism {result.mechanism}, {most}, {result.source}"
     # The result of a call always has one; it includes what reading adds to the declared range.
     effective = "" if result.effective_range is None else exact_text(result.effective_range)
@@ -262,66 +259,65 @@ _NAMED = 10  # so many groups without items are named
 _STATED_GROUPS = "; groups must be named as in the table: --trim and --casefold read both alike"
 
 
-def how_to_read(result: object) -> list[str]:
+def how_to_read(result: Any) -> list[str]:
     """Return what the counts are and how sure they are, or why a list may be empty."""
-    if isinstance(result, SelectedPartitions):
+    if result.mechanism.startswith("select_partitions"):
         return _keys(result)
-    grouped = isinstance(result, GroupedTopK)
-    said = [_groups(result)] if isinstance(result, GroupedTopK) else []
-    if not isinstance(result, (DiscoveredTopK, GroupedTopK)):
-        return said
+    grouped, number = isinstance(result, Groups), result.statement.number
+    if not grouped and not result.mechanism.startswith("unknown_domain_"):
+        return []
+    said = [_groups(result)] if grouped else []
     found = any(result.labels) if grouped else bool(result.labels)
-    noise = result.count_noise
-    if found and noise is not None:
-        cap, width = noise.capped_at, noise.within_95
-        said += [
-            _counts(cap, noise.standard_deviation, (-width, width)),
-            (
-                f"the cap makes counts too small where users have more than {_items(cap)}, never "
-                "too large; if none has more than M, the true number is on average at most "
-                f"M/{cap} times as large"
-            ),
-        ]
-    if found and isinstance(result, GroupedTopK) and (empty := _empty_groups(result)):
+    if found and result.counts is not None:
+        cap = int(number("max_contributions"))
+        said += [_counts(noise_of("discrete Laplace", result.noise_rate), cap), _bias(cap)]
+    if found and grouped and (empty := _empty_groups(result)):
         said.append(empty)
-    if not found and result.k_bar is not None and result.offset is not None:
+    k_bar, offset = (getattr(result, name, number(name)) for name in ("k_bar", "offset"))
+    if not found and k_bar is not None and offset is not None:
         said.append(
             "nothing was found, which is no error: an item shows if its users, with noise, exceed "
-            f"those of the item in place {result.k_bar + 1} by {rounded_text(result.offset)}; a "
-            f"larger epsilon or delta, or a smaller -k, shows rarer items{_STATED_GROUPS * grouped}"
+            f"those of the item in place {k_bar + 1} by {rounded_text(offset)}; a larger epsilon "
+            "or delta, or a smaller -k, shows rarer items" + _STATED_GROUPS * grouped
         )
     return said
 
 
-def _keys(result: SelectedPartitions) -> list[str]:
-    most = result.max_partitions
+def _keys(result: TopK[str]) -> list[str]:
+    terms = Terms.of(result)
     if not result.labels:
-        users = plan_keys(result.terms).users
-        needed = f"{users} users to show, each counted for {_items(most)} at most"
+        users, cap = plan_keys(terms).users, _items(terms.max_partitions)
+        needed = f"{users} users to show, each counted for {cap} at most"
         wider = "a larger epsilon or delta shows rarer items"
         return [f"nothing was found, which is no error: an item needs about {needed}; {wider}"]
-    if result.standard_deviation is None or result.noise_95 is None:
+    if result.noise is None:
         return []
-    return [
-        _counts(most, result.standard_deviation, result.noise_95),
-        (
-            "the cap makes counts too small where users have more items, never too large; counts "
-            "that are shown are larger on average, because noise helps a count to be shown"
-        ),
-    ]
+    bias = (
+        "the cap makes counts too small where users have more items, never too large; counts that "
+        "are shown are larger on average, because noise helps a count to be shown"
+    )
+    return [_counts(result.noise, terms.max_partitions), bias]
 
 
-def _counts(cap: int, deviation: Fraction, noise: tuple[int, int]) -> str:
-    low, high = noise
+def _counts(noise: Noise, cap: int) -> str:
     return (
         f"counts: distinct users, each counted for {_items(cap)} at most, with noise of standard "
-        f"deviation {rounded_text(deviation)}; 95 % interval: the count {-high:+} to {-low:+}"
+        f"deviation {rounded_text(noise.deviation)}; 95 % interval: the count "
+        f"{-noise.high_95:+} to {-noise.low_95:+}"
     )
 
 
-def _groups(result: GroupedTopK) -> str:
-    some, every = result.max_groups, len(result)
-    facts = dict(result.statement.parameters).get("groups_per_user")
+def _bias(cap: int) -> str:
+    return (
+        f"the cap makes counts too small where users have more than {_items(cap)}, never too "
+        f"large; if none has more than M, the true number is on average at most M/{cap} times as "
+        "large"
+    )
+
+
+def _groups(result: Groups[str]) -> str:
+    stated, every = dict(result.statement.parameters), len(result)
+    some, facts = int(stated["max_groups"]), stated.get("groups_per_user")
     chosen = f"; so chosen for {facts} groups, as stated" if facts else ""
     if some == every:
         return (
@@ -335,7 +331,7 @@ def _groups(result: GroupedTopK) -> str:
     )
 
 
-def _empty_groups(result: GroupedTopK) -> str:
+def _empty_groups(result: Groups[str]) -> str:
     """Which groups print no line: what the release says, for a reader who looks for them."""
     names = [escaped(name) for name in result if not result[name]]
     if not names:

@@ -17,9 +17,9 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import NoiseRate
+from safeselect.mechanisms.select import CANDIDATES
+from safeselect.mechanisms.table import LAWS, MECHANISMS, Mechanism, calibrate
 from safeselect.scores.reading import Reading, Sensitivity
-from safeselect.selection._call import CANDIDATES
-from safeselect.selection._table import MECHANISMS, TABLE, Mechanism
 
 _Miss = Callable[[int, int], Interval]
 """(good left, bad left) -> P(the next candidate chosen is bad)."""
@@ -81,7 +81,8 @@ def expected_error(
     if not _short_enough(name, size, count):
         raise ParameterError("n and k are too large for an exact expectation")
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-    plan = TABLE[name].calibrate(name, total, change.range_in_steps(reading), count)
+    range_in_steps = change.range_in_steps(reading)
+    plan = calibrate(f"top_k_{name}", total, range_in_steps, reading.step, count)
     return _missed(name, size, count, distance / reading.step, plan.noise_rate) * distance
 
 
@@ -140,7 +141,7 @@ def explain(
     )
     range_in_steps = change.range_in_steps(reading)
     if gap is None:
-        each = total.per_draw(TABLE["exponential"].promise, count)
+        each = total.per_draw(LAWS["top_k_exponential"].promise, count)
         distance = -(-4 * range_in_steps // each) * reading.step
     else:
         distance = rational(gap, "gap")
@@ -216,7 +217,7 @@ def _row(
         except ParameterError:
             return None  # no guarantee is proved for this cost
         return name, decimal(rate), "the whole set", "not known", "not known"
-    plan = TABLE[name].calibrate(name, total, range_in_steps, k)
+    plan = calibrate(f"top_k_{name}", total, range_in_steps, step, k)
     rate = rounded_up(plan.noise_rate.nats) / step
     times = f"{plan.draws} x " if plan.draws > 1 else ""
     draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon)})"

@@ -24,8 +24,7 @@ from typing import Literal
 from safeselect.errors import ParameterError
 from safeselect.estimates.shrunk import Shrunk
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import MAX_BITS, Number, integer, rational
-from safeselect.selection._table import read_choice
+from safeselect.exact.parameters import MAX_BITS, Number, integer, rational, read_choice
 
 _Noise = Literal["exponential", "laplace"]
 # Variance of a noise of rate 1.

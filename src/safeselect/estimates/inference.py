@@ -13,8 +13,7 @@ from typing import Literal
 from safeselect.errors import ParameterError
 from safeselect.estimates.gaps import read_gap, read_released_list
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
-from safeselect.exact.parameters import Number, rational
-from safeselect.selection._table import read_choice
+from safeselect.exact.parameters import Number, rational, read_choice
 
 # Tails beyond this many nats are not distinguished: e**-2000 stands for everything smaller.
 _MOST_NATS = 2000

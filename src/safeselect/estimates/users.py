@@ -16,10 +16,11 @@ from safeselect.accounting.cost import PrivacyCost, rounded_text
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import aligned, decimal
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
 from safeselect.mechanisms.keys import Terms
+from safeselect.mechanisms.table import calibrate
 from safeselect.mechanisms.unknown import (
-    CountNoise,
+    count_noise,
     laplace_failure,
     laplace_offset,
     plan_list,
@@ -29,7 +30,6 @@ from safeselect.mechanisms.unknown import (
 )
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.scores.reading import flag
-from safeselect.selection._table import TABLE, read_choice
 
 _CHANCE = Fraction(19, 20)  # to show, to be kept, or of two items to come out in their order
 COMPETING = 10  # times k: the default of k_bar, also of `top_items`
@@ -269,7 +269,7 @@ def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups
         return ItemPlan(total.epsilon, each, offset, users, None)
     each = total.epsilon / groups / cap
     offset = Fraction(1 + laplace_offset(each, total.delta / groups, min(k_bar, cap)))
-    deviation = CountNoise.of(total.epsilon / groups, cap).standard_deviation
+    deviation = count_noise(total.epsilon / groups / cap).deviation
     return ItemPlan(total.epsilon, each, offset, ceil(offset) + _lead(each), deviation)
 
 
@@ -344,7 +344,8 @@ def plan_keys(terms: Terms) -> KeyPlan:
     found = terms.total.epsilon, terms.each, even_odds + above, users + above, table.certain + above
     if not terms.with_counts:
         return KeyPlan(*found, None, None)
-    return KeyPlan(*found, table.standard_deviation, table.noise_95)
+    noise = table.noise
+    return KeyPlan(*found, noise.deviation, (noise.low_95, noise.high_95))
 
 
 def explain_groups(
@@ -465,7 +466,8 @@ def need_known(cost: PrivacyCost, k: int, mechanism: object) -> Need:
     odds = 1 / (2 * missed) if name == "permute_and_flip" else _CHANCE / missed
 
     def need(most: int) -> tuple[Fraction, None]:
-        rate = TABLE[name].calibrate(name, cost, Fraction(1), k, most).noise_rate.rate
+        one = Fraction(1)
+        rate = calibrate(f"top_k_many_{name}", cost, one, one, k, most).noise_rate.rate
         return rounded_up(lambda bits: Interval.of(odds, bits).log()) / rate, None
 
     return need
@@ -566,7 +568,7 @@ def cap_errors(
         cap = integer(each, "a cap", minimum=1, maximum=_MOST)
         kept = sum((min(items, cap) * share for items, share in shares.items()), Fraction(0))
         lost = 1 - kept / pairs
-        deviation = CountNoise.of(total, cap).standard_deviation
+        deviation = count_noise(total / cap).deviation
         square = (whole * lost) ** 2 + deviation**2
         scaled = square.numerator * 10**6 // square.denominator
         error = Fraction(isqrt(scaled) + 1, 1000)

@@ -220,3 +220,16 @@ def _check_size(value: Any, name: str) -> None:
 def _bits(value: Any) -> int:
     """The longer of numerator and denominator, in bits."""
     return max(int(value.numerator.bit_length()), int(value.denominator.bit_length()))
+
+
+def read_choice(value: object, name: str, choices: tuple[str, ...], more: str = "") -> None:
+    """Check an argument that is one of some words.
+
+    Raises:
+        ParameterError: it is none of them.
+    """
+    if not isinstance(value, str) or value not in choices:
+        *others, last = (f"'{choice}'" for choice in choices)
+        raise ParameterError(
+            f"{name} must be {', '.join(others)} or {last}, got {describe(value)}{more}"
+        )

@@ -12,7 +12,7 @@ A row has
 {"$name": [...]} in a step stands for an input of `_FORMS`.  Tapes are SHAKE-256 of the row's name
 and the tape's; inputs come from NumPy's frozen `RandomState`.  So an answer is the same alone, in
 any order, and whatever the source's hash is: hashes, clocks, nonces and salts are left out.
-`_CALLS`, `_FORMS` and `_MOVED` are the only places that name functions and fields of the package.
+`_CALLS`, `_FORMS` and `_STATED` are the only places that name functions and fields of the package.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from hashlib import sha256, shake_256
@@ -36,6 +37,7 @@ from safeselect.errors import SafeSelectError
 from safeselect.exact.interval import Interval
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.groups import plan_known, plan_unknown
+from safeselect.release.results import Release
 
 __all__ = ["SETS", "Row", "Tape", "Told", "differences", "digest", "read", "tell", "verify"]
 
@@ -147,7 +149,8 @@ def _by_group(kind: str, given: list[Json], changed: int, *, source: Tape) -> Js
     else:
         cost = safeselect.ApproximateDP(Fraction(6), Fraction(1, 10**4))
         plan = plan_unknown(cost, (1, 2), changed, given[0])
-    return plan.noise_rate, plan.offset, plan.guarantee, plan.parts, plan.draw(tables, source)
+    stated = [plan.parameters.get(each) for each in ("noise_rate", "offset")]
+    return *stated, plan.guarantee, plan.parts, plan.draw(tables, source)
 
 
 def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
@@ -229,8 +232,16 @@ _FIELDS += ("value", "output", "score", "found", "base", "above", "branch", "cos
 _FIELDS += ("costs", "branches", "offset", "k_bar", "budget", "remaining", "spent", "rate", "order")
 _FIELDS += ("sigma_squared", "noise_rate", "threshold_rate", "value_rate", "groups", "lower")
 _FIELDS += ("outcomes", "queries", "refusals")
-_MOVED: dict[str, str] = {}
-"""What is read of results: the name in a row; and that of the field, if it is another."""
+_STATED = ("offset", "sigma_squared")
+"""What is read of results; the last two of their public parameters."""
+
+
+def _field(value: object, name: str) -> Any:
+    if isinstance(value, Release) and name in _STATED:
+        return value.statement.number(name)
+    with suppress(IndexError):  # the value of a run where there was none
+        return getattr(value, name, None)
+    return None
 
 
 @dataclass(slots=True)
@@ -268,6 +279,9 @@ class Told:
             return [self.plain(each) for each in value]
         if hasattr(value, "pure"):
             return _named(value, self.plain)
+        if isinstance(value, safeselect.PartitionStrategy):
+            self.plain(value.release)
+            return None  # it decides later
         if hasattr(value, "to_json"):
             self.releases.append(value)
         if hasattr(value, "mechanism") and hasattr(value, "guarantee"):
@@ -276,7 +290,7 @@ class Told:
             said = [value.mechanism, self.plain(value.guarantee), counted]
             if said not in self.stated:
                 self.stated.append(said)
-        found = {name: getattr(value, _MOVED.get(name, name), None) for name in _FIELDS}
+        found = {name: _field(value, name) for name in _FIELDS}
         told = {name: self.plain(each) for name, each in found.items() if each is not None}
         if told:
             same = [("label", "index"), ("labels", "indices"), ("labels", "winners")]
@@ -401,8 +415,11 @@ def answer(name: str, row: Row, kind: str, stated: list[Json]) -> Json:
 def _written(release: Any) -> Json:
     """A release as JSON, without when and with which code; and whether it is read as written."""
     text = release.to_json()
-    left_out = ("library", "receipt", "utc")
+    left_out = ("library", "receipt", "utc", "version", "source_tree_sha256")
     content = {key: each for key, each in json.loads(text).items() if key not in left_out}
+    if "statement" in content:
+        kept = ("unit", "neighbours", "parameters")
+        content["statement"] = {each: content["statement"][each] for each in kept}
     return [content, safeselect.from_json(text).to_json() == text]
 
 

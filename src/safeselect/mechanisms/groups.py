@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
 from typing import Any, get_args
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import integer
+from safeselect.exact.parameters import integer, read_choice
 from safeselect.mechanisms.items import hold_counts
+from safeselect.mechanisms.select import select_many
+from safeselect.mechanisms.table import Peeled, calibrate
+from safeselect.mechanisms.tiers import choose_engine
 from safeselect.mechanisms.unknown import (
-    CountNoise,
     draw_list,
     plan_counts,
     plan_list,
     read_places,
     unknown_domain_top_k,
 )
-from safeselect.presentation import to_json_line
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
-from safeselect.promises.records import exact_text, guarantee_record
+from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source
 from safeselect.release.call import Call, Charge, Scope
-from safeselect.release.results import Receipt, Statement
+from safeselect.release.results import Groups
 from safeselect.scores.counts import Counts
-from safeselect.selection import top_k_many
-from safeselect.selection._results import presented, views
-from safeselect.selection._table import TABLE, Peeled, choose_engine, read_choice
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -41,16 +38,16 @@ class Plan:
     """Everything public about the release, fixed before the charge.
 
     Attributes:
+        mechanism, guarantee, parts: as a ledger is told them.
+        parameters: what follows from the arguments.
         places: how many of the largest counts of a group are needed.
         draw: from the counts of all groups to the rows of the release.
     """
 
+    mechanism: str
     guarantee: Guarantee
     parts: tuple[tuple[Guarantee, int], ...]
-    mechanism: str
-    noise_rate: Fraction
-    k_bar: int | None
-    offset: Fraction | None
+    parameters: Mapping[str, str]
     places: int
     draw: Callable[[Tables, Source], list[Row]]
 
@@ -76,8 +73,12 @@ def plan_unknown(
                 rows.append((draw_list(query, held, call, choose_engine(None))[0], None))
         return rows
 
-    offset = query.offset_in_counts(k_bar)
-    return Plan(total, parts, charge.mechanism, query.epsilon, k_bar, offset, k_bar + 1, draw)
+    parameters = {
+        "noise_rate": exact_text(query.epsilon),
+        "k_bar": str(k_bar),
+        "offset": exact_text(query.offset_in_counts(k_bar)),
+    }
+    return Plan(charge.mechanism, total, parts, parameters, k_bar + 1, draw)
 
 
 def _plan_counts(
@@ -101,9 +102,8 @@ def _plan_counts(
         found = [one(counts, source) for counts in tables.values()]
         return [(each.labels, each.counts) for each in found]
 
-    offset, noise = plan_counts(ApproximateDP(epsilon, delta), k_bar, contributions)
-    name = "top_k_by_group_laplace/1"
-    return Plan(total, parts, name, noise.rate, k_bar, Fraction(offset), k_bar + 1, draw)
+    _, _, parameters = plan_counts(ApproximateDP(epsilon, delta), k_bar, contributions)
+    return Plan("top_k_by_group_laplace/1", total, parts, parameters, k_bar + 1, draw)
 
 
 def plan_known(
@@ -116,11 +116,12 @@ def plan_known(
         raise ParameterError("mechanism must be 'permute_and_flip' or 'exponential' for groups")
     integer(k, "k", minimum=1, maximum=len(known), limit="the number of candidates")
     name = f"top_k_by_group_{chosen}/1"
-    plan = TABLE[chosen].calibrate(name, total, Fraction(1), k, changed)
+    one = Fraction(1)
+    plan = calibrate(f"top_k_many_{chosen}", total, one, one, k, changed)
 
     def draw(tables: Tables, source: Source) -> list[Row]:
         matrix = [[counts.get(label, 0) for label in known] for counts in tables.values()]
-        found = top_k_many(
+        found = select_many(
             matrix,
             k=k,
             max_rows=changed,
@@ -135,87 +136,8 @@ def plan_known(
         )
         return [(tuple(row), None) for row in found.labels]
 
-    parts: tuple[tuple[Guarantee, int], ...] = ((plan.each, plan.draws),)
-    return Plan(plan.guarantee, parts, name, plan.noise_rate.rate, None, None, ALL, draw)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class GroupedTopK:
-    """The best items of each group of a public list, in one release.
-
-    Attributes:
-        groups: the groups, in the order in which they were stated.
-        labels: for each group, its items, best first; fewer than k where the domain is unknown.
-        counts: for each group, the noisy counts of its items, or None.
-        max_groups: in how many groups a user was counted at most.
-        noise_rate: the rate of the noise in each group, per user.
-        k_bar, offset: as in `DiscoveredTopK`, for each group; None where candidates are known.
-        guarantee: what the whole release costs.
-        parts: the guarantees whose composition `guarantee` is: of the draws of `max_groups` groups.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes came from.
-        statement: the public facts that a reader needs.
-        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
-    """
-
-    groups: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    counts: tuple[tuple[int, ...], ...] | None
-    max_groups: int
-    noise_rate: Fraction
-    k_bar: int | None
-    offset: Fraction | None
-    guarantee: Guarantee
-    parts: tuple[Guarantee, ...]
-    mechanism: str
-    source: str
-    statement: Statement = field(repr=False)
-    receipt: Receipt | None = None
-
-    __repr__ = presented("short_text", "One line.")
-    to_dict, to_pandas, to_polars, plot = views("item of a group")
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.groups)
-
-    def __getitem__(self, group: str) -> tuple[str, ...]:
-        """The items of a group, best first."""
-        return dict(zip(self.groups, self.labels, strict=True))[group]
-
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the counts of a group: 1 user."""
-        return self.statement.effective_range
-
-    @property
-    def count_noise(self) -> CountNoise | None:
-        """What the counts are, and how noisy; None without counts."""
-        if self.counts is None:
-            return None
-        cap = int(dict(self.statement.parameters)["max_contributions"])
-        return CountNoise.of(self.noise_rate * cap, cap)
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.grouped-top-k/1"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        content: dict[str, object] = {
-            "groups": list(self.groups),
-            "labels": [list(row) for row in self.labels],
-            "noise_rate": exact_text(self.noise_rate),
-            "parts": [
-                {"count": str(len(list(equal))), "each": guarantee_record(part)}
-                for part, equal in groupby(self.parts)
-            ],
-        }
-        if self.counts is not None and (noise := self.count_noise) is not None:
-            content["counts"] = [[str(count) for count in row] for row in self.counts]
-            content["count_noise"] = noise.as_record()
-        return to_json_line("safeselect.grouped-top-k/1", self, **content)
+    parameters = {"noise_rate": exact_text(plan.noise_rate.rate)}
+    return Plan(name, plan.guarantee, ((plan.each, plan.draws),), parameters, ALL, draw)
 
 
 def release_by_group(
@@ -228,7 +150,7 @@ def release_by_group(
     *,
     unit: str | None = None,
     scope: Scope | None = None,
-) -> GroupedTopK:
+) -> Groups[str]:
     """Charge, read the counts, draw, and tell the ledger, in this order.
 
     Args:
@@ -238,29 +160,9 @@ def release_by_group(
         unit: who is protected, where the counts say it.
     """
     recorded = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1", **parameters}
-    recorded |= {"groups": str(len(groups)), "max_groups": str(changed)}
-    recorded |= {"noise_rate": exact_text(plan.noise_rate)}
-    recorded |= {} if plan.k_bar is None else {"k_bar": str(plan.k_bar)}
+    recorded |= {"groups": str(len(groups)), "max_groups": str(changed), **plan.parameters}
     charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
     with Call(charge, read, source=source, scope=scope, unit=unit) as call:
-        rows = plan.draw(call.values, source)
-        return call.commit(
-            GroupedTopK(
-                groups=tuple(groups),
-                labels=tuple(labels for labels, _ in rows),
-                counts=(
-                    None
-                    if plan.places == ALL or rows[0][1] is None
-                    else tuple(counts or () for _, counts in rows)
-                ),
-                max_groups=changed,
-                noise_rate=plan.noise_rate,
-                k_bar=plan.k_bar,
-                offset=plan.offset,
-                guarantee=plan.guarantee,
-                parts=tuple(part for part, times in plan.parts for _ in range(times)),
-                mechanism=plan.mechanism,
-                source=call.source_name,
-                statement=call.statement,
-            )
-        )
+        labels, counts = zip(*plan.draw(call.values, source), strict=True)
+        found = None if counts[0] is None else counts
+        return call.commit(Groups(groups=tuple(groups), labels=labels, counts=found, **call.header))

@@ -26,9 +26,8 @@ from __future__ import annotations
 
 import hmac
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -46,18 +45,14 @@ from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
 from safeselect.mechanisms.items import NOT_WHOLE, Found, hold_counts, item, whole_counts
 from safeselect.mechanisms.unknown import read_total
-from safeselect.presentation import equal_parts, to_json_line, written_labels
 from safeselect.promises.guarantees import ApproximateDP, PureDP
-from safeselect.promises.records import Content, exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
-from safeselect.release.results import NOT_STATED, Receipt, Statement
-from safeselect.scores.candidates import hand_over, label_text, read_values
+from safeselect.release.results import NOT_STATED, Answers, Noise, Release, TopK
+from safeselect.scores.candidates import Labels, Scores, hand_over, read_values
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import INTEGERS, flag
-from safeselect.selection._arguments import Labels, Scores
-from safeselect.selection._results import presented, views
 
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself
@@ -89,20 +84,9 @@ class KeepTable:
         return len(self.rows) - 1
 
     @property
-    def mean_noise(self) -> Fraction:
-        """E(centre - J), the mean of the noise of a count, rounded down to 2**-32."""
-        return _noise_of(self)[0]
-
-    @property
-    def standard_deviation(self) -> Fraction:
-        """The standard deviation of that noise, rounded up to a thousandth."""
-        return _noise_of(self)[1]
-
-    @property
-    def noise_95(self) -> tuple[int, int]:
-        """Two numbers between which that noise lies with a probability of 0.95 or more."""
-        # P(J <= n) is row n, and the noise is centre - J.
-        return self.centre - self.first_row(1 - _TAIL), self.centre - self.first_row(_TAIL)
+    def noise(self) -> Noise:
+        """That of a count before any key is left out, centre - J; its mean is rounded down."""
+        return _noise_of(self)
 
     def first_row(self, chance: Fraction) -> int:
         """The fewest users with which a key is kept with this probability or more."""
@@ -133,9 +117,9 @@ class KeepTable:
         return max(up, down) <= self.delta << self.bits
 
 
-@lru_cache(maxsize=16)  # a release asks for it, and there may be a million rows
-def _noise_of(table: KeepTable) -> tuple[Fraction, Fraction]:
-    """The mean of centre - J, rounded down to 2**-32, and its deviation, up to a thousandth.
+@lru_cache(maxsize=16)  # there may be a million rows
+def _noise_of(table: KeepTable) -> Noise:
+    """The noise centre - J, its mean rounded down to 2**-32, its deviation up to a thousandth.
 
     E J is the sum of P(J > n) over all n, and E J**2 that of (2 n + 1) P(J > n).
     """
@@ -145,7 +129,10 @@ def _noise_of(table: KeepTable) -> tuple[Fraction, Fraction]:
     mean = table.centre - Fraction(first, one)
     variance = second * one - first**2  # in units of one**2
     deviation = Fraction(isqrt(variance * 10**6 // one**2) + 1, 1000)
-    return Fraction(mean * 2**32 // 1, 2**32), deviation
+    # P(J <= n) is row n.
+    low, high = (table.centre - table.first_row(chance) for chance in (1 - _TAIL, _TAIL))
+    law = "of the table that keeps keys"
+    return Noise(law, deviation, low, high, Fraction(mean * 2**32 // 1, 2**32))
 
 
 @lru_cache(maxsize=16)
@@ -331,15 +318,24 @@ class Terms:
         _ = terms.table
         return terms
 
+    @classmethod
+    def of(cls, release: Release) -> Terms:
+        """Those of a release of keys, or of a strategy for them.
+
+        Raises:
+            ParameterError: its parameters or its guarantee are those of no such release.
+        """
+        total, number = release.guarantee, release.statement.number
+        counted = dict(release.statement.parameters).get("with_counts")
+        if not isinstance(total, ApproximateDP) or counted not in ("yes", "no"):
+            raise ParameterError("these are no keys, and no strategy for keys")
+        most, least = number("max_partitions") or 0, number("pre_threshold") or 0
+        return cls.read(total.epsilon, total.delta, int(most), int(least), counted == "yes")
+
     @property
     def table(self) -> KeepTable:
         """The chances to be kept."""
         return keep_table(self.each.epsilon, self.each.delta, with_counts=self.with_counts)
-
-    @property
-    def parts(self) -> tuple[ApproximateDP, ...]:
-        """The decisions about the keys of one user."""
-        return (self.each,) * self.max_partitions
 
     def counted(self, users: int) -> int:
         """The row of the table for so many users."""
@@ -361,6 +357,7 @@ class Terms:
             "sensitivity": "1",
             "monotonic": "yes",
             "effective_range": "1",
+            **(self.table.noise.as_parameters() if self.with_counts else {}),
         }
         mechanism = f"{name}_with_counts/1" if self.with_counts else f"{name}/1"
         return Charge(mechanism, self.total, ((self.each, self.max_partitions),), parameters)
@@ -396,124 +393,6 @@ def _share(delta: Fraction, most: int) -> Fraction:
     return rounded_down(root, _BITS)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class SelectedPartitions:
-    """The keys that may be shown, in the order of their labels.
-
-    Attributes:
-        labels: the keys, each a text, by code point.
-        counts: their noisy numbers of users, or None.
-        mean_noise: the mean of the noise of a count before any key is left out, rounded down to
-            2**-32: subtract it from a count; None without counts.
-        standard_deviation: of that noise, rounded up to a thousandth; None without counts.
-        noise_95: (low, high), between which that noise lies with a probability of 0.95 or more: the
-            users of a key are its count less so much; None without counts.
-        max_partitions: in how many keys a user counted at most.
-        pre_threshold: keys with fewer users were never kept.
-        guarantee: what the whole release costs.
-        parts: the guarantees of the decisions about the keys of one user.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes came from.
-        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
-        receipt: with `ledger=`, the place of the release's record and the salt of its commitment.
-    """
-
-    labels: tuple[str, ...]
-    counts: tuple[int, ...] | None
-    mean_noise: Fraction | None
-    standard_deviation: Fraction | None
-    noise_95: tuple[int, int] | None
-    max_partitions: int
-    pre_threshold: int
-    guarantee: ApproximateDP
-    parts: tuple[ApproximateDP, ...]
-    mechanism: str
-    source: str
-    statement: Statement = field(repr=False)
-    receipt: Receipt | None = None
-
-    to_dict, to_pandas, to_polars, plot = views("key")
-
-    __repr__ = presented("short_text", "One line.")
-
-    @property
-    def terms(self) -> Terms:
-        """The public parameters, from which the law of the decisions and of the noise follows."""
-        counted = self.counts is not None
-        kept = self.guarantee, self.parts[0], self.max_partitions, self.pre_threshold
-        return Terms(*kept, with_counts=counted)
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.labels)
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.selected-partitions/1"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        counts = None if self.counts is None else [label_text(count) for count in self.counts]
-        return to_json_line(
-            "safeselect.selected-partitions/1",
-            self,
-            **written_labels(self.labels),
-            counts=counts,
-            count_noise=self._count_noise(),
-            standard_deviation=None,
-            noise_95=None,
-            parts=equal_parts(self.parts),
-        )
-
-    def _count_noise(self) -> Content | None:
-        """What kind of numbers the counts are, as content for JSON."""
-        if self.standard_deviation is None or self.noise_95 is None:
-            return None
-        keys = "one key" if self.max_partitions == 1 else f"{self.max_partitions} keys"
-        low, high = self.noise_95
-        return {
-            "of": f"users, each counted for at most {keys}",
-            "noise": "of the table that keeps keys",
-            "standard_deviation": exact_text(self.standard_deviation),
-            "low_95": str(low),
-            "high_95": str(high),
-            "bias": (
-                "below the number of users where a user has more keys than are counted; above it "
-                "on the average of those shown, because noise helps a key to be shown"
-            ),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class StatedStrategy:
-    """A strategy in public terms: a ledger commits to this, because the decisions come later.
-
-    Attributes:
-        guarantee: what all decisions cost together.
-        parts: the guarantees of the decisions about the keys of one user.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes come from.
-        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
-        receipt: with `ledger=`, the place of the strategy's record and the salt of its commitment.
-    """
-
-    guarantee: ApproximateDP
-    parts: tuple[ApproximateDP, ...]
-    mechanism: str
-    source: str
-    statement: Statement = field(repr=False)
-    receipt: Receipt | None = None
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.partition-strategy/1"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        schema = "safeselect.partition-strategy/1"
-        return to_json_line(schema, self, parts=equal_parts(self.parts))
-
-
 def select_partitions(
     counts: Scores[Any],
     *,
@@ -525,7 +404,7 @@ def select_partitions(
     labels: Labels[Any] = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> SelectedPartitions:
+) -> TopK[str]:
     """Keep each key of a table with the largest probability that privacy allows.
 
     A key (a partition) with n users is kept with probability p_n, independently of the others.  No
@@ -566,7 +445,8 @@ def select_partitions(
             drawn, and the result has a receipt.
 
     Returns:
-        SelectedPartitions: the kept keys in the order of their labels, perhaps none.
+        TopK: the kept keys, by their labels and not by their counts, perhaps none; `noise` says how
+        noisy counts are.
 
     Raises:
         ParameterError: a parameter is wrong, or does not fit the `Counts`.
@@ -588,22 +468,9 @@ def select_partitions(
     charge = terms.charge("select_partitions")
     with Call(charge, held.found, source=chosen, scope=scope, unit=held.unit) as call:
         kept = _kept(call.values, terms, call.bits)
-        return call.commit(
-            SelectedPartitions(
-                labels=tuple(label for label, _ in kept),
-                counts=tuple(count for _, count in kept) if terms.with_counts else None,
-                mean_noise=terms.table.mean_noise if terms.with_counts else None,
-                standard_deviation=terms.table.standard_deviation if terms.with_counts else None,
-                noise_95=terms.table.noise_95 if terms.with_counts else None,
-                max_partitions=terms.max_partitions,
-                pre_threshold=terms.pre_threshold,
-                guarantee=terms.total,
-                parts=terms.parts,
-                mechanism=charge.mechanism,
-                source=call.source_name,
-                statement=call.statement,
-            )
-        )
+        labels, counts = zip(*kept, strict=True) if kept else ((), ())
+        found = counts if terms.with_counts else None
+        return call.commit(TopK(labels=labels, counts=found, ordered=False, **call.header))
 
 
 def _kept(found: Found, terms: Terms, bits: Bits) -> list[tuple[str, int]]:
@@ -657,46 +524,19 @@ class PartitionStrategy:
 
     Attributes:
         terms: the public parameters.
-        guarantee: what all decisions cost together.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes come from.
-        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
-        receipt: with `ledger=`, the place of the record and the salt of its commitment, which is to
-            these public parameters: the decisions are made later, elsewhere.
+        release: what a ledger commits to, public: what all decisions cost together, the parameters,
+            and with `ledger=` the receipt.  It has no answers, which are made later, elsewhere.
     """
 
     terms: Terms
-    guarantee: ApproximateDP
-    mechanism: str
-    source: str
-    statement: Statement
+    release: Answers
     _secret: _Secret
-    receipt: Receipt | None = None
 
     def __repr__(self) -> str:
-        return f"<PartitionStrategy {self.mechanism}, {self.guarantee}>"
+        return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        said = (self.terms, self.guarantee, self.mechanism, self.source, self.statement)
-        return _restored, (*said, self._secret.seed, self.receipt)
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.partition-strategy/1"; it does not hold the seed.
-
-        `safeselect.from_json` reads it as a `StatedStrategy`: whoever has no seed decides nothing.
-        """
-        parts = self.terms.parts
-        said = (self.guarantee, parts, self.mechanism, self.source, self.statement, self.receipt)
-        return StatedStrategy(*said).to_json()
-
-    @property
-    def unit(self) -> str | None:
-        """Who is protected, by the ledger's scope; None without one."""
-        return None if self.statement.unit == NOT_STATED else self.statement.unit
-
-    @property
-    def _table(self) -> KeepTable:
-        return self.terms.table
+        return _restored, (self.terms, self.release, self._secret.seed)
 
     def probability_of_keep(self, users: int) -> Fraction:
         """Return the exact probability that a key with so many users is kept.
@@ -706,7 +546,7 @@ class PartitionStrategy:
         Raises:
             ScoreError: it is not an integer.
         """
-        return self._table.chance(self.terms.counted(_read(users)))
+        return self.terms.table.chance(self.terms.counted(_read(users)))
 
     def should_keep(self, users: int) -> bool:
         """Return whether to keep a key with so many users, by a fresh draw.
@@ -741,7 +581,8 @@ class PartitionStrategy:
             ScoreError: the counts cannot be read; the message quotes none.
             SourceError: the source failed.
         """
-        check_partitions(counts, self.terms.max_partitions, self.unit)
+        unit = self.release.statement.unit
+        check_partitions(counts, self.terms.max_partitions, None if unit == NOT_STATED else unit)
         column = list(counts.values()) if type(counts) is Counts else counts
         users = whole_counts(hand_over(column))
         np.subtract(users, self.terms.pre_threshold - 1, out=users)
@@ -794,19 +635,18 @@ class PartitionStrategy:
         number, label = _read(users), item(key)
         if label is None:
             return None
-        return self.terms.released(number, keyed_threshold(self._table, self._secret.seed, label))
+        return self.terms.released(
+            number, keyed_threshold(self.terms.table, self._secret.seed, label)
+        )
 
     def _draw(self, count: int) -> NDArray[np.int64]:
         with Bits(resolve(self._secret.source)) as bits:
-            return draw_thresholds(self._table, count, bits)
+            return draw_thresholds(self.terms.table, count, bits)
 
 
-def _restored(
-    terms: Terms, paid: ApproximateDP, mechanism: str, source: str, said: Statement, *kept: Any
-) -> PartitionStrategy:
+def _restored(terms: Terms, release: Answers, seed: bytes) -> PartitionStrategy:
     """A strategy that was pickled; a source belongs to its process."""
-    seed, receipt = kept
-    return PartitionStrategy(terms, paid, mechanism, source, said, _Secret(seed), receipt)
+    return PartitionStrategy(terms, release, _Secret(seed))
 
 
 def partition_strategy(
@@ -848,16 +688,8 @@ def partition_strategy(
     with Call(charge, lambda: None, source=chosen, scope=scope) as call:
         seed = bytearray(SEED_BYTES)
         call.bits.fill(seed)
-        return call.commit(
-            PartitionStrategy(
-                terms=terms,
-                guarantee=terms.total,
-                mechanism=charge.mechanism,
-                source=call.source_name,
-                _secret=_Secret(bytes(seed), chosen),
-                statement=call.statement,
-            )
-        )
+        stated = call.commit(Answers(**call.header))
+    return PartitionStrategy(terms, stated, _Secret(bytes(seed), chosen))
 
 
 def check_partitions(counts: object, max_partitions: int, unit: str | None) -> None:

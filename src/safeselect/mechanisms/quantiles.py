@@ -1,4 +1,7 @@
-"""One fine point of a part, drawn by inversion of one uniform number over all its points.
+"""Quantiles of values on a public grid, by the exponential mechanism over all its points, exactly.
+
+Values are clamped to the grid and rounded down to it (`Grid`).  A point, or one of the fine points
+into which several quantiles cut it (`Part`), is drawn by inversion of one uniform number.
 
 Law: P(p) is proportional to exp(-rate distance(p)): the exponential mechanism over the points.
 
@@ -19,7 +22,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -31,20 +34,16 @@ import numpy as np
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import FLOATS, Number, describe, integer, rational
-from safeselect.presentation import kinds_of, to_json_line
-from safeselect.promises.guarantees import BoundedRange, Guarantee
-from safeselect.promises.records import exact_text, guarantee_record
+from safeselect.exact.parameters import FLOATS, Number, describe, integer, rational, read_choice
+from safeselect.promises.guarantees import BoundedRange
+from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
-from safeselect.release.results import Receipt, Statement
-from safeselect.scores.candidates import LISTS, hand_over
+from safeselect.release.results import Numbers
+from safeselect.scores.candidates import LISTS, Values, hand_over
 from safeselect.scores.columns import hushed, names_of
 from safeselect.scores.reals import Place, place_of
-from safeselect.selection._arguments import Values
-from safeselect.selection._results import presented, views
-from safeselect.selection._table import read_choice
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -251,14 +250,9 @@ def _day_of(value: Any) -> Place:
 
 def _decimal(exact: Fraction) -> Any:
     """The decimal that is equal; a Fraction where there is none."""
-    twos, rest = 0, exact.denominator
-    while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:
-        rest = rest // 10 if rest % 10 == 0 else rest // 2 if rest % 2 == 0 else rest // 5
-        twos += 1
-    if rest != 1:
-        return exact
-    digits = exact * 10**twos
-    return Decimal(f"{digits.numerator}E-{twos}") if twos else Decimal(digits.numerator)
+    below = exact.denominator
+    places = next((n for n in range(below.bit_length()) if 10**n % below == 0), None)
+    return exact if places is None else Decimal(f"{int(exact * 10**places)}E-{places}")
 
 
 Run = tuple[int, int, int, int]
@@ -475,70 +469,6 @@ def _point(part: Part, law: Law, u: int, size: int) -> int | None:
     return point if sure and ends else None
 
 
-_KINDS = ((int, "integer"), (Fraction, "fraction"), (Decimal, "decimal"), (date, "date"))
-"""What a point is, and how JSON says it."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Quantiles:
-    """Quantiles of values, as points of a public grid.
-
-    Attributes:
-        values: a point for each quantile, in the order in which these were asked for: integers,
-            dates, decimals or fractions, as the ends of the grid are.
-        quantiles: what was asked for.
-        guarantee: what the whole release costs.
-        parts: the guarantees of the draws whose composition `guarantee` is.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes came from.
-        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
-        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
-    """
-
-    values: tuple[Any, ...]
-    quantiles: tuple[Fraction, ...]
-    guarantee: Guarantee
-    parts: tuple[Guarantee, ...]
-    mechanism: str
-    source: str
-    statement: Statement = field(repr=False)
-    receipt: Receipt | None = None
-
-    __repr__ = presented("short_text", "One line.")
-    to_dict, to_pandas, to_polars, plot = views("quantile")
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.values)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.values[place]
-
-    @property
-    def value(self) -> Any:
-        """The first of the values; the only one of `quantile`."""
-        return self.values[0]
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.quantiles/1"; numbers and dates are strings.
-
-        `value_kinds` says what each value was: "integer", "fraction", "decimal" or "date".
-        """
-        parts = {"count": str(len(self.parts)), "each": guarantee_record(self.parts[0])}
-        texts = [
-            exact_text(Fraction(v)) if isinstance(v, (int, Fraction)) else str(v)
-            for v in self.values
-        ]
-        kinds = kinds_of(
-            [next(name for kind, name in _KINDS if isinstance(v, kind)) for v in self.values]
-        )
-        return to_json_line(
-            "safeselect.quantiles/1", self, values=texts, value_kinds=kinds, parts=parts
-        )
-
-
 Neighbours = Literal["add_remove", "replace_one"]
 Ties = Literal["interval", "below"]
 _FINE = 16
@@ -559,7 +489,7 @@ def quantile(
     ties: Ties = "interval",
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> Quantiles:
+) -> Numbers[Any, Fraction]:
     """Choose a point g of a public grid with about a share `quantile` of the values below it.
 
     P(g) is proportional to exp(-rate d(g)) for each point g of the grid, d(g) being how far
@@ -603,7 +533,8 @@ def quantile(
         ledger: `ledger.scope(...)`: charged before the values are looked at.
 
     Returns:
-        Quantiles: with one `value`.
+        Numbers: with one `value`, a point of the grid: an integer, a date, a decimal or a fraction,
+        as its ends are.
 
     Raises:
         ParameterError: a parameter is wrong.
@@ -645,7 +576,7 @@ def quantiles(
     ties: Ties = "interval",
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> Quantiles:
+) -> Numbers[Any, Fraction]:
     """Choose points for several quantiles; larger quantiles never get smaller points.
 
     The middle quantile is drawn first; the values below it and the others are then cut apart, each
@@ -669,7 +600,7 @@ def quantiles(
             ledger: as for `quantile`; max_contributions is 1 where there are several quantiles.
 
     Returns:
-        Quantiles: `values` in the order of `quantiles`.
+        Numbers: `values` in the order of `quantiles`, which are their labels.
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `quantile`.
@@ -713,7 +644,7 @@ def _quantiles(
     treated: tuple[object, object],
     source: Source | None,
     ledger: object,
-) -> Quantiles:
+) -> Numbers[Any, Fraction]:
     """The steps of both: read what is public, charge, read the values, draw, report."""
     targets = tuple(_share(each) for each in asked)
     if not targets or len(set(targets)) != len(targets):
@@ -741,8 +672,7 @@ def _quantiles(
     spent = each / 2 if several and replaced else each
     source = resolve(source)
     later = reader(values)
-    version = 1 if ties == "below" else 3
-    mechanism = f"quantiles/{version}" if several else f"quantile/{version}"
+    mechanism = f"quantile{'s' * several}{'_below' * (ties == 'below')}/1"
     fine = _FINE if several and ties == "interval" else 1
     parameters = {
         **grid.as_record(),
@@ -769,17 +699,8 @@ def _quantiles(
         part = Part.whole(call.values, grid.points, fine)
         points = [point // fine for point in _split(part, order, law_of, call.bits)]
         drawn = dict(zip(order, points, strict=True))
-        return call.commit(
-            Quantiles(
-                tuple(grid.point(drawn[target]) for target in targets),
-                targets,
-                guarantee,
-                (BoundedRange(each),) * levels,
-                mechanism,
-                call.source_name,
-                call.statement,
-            )
-        )
+        values = tuple(grid.point(drawn[target]) for target in targets)
+        return call.commit(Numbers(values=values, labels=targets, **call.header))
 
 
 def _share(value: Any) -> Fraction:

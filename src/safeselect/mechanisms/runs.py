@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Any, Generic, NoReturn, TypeVar, final
+from typing import Any, NoReturn, TypeVar, final
 
 from safeselect.accounting.repetition import (
     AnyGuarantee,
@@ -31,15 +31,13 @@ from safeselect.errors import ParameterError, SafeSelectError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.ledger.balance import Budget
-from safeselect.presentation import kind_of, to_json_line
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
-from safeselect.promises.records import exact_text, guarantee_record
+from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger
-from safeselect.release.results import Receipt, Statement
-from safeselect.scores.candidates import label_text
+from safeselect.release.results import Numbers
 from safeselect.scores.columns import hushed
 from safeselect.scores.reading import flag
 from safeselect.scores.reals import Place, place_of
@@ -165,6 +163,7 @@ class CoveredScope:
     """
 
     __slots__ = ("_base", "_born", "_broken", "_ended", "_releases", "neighbours", "unit")
+    utc = None  # the time is that of the call that paid
 
     def __init__(self, base: Base, paying: Scope | None) -> None:
         self._base = base
@@ -179,10 +178,10 @@ class CoveredScope:
         """A name for messages."""
         return "of a run"
 
-    def begin(self, charge: Charge, bits: Bits) -> _Covered:
+    def begin(self, charge: Charge, bits: Bits) -> CoveredScope:
         """Check that the run keeps its base; nothing is charged, and no bit is taken."""
         self.cover(charge.guarantee, charge.parts)
-        return _Covered(self)
+        return self
 
     def check_open(self) -> None:
         """Refuse a release, or an answer of a session, after the run or in another process.
@@ -214,8 +213,17 @@ class CoveredScope:
         if not _covers(self._base, self._releases):
             self._refuse(guarantee)
 
-    def end(self) -> None:
-        """Close the scope: its run has ended."""
+    def released(self, output: str) -> None:
+        """Do nothing: the call that paid has the receipt."""
+
+    def settled(self, output: str, spent: Mapping[str, int]) -> None:
+        """Do nothing: a session in a run has no receipt."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Do nothing: the call that paid says what became of it."""
+
+    def close(self) -> None:
+        """Refuse from now on: its run has ended."""
         self._ended = True
 
     def verify(self) -> None:
@@ -235,31 +243,6 @@ class CoveredScope:
             f"beyond it, being release {len(self._releases)} of the run; what was charged stays "
             "charged: write as base what all releases of one run cost together"
         )
-
-
-@final
-@sealed
-class _Covered:
-    """A release in a run: nothing is written, and the time is that of the call that paid."""
-
-    __slots__ = ("_cover",)
-    utc = None
-
-    def __init__(self, cover: CoveredScope) -> None:
-        self._cover = cover
-
-    def check_open(self) -> None:
-        """Refuse an answer of a session after the run, or in another process."""
-        self._cover.check_open()
-
-    def released(self, output: str) -> None:
-        """Do nothing: there is no receipt."""
-
-    def settled(self, output: str, spent: Mapping[str, int]) -> None:
-        """Do nothing: a session in a run has no receipt."""
-
-    def end(self, error: BaseException | None) -> None:
-        """Do nothing: the call that paid says what became of it."""
 
 
 def check_base(base: Base) -> None:
@@ -292,64 +275,12 @@ def _covers(base: Base, releases: list[tuple[AnyGuarantee, _Parts]]) -> bool:
         return False
 
 
-def _said(guarantee: AnyGuarantee) -> str:
+def _said(value: object) -> str:
     """A guarantee in words for a message; all are public."""
-    if isinstance(guarantee, Repeated):
-        return f"Repeated({_said(guarantee.base)}, {guarantee.eta}, {guarantee.gamma})"
-    if isinstance(guarantee, PoissonRepeated):
-        return f"PoissonRepeated({_said(guarantee.base)}, {guarantee.mean})"
-    try:
-        kind, *numbers = map(str, guarantee_record(guarantee).values())
-    except (AttributeError, TypeError):
-        return describe(guarantee)
-    return f"{kind}({', '.join(numbers)})"
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenRun(Generic[Out]):
-    """One of many private runs.
-
-    Attributes:
-        output: what the run released beside its score; None where there is no run to release.
-        score: its score, as the run returned it; None where there is no run to release.
-        found: whether there is one: false where no run passed a threshold, or where a Poisson
-            number of runs was 0; always true for `best_of` without `mean`.
-        guarantee: what the whole call costs.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes came from that decide how many runs there are.
-        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
-        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
-    """
-
-    output: Out | None
-    score: Any
-    found: bool
-    guarantee: AnyGuarantee
-    mechanism: str
-    source: str
-    statement: Statement = field(repr=False)
-    receipt: Receipt | None = None
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.chosen-run/1"; output and score as text.
-
-        Where there is a run, `output_kind` and `score_kind` say what the two were, as for labels.
-        """
-        names = "output", "output_kind", "score", "score_kind"
-        content: dict[str, str | None] = dict.fromkeys(names)
-        if self.found:
-            for name, value in (("output", self.output), ("score", self.score)):
-                content[name], content[f"{name}_kind"] = _written(value)
-        found = "yes" if self.found else "no"
-        return to_json_line("safeselect.chosen-run/1", self, found=found, **content)
-
-
-def _written(value: object) -> tuple[str, str]:
-    """A value as text, and what it was, as for labels."""
-    written = f"an object of type {type(value).__name__}", "other"
-    with hushed():  # a caller's class may raise anything
-        written = str.__str__(label_text(value)), kind_of(value)
-    return written
+    if not is_dataclass(value):
+        return str(value) if isinstance(value, Fraction) else describe(value)
+    numbers = (getattr(value, each.name) for each in fields(value))
+    return f"{type(value).__name__}({', '.join(map(_said, numbers))})"
 
 
 class Ended(ScoreError):
@@ -388,7 +319,7 @@ def best_of(
     minimize: bool = False,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> ChosenRun[Out]:
+) -> Numbers[Any, Out]:
     """Run a private mechanism K times, and release the run with the best score alone.
 
     K has a truncated negative binomial law, P(K = k) proportional to
@@ -436,7 +367,8 @@ def best_of(
             where a run's own error is raised.
 
     Returns:
-        ChosenRun: with `mean`, its `found` is false where there was no run.
+        Numbers: its `value` is the score of the run, as it returned it, and its one label the
+            output.  With `mean` it is empty where there was no run.
 
     Raises:
         ParameterError: a parameter is wrong; or, without a ledger, a run returned no pair of a
@@ -453,15 +385,16 @@ def best_of(
         ...     found = permute_and_flip([3, 900], epsilon=1, sensitivity=1, ledger=scope)
         ...     return found.index, found.label
         >>> chosen = best_of(run, base=PureDP(1), gamma="1/20")
-        >>> chosen.output, chosen.guarantee.pure.epsilon, chosen.guarantee.expected_runs
-        (1, Fraction(3, 1), Fraction(20, 1))
+        >>> chosen.labels, chosen.guarantee.pure.epsilon, chosen.guarantee.expected_runs
+        ((1,), Fraction(3, 1), Fraction(20, 1))
     """
     guarantee, law = _repetition(base, gamma, eta, mean)
     smaller = flag(minimize, "minimize")
     parameters = {"minimize": "yes" if smaller else "no"}
     mechanism = "best_of/1" if mean is None else "best_of_poisson/1"
     charge = Charge(mechanism, guarantee, ((guarantee, 1),), parameters)
-    return _Call(run, base, law, smaller, source, ledger).released(charge, None)
+    scope = read_ledger(ledger, monotonic=False)
+    return _Call(run, base, law, smaller, resolve(source), scope).released(charge, None)
 
 
 def first_above(
@@ -473,7 +406,7 @@ def first_above(
     minimize: bool = False,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> ChosenRun[Out]:
+) -> Numbers[Any, Out]:
     """Run a private mechanism until a run's score reaches a threshold, and release that run alone.
 
     After each run that does not reach it, the call ends with nothing with probability gamma.  With
@@ -492,7 +425,7 @@ def first_above(
         run, source, ledger: as for `best_of`.
 
     Returns:
-        ChosenRun: its `found` is false where no run passed.
+        Numbers: as of `best_of`; empty where no run passed.
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `best_of`.
@@ -503,8 +436,8 @@ def first_above(
         ...     found = permute_and_flip([3, 900], epsilon=1, sensitivity=1, ledger=scope)
         ...     return found.index, found.label
         >>> chosen = first_above(run, threshold=1, base=PureDP(1), gamma="1/20")
-        >>> chosen.output, chosen.guarantee
-        (1, PureDP(epsilon=Fraction(2, 1)))
+        >>> chosen.labels, chosen.guarantee
+        ((1,), PureDP(epsilon=Fraction(2, 1)))
     """
     one = Repeated(base, 1, gamma)  # type: ignore[arg-type]  # it reads them, and checks the base
     if base.pure is None:
@@ -521,7 +454,8 @@ def first_above(
     }
     law = NegativeBinomial(one.eta, one.gamma)
     charge = Charge("first_above/1", guarantee, ((guarantee, 1),), parameters)
-    call = _Call(run, base, law, smaller, source, ledger)
+    scope = read_ledger(ledger, monotonic=False)
+    call = _Call(run, base, law, smaller, resolve(source), scope)
     return call.released(charge, _place(least, smaller))
 
 
@@ -541,32 +475,26 @@ def _repetition(
     return counted, Poisson(counted.mean)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class _Call:
     """The steps of both: charge, run, compare, report.  The number of runs is nowhere kept."""
 
-    __slots__ = ("_base", "_law", "_minimize", "_run", "_scope", "_source")
+    run: Run[Any]
+    base: Base
+    law: NegativeBinomial | Poisson
+    minimize: bool
+    source: Source
+    scope: Scope | None
 
-    def __init__(
-        self,
-        run: Run[Any],
-        base: Base,
-        law: NegativeBinomial | Poisson,
-        minimize: bool,
-        source: Source | None,
-        ledger: Scope | None,
-    ) -> None:
-        if not callable(run):
+    def __post_init__(self) -> None:
+        if not callable(self.run):
             raise ParameterError(
-                f"run must be a function of one argument, got {describe(run)}; write for example "
-                "def run(scope): return score, output"
+                f"run must be a function of one argument, got {describe(self.run)}; write for "
+                "example def run(scope): return score, output"
             )
-        check_base(base)
-        self._run, self._base, self._law = run, base, law
-        self._minimize = minimize
-        self._scope = read_ledger(ledger, monotonic=False)
-        self._source = resolve(source)
+        check_base(self.base)
 
-    def released(self, charge: Charge, enough: Place | None) -> ChosenRun[Any]:
+    def released(self, charge: Charge, enough: Place | None) -> Numbers[Any, Any]:
         """Make the call; with a ledger, no word of a run comes out of it."""
         try:
             return self._released(charge, enough)
@@ -574,27 +502,18 @@ class _Call:
             instead = error.instead
         except BaseException as error:
             # The ledger's, or the source's; else from outside, or of the class of an output.
-            if self._scope is None or issubclass(type(error), Exception):
+            if self.scope is None or issubclass(type(error), Exception):
                 raise
             instead = empty(error)
         raise instead  # from here, so that no frame behind it knows a score or the number of runs
 
-    def _released(self, charge: Charge, enough: Place | None) -> ChosenRun[Any]:
+    def _released(self, charge: Charge, enough: Place | None) -> Numbers[Any, Any]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
-        with Call(charge, lambda: None, source=self._source, scope=self._scope) as call:
-            runs = self._runs if self._scope is None else self._runs_charged
-            found, score, output = runs(Stopping(self._law, call.bits), enough)
-            return call.commit(
-                ChosenRun(
-                    output,
-                    score,
-                    found,
-                    charge.guarantee,
-                    charge.mechanism,
-                    call.source_name,
-                    call.statement,
-                )
-            )
+        with Call(charge, lambda: None, source=self.source, scope=self.scope) as call:
+            runs = self._runs if self.scope is None else self._runs_charged
+            found, score, output = runs(Stopping(self.law, call.bits), enough)
+            values, labels = ((score,), (output,)) if found else ((), ())
+            return call.commit(Numbers(values=values, labels=labels, **call.header))
 
     def _runs_charged(self, stopping: Stopping, enough: Place | None) -> tuple[bool, Any, Any]:
         """As `_runs`, paid for: whatever ends a run is counted, and what comes between two as well.
@@ -623,16 +542,16 @@ class _Call:
         return True, best[1], best[2]
 
     def _once(self) -> tuple[Place, Any, Any]:
-        cover = CoveredScope(self._base, self._scope)
+        cover = CoveredScope(self.base, self.scope)
         try:
-            returned = self._run(cover)
+            returned = self.run(cover)
         finally:
-            cover.end()
+            cover.close()
         cover.verify()
         if type(returned) is not tuple or len(returned) != 2:
             raise ParameterError("a run must return a pair: return score, output")
         score, output = returned
-        return _place(score, self._minimize), score, output
+        return _place(score, self.minimize), score, output
 
 
 def _place(score: object, minimize: bool) -> Place:

@@ -25,17 +25,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import isqrt, lcm
 from threading import RLock
-from typing import TypeVar, cast, final, get_args
+from typing import Any, TypeVar, cast, final, get_args
 
 import gmpy2
 
 from safeselect.accounting.cost import read_epsilon
-from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.engine import single
 from safeselect.engine.single import SPARE, EnclosedNoise, Kind, Variates
 from safeselect.errors import (
@@ -49,19 +48,16 @@ from safeselect.errors import (
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import NoiseRate
-from safeselect.presentation import to_json_line
+from safeselect.mechanisms.tiers import named_engine
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.memory import generation, sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger
-from safeselect.release.results import Receipt, Statement
-from safeselect.scores.candidates import Column, hand_over, read_values
+from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, source_name
+from safeselect.release.results import Answers, Receipt
+from safeselect.scores.candidates import Column, Values, hand_over, read_values
 from safeselect.scores.reading import Reading, flag
-from safeselect.selection._arguments import Values
-from safeselect.selection._results import source_name
-from safeselect.selection._table import named_engine
 
 MAX_K = 2**20
 """The most answers above the threshold that a session may have."""
@@ -125,48 +121,6 @@ class Answer:
     remaining: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """The answers for many values: only those above are listed.
-
-    Attributes:
-        consumed: how many values were answered, counted from the first.  It is less than the number
-            passed if the session ended at one of them; no value after that one was used.
-        indices: positions of the values above, ascending; all other consumed values are below.
-        gaps, branches, costs: of the values above, as in `Answer`.
-        budget, remaining: after the last of them, as in `Answer`.
-    """
-
-    consumed: int
-    indices: tuple[int, ...]
-    gaps: tuple[Fraction, ...]
-    branches: tuple[str | None, ...]
-    costs: tuple[Fraction, ...]
-    budget: Fraction
-    remaining: int
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A session: the ledger commits to this at its end, because its answers come one by one.
-
-    Attributes:
-        spent: what the session used; None in records of earlier versions, written at its opening.
-    """
-
-    guarantee: AnyGuarantee
-    mechanism: str
-    source: str
-    statement: Statement
-    spent: Mapping[str, int] | None = None
-    receipt: Receipt | None = None
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.session/2"."""
-        used = {} if self.spent is None else {"spent": {k: str(n) for k, n in self.spent.items()}}
-        return to_json_line("safeselect.session/2", self, **used)
-
-
 @final
 class Turns:
     """Who may ask a session, one at a time, and what its ledger learns: for `with`.
@@ -177,12 +131,13 @@ class Turns:
         closed: the class of the error once it is closed.
 
     Attributes:
+        header: what all its answers say of themselves.
         receipt: of the record that settled it; None before, and for a session that was refused.
     """
 
     __slots__ = (
-        *("_born", "_busy", "_call", "_closed", "_end", "_forget", "_lock", "_opened", "_used"),
-        "receipt",
+        *("_born", "_busy", "_call", "_closed", "_end", "_forget", "_lock", "_used"),
+        *("header", "receipt"),
     )
 
     def __init__(
@@ -197,7 +152,7 @@ class Turns:
         self._busy = False
         self._end: tuple[type[SafeSelectError], str] | None = None
         self._call: Call[None] | None = None
-        self._opened: Opened | None = None
+        self.header: dict[str, Any] = {}
         self.receipt: Receipt | None = None
 
     def open(
@@ -207,9 +162,8 @@ class Turns:
         call = Call(charge, lambda: None, source=source, scope=scope)
         with call.opened():
             drawn = draw(call.bits)
-            said = charge.guarantee, charge.mechanism, call.source_name, call.statement
-        if scope is not None:
-            self._call, self._opened = call, Opened(*said)
+            self.header = call.header
+        self._call = None if scope is None else call
         return drawn
 
     def __enter__(self) -> None:
@@ -270,9 +224,9 @@ class Turns:
         Raises:
             LedgerError: the record could not be written; the caller may try again.
         """
-        if self._call is not None and self._opened is not None:
+        if self._call is not None:
             spent = self._used()
-            closed = replace(self._opened, spent={**spent})
+            closed = Answers(**self.header, spent=tuple(sorted(spent.items())))
             self.receipt = self._call.settle(closed, spent) or self.receipt
 
     def exhausted(self) -> None:
@@ -602,10 +556,11 @@ class Session:
             consumed=consumed,
             indices=tuple(index for index, _ in found),
             gaps=tuple(answer.gap for _, answer in found if answer.gap is not None),
-            branches=tuple(answer.branch for _, answer in found),
+            branches=tuple(answer.branch for _, answer in found if answer.branch is not None),
             costs=tuple(answer.cost for _, answer in found),
             budget=self.budget,
             remaining=self.remaining,
+            **self.turns.header,
         )
 
     def _answer(self, value: int, bits: Bits) -> Answer:

@@ -7,11 +7,10 @@ from then on.  Proofs: `docs/mathematics.md`, section 15.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import groupby
 from math import ceil
 from typing import Any, Literal, final, get_args
 
@@ -27,19 +26,17 @@ from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.items import HeldCounts, hold_counts
 from safeselect.mechanisms.sessions import Turns
-from safeselect.presentation import rate, to_json_line, written_labels
+from safeselect.mechanisms.tiers import Engine, choose_engine, named_engine
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
-from safeselect.promises.records import Content, exact_text, guarantee_record
+from safeselect.promises.records import exact_text
 from safeselect.randomness.memory import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
-from safeselect.release.results import Receipt, Statement
+from safeselect.release.results import Noise, Receipt, TopK
+from safeselect.scores.candidates import Labels, Scores
 from safeselect.scores.counts import check_unknown
-from safeselect.selection._arguments import Labels, Scores
-from safeselect.selection._results import presented, views
-from safeselect.selection._table import Engine, choose_engine, named_engine
 
-Noise = Literal["gumbel", "laplace"]
+Noisy = Literal["gumbel", "laplace"]
 Counted = npt.NDArray[np.int64]
 """The largest counts of a table, in the fixed order; private."""
 
@@ -107,151 +104,31 @@ def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
     return high
 
 
-@dataclass(frozen=True, slots=True)
-class CountNoise:
-    """What kind of numbers the released counts are.
+@lru_cache(maxsize=64)
+def count_noise(rate: Fraction) -> Noise:
+    """How noisy a number is with discrete Laplace noise: P(X = x) proportional to exp(-rate |x|).
 
-    Each is a number of users, of whom every one counts for at most `capped_at` items, plus discrete
-    Laplace noise: P(X = x) is proportional to exp(-|x| / scale).
+    The interval is the least around 0 that has a probability of 0.95.
 
-    Attributes:
-        capped_at: for how many items a user counts at most.
-        scale: of the noise.
-        standard_deviation: of the noise, rounded up to a thousandth.
-        within_95: the least w for which the noise lies within -w .. w with a probability of 0.95 or
-            more: the count of an item that was chosen without the noise lies so near.
+    Raises:
+        ParameterError: there is no such noise.
     """
+    rate = NoiseRate(rate).rate
 
-    capped_at: int
-    scale: Fraction
-    standard_deviation: Fraction
-    within_95: int
+    def deviation(bits: int) -> Interval:
+        # The variance is 2 a / (1 - a)**2 for a = exp(-rate).
+        two, power = Interval.of(2, bits), (-Interval.of(rate, bits)).exp()
+        return (two * power).sqrt() / -Interval.of(-rate, bits).expm1()
 
-    @classmethod
-    def of(cls, epsilon: Fraction, contributions: int) -> CountNoise:
-        """The noise of counts of which a user moves `contributions`, for a total of epsilon.
+    def reach(bits: int) -> Interval:
+        # P(|X| > w) = 2 a**(w + 1) / (1 + a), so w + 1 >= ln(2 / ((1 + a) missed)) / rate.
+        sides = Interval.of(1, bits) + (-Interval.of(rate, bits)).exp()
+        ratio = Interval.of(2 / _MISSED, bits) / sides
+        return ratio.log() / Interval.of(rate, bits)
 
-        Raises:
-            ParameterError: there is no such noise.
-        """
-        rate = NoiseRate(epsilon / max(contributions, 1)).rate
-
-        def deviation(bits: int) -> Interval:
-            # The variance is 2 a / (1 - a)**2 for a = exp(-rate).
-            two, power = Interval.of(2, bits), (-Interval.of(rate, bits)).exp()
-            return (two * power).sqrt() / -Interval.of(-rate, bits).expm1()
-
-        def reach(bits: int) -> Interval:
-            # P(|X| > w) = 2 a**(w + 1) / (1 + a), so w + 1 >= ln(2 / ((1 + a) missed)) / rate.
-            sides = Interval.of(1, bits) + (-Interval.of(rate, bits)).exp()
-            ratio = Interval.of(2 / _MISSED, bits) / sides
-            return ratio.log() / Interval.of(rate, bits)
-
-        return cls(
-            contributions,
-            1 / rate,
-            Fraction(ceil(rounded_up(deviation) * _THOUSAND), _THOUSAND),
-            ceil(rounded_up(reach)) - 1,
-        )
-
-    def as_record(self) -> Content:
-        """As content for JSON."""
-        cap = "one item" if self.capped_at == 1 else f"{self.capped_at} items"
-        return {
-            "of": f"users, each counted for at most {cap}",
-            "noise": "discrete Laplace",
-            "scale": exact_text(self.scale),
-            "standard_deviation": exact_text(self.standard_deviation),
-            "within_95": str(self.within_95),
-            "bias": (
-                "below the number of users where a user has more items than are counted; above it "
-                "on the average of those shown, because noise helps a count to be shown"
-            ),
-        }
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class DiscoveredTopK:
-    """At most k items that were found in the data, best first.
-
-    Attributes:
-        labels: their texts; fewer than k, often none, where the bottom ended the list.
-        counts: their noisy counts (with Laplace noise), or None; `count_noise` says how noisy.
-        k_bar: how many items competed; public.
-        offset: how far above the (k_bar + 1)-th count the bottom lay before noise; public.
-        guarantee: what the whole release costs; in a session, what the whole session costs.
-        parts: the guarantees whose composition `guarantee` is.
-        mechanism: name of the mechanism and version of its law.
-        source: where the random bytes came from.
-        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
-        receipt: with `ledger=`, the place of the release's record and the salt of its commitment.
-    """
-
-    labels: tuple[str, ...]
-    counts: tuple[int, ...] | None
-    k_bar: int
-    offset: Fraction
-    guarantee: ApproximateDP
-    parts: tuple[Guarantee, ...]
-    mechanism: str
-    source: str
-    statement: Statement = field(repr=False)
-    receipt: Receipt | None = None
-
-    __repr__ = presented("short_text", "One line.")
-    to_dict, to_pandas, to_polars, plot = views()
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.labels)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.labels[place]
-
-    @property
-    def noise_rate(self) -> Fraction | None:
-        """The rate of the noise per score unit, 1 / scale."""
-        return rate(self, self.parts[0]) if self.counts is None else 1 / self._noise.scale
-
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units.
-
-        It is what was declared, and what reading the scores adds.
-        """
-        return self.statement.effective_range
-
-    @property
-    def count_noise(self) -> CountNoise | None:
-        """What the counts are, and how noisy; None without counts."""
-        return None if self.counts is None else self._noise
-
-    @property
-    def _noise(self) -> CountNoise:
-        parameters = dict(self.statement.parameters)
-        return CountNoise.of(self.guarantee.epsilon, int(parameters["max_contributions"]))
-
-    def to_json(self) -> str:
-        """One line of JSON, schema "safeselect.discovered-top-k/2"; numbers are strings.
-
-        `safeselect.from_json` reads it; the keys stand in the JSON Schema of this name.
-        """
-        noise = self.count_noise
-        content: dict[str, object] = {
-            **written_labels(self.labels),
-            "count_noise": None if noise is None else noise.as_record(),
-            "k_bar": str(self.k_bar),
-            "offset": exact_text(self.offset),
-            "parts": [
-                {"count": str(len(list(equal))), "each": guarantee_record(part)}
-                for part, equal in groupby(self.parts)
-            ],
-        }
-        if self.counts is not None:
-            content["counts"] = [str(count) for count in self.counts]
-        return to_json_line("safeselect.discovered-top-k/2", self, **content)
+    near = ceil(rounded_up(reach)) - 1
+    wide = Fraction(ceil(rounded_up(deviation) * _THOUSAND), _THOUSAND)
+    return Noise("discrete Laplace", wide, -near, near)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,9 +164,12 @@ class ListQuery:
     @property
     def as_record(self) -> dict[str, str]:
         """The parameters that only such a list has, for records."""
-        recorded = {"least_k_bar": str(self.least), "most_k_bar": str(self.most)}
+        said = {"least_k_bar": str(self.least), "most_k_bar": str(self.most)}
+        said |= {"noise_rate": exact_text(self.epsilon)}
+        if self.least == self.most:
+            said |= {"offset": exact_text(self.offset_in_counts(self.most))}
         cap = self.contributions
-        return recorded if cap is None else recorded | {"max_contributions": str(cap)}
+        return said if cap is None else said | {"max_contributions": str(cap)}
 
     @property
     def fineness(self) -> int:
@@ -384,10 +264,18 @@ def plan_list(
     return ListQuery(k, least, most, each, odds(part / lists), contributions), part
 
 
-def plan_counts(total: ApproximateDP, k_bar: int, contributions: int) -> tuple[int, NoiseRate]:
-    """Return the bottom's offset above the (k_bar + 1)-th count, and the noise; both are public."""
+def plan_counts(
+    total: ApproximateDP, k_bar: int, contributions: int
+) -> tuple[int, NoiseRate, dict[str, str]]:
+    """What a list with counts adds to a call; all of it is public.
+
+    Returns:
+        The bottom's offset above the (k_bar + 1)-th count, the noise, and both for records.
+    """
     each = total.epsilon / contributions
-    return 1 + laplace_offset(each, total.delta, min(k_bar, contributions)), NoiseRate(each)
+    offset = 1 + laplace_offset(each, total.delta, min(k_bar, contributions))
+    said = {"noise_rate": exact_text(each), "offset": str(offset), "k_bar": str(k_bar)}
+    return offset, NoiseRate(each), said | count_noise(each).as_parameters()
 
 
 def odds(delta: Fraction) -> Fraction:
@@ -472,13 +360,13 @@ def unknown_domain_top_k(
     epsilon: Number,
     delta: Number,
     max_contributions: int | None = None,
-    noise: Noise | None = None,
+    noise: Noisy | None = None,
     places: int | Literal["all"] | None = None,
     labels: Labels[Any] = None,
     source: Source | None = None,
     ledger: Scope | None = None,
     engine: str | None = None,
-) -> DiscoveredTopK:
+) -> TopK[str]:
     """Choose at most k of the items with the largest counts; the set of items is private too.
 
     The k_bar largest counts compete with a bottom, which lies 1 + tau above the (k_bar + 1)-th.
@@ -531,7 +419,7 @@ def unknown_domain_top_k(
         engine: "reference" for the scalar tier.
 
     Returns:
-        DiscoveredTopK: at most k labels, best first, often none; with "laplace" their noisy counts
+        TopK: at most k labels, best first, often none; with "laplace" their noisy counts
         too, in users.
 
     Raises:
@@ -550,7 +438,7 @@ def unknown_domain_top_k(
     places_of_list = count, least, most = read_places(k, k_bar)
     contributions = read_contributions(max_contributions)
     scope = read_ledger(ledger, monotonic=True)
-    if noise is not None and not (isinstance(noise, str) and noise in get_args(Noise)):
+    if noise is not None and not (isinstance(noise, str) and noise in get_args(Noisy)):
         raise ParameterError(f"noise must be 'gumbel' or 'laplace', got {describe(noise)}")
     if noise == "laplace" and contributions is None:
         raise ParameterError("noise='laplace' needs max_contributions")
@@ -564,9 +452,8 @@ def unknown_domain_top_k(
     else:
         if isinstance(k_bar, tuple):
             raise ParameterError("noise='laplace' takes one k_bar")
-        offset, noise_rate = plan_counts(total, least, contributions)
-        mechanism = "unknown_domain_top_k_laplace/1"
-        more = {"k_bar": str(least), "max_contributions": str(contributions)}
+        offset, noise_rate, more = plan_counts(total, least, contributions)
+        mechanism, more["max_contributions"] = "unknown_domain_top_k_laplace/1", str(contributions)
         parts = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
     rank = choose_engine(engine)
     tier: single.Variates = named_engine(engine, single, single.REFERENCE)
@@ -579,27 +466,12 @@ def unknown_domain_top_k(
         scope=scope,
         unit=held.unit,
     ) as call:
-        noisy: tuple[int, ...] | None = None
-        if query is None:
-            shown = _above_bottom(held, call, tier, offset, noise_rate)[:count]
-            found, noisy = tuple(label for label, _ in shown), tuple(each for _, each in shown)
-            chosen, above = least, Fraction(offset)
-        else:
-            found, chosen = draw_list(query, held, call, rank)
-            above = query.offset_in_counts(chosen)
-        return call.commit(
-            DiscoveredTopK(
-                labels=found,
-                counts=noisy,
-                k_bar=chosen,
-                offset=above,
-                guarantee=total,
-                parts=tuple(part for part, times in parts for _ in range(times)),
-                mechanism=mechanism,
-                source=call.source_name,
-                statement=call.statement,
-            )
-        )
+        if query is not None:
+            found, k_bar = draw_list(query, held, call, rank)
+            return call.commit(TopK(labels=found, k_bar=k_bar, **call.header))
+        shown = _above_bottom(held, call, tier, offset, noise_rate)[:count]
+        labels, noisy = tuple(label for label, _ in shown), tuple(each for _, each in shown)
+        return call.commit(TopK(labels=labels, counts=noisy, k_bar=least, **call.header))
 
 
 def _above_bottom(
@@ -703,18 +575,14 @@ class PayWhatYouGet:
         self._spent = Spent(0, 0)
         self._turns = Turns(lambda: asdict(self._spent), closed=BudgetError)
         if scope is not None:
-            parts = (self._each, most), (self._bottoms, 1)
             limits = {name: str(number) for name, number in asdict(limit).items()} | _COUNTS
-            charge = Charge(_MECHANISM, whole, parts, limits)
+            charge = Charge(_MECHANISM, whole, self._parts, limits)
             self._turns.open(charge, resolve(source), scope, lambda _: None)
 
     @property
-    def _each(self) -> BoundedRange:
-        return BoundedRange(self._list.epsilon)
-
-    @property
-    def _bottoms(self) -> ApproximateDP:
-        return ApproximateDP(Fraction(0), self._part)
+    def _parts(self) -> tuple[tuple[Guarantee, int], ...]:
+        bottoms = ApproximateDP(Fraction(0), self._part)
+        return (BoundedRange(self._list.epsilon), self._limit.outcomes), (bottoms, 1)
 
     @property
     def guarantee(self) -> ApproximateDP:
@@ -724,7 +592,7 @@ class PayWhatYouGet:
     @property
     def parts(self) -> tuple[Guarantee, ...]:
         """The guarantees whose composition `guarantee` is."""
-        return (*(self._each,) * self._limit.outcomes, self._bottoms)
+        return tuple(part for part, times in self._parts for _ in range(times))
 
     @property
     def receipt(self) -> Receipt | None:
@@ -751,7 +619,7 @@ class PayWhatYouGet:
         max_contributions: int | None = None,
         places: int | Literal["all"] | None = None,
         labels: Labels[Any] = None,
-    ) -> DiscoveredTopK:
+    ) -> TopK[str]:
         """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
 
         The result's `guarantee` is that of the whole session: do not add it up.
@@ -773,21 +641,12 @@ class PayWhatYouGet:
             held = hold_counts(counts, labels, most + 1)
             # The largest cost, before a count is looked at and before the first bit of noise.
             self._spend(query.draws, 1)
-            found, chosen, said = self._draw(query, held)
+            found = self._draw(query, held)
             # Returns the draws that were reserved and not made: min(r + 1, k) were.
             self._spend(min(len(found) + 1, k) - k, 0)
             if 0 in (self.remaining.outcomes, self.remaining.queries):
                 self._turns.exhausted()
-        return DiscoveredTopK(
-            labels=found,
-            counts=None,
-            k_bar=chosen,
-            offset=query.offset_in_counts(chosen),
-            guarantee=self.guarantee,
-            parts=self.parts,
-            mechanism=_MECHANISM,
-            **said,
-        )
+        return found
 
     def close(self) -> None:
         """End the session; with a ledger, settle it unless that was done when it was exhausted.
@@ -803,21 +662,23 @@ class PayWhatYouGet:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._turns.leave(error)
 
-    def _draw(
-        self, query: ListQuery, held: HeldCounts
-    ) -> tuple[tuple[str, ...], int, dict[str, Any]]:
+    def _draw(self, query: ListQuery, held: HeldCounts) -> TopK[str]:
         """Read the counts, on which no later error depends, and draw one list."""
         read = partial(once_charged, held.read, _UNREAD) if self._turns.charged else held.read
-        more, engine = query.as_record, choose_engine(self._engine)
-        whole = (self.guarantee, 1)
         charge = list_charge(
-            _MECHANISM, self.guarantee, (whole,), query.k, held.size, self._engine, more
+            _MECHANISM,
+            self._guarantee,
+            self._parts,
+            query.k,
+            held.size,
+            self._engine,
+            query.as_record,
         )
         unit = self._unit or held.unit
         try:
             with Call(charge, read, source=self._source, scope=None, unit=unit) as call:
-                said = {"source": call.source_name, "statement": call.statement}
-                return *draw_list(query, held, call, engine), said
+                labels, k_bar = draw_list(query, held, call, choose_engine(self._engine))
+                return TopK(labels=labels, k_bar=k_bar, **call.header)
         except ScoreError:
             if not self._turns.charged:
                 raise

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar, final, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, final, runtime_checkable
 
 import numpy as np
 
@@ -223,8 +223,19 @@ class Call(Generic[Values]):
     @property
     def source_name(self) -> str:
         """Where the bits come from, for results; it says where they are predictable."""
-        source = self.bits.source
-        return source.name if source.production else f"{source.name} (NOT PRIVATE)"
+        return source_name(self.bits.source)
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """The fields of `Release`, but for the receipt: what the result says of itself."""
+        charge = self.charge
+        return {
+            "mechanism": charge.mechanism,
+            "guarantee": charge.guarantee,
+            "parts": tuple(part for part, times in charge.parts for _ in range(times)),
+            "source": self.source_name,
+            "statement": self.statement,
+        }
 
     def commit(self, result: Result) -> Result:
         """The result; with a ledger it has its receipt, once its record is written.
@@ -292,6 +303,11 @@ class Call(Generic[Values]):
             values.fill(0)
         if (bits := getattr(self, "bits", None)) is not None:
             bits.close()
+
+
+def source_name(source: Source) -> str:
+    """The source's name in results; it says where the bytes are predictable."""
+    return source.name if source.production else f"{source.name} (NOT PRIVATE)"
 
 
 @lru_cache(maxsize=256)  # all of it is public, and the same in each call with equal arguments

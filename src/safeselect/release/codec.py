@@ -89,6 +89,37 @@ def read(written: object, shapes: Iterable[Any]) -> Any:
     return release
 
 
+def read_count(written: object, name: str) -> int:
+    """Read a number of things from a parameter.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        number = _integer(written)
+    except _WRONG:
+        number = -1
+    if number < 0:
+        _refuse(f"{name!r} must be a number of things, written as text")
+    return number
+
+
+def read_part(content: Any) -> tuple[Any, int]:
+    """Read a guarantee of some draws, and how many there are.
+
+    Raises:
+        InputError: it is none.
+    """
+    from safeselect.accounting.repetition import AnyGuarantee
+
+    try:
+        if {*content} == {"count", "each"}:
+            return _form(AnyGuarantee).read(content["each"]), read_count(content["count"], "count")
+    except _WRONG:
+        pass
+    _refuse("a part has another form")
+
+
 def json_schema(shape: Any) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of what `write` writes of this class."""
     draft, said = "https://json-schema.org/draft/2020-12/schema", _form(shape).schema

@@ -23,8 +23,8 @@ def line(release: Any) -> str:
     Labels are text in quotes, without control characters, and cut where they are long.
     """
     columns = release.to_dict()
-    named = [columns[name] for name in ("value", "group", "label") if name in columns]
-    labels = [*named, *columns.values()][0]
+    named = [columns[name] for name in ("value", "label") if name in columns]
+    labels = getattr(release, "groups", None) or [*named, *columns.values()][0]
     shown = ", ".join(map(_cut, labels[:_SHOWN]))
     shown += f", ... {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else ""
     guarantee, source = release.guarantee, release.source

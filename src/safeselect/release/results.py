@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import InputError
-from safeselect.promises.records import Content, exact_text, read_exact
+from safeselect.promises.records import exact_text, read_exact
 from safeselect.release import codec, display
 from safeselect.scores.candidates import Label, label_text
 
@@ -69,10 +69,6 @@ class Receipt:
     def __post_init__(self) -> None:
         require(_LEDGER.fullmatch(self.ledger) and self.record >= 0, "its place in a ledger")
         require(len(self.salt) == 32, "its salt")
-
-    def as_record(self) -> Content:
-        """As content for JSON."""
-        return {"ledger": self.ledger, "record": str(self.record), "salt": self.salt.hex()}
 
 
 @cache
@@ -194,22 +190,6 @@ class Statement:
         """The number that this parameter states, if any."""
         written = dict(self.parameters).get(name)
         return None if written is None else read_exact(written)
-
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores, in score units, that the noise covers."""
-        return self.number("effective_range")
-
-    def as_record(self) -> dict[str, Content]:
-        """As content for JSON."""
-        library: Content = {
-            "name": "safeselect",
-            "version": self.version,
-            "source_tree_sha256": self.source_tree_sha256,
-        }
-        said: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
-        said |= {"parameters": {**dict(self.parameters)}, "library": library}
-        return said if self.utc is None else said | {"utc": self.utc}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -616,7 +596,7 @@ def from_json(written: str) -> Release:
 
 
 def json_schema(shape: type[Release]) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of what `to_json` of a shape writes.
+    """Return the JSON Schema (draft 2020-12) of what `to_json` of a shape writes.
 
     Example:
         >>> json_schema(TopK)["title"]

@@ -21,16 +21,16 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, Protocol, cast, final
 
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact.parameters import FLOATS
+from safeselect.exact.parameters import FLOATS, Number
 from safeselect.exact.parameters import INTEGERS as INTEGER_TYPES
 from safeselect.promises.records import exact_text
 from safeselect.scores.counts import Counts
@@ -228,6 +228,24 @@ def _packed(values: tuple[Any, ...]) -> np.ndarray[Any, Any] | None:
         if not words or not kinds.issubset(INTEGER_TYPES):
             return None
     return np.frombuffer(words, dtype=np.int64)
+
+
+class _Column(Protocol):
+    def __array__(self) -> Any:
+        """An array, or a column of pandas, polars or Arrow."""
+
+
+Scores = Mapping[Label, Any] | Sequence[Any] | _Column
+"""n scores, or a mapping label -> score."""
+
+Values = Sequence[Any] | _Column
+"""n numbers, or m rows of n scores."""
+
+Labels = Iterable[Label] | None
+"""One label for each candidate, or None for their positions."""
+
+Factors = Mapping[Any, Number] | Sequence[Number] | None
+"""Public weights in the order of the scores, or label -> weight."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

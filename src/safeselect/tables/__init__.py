@@ -23,7 +23,6 @@ mechanism; do not print them.
   the charge stands.  Labels of ready scores, and items declared public, are read before the charge.
 """
 
-from safeselect.mechanisms.groups import GroupedTopK
 from safeselect.tables.files import TableAs
 from safeselect.tables.items import (
     choose_cap,
@@ -37,7 +36,6 @@ from safeselect.tables.keys import read_candidates
 from safeselect.tables.values import read_scores, table_quantiles
 
 __all__ = [
-    "GroupedTopK",
     "TableAs",
     "choose_cap",
     "count_distinct_users",

@@ -25,17 +25,11 @@ from safeselect.estimates.users import (
 )
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Scope
-from safeselect.mechanisms.groups import (
-    ALL,
-    GroupedTopK,
-    Tables,
-    plan_known,
-    plan_unknown,
-    release_by_group,
-)
-from safeselect.mechanisms.keys import SelectedPartitions, Terms, select_partitions
+from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.keys import Terms, select_partitions
+from safeselect.mechanisms.select import permute_and_flip, top_k
+from safeselect.mechanisms.table import Mechanism, Peeled
 from safeselect.mechanisms.unknown import (
-    DiscoveredTopK,
     read_contributions,
     read_places,
     read_total,
@@ -43,11 +37,11 @@ from safeselect.mechanisms.unknown import (
 )
 from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
+from safeselect.release import results
 from safeselect.release.call import is_replaced
+from safeselect.release.results import Selection, TopK
 from safeselect.scores.counts import Counts
 from safeselect.scores.reading import exactly_one, flag
-from safeselect.selection import Selection, TopK, TopSet, permute_and_flip, top_k
-from safeselect.selection._table import Mechanism, Peeled
 from safeselect.tables.keys import (
     Keyed,
     check_scope,
@@ -229,7 +223,7 @@ def top_items(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> TopK | TopSet | DiscoveredTopK:
+) -> TopK[Any]:
     """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
@@ -257,7 +251,7 @@ def top_items(
         source, ledger: as for `top_k`.
 
     Returns:
-        DiscoveredTopK where the domain is unknown, otherwise TopK, or TopSet for "laplace".
+        TopK, without an order for "laplace".
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.
@@ -284,7 +278,7 @@ def top_items(
         public = None if candidates is None else read_labels(candidates)
         by: Any = mechanism
         with open_keyed(table, item, user) as keyed:
-            found: TopK | TopSet = top_k(
+            found: TopK = top_k(
                 _public(keyed, public, unit),
                 k=count,
                 epsilon=epsilon,
@@ -362,7 +356,7 @@ def top_items_by_group(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> GroupedTopK:
+) -> results.Groups[str]:
     """Choose, for each group of a public list, the k items with the most distinct users.
 
     A user is counted in at most `max_groups` groups, chosen by a fixed hash; the adapter enforces
@@ -370,11 +364,11 @@ def top_items_by_group(
     them; with more, users count in more groups, and each gets a part.  "all" drops nobody.
 
     Guarantee: that of `max_groups` lists together: ApproximateDP(epsilon, delta) where the domain
-        is unknown, otherwise that of `top_k_many` with max_rows=max_groups.  It is one release.
+        is unknown, otherwise that of `select_many` with max_rows=max_groups.  It is one release.
     Neighbours: tables that differ by all rows of one user.
     Method: unknown domain: `unknown_domain_top_k` in each group, with the noise of max_groups k
         draws, and delta shared by the bottoms of max_groups groups; with `max_contributions`, each
-        group gets epsilon / max_groups and delta / max_groups.  Known candidates: `top_k_many`.
+        group gets epsilon / max_groups and delta / max_groups.  Known candidates: `select_many`.
 
     Args:
         group: the column that says to which group a row belongs.
@@ -389,11 +383,11 @@ def top_items_by_group(
         max_contributions: in an unknown domain, the most items of a group for which a user counts;
             the result has noisy counts too.
         k_bar: how many items compete in each group of an unknown domain; 10 k by default.
-        mechanism: as for `top_k_many`, where the candidates are known.
+        mechanism: as for `select_many`, where the candidates are known.
         table, item, user, k, epsilon, delta, rho, unit, source, ledger: as for `top_items`.
 
     Returns:
-        GroupedTopK: a row for each group, in the order of `groups`.
+        Groups: a row for each group, in the order of `groups`.
 
     Raises:
         InputError, ParameterError, BudgetError, SourceError: as for `top_items`.
@@ -523,7 +517,7 @@ def select_keys(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> SelectedPartitions:
+) -> results.TopK[str]:
     """Keep the items of a table that may be shown, as `safeselect keys` does.
 
         kept = select_keys("trips.parquet", item="city", user="rider", epsilon=1, delta="1e-9")
@@ -542,7 +536,7 @@ def select_keys(
         rows: as for `top_items`.
 
     Returns:
-        SelectedPartitions: the items that are kept, in the order of their labels, perhaps none.
+        TopK: the items that are kept, by their labels and not by their counts, perhaps none.
 
     Raises:
         InputError: the table or a column cannot be used.

@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Literal, cast, get_args
 
 from safeselect.errors import InputError, ParameterError, ScoreError
-from safeselect.exact.parameters import Number
+from safeselect.exact.parameters import Number, read_choice
 from safeselect.ledger import Scope
-from safeselect.mechanisms.quantiles import Later, Neighbours, Quantiles, Ties, quantiles
+from safeselect.mechanisms.quantiles import Later, Neighbours, Ties, quantiles
 from safeselect.randomness.source import Source
+from safeselect.release.results import Numbers
 from safeselect.scores.candidates import Unread
-from safeselect.selection._table import read_choice
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import shown
 from safeselect.tables.keys import check_scope, closing_after, require_key, warn_if_same
@@ -145,7 +146,7 @@ def table_quantiles(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> Quantiles:
+) -> Numbers[Any, Fraction]:
     """Choose quantiles of a column of a table, in which each user counts once.
 
         fares = {"value": "fare", "user": "rider", "of": "largest"}
@@ -172,7 +173,7 @@ def table_quantiles(
             `quantiles`.  A ledger is charged after the columns and before a row is read.
 
     Returns:
-        Quantiles: `values` in the order of `quantiles`.
+        Numbers: `values` in the order of `quantiles`, which are their labels.
 
     Raises:
         InputError: the table or a column cannot be used.

@@ -11,10 +11,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
-
-import safeselect
 
 ROOT = str(Path(safeselect.__file__).parent)
 MOST = 60

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
+import either as safeselect
 import numpy as np
 import pytest
 from effort import LONG, pairs
 from numpy.typing import NDArray
 
-import safeselect
-from safeselect.selection._table import choose_engine
+from safeselect.mechanisms.tiers import choose_engine
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import either as safeselect
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import safeselect
-from safeselect.selection._table import choose_engine
+from safeselect.mechanisms.tiers import choose_engine
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

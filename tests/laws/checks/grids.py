@@ -23,7 +23,7 @@ _SEVERAL = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 _FEW = (0,) * 12 + (1,) * 16 + (2,) * 12
 _COSTS = (Fraction(8), Fraction(1, 2))
 """At the first, other scores would give other points; at the second, another rate other chances."""
-_TIES = {"below": 1, "interval": 3}
+_TIES = ("below", "interval")
 _FINE = {"below": 1, "interval": 16}
 """How many places of its point a value has, where there are several quantiles."""
 _NEIGHBOURS = ("add_remove", "replace_one")
@@ -31,10 +31,10 @@ _NEIGHBOURS = ("add_remove", "replace_one")
 
 def grids() -> Iterator[OtherCase]:
     """One quantile and several, for each way to count ties."""
-    for ties, version in _TIES.items():
+    for ties in _TIES:
         for several in (False, True):
             yield OtherCase(
-                f"{'quantiles' if several else 'quantile'}/{version}",
+                f"quantile{'s' * several}{'_below' * (ties == 'below')}/1",
                 "one uniform number",
                 partial(_release, ties, several),
                 partial(_fingerprint, ties, several),

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.mechanisms.groups import GroupedTopK, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.unknown import read_total
 from safeselect.randomness.source import resolve
 from safeselect.release.call import read_ledger
+from safeselect.release.results import Groups
 
 
 def first_of_groups(
@@ -81,6 +82,7 @@ def rows_of_groups(
     return _as_seen(found, indices=np.array(found.labels, dtype=np.int64))
 
 
-def _as_seen(found: GroupedTopK, **more: Any) -> Any:
-    kept = ("guarantee", "parts", "offset", "mechanism", "source", "receipt")
-    return SimpleNamespace(**{name: getattr(found, name) for name in kept}, **more)
+def _as_seen(found: Groups[str], **more: Any) -> Any:
+    kept = ("guarantee", "parts", "mechanism", "source", "receipt")
+    offset = found.statement.number("offset")
+    return SimpleNamespace(**{name: getattr(found, name) for name in kept}, offset=offset, **more)

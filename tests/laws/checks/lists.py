@@ -28,6 +28,11 @@ _SLACK = 1e-9
 _REACH = 200  # discrete Laplace noise is summed so far; beyond lies less than 2**-280
 
 
+def _offset(found: Any) -> Fraction:
+    """How far the bottom lies above, as stated."""
+    return Fraction(found.offset if hasattr(found, "offset") else found.statement.number("offset"))
+
+
 def check_list(case: ListCase, every: int) -> str:
     """Compare lists of two items near the bottom with the law, and with the stated offset.
 
@@ -36,7 +41,7 @@ def check_list(case: ListCase, every: int) -> str:
     """
     count = 3000 if every == 1 else 250
     released = _ask(case, {"a": 0, "b": 0}, 2, 2)
-    bottom = round(released.offset)
+    bottom = round(_offset(released))
     counts = {"a": bottom + 1, "b": bottom - 1}
     law = (_law_of_list if case.noise == "gumbel" else _law_of_counts)(released, counts)
     found = [_ask(case, counts, 2, 2) for _ in range(count)]
@@ -77,7 +82,7 @@ def check_bottom(case: ListCase, every: int) -> str:
             raise Refuted("the draws and the bottom together cost more than delta")
         share = part / case.bottoms
         need = 1 + log(k_bar * (1 - share) / share) / each
-        if not need - _SLACK <= float(result.offset) <= need + 1 + 1 / (16 * each):
+        if not need - _SLACK <= float(_offset(result)) <= need + 1 + 1 / (16 * each):
             raise Refuted("the bottom is not as far away as delta demands")
     if case.name.startswith("pay_what_you_get"):
         _require_pay_what_you_get()
@@ -157,7 +162,7 @@ def _law_of_list(released: Any, counts: dict[str, int]) -> Enclosure:
     """The law of a list: the two counts and the bottom, ranked, down to the bottom."""
     each = next(part.epsilon for part in released.parts if isinstance(part, BoundedRange))
     grid = 1 << 20
-    scores = [counts["a"] * grid, counts["b"] * grid, round(released.offset * grid)]
+    scores = [counts["a"] * grid, counts["b"] * grid, round(_offset(released) * grid)]
     ranked = ranking_law("gumbel", scores, each / grid, k=2, fineness=7)
     law: dict[Hashable, tuple[Fraction, Fraction]] = {}
     for order in permutations(range(3), 2):
@@ -175,7 +180,7 @@ def _law_of_counts(released: Any, counts: dict[str, int]) -> Enclosure:
     for bottom, mass in noise.items():
         above = {}
         for label, count in counts.items():
-            least = bottom + int(released.offset) + 1 - count
+            least = bottom + int(_offset(released)) + 1 - count
             above[label] = sum(m for x, m in noise.items() if x >= least)
         for chosen in product((True, False), repeat=2):
             listed = tuple(label for label, yes in zip(above, chosen, strict=True) if yes)
@@ -200,7 +205,7 @@ def _require_laplace_bottom(result: Any, delta: float) -> None:
         rest = [below[-1] - (below[end] if end >= 0 else 0.0) for end in ends]
         return float(sum(mass * more for mass, more in zip(noise.values(), rest, strict=True)))
 
-    tau = int(result.offset) - 1
+    tau = int(_offset(result)) - 1
     if beyond(tau) > delta * (1 + 1e-6) or beyond(tau - 1) < delta * (1 - 1e-6):
         raise Refuted("the bottom is not as far away as delta demands")
 

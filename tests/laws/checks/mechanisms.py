@@ -22,9 +22,7 @@ from checks.runs import runs
 from checks.tables import KEYS, MEASURES
 from checks.weighted import weighted
 
-from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
-from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
-from safeselect.selection import (
+from safeselect.mechanisms.select import (
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -35,9 +33,10 @@ from safeselect.selection import (
     select_many,
     top_k,
     top_k_above,
-    top_k_many,
     top_k_with_gaps,
 )
+from safeselect.mechanisms.sessions import AdaptiveSparseVector, SparseVector
+from safeselect.mechanisms.unknown import PayWhatYouGet, unknown_domain_top_k
 
 Places = tuple[int, ...]
 
@@ -90,7 +89,7 @@ class OneShot:
         found = getattr(result, "indices", None)
         if found is None:
             return [(result.index,)]
-        return [tuple(sorted(found)) if isinstance(found, frozenset) else tuple(found)]
+        return [tuple(found)]
 
     def released_gaps(self, result: Any) -> tuple[Fraction, ...]:
         """The gaps of a result; none if it releases none."""
@@ -172,7 +171,7 @@ def _one_shot() -> Iterator[OneShot]:
         if mechanism == "one_shot_exponential":
             continue
         yield OneShot(f"select_many_{mechanism}/1", select_many, noise, word, shape="rows")
-        for name, call in (("many", top_k_many), ("by_group", rows_of_groups)):
+        for name, call in (("many", select_many), ("by_group", rows_of_groups)):
             if (name, mechanism) != ("by_group", "exponential_base2"):  # which groups refuse
                 yield OneShot(
                     f"top_k_{name}_{mechanism}/1",

@@ -17,8 +17,7 @@ from math import log
 from checks.cells import Enclosure, ranking_law
 from checks.finding import Refuted
 
-from safeselect.selection import (
-    Selection,
+from safeselect.mechanisms.select import (
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -26,6 +25,7 @@ from safeselect.selection import (
     permute_and_flip_with_gap,
     report_noisy_max,
 )
+from safeselect.release.results import Selection
 
 ALARM = 1e-9
 _SCORES = [3, 1, 0]

@@ -83,7 +83,7 @@ def _drawn(_: Any) -> tuple[int, None]:
 
 def _scores(name: str, count: int, **more: Any) -> list[Hashable]:
     calls = (_call(name, _drawn, **more) for _ in range(count))
-    return [call.score if call.found else _NOTHING for call in calls]
+    return [call.value if call.values else _NOTHING for call in calls]
 
 
 def _laws(name: str) -> Iterator[tuple[dict[str, Any], Chances]]:

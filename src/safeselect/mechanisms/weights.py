@@ -20,10 +20,10 @@ from safeselect.engine.arrays import Indices
 from safeselect.engine.draws import Weights
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import rational
+from safeselect.mechanisms.table import Calibration, Law
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import labels_of
-from safeselect.selection._table import Calibration, Row
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,8 +70,10 @@ class GivenWeights:
         """
         whole = all(value.denominator == 1 for value in self.values)
         # Each copy takes as much memory as a candidate.
-        copied = plan.row.anew and plan.k == 1 and whole and sum(self.values) <= 1 << 24
-        if not copied and plan.row.promise is not BoundedRange:
+        copied = (
+            (plan.law.drawn == "again") and plan.k == 1 and whole and sum(self.values) <= 1 << 24
+        )
+        if not copied and plan.law.promise is not BoundedRange:
             raise ParameterError(
                 "weights= goes with the exponential mechanism (exponential_mechanism, or "
                 "mechanism='exponential'), or, as whole numbers that add up to 2**24 at most, with "
@@ -93,12 +95,12 @@ class GivenWeights:
             raise _wrong(f"{size} ")
         return replace(self, values=values)
 
-    def used_by(self, row: Row) -> tuple[Indices, Weights | None]:
+    def used_by(self, law: Law) -> tuple[Indices, Weights | None]:
         """As the mechanism of a row uses them: which candidates take part, and what is added.
 
         Each candidate takes part as often as it has copies.
         """
-        if row.promise is not BoundedRange:  # copies
+        if law.promise is not BoundedRange:  # copies
             return np.repeat(np.arange(len(self.values)), np.array(self.values, int)), None
         places = np.flatnonzero([value > 0 for value in self.values])
         return places, Weights.of([value for value in self.values if value])

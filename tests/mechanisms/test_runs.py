@@ -53,6 +53,7 @@ CASES = [
     )
     if case["group"] == "k4"
 ]
+MEANS = ["1/100", "1", "7/2", "40"]
 LAWS = [("1", "1/10"), ("0", "1/100"), ("1/2", "1/10"), ("-1/2", "1/20"), ("3", "1/3")]
 
 
@@ -107,31 +108,43 @@ def shipped(eta, gamma, count):
 # ------------------------------------------------------------------------- the law of K
 
 
-@pytest.mark.parametrize(("eta", "gamma"), LAWS)
-def test_every_word_stops_where_the_exact_sums_say(eta, gamma):
+def poisson_sums(mean, count=400):
+    """P(K <= 0), P(K <= 1), ... from the definition of the law alone."""
+    m = mp(mean)
+    return list(
+        itertools.accumulate(mpmath.exp(-m) * m**k / mpmath.factorial(k) for k in range(count))
+    )
+
+
+def laws():
+    """Each law, and where its sums are, in units of 2**-160."""
+    for eta, gamma in LAWS:
+        sums = [mpmath.mpf(0), *itertools.accumulate(probabilities(eta, gamma, 900))]
+        yield NegativeBinomial(Fraction(eta), Fraction(gamma)), sums
+    for mean in MEANS:
+        yield Poisson(Fraction(mean)), poisson_sums(mean)
+
+
+def test_every_word_stops_where_the_exact_sums_say():
     """For all words of 9 digits: K where the digits decide it, and more digits where not."""
-    digits, fine = 9, 160
     with mpmath.workdps(60):
-        sums = itertools.accumulate(probabilities(eta, gamma, 900))
-        places = [int(mpmath.floor(each * 2**fine)) for each in sums]
-    undecided = 0
-    for word in range(1 << digits):
-        stopping, runs = (
-            Stopping(NegativeBinomial(Fraction(eta), Fraction(gamma)), Word(word), digits),
-            0,
-        )
-        low, high = word << fine - digits, word + 1 << fine - digits
-        crossed = bisect(places, high - 1) - bisect(places, low)
-        try:
-            while stopping.goes_on():
-                runs += 1
-        except AssertionError:
-            undecided += 1
-            assert crossed or high == 1 << fine
-        else:
-            assert not crossed
-        assert runs == 1 + bisect(places, low)
-    assert 0 < undecided < (1 << digits) // 2
+        for law, sums in laws():
+            places = [int(mpmath.floor(each * 2**160)) for each in sums]
+            undecided = 0
+            for word in range(1 << 9):
+                stopping, runs = Stopping(law, Word(word), 9), 0
+                low, high = word << 151, word + 1 << 151
+                crossed = bisect(places, high - 1) - bisect(places, low)
+                try:
+                    while stopping.goes_on():
+                        runs += 1
+                except AssertionError:
+                    undecided += 1
+                    assert crossed or high == 1 << 160, law
+                else:
+                    assert not crossed, law
+                assert runs == bisect(places, low), law
+            assert 0 < undecided < 1 << 8, law
 
 
 @pytest.mark.parametrize(("eta", "gamma"), LAWS)
@@ -239,42 +252,10 @@ def test_the_first_of_the_best_of_k_is_released(eta, gamma):
         assert len(made) == k
         seen = [scores[i % 50] for i in range(k)]
         best = min(seen) if trial % 2 else max(seen)
-        assert (chosen.score, chosen.output) == (best, seen.index(best))
+        assert (chosen.values, chosen.labels) == ((best,), (seen.index(best),))
 
 
 # --------------------------------------------------------------- a Poisson number of runs
-
-MEANS = ["1/100", "1", "7/2", "40"]
-
-
-def poisson_sums(mean, count=400):
-    """P(K <= 0), P(K <= 1), ... from the definition of the law alone."""
-    m = mp(mean)
-    return list(
-        itertools.accumulate(mpmath.exp(-m) * m**k / mpmath.factorial(k) for k in range(count))
-    )
-
-
-@pytest.mark.parametrize("mean", MEANS)
-def test_every_word_stops_where_the_poisson_sums_say(mean):
-    """For all words of 9 digits: K where the digits decide it, and more digits where not."""
-    with mpmath.workdps(60):
-        places = [int(mpmath.floor(each * 2**160)) for each in poisson_sums(mean)]
-    undecided = 0
-    for word in range(1 << 9):
-        stopping, runs = Stopping(Poisson(Fraction(mean)), Word(word), 9), 0
-        low, high = word << 151, word + 1 << 151
-        crossed = bisect(places, high - 1) - bisect(places, low)
-        try:
-            while stopping.goes_on():
-                runs += 1
-        except AssertionError:
-            undecided += 1
-            assert crossed or high == 1 << 160
-        else:
-            assert not crossed
-        assert runs == bisect(places, low)
-    assert 0 < undecided < 1 << 8
 
 
 @pytest.mark.parametrize("mean", MEANS)
@@ -290,10 +271,10 @@ def test_a_poisson_number_of_runs_may_release_nothing(mean):
         run, made = scripted(scores)
         chosen = best_of(run, base=PureDP(1), mean=mean, source=ReplaySource(data))
         assert chosen.mechanism == "best_of_poisson/1"
-        assert (len(made), chosen.found) == (k, k > 0)
+        assert (len(made), len(chosen)) == (k, k > 0)
         seen = [scores[i % 50] for i in range(k)]
-        wanted = (max(seen), seen.index(max(seen))) if seen else (None, None)
-        assert (chosen.score, chosen.output) == wanted
+        wanted = ((max(seen),), (seen.index(max(seen)),)) if seen else ((), ())
+        assert (chosen.values, chosen.labels) == wanted
         none += not k
     assert none > 0 if Fraction(mean) <= 1 else none < 40
 
@@ -346,12 +327,12 @@ def test_the_first_above_stops_at_the_first_that_passes_or_after_k():
         )
         k = expected_runs(1, Fraction(1, 9), data)
         seen = [scores[i % 50] for i in range(k)]
-        found.add(chosen.found)
+        found.add(len(chosen) == 1)
         if 8 in seen:
-            assert (chosen.found, chosen.output) == (True, seen.index(8))
+            assert chosen.labels == (seen.index(8),)
             assert len(made) == seen.index(8) + 1
         else:
-            assert (chosen.found, chosen.output, chosen.score) == (False, None, None)
+            assert (chosen.values, chosen.labels) == ((), ())
             assert len(made) == k
         assert chosen.guarantee == PureDP(2)
     assert found == {True, False}
@@ -382,10 +363,10 @@ def test_every_number_has_a_place_and_nan_the_last(minimize):
             run, base=PureDP(1), gamma="1/3", minimize=minimize, source=ReplaySource(data)
         )
         assert len(made) > len(order)
-        assert chosen.score is order[-1]
+        assert chosen.value is order[-1]
     run, _ = scripted([Decimal("sNaN"), Decimal("-Infinity"), math.nan])
     chosen = best_of(run, base=PureDP(1), gamma="1/3", source=ReplaySource(data))
-    assert chosen.score == Decimal("-Infinity")
+    assert chosen.value == Decimal("-Infinity")
 
 
 @pytest.mark.parametrize(
@@ -480,7 +461,7 @@ def test_the_number_of_runs_stands_nowhere(caplog):
         for record in records:
             for name in ("utc", "previous", "commitment", "ledger", "nonce"):
                 record.pop(name, None)
-        told.append((len(count), records, [chosen.output, chosen.score, chosen.guarantee]))
+        told.append((len(count), records, [chosen.values, chosen.labels, chosen.guarantee]))
     (few, *first), (many, *second) = told
     assert few == 1
     assert many > 100
@@ -594,7 +575,7 @@ def test_equal_scores_have_equal_places_in_all_types():
             data = b"\xff" * 12 + bytes(244)
             chosen = best_of(run, base=PureDP(1), gamma="1/3", source=ReplaySource(data))
             assert len(made) > 2
-            assert chosen.score is first
+            assert chosen.value is first
 
 
 EQUALS = [
@@ -645,7 +626,7 @@ def test_a_scope_covers_what_follows_from_base(base, releases, covered):
         return 1, "done"
 
     if covered:
-        assert best_of(run, base=base, gamma="1/2").output == "done"
+        assert best_of(run, base=base, gamma="1/2").labels == ("done",)
     else:
         with pytest.raises(ParameterError, match="a run may release what base="):
             best_of(run, base=base, gamma="1/2")
@@ -674,10 +655,10 @@ def test_mechanisms_sessions_and_repetitions_take_it():
         session.query(9)
         session.close()
         inner = best_of(lambda s: choose_cheaply(s), base=PureDP("1/16"), gamma="1/3", ledger=scope)
-        return inner.score, first.index
+        return inner.value, first.index
 
     base = PureDP(Fraction(3, 4) + Fraction(3, 16))
-    assert best_of(run, base=base, gamma="1/2").output in (0, 1)
+    assert best_of(run, base=base, gamma="1/2").labels[0] in (0, 1)
     with pytest.raises(ParameterError, match="release 4 of the run"):
         best_of(run, base=PureDP(Fraction(9, 10)), gamma="1/2")
 
@@ -694,7 +675,7 @@ def test_parts_count_where_they_are_cheaper():
         top_k([1, 90, 3], k=2, epsilon="1/4", delta="1e-6", sensitivity=1, ledger=scope)
         return 1, 1
 
-    assert best_of(run, base=ZeroConcentratedDP("1/8"), gamma="1/2").found
+    assert best_of(run, base=ZeroConcentratedDP("1/8"), gamma="1/2").values
     with pytest.raises(ParameterError, match="is beyond it"):
         best_of(run, base=PureDP(1), gamma="1/2")
 
@@ -721,7 +702,7 @@ def test_the_unit_and_the_neighbours_are_those_of_the_scope_that_paid():
     assert set(seen) == {"person"}
     with pytest.raises(ScoreError, match="a run failed"):
         best_of(run, base=PureDP(1), gamma="1/2", ledger=scope)
-    assert best_of(run, base=PureDP(1), gamma="1/2").found
+    assert best_of(run, base=PureDP(1), gamma="1/2").values
 
 
 def test_a_scope_ends_with_its_run_and_stays_in_its_process():
@@ -772,7 +753,7 @@ def test_a_session_answers_nothing_after_its_run(session, with_ledger):
 
     scope = made[1] if with_ledger else None
     chosen = best_of(run, base=LaplaceDominated(1), gamma="1/9", ledger=scope)
-    assert any(each is chosen.output for each in kept)
+    assert any(each is chosen.labels[0] for each in kept)
     for each in kept:
         with pytest.raises(ParameterError, match="ask its sessions, inside the run"):
             each.query(10**6)

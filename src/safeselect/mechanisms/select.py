@@ -1,0 +1,1057 @@
+"""The functions that choose candidates, each one call: read, charge, draw, report.
+
+First a function reads the public parameters, then the class of the scores, their number and their
+labels.  When it has accepted all of them, the rest is one `Call`: charge, read, draw, commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Self, cast, get_args
+
+import numpy as np
+
+from safeselect import engine
+from safeselect.accounting.cost import UNPRICED, PrivacyCost, read_epsilon
+from safeselect.engine import Ranking
+from safeselect.engine.arrays import GridScores, Indices
+from safeselect.engine.draws import Weights
+from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import Number, integer, rational, read_choice
+from safeselect.exact.rate import MIN_RATE, NoiseRate
+from safeselect.mechanisms.table import (
+    LAWS,
+    MECHANISMS,
+    Calibration,
+    GapNoise,
+    Mechanism,
+    Noise,
+    Ordered,
+    Peeled,
+    calibrate,
+    stated,
+)
+from safeselect.mechanisms.weights import GivenWeights
+from safeselect.promises.guarantees import BoundedRange
+from safeselect.promises.records import exact_text
+from safeselect.randomness.source import Source, resolve
+from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
+from safeselect.release.results import Batch, Selection, TopK
+from safeselect.scores.candidates import (
+    Candidates,
+    Factors,
+    Label,
+    Labels,
+    Scores,
+    Values,
+    check_known,
+    label_text,
+    read_candidates,
+    read_matrix,
+)
+from safeselect.scores.reading import Reading, Sensitivity, exactly_one, flag
+
+CANDIDATES = "the number of candidates"
+
+
+def permute_and_flip(
+    scores: Scores[Label],
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    labels: Labels[Label] = None,
+    weights: Factors = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Selection[Label]:
+    """Choose one candidate with a large score by permute-and-flip.
+
+    Candidate r wins with probability p_r * integral over [0, 1] of prod_{j != r} (1 - p_j t) dt,
+    where p_j = exp(-rate * (best score - score j)) and rate = epsilon / R, R being `range_`, or
+    `sensitivity` if monotonic, or twice the `sensitivity`.
+
+    Guarantee: LaplaceDominated(epsilon), hence epsilon-DP (McKenna and Sheldon 2020).
+    Neighbours: whatever `sensitivity` was computed for; `monotonic=True` asserts add/remove
+        neighbours for which all scores move the same way, as counts do.
+    Method: the largest of score + exponential noise, which is the same mechanism (Ding, Kifer,
+        Saghaian, Steinke, Wang, Xiao and Zhang 2021): geometric noise on the grid of the scores,
+        ties broken uniformly at random.
+    Exactness: integers throughout; the law is the one above, not an approximation of it.
+
+    Args:
+        scores: n scores, or a mapping label -> score; larger is better.  A list, an array, or a
+            column of pandas, polars or Arrow, also as a table of one column.  Without `grid` every
+            score must be an integer, of whatever type: 3, 3.0, True and Decimal(3) are integers.
+        epsilon: total cost of this call; positive rational.  Or:
+        rho: total cost of this call in zCDP.
+        sensitivity: largest change of any one score, in score units, when one unit of privacy (a
+            person, say) is added, removed or changed.  Or:
+        range_: largest difference between the changes of any two scores.
+        monotonic: all scores move the same way between neighbours; halves the noise.
+        minimize: smaller scores are better.
+        grid: public step of the scores, for those that are no integers: each is read as the nearest
+            multiple, halves up.  A thousandth of the sensitivity costs 0.2 % of accuracy; a grid as
+            coarse as the sensitivity makes the noise twice as wide, if monotonic three times.
+        on_grid: the true scores are multiples of `grid`, and each number handed over lies less than
+            half a step from its own, as k/n computed in floats does.  Then reading moves nothing.
+        score_error: with `grid`: how far a number handed over may lie from the score whose
+            sensitivity you declare, in score units; by default half a step.  It widens the noise.
+            0 where the numbers are exact, as fractions and decimals are.
+        labels: what to call the candidates.
+        source: source of random bytes; the default is a cryptographic generator.
+        ledger: `ledger.scope(...)`: what the call costs is charged there before the first bit is
+            drawn, and the result has a receipt.
+        weights: public whole numbers, 2**24 in all at most: a candidate of weight w takes part as w
+            equal candidates.  A list in the order of the scores, or label -> weight: a mapping, or
+            a pandas column with its index.  With 0 a candidate takes no part; its score is read.
+
+    Returns:
+        Selection: the candidate's label and position, and what the release costs.
+
+    Raises:
+        ParameterError: a parameter is wrong.
+        ScoreError: the scores cannot be read.
+        SourceError: the source failed.
+        BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
+
+    Example:
+        >>> permute_and_flip({"tea": 3, "milk": 900}, epsilon=1, sensitivity=1).label
+        'milk'
+    """
+    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, weights, source, ledger)
+    return asked.choose(asked.calibrate("permute_and_flip"), scores, labels)
+
+
+def exponential_mechanism(
+    scores: Scores[Label],
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    labels: Labels[Label] = None,
+    weights: Factors = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Selection[Label]:
+    """Choose candidate r with probability proportional to weight r * exp(rate * score r).
+
+    rate = epsilon / R, R being `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`.
+
+    Guarantee: BoundedRange(epsilon), hence epsilon-DP and about (epsilon**2 / 8)-zCDP (McSherry
+        and Talwar 2007; Dong, Durfee and Rogers 2020).  For many selections under zCDP it is the
+        better choice, for one pure-DP selection permute-and-flip is.
+    Neighbours, Raises: as for `permute_and_flip`.
+    Method: the largest of score + Gumbel noise, exactly: lattice floors of the noise from certified
+        enclosures of its distribution function, refined until the winner is decided; with weights
+        their enclosed logarithms are added.
+
+    Args:
+        weights: public weights of the candidates, a base measure: rationals, all 1 by default.  A
+            list in the order of the scores, or label -> weight: a mapping, or a pandas column with
+            its index.  With 0 a candidate takes no part; its score is still read.  They must not
+            follow from the data, and change no guarantee.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            labels, source, ledger: as for `permute_and_flip`.
+
+    Returns:
+        Selection.
+
+    Example:
+        >>> exponential_mechanism([3, 900, 5], epsilon=1, sensitivity=1, monotonic=True).index
+        1
+    """
+    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, weights, source, ledger)
+    return asked.choose(asked.calibrate("exponential_mechanism"), scores, labels)
+
+
+def exponential_mechanism_base2(
+    scores: Scores[Label],
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    base: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    labels: Labels[Label] = None,
+    weights: Factors = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Selection[Label]:
+    """Choose candidate r with probability proportional to a rational power: base**(-score r / R).
+
+    R is `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`; so `base` is how much
+    less likely a candidate is whose score is lower by R.  Where scores and R are integers with
+    R = 1 all weights are rational numbers; (x / 2**y)**z is Ilvento's mechanism with these x, y, z.
+    With `epsilon` or `rho` the factor per grid step is the smallest x / 2**64 that is at least
+    exp(-epsilon / R).  The range of the scores is not limited.
+
+    Guarantee: BoundedRange(epsilon); with `base`, epsilon = -ln(base), rounded up to 64 bits.
+    Neighbours, Raises: as for `permute_and_flip`.
+    Method: as `exponential_mechanism`.  Source: Ilvento (2020); Dong, Durfee and Rogers (2020).
+
+    Args:
+        base: an exact rational between 0 and 1; instead of epsilon and rho.  The result keeps it.
+        weights: as for `exponential_mechanism`; they multiply the powers.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            labels, source, ledger: as for `permute_and_flip`.
+
+    Returns:
+        Selection.
+
+    Example:
+        >>> exponential_mechanism_base2([3, 900], base="1/2", sensitivity=1, monotonic=True).base
+        Fraction(1, 2)
+    """
+    cost, factor = read_base(epsilon, rho, base)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, weights, source, ledger)
+    return asked.choose(asked.calibrate_base2(factor), scores, labels)
+
+
+def report_noisy_max(
+    scores: Scores[Label],
+    *,
+    noise: Noise,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    labels: Labels[Label] = None,
+    weights: Factors = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Selection[Label]:
+    """Report the candidate with the largest score + noise; the noisy value itself is not released.
+
+    Here "exponential" names the *noise*, so `noise="exponential"` is permute-and-flip; the
+    exponential *mechanism* is `noise="gumbel"`.
+
+    The noise is continuous, independent and identical for all candidates, of scale R / epsilon, R
+    being `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`.
+
+    Guarantee: LaplaceDominated(epsilon) with exponential and Laplace noise, BoundedRange(epsilon)
+        with Gumbel noise (Ding et al. 2021; Dong, Durfee and Rogers 2020).
+    Neighbours: as for `permute_and_flip`.
+    Exactness: the continuous laws, by lazily refined digits; nothing continuous is represented.
+
+    Args:
+        noise: "exponential", "laplace" or "gumbel"; there is no default.
+        weights: with "gumbel", as for `exponential_mechanism`.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            labels, source, ledger: as for `permute_and_flip`.
+
+    Returns:
+        Selection.
+
+    Raises:
+        ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
+
+    Example:
+        >>> report_noisy_max([3, 900, 5], noise="gumbel", epsilon=1, sensitivity=1).index
+        1
+    """
+    read_choice(noise, "noise", get_args(Noise))
+    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, weights, source, ledger)
+    return asked.choose(asked.calibrate(f"report_noisy_max_{noise}"), scores, labels)
+
+
+def permute_and_flip_with_gap(
+    scores: Scores[Label],
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    gap_grid: Number | None = None,
+    labels: Labels[Label] = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Selection[Label]:
+    """Choose one candidate by permute-and-flip, and release its lead in score + exponential noise.
+
+    P(r wins with a gap of g or more) is the probability that permute-and-flip chooses r when its
+    score is lower by g.
+
+    Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for the winner and its gap together
+        (Ding, Wang, Xiao, Zhang and Kifer 2023; for exponential noise `docs/mathematics.md`,
+        Theorem 5).
+    Neighbours: as for `permute_and_flip`.
+    Exactness: the gap is the floor of the continuous gap, in whole steps of gap_grid.  Scores more
+        than 2**64 - 1 grid steps behind the best count as so far behind.
+
+    Args:
+        gap_grid: public step of the gap in score units; by default that of the scores.  Coarser or
+            finer ones cost the same.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            labels, source, ledger: as for `permute_and_flip`; at least two candidates.
+            With `minimize` the gap is how much smaller the winner's noisy score is.
+
+    Returns:
+        Selection, with its gap.
+
+    Raises:
+        ParameterError, ScoreError, SourceError: as for `permute_and_flip`; and ParameterError for
+            one candidate alone, or where a step of the coarsest grid that holds both gap_grid and
+            the scores is worth less than 2**-40 of the noise's scale.
+
+    Example:
+        >>> permute_and_flip_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
+        True
+    """
+    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, None, source, ledger)
+    return asked.choose_with_gap("permute_and_flip_with_gap", scores, labels, gap_grid)
+
+
+def exponential_mechanism_with_gap(
+    scores: Scores[Label],
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    gap_grid: Number | None = None,
+    labels: Labels[Label] = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Selection[Label]:
+    """Choose by the exponential mechanism, and release the winner's lead in score + Gumbel noise.
+
+    Candidate r wins with probability proportional to exp(rate * score r); given that, rate * gap
+    follows the logistic law of location rate * score r - ln sum over j != r of
+    exp(rate * score j), conditioned to be positive.  rate = epsilon / R, as for
+    `exponential_mechanism`.
+
+    Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for both together (Ding et al. 2023,
+        Theorem 10).  Not BoundedRange: for epsilon up to 1 it costs about three to four times the
+        rho of `exponential_mechanism`.
+    Neighbours, Args, Raises: as for `permute_and_flip_with_gap`.
+
+    Returns:
+        Selection, with its gap.
+
+    Example:
+        >>> exponential_mechanism_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
+        True
+    """
+    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, None, source, ledger)
+    return asked.choose_with_gap("exponential_mechanism_with_gap", scores, labels, gap_grid)
+
+
+def report_noisy_max_with_gap(
+    scores: Scores[Label],
+    *,
+    noise: Noise,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    gap_grid: Number | None = None,
+    labels: Labels[Label] = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Selection[Label]:
+    """Report the candidate with the largest score + noise, and by how much it exceeds the next.
+
+    Here "exponential" names the *noise*: that is `permute_and_flip_with_gap`; `noise="gumbel"` is
+    `exponential_mechanism_with_gap`.
+
+    Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for both together, with every noise
+        (Ding et al. 2023).
+    Neighbours, Raises: as for `permute_and_flip_with_gap`.
+
+    Args:
+        noise: "exponential", "laplace" or "gumbel"; there is no default.
+        scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
+            gap_grid, labels, source, ledger: as for `permute_and_flip_with_gap`.
+
+    Returns:
+        Selection, with its gap.
+
+    Example:
+        >>> report_noisy_max_with_gap([3, 900], noise="laplace", epsilon=1, sensitivity=1).gap > 700
+        True
+    """
+    read_choice(noise, "noise", get_args(Noise))
+    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, None, source, ledger)
+    return asked.choose_with_gap(f"report_noisy_max_with_gap_{noise}", scores, labels, gap_grid)
+
+
+def top_k(
+    scores: Scores[Label],
+    *,
+    k: int,
+    mechanism: Mechanism | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    labels: Labels[Label] = None,
+    weights: Factors = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> TopK[Label]:
+    """Choose k candidates with large scores, best first.
+
+    Here "exponential" names the *mechanism* (one-shot Gumbel noise); exponential *noise* is
+    "one_shot_exponential".
+
+    - "one_shot_exponential": exponential noise of scale k R / epsilon, drawn once; the whole call
+      is one LaplaceDominated(epsilon).
+    - "exponential": k exponential mechanisms, each on the candidates that remain, which is the same
+      as one draw of Gumbel noise; each is BoundedRange.
+    - "exponential_base2": the same with rational weights.
+    - "permute_and_flip": k permute-and-flips, each on the candidates that remain; each is
+      LaplaceDominated.
+    - "laplace": Laplace noise, drawn once; an unordered set; with `delta` only.
+
+    R is `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`.
+
+    Guarantee: with `epsilon` alone LaplaceDominated(epsilon) (BoundedRange for one draw of the
+        exponential mechanism); with `delta` ApproximateDP(epsilon, delta); with `rho`
+        ZeroConcentratedDP(rho).  `parts` holds the guarantees of the draws, for `compose`.
+    Neighbours: as for `permute_and_flip`.
+    Method: all candidates are looked at coarsely, k times for "permute_and_flip", once for the
+        others, and then up to 1.5 k of them exactly, with some 600 bytes and 10 us or more each:
+        for k close to n = 10**6 half a gigabyte.
+    Source: Durfee and Rogers (2019) for one-shot Gumbel noise; Ding et al. (2023) for one-shot
+        exponential noise; Qiao, Su and Zhang (2021), Theorem 2.2, for "laplace".
+
+    Args:
+        k: how many, from 1 to the number of candidates.
+        epsilon: total cost of this call; positive rational.
+        delta: with epsilon: an (epsilon, delta) total, which allows less noise.
+        rho: total cost of this call in zCDP, instead of epsilon.
+        mechanism: see above; by default "one_shot_exponential" for epsilon alone, "exponential"
+            where delta or rho is given.
+        weights: with "exponential" and "exponential_base2", as for `exponential_mechanism`; a
+            candidate that was chosen takes its whole weight with it.
+        scores, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, labels,
+            source, ledger: as for `permute_and_flip`.
+
+    Returns:
+        TopK; without an order for "laplace", whose order is not private.
+
+    Raises:
+        ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
+
+    Example:
+        >>> top_k({"tea": 3, "milk": 900, "rum": 2000}, k=2, epsilon=1, sensitivity=1).labels
+        ('rum', 'milk')
+    """
+    if mechanism is not None:
+        read_choice(mechanism, "mechanism", MECHANISMS)
+    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, weights, source, ledger)
+    here = asked.on(scores, labels)
+    count = integer(k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
+    if mechanism == "laplace":
+        return _laplace_set(here, count)
+    return asked.choose_in_order(asked.calibrate_in_order(mechanism, count), here)
+
+
+def top_k_with_gaps(
+    scores: Scores[Label],
+    *,
+    k: int,
+    noise: GapNoise = "exponential",
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    gap_grid: Number | None = None,
+    labels: Labels[Label] = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> TopK[Label]:
+    """Choose the k candidates with the largest score + noise, in order, with the k gaps below them.
+
+    The noise is drawn once, of scale k R / epsilon, R being `range_`, or `sensitivity` if
+    monotonic, or twice the `sensitivity`.  Gap l is the distance from the l-th noisy score to the
+    next; the last one leads to the best candidate that is not chosen.
+
+    Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for the order and all k gaps together
+        (Ding et al. 2023; for exponential noise `docs/mathematics.md`, Theorem 5).
+    Neighbours: as for `permute_and_flip`.
+
+    Args:
+        k: how many, from 1 to the number of candidates less one.
+        epsilon, rho: total cost of this call.
+        noise: "exponential", or "laplace", whose gaps have twice the variance.
+        scores, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, gap_grid,
+            labels, source, ledger: as for `permute_and_flip_with_gap`.
+
+    Returns:
+        TopK, with its gaps.
+
+    Raises:
+        ParameterError, ScoreError, SourceError: as for `permute_and_flip_with_gap`.
+
+    Example:
+        >>> top_k_with_gaps([3, 2000, 900], k=2, epsilon=1, sensitivity=1, monotonic=True).indices
+        (1, 2)
+    """
+    more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
+    read_choice(noise, "noise", get_args(GapNoise), more)
+    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, None, source, ledger)
+    here = asked.on(scores, labels)
+    plan, step = here.with_gaps(f"top_k_with_gaps_{noise}", k, gap_grid)
+    with here.call(plan, {"gap_grid": exact_text(step)}) as call:
+        ranking = here.rank(plan, call, step)
+        return here.top_k(plan, call, ranking, in_scores(ranking, step))
+
+
+def top_k_above(
+    scores: Scores[Label],
+    *,
+    threshold: Number,
+    k: int,
+    epsilon: Number,
+    sensitivity: Number,
+    noise: GapNoise = "exponential",
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    gap_grid: Number | None = None,
+    labels: Labels[Label] = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> TopK[Label]:
+    """Choose the k largest noisy scores, with gaps, but none behind the noisy threshold.
+
+    The threshold takes part as one more score and gets noise like all others: independent,
+    identical, continuous noise of scale k R / epsilon, R being the `sensitivity` if monotonic, else
+    twice that.  The order ends where the threshold comes.
+
+    Guarantee: LaplaceDominated(epsilon): a part of the k first of n + 1 with their gaps
+        (Ding et al. 2023; `docs/mathematics.md`, section 12).  An outcome that ends with the
+        threshold in place j is at most e**spent times as likely on a neighbour, spent being
+        epsilon j / k: so much may an accountant of ex-post losses charge.  The call as such costs
+        epsilon.
+    Neighbours: as for `permute_and_flip`.  There is no `range_`: the threshold does not move with
+        the scores, so a range of the scores alone would not cover it.
+
+    Args:
+        threshold: rational of either sign, in score units; public; the nearest step counts.
+        k: how many at most, from 1 to the number of candidates.
+        epsilon: total cost of this call; positive rational.
+        noise: "exponential" or "laplace".
+        minimize: smaller scores are better, and those below the threshold are wanted.
+        gap_grid: public step of the gaps, as for `top_k_with_gaps`.
+        scores, sensitivity, monotonic, grid, on_grid, score_error, labels, source, ledger:
+            as for `permute_and_flip`.
+
+    Returns:
+        TopK, with its gaps; `spent` says how much of epsilon it used.
+
+    Raises:
+        ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
+
+    Example:
+        >>> top_k_above([3, 900, 5], threshold=400, k=2, epsilon=1, sensitivity=1).indices
+        (1,)
+    """
+    read_choice(noise, "noise", get_args(GapNoise))
+    cost = PrivacyCost(read_epsilon(epsilon), None, None)
+    place = rational(threshold, "threshold", signed=True)
+    size = rational(sensitivity, "sensitivity")
+    change = Change.read(size, None, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, None, source, ledger)
+    here = asked.on(scores, labels, threshold=place)
+    last = here.size - 1  # where the threshold stands
+    count = integer(k, "k", minimum=1, maximum=last)
+    plan = asked.calibrate(f"top_k_above_{noise}", count)
+    step = read_gap_grid(change.reading, plan, gap_grid)
+    with here.call(plan, {"gap_grid": exact_text(step), "threshold": exact_text(place)}) as call:
+        ranking = here.rank(plan, call, step)
+        end = (*ranking.indices, last).index(last)
+        return here.top_k(
+            plan, call, Ranking(ranking.indices[:end], None), in_scores(ranking, step)[:end]
+        )
+
+
+def select_many(
+    scores: Values,
+    *,
+    k: int | None = None,
+    mechanism: Peeled | None = None,
+    max_rows: int | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    sensitivity: Number | None = None,
+    range_: Number | None = None,
+    monotonic: bool = False,
+    minimize: bool = False,
+    grid: Number | None = None,
+    on_grid: bool = False,
+    score_error: Number | None = None,
+    labels: Labels[Label] = None,
+    weights: Factors = None,
+    source: Source | None = None,
+    ledger: Scope | None = None,
+) -> Batch[Label]:
+    """Choose one candidate, or the k best, in each row of a matrix of scores, independently.
+
+    The rows are fixed in advance: none depends on what was selected from another.  Where one does,
+    as in boosting or in synthetic data, call the single mechanism once a round.
+
+    Guarantee: that of the whole batch.  `epsilon` is its total, split evenly: LaplaceDominated
+        (epsilon), or with `delta` or `rho` calibrated as m k draws (of `max_rows` rows if given),
+        ApproximateDP(epsilon, delta) or ZeroConcentratedDP(rho).  `parts` holds the guarantees of
+        the draws.
+    Neighbours: one unit of privacy may change every row, or `max_rows` of them; `sensitivity` or
+        `range_` bounds the change within each row, as for `permute_and_flip`.  A unit that leaves a
+        row as it is learns nothing from it, so the cost is that of `max_rows` rows.
+    Method, exactness: row by row those of the mechanism named.
+
+    Args:
+        scores: shape (m, n): m rows, fixed in advance, of scores of the same n candidates.
+        k: how many in each row, best first, from 1 to n; one where it is left out.
+        max_rows: the most rows that one unit may change; all by default.  Whoever makes the rows
+            must enforce it, by counting a user in so many groups only, say.
+        mechanism: "permute_and_flip" (the default for epsilon alone), "exponential" (the default
+            with delta or rho) or "exponential_base2".
+        epsilon, delta, rho: total cost of the batch.
+        weights: of the n candidates, in every row; as for the mechanism named.
+        sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, labels, source,
+            ledger: as for `permute_and_flip`; labels are those of the n candidates.
+
+    Returns:
+        Batch: winners of shape (m,), or (m, k) where k is given.
+
+    Raises:
+        ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
+
+    Example:
+        >>> select_many([[3, 2000], [2000, 3]], epsilon=1, sensitivity=1, monotonic=True).indices
+        array([1, 0])
+    """
+    if mechanism is not None:
+        read_choice(mechanism, "mechanism", get_args(Peeled))
+    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
+    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
+    asked = Asked.read(cost, change, weights, source, ledger)
+    here = asked.on(scores, labels, read_matrix)
+    name = mechanism or ("permute_and_flip" if cost.is_pure else "exponential")
+    rows, more = len(here.candidates.rows), {}
+    if max_rows is not None:
+        rows = integer(max_rows, "max_rows", minimum=1, maximum=rows, limit="the number of rows")
+        more = {"max_rows": str(rows)}
+    if k is None:
+        plan = asked.calibrate(f"select_many_{name}", 1, rows)
+        with here.call(plan, more) as call:
+            taken = plan.law.noise, call.values, plan.noise_rate, call.bits, here.used[1]
+            return here.batch(plan, call, engine.noisy_max_rows(*taken))
+    count = integer(k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
+    plan = asked.calibrate(f"top_k_many_{name}", count, rows)
+    with here.call(plan, more) as call:
+        ranked = [plan.rank(row, call.bits, weights=here.used[1]).indices for row in call.values]
+        return here.batch(plan, call, np.array(ranked, dtype=np.int64))
+
+
+# ---------------------------------------------------------------------------- what they share
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How far one unit of privacy, a person say, may move the scores, and how these are read.
+
+    Attributes:
+        size: as declared.
+        reading: how numbers become steps.
+        minimize: smaller scores are better.
+    """
+
+    size: Sensitivity
+    reading: Reading
+    minimize: bool
+
+    @classmethod
+    def read(
+        cls,
+        sensitivity: object,
+        range_: object,
+        monotonic: object,
+        minimize: object,
+        grid: object,
+        on_grid: object,
+        score_error: object,
+    ) -> Self:
+        """Read and check the arguments of these names.
+
+        Raises:
+            ParameterError: one of them is wrong, or does not go with another.
+        """
+        size = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        return cls(size, reading, flag(minimize, "minimize"))
+
+
+@lru_cache(maxsize=256)
+def _recorded(size: Sensitivity, reading: Reading, range_in_steps: Fraction) -> dict[str, str]:
+    """What is said of the scores, with the range that the noise covers."""
+    covered = exact_text(range_in_steps * reading.step)
+    return {**size.as_record, **reading.as_record, "effective_range": covered}
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Asked:
+    """What is asked of any candidates: public, read and checked once, for one call or for many.
+
+    Attributes:
+        cost: what each call may cost in total.
+        change: how far one unit of privacy may move the scores.
+        range_in_steps: the range of the change of the scores, in steps of their grid.
+        recorded: what is said of the scores, for records and for what a release says of itself.
+        weights: the weights of the candidates, or None.
+        source: the source that was given, guarded; None for the default, which each call asks for
+            anew, because a source that failed is replaced.
+        scope: the budget that each call charges, if any.
+    """
+
+    cost: PrivacyCost
+    change: Change
+    range_in_steps: Fraction
+    recorded: Mapping[str, str]
+    weights: GivenWeights | None
+    source: Source | None
+    scope: Scope | None
+
+    @classmethod
+    def read(
+        cls, cost: PrivacyCost, change: Change, weights: object, source: object, ledger: object
+    ) -> Self:
+        """Read and check the arguments of these names.
+
+        Raises:
+            ParameterError: one of them is wrong, or does not go with another.
+        """
+        size, reading = change.size, change.reading
+        range_in_steps = size.range_in_steps(reading)
+        said = _recorded(size, reading, range_in_steps)
+        recorded = {**said, "minimize": "yes" if change.minimize else "no"}
+        scope = read_ledger(ledger, monotonic=size.monotonic)
+        given = None if source is None else resolve(source)
+        heavy = None if weights is None else GivenWeights.read(weights)
+        return cls(cost, change, range_in_steps, recorded, heavy, given, scope)
+
+    def calibrate(self, name: str, k: int = 1, rows: int = 1) -> Calibration:
+        """The noise of this law: for k of the candidates, in each of some rows."""
+        step = self.change.reading.step
+        return self.weighted(calibrate(name, self.cost, self.range_in_steps, step, k, rows))
+
+    def calibrate_in_order(self, mechanism: Ordered | None, k: int) -> Calibration:
+        """The noise of `top_k`; where no mechanism is named, of the better one for the cost."""
+        default = "one_shot_exponential" if self.cost.is_pure else "exponential"
+        return self.calibrate(f"top_k_{mechanism or default}", k)
+
+    def calibrate_base2(self, factor: Fraction | None) -> Calibration:
+        """The noise of base 2, for a factor that was given, or for the cost."""
+        name = "exponential_mechanism_base2"
+        if factor is None:
+            return self.calibrate(name)
+        guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
+        rate = NoiseRate(1 / self.range_in_steps, factor)
+        said = stated(rate, self.change.reading.step)
+        return self.weighted(
+            Calibration(f"{name}/1", LAWS[name], 1, guarantee, guarantee, 1, rate, said)
+        )
+
+    def weighted(self, plan: Calibration) -> Calibration:
+        """The same under a name that tells of weights, if there are any.
+
+        Raises:
+            ParameterError: the mechanism takes no weights, or none such.
+        """
+        return plan if self.weights is None else self.weights.named(plan)
+
+    def on(
+        self,
+        scores: object,
+        labels: object,
+        take: Callable[..., Candidates] = read_candidates,
+        threshold: Fraction | None = None,
+    ) -> Here:
+        """Read what is public of the candidates: the class of the scores, number and labels.
+
+        Args:
+            take: how they are read.
+            threshold: a public number that takes part as one more candidate, the last.
+        """
+        candidates, weights = take(scores, labels=labels), self.weights
+        size = candidates.size + (threshold is not None)
+        if weights is not None:
+            weights = weights.of(candidates.labels, size)
+            size = sum(map(bool, weights.values))
+        unit, replaced = unit_of(self.scope), is_replaced(self.scope)
+        in_rows = candidates.is_matrix and isinstance(scores, (list, tuple))
+        declared = self.change.size, self.change.reading
+        for each in cast("Iterable[object]", scores) if in_rows else (scores,):
+            unit = check_known(each, *declared, unit, replaced) or unit
+        return Here(self, candidates, weights, size, unit, threshold)
+
+    def choose(self, plan: Calibration, scores: object, labels: object) -> Selection[Any]:
+        """One candidate: the whole release."""
+        here = self.on(scores, labels)
+        with here.call(plan) as call:
+            return here.selection(plan, call, here.rank(plan, call), None)
+
+    def choose_with_gap(
+        self, name: str, scores: object, labels: object, gap_grid: object
+    ) -> Selection[Any]:
+        """One candidate and its gap: the whole release."""
+        here = self.on(scores, labels)
+        plan, step = here.with_gaps(name, 1, gap_grid)
+        with here.call(plan, {"gap_grid": exact_text(step)}) as call:
+            ranking = here.rank(plan, call, step)
+            return here.selection(plan, call, ranking, in_scores(ranking, step)[0])
+
+    def choose_in_order(self, plan: Calibration, here: Here) -> TopK[Any]:
+        """Several candidates in order: the whole release."""
+        if plan.k > here.size:
+            integer(plan.k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
+        with here.call(plan) as call:
+            return here.top_k(plan, call, here.rank(plan, call), None)
+
+
+def read_base(epsilon: object, rho: object, base: object) -> tuple[PrivacyCost, Fraction | None]:
+    """Read what base 2 may cost: epsilon or rho, or the factor of its weights instead.
+
+    Raises:
+        ParameterError: not exactly one of them, or a wrong value.
+    """
+    exactly_one({"epsilon": epsilon, "rho": rho, "base": base}, "write for example epsilon=1")
+    if base is None:
+        return PrivacyCost.read(epsilon=epsilon, rho=rho), None
+    return UNPRICED, rational(base, "base", below=1)
+
+
+def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Fraction:
+    """The public step of the gaps in score units; by default that of the scores.
+
+    Raises:
+        ParameterError: it is no positive number, or too fine for the noise.
+    """
+    step = reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
+    if plan.noise_rate.rate < MIN_RATE * (step / reading.step).denominator:
+        raise ParameterError(
+            "gap_grid is too fine for this noise, or in no simple ratio to grid: a step of the "
+            "coarsest grid that holds both must be worth 2**-40 of the noise's scale or more"
+        )
+    return step
+
+
+def in_scores(ranking: Ranking, step: Fraction) -> tuple[Fraction, ...]:
+    """The gaps of a ranking in score units."""
+    above, below = step.numerator, step.denominator
+    # Built from two integers: the same work for all values.  A product of fractions is not.
+    return tuple(Fraction(gap * above, below) for gap in ranking.gaps or ())
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Here:
+    """One call on certain candidates, of which everything here is public.
+
+    Attributes:
+        asked: what is asked of them.
+        candidates: the candidates, with their labels.
+        weights: their weights in their order, or None.
+        size: their number, with the threshold, and without those of weight 0.
+        unit: who is protected, where the ledger or the scores say it.
+        threshold: a number that takes part as one more candidate, the last; or None.
+        used: once `call` is called: which candidates take part, each as often as it has copies, or
+            None for all; and the weights whose logarithms the engine adds.
+    """
+
+    asked: Asked
+    candidates: Candidates
+    weights: GivenWeights | None
+    size: int
+    unit: str | None
+    threshold: Fraction | None
+    used: tuple[Indices | None, Weights | None] = (None, None)
+
+    def with_gaps(self, name: str, k: object, gap_grid: object) -> tuple[Calibration, Fraction]:
+        """The noise of this law, and the public step of its gaps in score units."""
+        if self.size < 2:
+            raise ParameterError("a gap needs at least two candidates")
+        count = integer(k, "k", minimum=1, maximum=self.size - 1)
+        plan = self.asked.calibrate(name, count)
+        return plan, read_gap_grid(self.asked.change.reading, plan, gap_grid)
+
+    def call(self, plan: Calibration, more: Mapping[str, str] | None = None) -> Call[GridScores]:
+        """The transaction of this plan, with further public parameters for the record."""
+        asked = self.asked
+        counted = {"candidates": str(self.size), "k": str(plan.k)}
+        parameters = {**asked.recorded, **plan.stated, **(more or {}), **counted}
+        if self.candidates.is_matrix:
+            parameters["rows"] = str(len(self.candidates.rows))
+        if self.weights is not None:
+            parameters["weights"] = self.weights.digest()
+            self.used = self.weights.used_by(plan.law)
+        parts = ((plan.each, plan.draws),)
+        charge = Charge(plan.mechanism, plan.guarantee, parts, parameters)
+        places, _ = self.used
+
+        def read() -> GridScores:
+            change = asked.change
+            steps = self.candidates.scores_on_grid(
+                change.reading,
+                minimize=change.minimize,
+                size=change.size.size,
+                threshold=self.threshold,
+            )
+            if places is None:
+                return steps
+            taken: GridScores = np.take(steps, places, axis=-1)
+            steps.fill(0)
+            return taken
+
+        return Call(charge, read, source=asked.source, scope=asked.scope, unit=self.unit)
+
+    def rank(
+        self, plan: Calibration, call: Call[GridScores], step: Fraction | None = None
+    ) -> Ranking:
+        """Rank the candidates, by their places in the scores; with gaps, if a step is given."""
+        unit = None if step is None else step / self.asked.change.reading.step
+        places, added = self.used
+        found = plan.rank(call.values, call.bits, unit, added)
+        if places is None:
+            return found
+        return Ranking(tuple(np.take(places, found.indices).tolist()), found.gaps)
+
+    def selection(
+        self, plan: Calibration, call: Call[GridScores], ranking: Ranking, gap: Fraction | None
+    ) -> Selection[Any]:
+        """The result of a call that chose one candidate, committed."""
+        (label,) = self.labels(ranking.indices)
+        (index,) = self.positions(ranking.indices) or (None,)
+        return call.commit(Selection(**call.header, label=label, index=index, gap=gap))
+
+    def top_k(
+        self,
+        plan: Calibration,
+        call: Call[GridScores],
+        ranking: Ranking,
+        gaps: tuple[Fraction, ...] | None,
+    ) -> TopK[Any]:
+        """The result of a call that chose several candidates in order, committed."""
+        labels, indices = self.labels(ranking.indices), self.positions(ranking.indices)
+        return call.commit(TopK(**call.header, labels=labels, indices=indices, gaps=gaps))
+
+    def batch(self, plan: Calibration, call: Call[GridScores], found: Indices) -> Batch[Any]:
+        """The result of a call on many rows, committed."""
+        (places, _), names = self.used, self.candidates.labels
+        indices = np.array(found if places is None else np.take(places, found), dtype=np.int64)
+        winners = indices
+        if names is not None:
+            # The names get a new order, which follows from the winners and not from the data.
+            first: dict[int, int] = {}
+            again = [first.setdefault(place, len(first)) for place in indices.ravel().tolist()]
+            winners = np.array(again, dtype=np.int64).reshape(indices.shape)
+            names = tuple(names[place] for place in first)
+        positions = indices if self.candidates.positions else None
+        return call.commit(Batch(**call.header, winners=winners, names=names, indices=positions))
+
+    def labels(self, indices: Iterable[int]) -> tuple[Any, ...]:
+        """The labels of these candidates."""
+        names = self.candidates.labels
+        return tuple(indices if names is None else (names[index] for index in indices))
+
+    def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
+        """These positions, if positions among the candidates may be released."""
+        return indices if self.candidates.positions else None
+
+
+def calibrate_unordered(asked: Asked, size: int, k: int) -> Calibration:
+    """The noise of a set of k of so many candidates (Qiao, Su and Zhang 2021, Theorem 2.2).
+
+    Raises:
+        ParameterError: the mechanism is not proved to keep this cost.
+    """
+    guarantee, rate = asked.cost.unordered(size, k, asked.range_in_steps)
+    noise_rate, law = NoiseRate(rate), LAWS["top_k_laplace"]
+    said = stated(noise_rate, asked.change.reading.step)
+    return Calibration("top_k_laplace/1", law, k, guarantee, guarantee, 1, noise_rate, said)
+
+
+def _laplace_set(here: Here, k: int) -> TopK[Any]:
+    plan = here.asked.weighted(calibrate_unordered(here.asked, here.size, k))  # refuses weights
+    with here.call(plan) as call:
+        # Sorted, so that the order of the noise is lost: by position, or, where an order of the
+        # positions may follow from the data, by the labels' texts.
+        chosen = tuple(sorted(here.rank(plan, call).indices))
+        labels, indices = here.labels(chosen), here.positions(chosen)
+        if indices is None:
+            labels = tuple(sorted(labels, key=lambda label: (label_text(label), repr(type(label)))))
+        return call.commit(TopK(**call.header, labels=labels, indices=indices, ordered=False))
