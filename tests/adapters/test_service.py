@@ -16,6 +16,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from effort import LONG
 from postgres import Server, binaries
 
 import service_load
@@ -39,7 +40,6 @@ pytestmark = [
     ),
     pytest.mark.slow("starts PostgreSQL, and a service that loses its workers"),
 ]
-LONG = bool(os.environ.get("SAFESELECT_LONG"))
 TIGHT = "7/20"  # seven answers of 1/20, for all analysts together
 
 
