@@ -14,18 +14,21 @@ from __future__ import annotations
 import os
 
 import pytest
+from effort import LONG
 from hypothesis import Phase, settings
 from leak_net import LeakNet
 
 for name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(name, None)
 
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+EXAMPLES = 100 if LONG else 25
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=EXAMPLES)
 settings.register_profile("explore", deadline=None)
 settings.register_profile(
     "first_failure",
     derandomize=True,
     deadline=None,
+    max_examples=EXAMPLES,
     phases=(Phase.explicit, Phase.generate),
     report_multiple_bugs=False,
 )

@@ -6,7 +6,6 @@ import re
 
 from pages import PAGES, ROOT
 
-import reading
 import safeselect
 import safeselect.estimates
 import safeselect.testing
@@ -47,18 +46,3 @@ def test_links_lead_to_files() -> None:
         if not (ROOT / page).parent.joinpath(target).exists()
     ]
     assert broken == []
-
-
-def test_the_size_of_what_is_to_be_read_is_the_one_stated() -> None:
-    """Wherever README states it, to 2 %."""
-    files = reading.core()
-    stated = re.findall(r"core is (\d+) files with (\d+) lines", rd_readme())
-    assert len(stated) == 2
-    for count, lines in stated:
-        assert int(count) == len(files)
-        total = sum(file.lines for file in files)
-        assert abs(int(lines) - total) <= total / 50
-
-
-def rd_readme() -> str:
-    return (ROOT / "README.md").read_text("utf-8")

@@ -64,9 +64,9 @@ CALLS = {
     "gaps": "safeselect.top_k_with_gaps([3, 1, 2, 9], k=2, epsilon=1, sensitivity=1)",
     "delta": "safeselect.top_k([3, 1, 2], k=2, epsilon=1, delta='1e-6', sensitivity=1)",
     "charged": "safeselect.permute_and_flip([3, 1], epsilon=1, sensitivity=1, ledger=scope)",
-    "session": "safeselect.first_above([3, 1, 9], threshold=5, epsilon=1, sensitivity=1)",
-    "unknown domain": "safeselect.unknown_domain_top_k({'a': 90, 'b': 1}, k=1, max_candidates=2,"
-    " epsilon=1, delta='1e-6', sensitivity=1)",
+    "session": "safeselect.SparseVector(threshold=5, k=1, epsilon=1, sensitivity=1).query(9)",
+    "unknown domain": "safeselect.unknown_domain_top_k({'a': 90, 'b': 1}, k=1, k_bar=2, epsilon=1,"
+    " delta='1e-6', places='all')",
 }
 """First calls, each in a process of its own, whose files the route has to name."""
 

@@ -7,10 +7,10 @@ reaches with fewer of them.
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 
 import pytest
+from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +29,6 @@ from safeselect.accounting.repetition import Repeated
 
 pytestmark = [pytest.mark.claim("C2"), pytest.mark.slow("several bounds for each of many lists")]
 
-LONG = os.environ.get("SAFESELECT_LONG") == "1"
 NEAR = Fraction(1, 10)
 
 USUAL = st.fractions(Fraction(1, 200), 3, max_denominator=200)
@@ -74,7 +73,7 @@ def weaker(part):
 
 
 @given(parts=LISTS, delta=st.sampled_from(DELTAS), place=st.integers(0, 5))
-@settings(max_examples=2000 if LONG else 15)
+@settings(max_examples=2000 if LONG else 8)
 def test_bounds_of_any_list_agree(parts, delta, place):
     found = composed(parts, delta)
     if found is None:

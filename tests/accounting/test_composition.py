@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from effort import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,13 +86,12 @@ def test_the_sum_of_laplace_dominated_guarantees_is_one():
     assert whole < 0.2  # the last, so the comparison is not with 1
 
 
-@given(st.lists(ANY, min_size=1, max_size=6), st.randoms(use_true_random=False))
-@settings(FAST, max_examples=6)
-def test_order_does_not_matter_and_free_parts_are_the_identity(parts, shuffler):
-    together = compose(parts, "1e-6")
-    other = [*parts, *FREE]
-    shuffler.shuffle(other)
-    assert compose(other, "1e-6") == together
+def test_order_does_not_matter_and_free_parts_are_the_identity():
+    parts = [BoundedRange("1/3"), PureDP("0.7"), ZeroConcentratedDP("0.02"), LaplaceDominated(1)]
+    parts.append(ApproximateDP("0.3", Fraction(1, 10**9)))
+    for some_parts in (parts, parts[:2], parts[3:]):
+        other = [*FREE[2:], *reversed(some_parts), *FREE[:2]]
+        assert compose(other, "1e-6") == compose(some_parts, "1e-6")
 
 
 @given(ANY, st.integers(1, 30))
@@ -112,18 +112,6 @@ def test_nothing_costs_nothing(delta):
         composed = compose(parts, delta)
         assert composed.guarantee.epsilon == 0
         assert composed.theorem == "nothing was released"
-
-
-@given(st.lists(ANY, min_size=1, max_size=5), st.sampled_from(["1e-8", "1e-6", "0.05"]))
-@settings(FAST, max_examples=12)
-def test_stronger_parts_cost_no_more(parts, delta):
-    """BoundedRange is LaplaceDominated is PureDP, so weakening a part cannot make it cheaper."""
-    weaker = [
-        PureDP(each.epsilon) if isinstance(each, (BoundedRange, LaplaceDominated)) else each
-        for each in parts
-    ]
-    ours = compose(parts, delta).guarantee.epsilon
-    assert ours <= compose(weaker, delta).guarantee.epsilon * (1 + Fraction(1, 10**5))
 
 
 def test_a_part_must_be_a_guarantee():
@@ -230,8 +218,7 @@ KINDS = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP)
 DELTAS = ("1e-12", "1e-6", "0.01", "0.4")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("count", [1, 2, 7, 50])
+@pytest.mark.parametrize(("kind", "count"), some(itertools.product(KINDS, [1, 2, 7, 20]), 3))
 def test_a_count_is_a_loop(kind, count):
     """Many equal parts at once, one by one, and in two heaps cost the same."""
     each = kind("0.3")

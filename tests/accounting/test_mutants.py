@@ -5,10 +5,9 @@ Those of one kind each run with the others; all of them, some seconds each, in `
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from accounting_mutants import ACCOUNTING
+from effort import LONG
 from mutants import ROOT, copy, evidence
 
 pytestmark = [
@@ -16,7 +15,6 @@ pytestmark = [
     pytest.mark.slow("a broken copy and a process for each mutant"),
 ]
 
-LONG = os.environ.get("SAFESELECT_LONG") == "1"
 ALWAYS = (
     "tangent for chord: offsets on the grid alone",
     "rounding down: products",

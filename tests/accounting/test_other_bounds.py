@@ -6,11 +6,11 @@ of its own, and none is computed by the recursion that is tested here.
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +25,6 @@ from safeselect.accounting.moments import dong_durfee_rogers_epsilon
 
 pytestmark = pytest.mark.claim("C2")
 
-LONG = os.environ.get("SAFESELECT_LONG") == "1"
 CLOSE = 1 + Fraction(1, 10**3)  # the precision that is asked for
 
 SIZES = st.fractions(Fraction(1, 40), Fraction(3, 2), max_denominator=40)
@@ -44,7 +43,7 @@ WEAKER = {BoundedRange: (LaplaceDominated, PureDP), LaplaceDominated: (PureDP,),
     count=st.integers(1, 3),
     delta=st.sampled_from(["1e-12", "1e-6", "1e-2", "0.3"]),
 )
-@settings(derandomize=True, deadline=None, max_examples=300 if LONG else 12)
+@settings(derandomize=True, deadline=None, max_examples=300 if LONG else 6)
 def test_a_list_costs_no_more_than_what_it_implies(parts, count, delta):
     """The sum, the moments, Laplace pairs, and the optima for pure guarantees: equal (Kairouz, Oh
     and Viswanath), unequal (Murtagh and Vadhan)."""

@@ -10,7 +10,6 @@ no other field.  These are listed here and in `docs/ledger.md`.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -22,6 +21,7 @@ import pytest
 from audited import certificate
 from changed import Changed, changes, rebuilt
 from checks.mechanisms import names
+from effort import LONG
 from honest import Made, made
 from ledgers import chained
 from written import COUNTS, EVERY, RHO
@@ -41,7 +41,6 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).parents[2]
-LONG = os.environ.get("SAFESELECT_LONG") == "1"
 
 RESTATED: dict[str, set[str]] = {
     # What was released follows from no other field.

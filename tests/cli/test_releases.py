@@ -55,13 +55,13 @@ def test_no_user_and_one_user_look_alike(tmp_path: Path, contributions: list[str
     """Nothing but a release may tell them apart, and here that happens with probability 1e-12."""
     unknown = [*TOP[:-3], "--epsilon", "1", "--delta", "1e-12", *contributions]
     said = []
-    for rows in ("", ",ann\n", "Oslo,ann\n", "Oslo,ann\nRome,ann\nBern,ann\n"):
+    for rows in ("", "Oslo,ann\n", ",ann\nOslo,ann\nRome,ann\nBern,ann\n"):
         (tmp_path / "trips.csv").write_text(f"city,rider\n{rows}")
         done = run(tmp_path, *unknown)
         said.append((done.returncode, done.stdout, done.stderr))
     assert said[0][:2] == (0, b"")
     assert b"guarantee epsilon = 1, delta = 1/1000000000000 in total" in said[0][2]
-    assert said == said[:1] * 4
+    assert said == said[:1] * 3
 
 
 def test_the_release_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from effort import LONG
 from lattice_oracle import Tape, quantile
 
 from safeselect.engine.allowances import ERROR, LOSS
@@ -79,12 +80,12 @@ KINDS = ["near", "equal", "one far ahead", "three far ahead", "one far behind", 
 def test_all_who_are_left_out_lie_below_the_ceiling(law: Law, rate: Fraction, fine: bool) -> None:
     tape = Tape(11)
     for seed, kind in enumerate(KINDS):
-        for k in (1, 2, 4):
+        for k in (1, 2, 4) if LONG else ((1, 2, 4)[(seed + rate.denominator) % 3],):
             public = plan(law, k, NoiseRate(rate), False)
             steps, draws = scores(kind, rate, tape), drawn(law, public, fine, seed)
             tails = draws.tails[draws.tails < N].tolist()
             ahead = max(range(N), key=steps.__getitem__)
-            for removed in ([], sorted({ahead, 5, *tails[:2]})):
+            for removed in ([], sorted({ahead, 5, *tails[:2]}))[:: 1 if LONG or seed % 2 else -2]:
                 check(
                     law,
                     public,

@@ -8,7 +8,6 @@ times more often than they should with probability above 0.999.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -19,6 +18,7 @@ import either as safeselect
 import numpy as np
 import pytest
 from chances import fits
+from effort import LONG
 from tapes import Stream
 
 import engine
@@ -26,7 +26,6 @@ from engine import NoiseRate, laplace_attempt, permutation
 
 pytestmark = pytest.mark.claim("C1")
 
-LONG = bool(os.environ.get("SAFESELECT_LONG"))
 MANY = 20_000 if LONG else 700
 CHANGE: dict[str, Any] = {"range_": 1}
 CONSTANTS = engine.constants()

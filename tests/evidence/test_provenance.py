@@ -7,7 +7,6 @@ own, no word may have two owners, and no word that is asked for may be without m
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import LONG
 from tapes import TapeSource, tape
 
 import engine
@@ -24,7 +24,6 @@ pytestmark = pytest.mark.claim("C1")
 
 CONSTANTS = engine.constants()
 FINE = CONSTANTS["draws.FINE_LIMIT"]
-LONG = bool(os.environ.get("SAFESELECT_LONG"))
 CHANGE: dict[str, Any] = {"range_": 1}
 
 SMALL_64 = 1 << 36

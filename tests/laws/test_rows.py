@@ -8,19 +8,17 @@ candidates, with minutes of work.
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from checks.every import FULL, QUICK, Check, checks
 from checks.finding import Refuted
 from checks.mechanisms import names
+from effort import LONG
 
 pytestmark = [
     pytest.mark.slow("counts releases of each mechanism"),
     pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
 ]
 
-LONG = os.environ.get("SAFESELECT_LONG") == "1"
 EVERY = [*checks()]
 OF_NONE = [each.name for each in EVERY if each.name.partition(": ")[0] not in names()]
 

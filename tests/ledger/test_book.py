@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pytest
@@ -248,37 +246,6 @@ def long_log(path: Path, charges: int, **form: Any) -> None:
     lines = (log_line(canonical(r.content), r.hash, r.signature) for r in ledger.records())
     path.write_bytes(b"".join(lines))
     path.chmod(0o600)
-
-
-ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-
-
-def processor_time(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-@pytest.mark.slow("opens a long ledger several times")
-@pytest.mark.parametrize("form", ["unsigned", "signed"])
-def test_opening_takes_about_twice_what_reading_and_writing_its_json_takes(
-    tmp_path: Path, form: str
-) -> None:
-    """By processor time, in one run; the median of several."""
-    path = tmp_path / "budget.ledger"
-    long_log(path, 3000, **FORMS[form])
-    lines = path.read_text().splitlines()
-
-    def by_hand() -> None:
-        for line in lines:
-            assert ENCODER.encode(json.loads(line)) == line
-            hashlib.sha256(line.encode()).hexdigest()
-
-    ratios = [
-        processor_time(lambda: Ledger.open(path, **FORMS[form])) / processor_time(by_hand)
-        for _ in range(7)
-    ]
-    assert median(ratios) <= 2.4, ratios
 
 
 def test_opening_a_signed_ledger_verifies_the_last_signature_and_each_change_of_key(

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from array_tier import Array, crossing
 from cell_laws import Chances, cell_law, difference, missing, peeled_law
+from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scalar_tier import Scalar, geometric_law
@@ -71,7 +72,7 @@ def scores(count: int, *, at_least: int = 2) -> st.SearchStrategy[list[int]]:
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=8)
+@settings(max_examples=8 if LONG else 3)
 @given(data=st.data())
 @pytest.mark.claim("C1")
 def test_orders(name, k, data):
@@ -87,7 +88,7 @@ def test_orders(name, k, data):
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=5)
+@settings(max_examples=5 if LONG else 2)
 @given(data=st.data())
 @pytest.mark.claim("C1")
 def test_orders_with_gaps(name, k, data):
@@ -99,7 +100,7 @@ def test_orders_with_gaps(name, k, data):
     assert agree(array, cell_law(Scalar(), noise, values, k, limit=limit))
 
 
-@settings(max_examples=8)
+@settings(max_examples=8 if LONG else 3)
 @given(noise=noises("exponential", CUTS), values=scores(3), extra=st.sampled_from([0, 30]))
 @pytest.mark.claim("C1")
 def test_peeled_permute_and_flip(noise, values, extra):
@@ -149,7 +150,7 @@ def test_the_same_in_the_scalar_tier():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tier", [Array(), Scalar()], ids=["array", "scalar"])
-@settings(max_examples=4)
+@settings(max_examples=4 if LONG else 2)
 @given(data=st.data())
 def test_the_law_follows_the_candidates_and_ignores_offsets(name, tier, data):
     noise = Noise(name, NoiseRate(Fraction(2, 3)))

@@ -7,11 +7,12 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from effort import LONG
+
 from safeselect import Ledger
 
 __all__ = ["LONG", "ended", "kinds", "start_child"]
 
-LONG = os.environ.get("SAFESELECT_LONG", "") != ""
 """Whether there is time for many rounds (`make nightly`)."""
 
 

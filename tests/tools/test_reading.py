@@ -1,4 +1,4 @@
-"""The order of reading is that of the imports, and the core stays what it is said to be."""
+"""The route of a reviewer holds every file that decides a release, by imports and first calls."""
 
 from __future__ import annotations
 
@@ -10,31 +10,71 @@ import pytest
 
 import reading
 
+README = " ".join((reading.ROOT.parent / "README.md").read_text("utf-8").split())
+
 
 def test_each_file_comes_behind_what_it_imports() -> None:
     places = {file.module: place for place, file in enumerate(reading.core())}
     for module, place in places.items():
-        for other in reading.imports(module):
+        for other in reading.imports(module, inside=False):
             assert places.get(other, -1) < place or other == module, (module, other)
 
 
 def test_the_core_has_no_ledger_no_session_and_no_specification() -> None:
     rooms = {file.room for file in reading.core()}
-    inner = {"errors", "exact", "promises", "randomness", "release", "engine", "scores"}
-    assert rooms == {*inner, "mechanisms"}
+    assert rooms.isdisjoint({"ledger", "spec", "estimates", "audit", "tables"})
+    assert not {"mechanisms/sessions.py", "mechanisms/unknown.py"} & {
+        file.path for file in reading.core()
+    }
 
 
-def test_one_selection_imports_what_the_tool_says() -> None:
-    """Asked of Python itself: what is loaded after one release, but for the front door."""
-    code = (
-        "import importlib.abc, sys, safeselect\n"
-        "safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1)\n"
-        "print(chr(10).join(m for m in sys.modules if m.startswith('safeselect')))"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(run.stdout.split())
-    assert {file.module for file in reading.core()} <= loaded
-    assert "safeselect.spec.rankings" not in loaded
+def test_every_file_that_is_imported_or_runs_is_on_a_day() -> None:
+    assert reading.missing() == {}
+
+
+def test_every_file_of_the_route_is_there_and_on_one_day() -> None:
+    names = [name for files in reading.days().values() for name in files]
+    assert len(names) == len(set(names)) > 60
+    package = reading.ROOT / reading.PACKAGE
+    assert [name for name in names if not (package / name).is_file()] == []
+
+
+def test_day_one_is_short() -> None:
+    package = reading.ROOT / reading.PACKAGE
+    first, *_ = reading.days().values()
+    assert len(first) <= 12
+    assert sum(reading.code_lines(package / name) for name in first) <= 2100
+
+
+def test_a_call_runs_what_it_should() -> None:
+    """A tracer that saw nothing would find every file on its day."""
+    assert {"release/call.py", "engine/rankings.py"} <= reading.ran("pure").keys()
+    assert "accounting/optimum/certified.py" in reading.ran("delta").keys() - reading.ran("pure")
+    assert "ledger/budget.py" in reading.ran("charged")
+
+
+def test_a_file_on_no_day_is_told(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(reading, "days", lambda: {"Day one": ["errors.py"]})
+    assert reading.main([]) == 1
+    assert "on no day: release/call.py (imported, pure, " in capsys.readouterr().out
+
+
+def test_readme_says_the_size_that_is_printed() -> None:
+    files = reading.core()
+    stated = re.findall(r"import (\d+) files with (\d+) lines", README)
+    assert len(stated) == 2
+    for count, lines in stated:
+        assert int(count) == len(files)
+        total = sum(file.lines for file in files)
+        assert abs(int(lines) - total) <= total / 50
+
+
+def test_readme_says_what_runs() -> None:
+    (pure,) = re.findall(r"without `delta` runs (\d+)", README)
+    (more,) = re.findall(r"by (\d+) further files of `accounting/`", README)
+    assert abs(int(pure) - len(reading.ran("pure"))) <= 1
+    extra = reading.ran("delta").keys() - reading.ran("pure").keys()
+    assert abs(int(more) - sum(name.startswith("accounting/") for name in extra)) <= 1
 
 
 @pytest.mark.parametrize(
@@ -51,55 +91,12 @@ def test_lines_of_code(source: str, lines: int, tmp_path) -> None:
     assert reading.code_lines(path) == lines
 
 
-def test_the_command_prints_the_sum() -> None:
-    run = subprocess.run(
-        [sys.executable, reading.__file__], capture_output=True, text=True, check=True
-    )
-    files = reading.core()
-    total = f"{sum(file.lines for file in files)} lines in {len(files)} files"
-    assert run.stdout.endswith(f"the decision core: {total}\n")
-
-
-def printed_rooms(*rooms: str) -> list[str]:
-    run = subprocess.run(
-        [sys.executable, reading.__file__, *rooms], capture_output=True, text=True, check=True
-    )
-    return [line.partition(":")[0] for line in run.stdout.splitlines() if line[0] != " "][:-1]
-
-
-def test_each_room_is_printed_behind_those_it_imports() -> None:
-    rooms = printed_rooms()
-    for file in reading.core():
-        for other in reading.imports(file.module):
-            if (room := other.split(".")[1]) in rooms:
-                assert rooms.index(room) <= rooms.index(file.room), (file.module, other)
-
-
-def test_readme_says_the_order_that_is_printed() -> None:
-    readme = (reading.ROOT.parent / "README.md").read_text("utf-8")
-    steps = re.findall(r"^[1-9]\. (.*?):", readme.partition("Read upwards")[2], re.MULTILINE)
-    named = [name.removesuffix(".py") for step in steps for name in re.findall(r"`(\w+)", step)]
-    assert named == printed_rooms()
-
-
 @pytest.mark.parametrize("name", ["accounting", "ledger", "mechanisms", "adapters"])
 def test_a_room_is_read_in_the_order_of_its_imports(name: str) -> None:
     files = [file.module for file in reading.room(name)]
-    folder = reading.ROOT / reading.PACKAGE / name
-    assert len(files) == len(list(folder.rglob("*.py"))) > 5
     for place, module in enumerate(files):
-        inside = {other for other in reading.imports(module) if other in files}
+        inside = {other for other in reading.imports(module, inside=False) if other in files}
         assert inside <= set(files[: place + 1]), module
-
-
-def test_every_room_can_be_printed() -> None:
-    """Files alone are rooms, too, and some files import the package itself."""
-    package = reading.ROOT / reading.PACKAGE
-    rooms = {path.stem for path in package.iterdir() if path.suffix == ".py" or path.is_dir()}
-    for name in rooms - {"__init__", "__pycache__"}:
-        files = reading.room(name)
-        count = len(list((package / name).rglob("*.py"))) or 1
-        assert [file.room for file in files] == [name] * count
 
 
 def test_a_room_that_is_not_there_is_an_error() -> None:
@@ -111,5 +108,5 @@ def test_the_command_prints_a_room() -> None:
     run = subprocess.run(
         [sys.executable, reading.__file__, "ledger"], capture_output=True, text=True, check=True
     )
-    assert "ledger.replay" in run.stdout
-    assert run.stdout.splitlines()[-1].startswith("ledger: ")
+    assert "ledger/replay.py" in run.stdout
+    assert run.stdout.startswith("ledger: ")

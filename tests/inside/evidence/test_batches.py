@@ -14,6 +14,7 @@ from typing import Any
 import float_oracle as oracle
 import numpy as np
 import pytest
+from effort import pairs, some
 from tapes import Stream, lanes
 
 import engine
@@ -78,9 +79,7 @@ def hostile(
     return scores, words
 
 
-@pytest.mark.parametrize("capacity", [0, 1, None])
-@pytest.mark.parametrize("name", DECAYS)
-@pytest.mark.parametrize("law", MANY)
+@pytest.mark.parametrize(("law", "name", "capacity"), pairs(MANY, DECAYS, [0, 1, None]))
 def test_the_coarse_decision_is_the_exact_one(law, name, capacity):
     """With capacity 0 all rows are decided coarsely, and only what is unclear is settled.
 
@@ -131,7 +130,7 @@ def test_noise_outside_the_table_is_never_clear(law):
 
 
 @pytest.mark.parametrize("law", MANY)
-@pytest.mark.parametrize("n", [5, 6, 8])
+@pytest.mark.parametrize("n", some([5, 6, 8], 2))
 def test_who_is_left_out_of_the_settled_few_keeps_its_error(law, n):
     """The true winner lies on a point of the table, all others between points.
 

@@ -17,6 +17,7 @@ from typing import Any
 import either as safeselect
 import numpy as np
 import pytest
+from effort import LONG, pairs
 from numpy.typing import NDArray
 
 from safeselect.mechanisms.tiers import choose_engine
@@ -28,7 +29,7 @@ needs_array_engine = pytest.mark.skipif(
     choose_engine(None) is choose_engine("reference"), reason="there is no array engine yet"
 )
 
-TAPES = 20
+TAPES = 20 if LONG else 4
 LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 COUNTS = {"sensitivity": 1, "monotonic": True}
 
@@ -202,9 +203,9 @@ GRIDS: dict[str, dict[str, object]] = {
 
 @needs_array_engine
 @pytest.mark.claim("C4")
-@pytest.mark.parametrize("n", [12, 600])
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", ">f8"])
-@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize(
+    ("grid", "dtype", "n"), pairs(GRIDS, ["float64", "float32", "float16", ">f8"], [12, 600])
+)
 def test_bytecodes_are_the_same_for_all_columns_of_floats(grid: str, dtype: str, n: int) -> None:
     """From the arguments, n and the dtype alone; so what NumPy is asked to do is the same too."""
     more = {**COUNTS, **GRIDS[grid]}
