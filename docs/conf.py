@@ -112,7 +112,12 @@ def signature(
 
 # ------------------------------------------------------------------------ links out of this folder
 
-_ELSEWHERE = {"SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md", "README.md": "index.md"}
+_ELSEWHERE = {
+    "ARCHITECTURE.md": "architecture.md",
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+    "README.md": "index.md",
+}
 _LINK = re.compile(r"\]\(\.\./([A-Z]+\.md)\)")
 
 
