@@ -44,6 +44,7 @@ ALLOWED = {
     ("accounting/optimum/bracket.py", "float type"): "turns those floats into integers",
     ("mechanisms/items.py", "float type"): "recognises floats, that equal integers or not",
     ("adapters/_numbers.py", "array of a guessed type"): "one number without dimensions",
+    ("known_answers/__init__.py", "array of a guessed type"): "made-up scores, none private",
     ("engine/rows.py", "array of a guessed type"): "an array of ours in another order",
 }
 RANDOM_MODULES = {"random", "secrets"}
