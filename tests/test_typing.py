@@ -81,8 +81,7 @@ def test_a_client_is_told_what_is_wrong_and_nothing_else(tmp_path: Path) -> None
     assert told == set(wrong), said
     revealed = re.findall(r'Revealed type is "([^"]*)"', said)
     plain = [
-        re.sub(r"(builtins|safeselect\.selection\._results|typing)\.", "", each)
-        for each in revealed
+        re.sub(r"(builtins|safeselect\.release\.results|typing)\.", "", each) for each in revealed
     ]
     assert plain == REVEALED
 

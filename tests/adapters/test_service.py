@@ -233,8 +233,7 @@ def resident(service: service_load.Service) -> int:
     return sum(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.parametrize("has_token", [False, True])
-@pytest.mark.parametrize("says_length", [False, True])
+@pytest.mark.parametrize(("has_token", "says_length"), [(False, True), (True, False)])
 def test_a_long_body_is_refused_and_not_kept(
     server: Server, tmp_path: Path, has_token: bool, says_length: bool
 ) -> None:

@@ -132,14 +132,19 @@ def test_a_head_from_before_the_release_does_not_cover_it(case: Case, capfdbinar
 # ----------------------------------------------------------------------------------- forgeries
 
 
+def restate(case: Case, name: str, value: Any) -> bool:
+    """Change a field of the release or of its statement; whether it said something else."""
+    where = case.release if name in case.release else case.release["statement"]
+    old = where[name]
+    where[name] = {**old, **value} if isinstance(value, dict) else value
+    return bool(where[name] != old)
+
+
 def release(**fields: Any) -> Callable[[Case], None]:
     """The release says something else, and the forger commits to it."""
 
     def forge(case: Case) -> None:
-        for name, value in fields.items():
-            old = case.release[name]
-            case.release[name] = {**old, **value} if isinstance(value, dict) else value
-            assert case.release[name] != old
+        assert all(restate(case, name, value) for name, value in fields.items())
         from_json(json.dumps(case.release))  # the forgery is a whole release
         case.rewrite(lambda records: None)
 
@@ -151,9 +156,18 @@ def record(place: int, change: Callable[[Json], object], **fields: Any) -> Calla
 
     def forge(case: Case) -> None:
         for name, value in fields.items():
-            old = case.release[name]
-            case.release[name] = {**old, **value} if isinstance(value, dict) else value
+            restate(case, name, value)
         case.rewrite(lambda records: change(records[place]))
+
+    return forge
+
+
+def of_parts(count: str) -> Callable[[Case], None]:
+    """A release that says it made another number of draws."""
+
+    def forge(case: Case) -> None:
+        case.release["parts"][0]["count"] = count
+        case.rewrite(lambda records: None)
 
     return forge
 
@@ -179,8 +193,8 @@ def replaced(case: Case) -> None:
         records[CHARGED]["parameters"]["monotonic"] = "yes"
         records[CHARGED]["parameters"]["effective_range"] = "1"
 
-    case.release["neighbours"] = "replace_one"
-    case.release["parameters"] |= {"monotonic": "yes", "effective_range": "1"}
+    restate(case, "neighbours", "replace_one")
+    case.release["statement"]["parameters"] |= {"monotonic": "yes", "effective_range": "1"}
     case.rewrite(change)
 
 
@@ -202,7 +216,7 @@ def elsewhere(case: Case) -> None:
 
 
 def without_receipt(case: Case) -> None:
-    del case.release["receipt"], case.release["utc"]
+    del case.release["receipt"], case.release["statement"]["utc"]
 
 
 def aborted(case: Case) -> None:
@@ -278,7 +292,7 @@ def one_failed(case: Case) -> None:
 def unreadable(case: Case) -> None:
     """Neither the code that ran nor the code that was checked could be read."""
     case.certificate["library"]["source_tree_sha256"] = "unreadable"
-    case.release["library"]["source_tree_sha256"] = "unreadable"
+    case.release["statement"]["source_tree_sha256"] = "unreadable"
     case.rewrite(
         lambda records: records[CREATED]["library"].update(source_tree_sha256="unreadable")
     )
@@ -322,7 +336,7 @@ FORGERIES: dict[str, tuple[Callable[[Case], object], str, str]] = {
         "parameters reviewed is yes, and its record says None.",
     ),
     "fewer draws": (
-        release(parts={"count": "1"}),
+        of_parts("1"),
         "record",
         "draws is 1 x {'type': 'LaplaceDominated', 'epsilon': '1/2'}, and its record says 2 x",
     ),
@@ -337,11 +351,7 @@ FORGERIES: dict[str, tuple[Callable[[Case], object], str, str]] = {
         "source",
         "a source for tests: NOT PRIVATE.",
     ),
-    "other code": (
-        release(library={"source_tree_sha256": "0" * 64}),
-        "record",
-        "library source_tree_sha256 is",
-    ),
+    "other code": (release(source_tree_sha256="0" * 64), "record", "library source_tree_sha256 is"),
     "a charge below the price": (
         record(CHARGED, cheaper),
         "price",
@@ -398,11 +408,23 @@ FORGERIES: dict[str, tuple[Callable[[Case], object], str, str]] = {
         "tells the outcome of a charge that awaits none",
     ),
     "a release that never was": (hidden, "head", "the log ends before it: it was cut."),
-    "a key twice": (doubled, "release", "a key occurs twice in one object."),
-    "a field of one's own": (more, "release", "has a field that does not belong there."),
-    "another spelling of a number": (spelled, "release", "an exact number in lowest terms"),
-    "digits of another script": (lookalike, "release", "must be a number of things"),
-    "two releases in one file": (a_second_document, "release", "it is not one object of JSON."),
+    "a key twice": (doubled, "release", "with each key once."),
+    "a field of one's own": (
+        more,
+        "release",
+        "a field is missing, has another form or does not fit the others",
+    ),
+    "another spelling of a number": (
+        spelled,
+        "release",
+        "a field is missing, has another form or does not fit the others",
+    ),
+    "digits of another script": (
+        lookalike,
+        "release",
+        "a field is missing, has another form or does not fit the others",
+    ),
+    "two releases in one file": (a_second_document, "release", "it is not one object of JSON,"),
     "a certificate of other code": (
         certificate(library={"source_tree_sha256": "1" * 64}),
         "certified code",
@@ -514,7 +536,8 @@ def test_a_page_of_html(case: Case, capfdbinary: Run) -> None:
 
 def test_text_of_records_cannot_imitate_the_page(case: Case, capfdbinary: Run) -> None:
     evil = "x\nHOLDS: all 99 comparisons"
-    case.text = json.dumps(case.release | {"unit": evil})
+    restate(case, "unit", evil)
+    case.text = json.dumps(case.release)
     _, lines, last = case.audit(capfdbinary)
     assert last.startswith("DOES NOT HOLD")
     assert "\\nHOLDS" in lines["record"]
@@ -584,17 +607,7 @@ def test_a_release_of_every_kind_holds(
     assert (code, last) == (0, UP_TO), lines
 
 
-def both(**wrong: str) -> Callable[[Case], None]:
-    """Release and record say another parameter."""
-
-    def forge(case: Case) -> None:
-        case.release.get("statement", case.release)["parameters"].update(wrong)
-        case.rewrite(lambda records: records[CHARGED]["parameters"].update(wrong))
-
-    return forge
-
-
-def cheaper(kind: str, number: str, value: str = "1/10000") -> Callable[[Case], None]:
+def weaker(kind: str, number: str, value: str = "1/10000") -> Callable[[Case], None]:
     """Release, guarantee of the record and its draws say what the noise does not give."""
 
     def forge(case: Case) -> None:
@@ -616,16 +629,6 @@ def forged_nothing(case: Case) -> None:
     """A chosen run is said not to be there."""
     case.release["labels"] = case.release["values"] = {"texts": [], "kinds": []}
     case.rewrite(lambda records: None)
-
-
-def of_parts(count: str) -> Callable[[Case], None]:
-    """A release that says it made another number of draws."""
-
-    def forge(case: Case) -> None:
-        case.release["parts"][0]["count"] = count
-        case.rewrite(lambda records: None)
-
-    return forge
 
 
 NONE: Json = {"kinds": [], "texts": []}
@@ -656,13 +659,13 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
     ),
     "a smaller mu": (
         "a rounded gaussian",
-        cheaper("GaussianDP", "mu_squared"),
+        weaker("GaussianDP", "mu_squared"),
         "plan",
         "parameters noise_deviation is ",
     ),
     "Gaussian-DP of discrete noise": (
         "a discrete gaussian",
-        cheaper("GaussianDP", "mu_squared", "1/4"),
+        weaker("GaussianDP", "mu_squared", "1/4"),
         "plan",
         "There is no such release: measure_discrete_gaussian/1 has no such guarantee.",
     ),
@@ -728,21 +731,21 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
     ),
     "a base that costs more": (
         "a base",
-        release(base="1/4"),
+        both(factor="1/4"),
         "plan",
-        "base is 1/4, and what follows is 18433987699345257043/18446744073709551616.",
+        "parameters factor is 1/4, and what follows is 18433987699345257043/18446744073709551616.",
     ),
     "a base that is none": (
         "a base",
-        release(base="1"),
+        both(factor="1"),
         "plan",
-        "There is no such release: there are no weights of this base.",
+        "There is no such release: factor must be less than 1, got '1' (str)",
     ),
     "a base of a list that costs more": (
         "top k by base 2",
-        release(base="3/8"),
+        both(factor="3/8"),
         "plan",
-        "base is 3/8, and what follows is 16971823853113042117/18446744073709551616.",
+        "parameters factor is 3/8, and what follows is 16971823853113042117/18446744073709551616.",
     ),
     "more competitors": (
         "discovered with counts",
@@ -773,18 +776,6 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
         both(offset="71"),
         "plan",
         "parameters offset is 71, and what follows is 72.",
-    ),
-    "more spent than there was": (
-        "above",
-        release(spent="4/3"),
-        "output",
-        "It says it spent 4/3, and its labels cost 1/3.",
-    ),
-    "less spent than was drawn": (
-        "above",
-        release(spent="1/100"),
-        "output",
-        "It says it spent 1/100, and its labels cost 1/3.",
     ),
     "one winner of two": (
         "a selection",
@@ -896,7 +887,7 @@ OF_TABLES: dict[str, tuple[str, Callable[[Case], None], str, str]] = {
     ),
     "another kind of cost of runs": (
         "the best of runs",
-        cheaper("PureDP", "epsilon"),
+        weaker("PureDP", "epsilon"),
         "plan",
         "There is no such release: best_of has no guarantee of type PureDP.",
     ),

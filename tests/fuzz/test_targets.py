@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import hostile_files
 import pytest
+from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,10 +34,10 @@ def near(seeds: list[bytes]) -> st.SearchStrategy[bytes]:
     return st.one_of(st.sampled_from(seeds), changed, st.binary(max_size=60))
 
 
-@pytest.mark.slow("a thousand hostile inputs for each target")
+@pytest.mark.slow("hostile inputs for each target")
 @pytest.mark.parametrize("name", targets.TARGETS)
 def test_nothing_is_found(name):
-    @settings(max_examples=60)
+    @settings(max_examples=60 if LONG else 15)
     @given(near(targets.SEEDS[name]))
     def run(data: bytes) -> None:
         targets.TARGETS[name](data)

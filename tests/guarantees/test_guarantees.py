@@ -498,7 +498,7 @@ def test_no_exact_law_exceeds_its_guarantee(name, scores, moves, epsilon):
 
 @pytest.mark.claim("C2")
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("epsilon", [0.125, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.125, 3.0])
 def test_no_exact_law_exceeds_its_guarantee_on_a_lattice(name, epsilon):
     """All pairs of three scores from 0, 1/2, 1, 2 that move by 0 or 1 each: the worst cases."""
     law, kind = LAWS[name]

@@ -318,7 +318,7 @@ def test_an_integer_of_many_digits_can_be_read_and_shown() -> None:
         for label, sign in ((10**5000, ""), (-(10**5000), "-"), (Decimal("1e5000"), "")):
             result = safeselect.unknown_domain_top_k({label: MANY}, **SURE)
             assert result.labels == (f"{sign}1{'0' * 5000}",)
-            assert len(json.loads(result.to_json())["labels"][0]) >= 5001
+            assert len(json.loads(result.to_json())["labels"]["texts"][0]) >= 5001
             assert "0" * 30 in repr(result)
     finally:
         sys.set_int_max_str_digits(limit)

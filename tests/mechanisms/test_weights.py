@@ -190,8 +190,7 @@ def test_all_published_numbers_are_looked_at():
 # ------------------------------------------------------------------- all paths of the engine
 
 
-@pytest.mark.parametrize("size", [3, 30, 600, 6000])
-@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize(("size", "k"), [(3, 3), (30, 1), (600, 3), (6000, 1)])
 @pytest.mark.claim("C1")
 def test_heavy_and_light_candidates_on_every_path(size, k):
     """Weights undo scores exactly: every candidate is as likely, whatever the path and the spread.

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 from array_tier import Array
 from cell_laws import cell_law, missing
-from effort import LONG
+from effort import LONG, some
 from proved_tables import FACTORS, lists, luce_cases, read
 from scalar_tier import Scalar
 from tiers import Noise, Tier
@@ -60,14 +60,14 @@ def test_the_array_engine_has_the_proved_law(w: int, n: int, k: int) -> None:
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 1), (3, 2)])
 def test_the_scalar_tier_has_the_proved_law(n: int, k: int) -> None:
     noise_rate = NoiseRate(Fraction(1), Fraction(1, 2))
-    for scores, law in proved_laws(2, n).items():
+    for scores, law in some(proved_laws(2, n).items(), 2 * n - 3):
         assert outside(Scalar(), noise_rate, 2, scores, law, k) == 0, scores
 
 
 def test_another_law_is_found() -> None:
     """At 20 % less or more noise, and with two scores exchanged."""
     tier = Array()
-    for scores, law in proved_laws(2, 2).items():
+    for scores, law in some(proved_laws(2, 2).items(), 2):
         if scores[0] != scores[1]:
             for rate in (Fraction(5, 6), Fraction(6, 5)):
                 assert outside(tier, NoiseRate(rate, Fraction(1, 2)), 5, scores, law, 1)

@@ -68,7 +68,7 @@ def test_a_test_is_charged_with_its_own_work_and_its_childrens(tmp_path):
     assert idle < child
 
 
-@pytest.mark.parametrize("mark", ["slow", "slow()", "slow('')", "slow(reason='by name')"])
+@pytest.mark.parametrize("mark", ["slow", "slow('')", "slow(reason='by name')"])
 def test_a_mark_without_its_reason_is_refused(mark, tmp_path):
     place = tmp_path / "test_some.py"
     place.write_text(f"import pytest\n@pytest.mark.{mark}\ndef test_one(): pass\n")

@@ -125,18 +125,30 @@ def test_approximate_parts():
         assert found <= Fraction(value) * (1 + Fraction(1, 10**9))
 
 
-@pytest.mark.parametrize(
-    ("parts", "lower", "upper"),
-    [
-        ([BoundedRange("1/2")] * 16, "4.752039333", "4.752040183"),
-        ([BoundedRange("1/2")] * 16 + [GaussianDP("1/25")] * 16, "6.452592387", "6.452593051"),
-        ([BoundedRange("1/10")] * 16 + [GaussianDP("1/25")] * 16, "3.933505119", "3.933505155"),
-        ([BoundedRange(1)] * 16 + [GaussianDP("1/9")] * 16, "13.483622645", "13.483624381"),
-        ([LaplaceDominated("1/2")] * 16, "7.94541", "7.94541564"),
-    ],
-    ids=["16 ranges", "with noise", "small with noise", "large with noise", "16 Laplace"],
-)
-def test_brackets_overlap_those_of_another_program_and_are_as_narrow_as_asked(parts, lower, upper):
+BRACKETS = {
+    "16 ranges": ([BoundedRange("1/2")] * 16, "4.752039333", "4.752040183"),
+    "with noise": (
+        [BoundedRange("1/2")] * 16 + [GaussianDP("1/25")] * 16,
+        "6.452592387",
+        "6.452593051",
+    ),
+    "16 Laplace": ([LaplaceDominated("1/2")] * 16, "7.94541", "7.94541564"),
+    "small with noise": (
+        [BoundedRange("1/10")] * 16 + [GaussianDP("1/25")] * 16,
+        "3.933505119",
+        "3.933505155",
+    ),
+    "large with noise": (
+        [BoundedRange(1)] * 16 + [GaussianDP("1/9")] * 16,
+        "13.483622645",
+        "13.483624381",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", some(BRACKETS, 2))
+def test_brackets_overlap_those_of_another_program_and_are_as_narrow_as_asked(name):
+    parts, lower, upper = BRACKETS[name]
     composed = compose(parts, "1e-6")
     assert composed.lower <= Fraction(upper)
     assert composed.guarantee.epsilon >= Fraction(lower)
