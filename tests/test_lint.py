@@ -19,11 +19,10 @@ import safeselect
 
 PACKAGE = Path(safeselect.__file__).parent
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
-OUTSIDE_CORE = ("audit/", "adapters/", "tables/", "cli/", "__main__.py")
+OUTSIDE_CORE = ("audit/", "known_answers/", "adapters/", "tables/", "cli/", "__main__.py")
 CORE = [name for name in FILES if not name.startswith(OUTSIDE_CORE)]
 FLOORS = (
     *("errors.py", "exact/", "promises/", "randomness/", "engine/", "accounting/", "scores/"),
-    "selection/",
     *("spec/", "ledger/", "mechanisms/", "estimates/", "sources.py"),
 )
 
@@ -45,6 +44,7 @@ ALLOWED = {
     ("accounting/optimum/bracket.py", "float type"): "turns those floats into integers",
     ("mechanisms/items.py", "float type"): "recognises floats, that equal integers or not",
     ("adapters/_numbers.py", "array of a guessed type"): "one number without dimensions",
+    ("known_answers/__init__.py", "array of a guessed type"): "made-up scores, none private",
     ("engine/rows.py", "array of a guessed type"): "an array of ours in another order",
 }
 RANDOM_MODULES = {"random", "secrets"}
