@@ -191,6 +191,7 @@ def test_the_record_tells_every_parameter() -> None:
             "minimize": "no",
             "monotonic": "yes",
             "most_k_bar": "3",
+            "noise_rate": "1/2",  # of each of two draws: that of k_bar, and that of the one item
             "sensitivity": "1",
         },
     ]
@@ -283,7 +284,7 @@ def test_an_exhausted_budget_draws_nothing_and_says_the_same_for_all_scores(name
     said = set()
     for scores in ([0, 0, 0], [10**9, 0, -5], [1, 2, 3]):
         source = Watched(ledger)
-        function = getattr(safeselect, name)
+        function = getattr(safeselect, name.removesuffix(" k"))
         with pytest.raises(
             BudgetError, match="does not allow this release: it costs epsilon"
         ) as caught:
@@ -362,7 +363,7 @@ def test_no_private_value_is_in_the_file(tmp_path: Path) -> None:
     source = RecordingSource(safeselect.OpenSSLSource())
     for name in ("permute_and_flip", "exponential_mechanism", "top_k"):
         more: dict[str, Any] = {"k": 2} if name == "top_k" else {}
-        function = getattr(safeselect, name)
+        function = getattr(safeselect, name.removesuffix(" k"))
         result = function(scores, epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **more)
         assert "Zebedee" in result.to_json() or "Quux" in result.to_json()
     with pytest.raises(SourceError, match=r"failed while drawing bytes$"):

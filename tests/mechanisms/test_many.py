@@ -1,4 +1,4 @@
-"""select_many and top_k_many: totals, guarantees, results, errors; laws are tested in noise/."""
+"""select_many, of one or k a row: totals, guarantees, results, errors; laws are in tests/engine."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ KINDS: dict[str, tuple[Callable[..., Any], Fraction | None]] = {
     ),
     "top_k_with_gaps": (lambda x, **o: s.top_k_with_gaps(x, k=2, **o), Fraction(1, 24)),
     "select_many": (lambda x, **o: s.select_many([x, x, x], **o), Fraction(1, 36)),
-    "top_k_many": (lambda x, **o: s.select_many([x, x, x], k=2, **o), Fraction(1, 72)),
+    "select_many k": (lambda x, **o: s.select_many([x, x, x], k=2, **o), Fraction(1, 72)),
 }
 
 

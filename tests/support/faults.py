@@ -252,8 +252,9 @@ FAULTS: dict[str, Changes] = {
     "lists are spent in a child": (
         (
             "mechanisms/unknown.py",
-            "        with self._turns:\n",
-            "        self._turns._born = generation()\n        with self._turns:\n",
+            "        with self._turns.one(), self._turns.begin():\n",
+            "        self._turns._born = generation()\n"
+            "        with self._turns.one(), self._turns.begin():\n",
         ),
     ),
     "the charge comes after the release": (

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import isqrt, lcm
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, TypeVar, cast, final, get_args
 
 import gmpy2
@@ -123,7 +123,7 @@ class Answer:
 
 @final
 class Turns:
-    """Who may ask a session, one at a time, and what its ledger learns: for `with`.
+    """Who may ask a session, one at a time, and what its ledger learns.
 
     Args:
         used: how much of the session was used, for the ledger.
@@ -136,7 +136,7 @@ class Turns:
     """
 
     __slots__ = (
-        *("_born", "_busy", "_call", "_closed", "_end", "_forget", "_lock", "_used"),
+        *("_answering", "_born", "_call", "_closed", "_end", "_forget", "_lock", "_used"),
         *("header", "receipt"),
     )
 
@@ -149,7 +149,7 @@ class Turns:
         self._used, self._forget, self._closed = used, forget, closed
         self._born = generation()
         self._lock = RLock()
-        self._busy = False
+        self._answering = Lock()
         self._end: tuple[type[SafeSelectError], str] | None = None
         self._call: Call[None] | None = None
         self.header: dict[str, Any] = {}
@@ -166,37 +166,38 @@ class Turns:
         self._call = None if scope is None else call
         return drawn
 
-    def __enter__(self) -> None:
-        """Begin an answer.
+    def one(self) -> RLock:
+        """The turn of one thread: `with turns.one(), turns.begin():` is around an answer.
+
+        Both are locks, so an interrupt finds no function of Python between an answer's last line
+        and the return of its turn.
 
         Raises:
             SourceError: the session belongs to another process.
-            ParameterError: it is answering.
-            SafeSelectError: it has ended, as the error says.
-            BudgetError: a scope is closed.
-            LedgerError: the ledger cannot be read.
         """
         if generation() != self._born:
             # Before the lock: a thread that held it at the fork holds it for ever.
             self.finish(_ELSEWHERE)
             raise SourceError(_ELSEWHERE[1])
-        self._lock.acquire()
-        try:
-            if self._busy:
-                raise ParameterError("this session was asked while it was answering")
-            if self._end is not None:
-                kind, sentence = self._end
-                raise kind(sentence)
-            if self._call is not None:
-                self._call.check_open()
-            self._busy = True
-        except BaseException:
-            self._lock.release()
-            raise
+        return self._lock
 
-    def __exit__(self, *_: object) -> None:
-        self._busy = False
-        self._lock.release()
+    def begin(self) -> Lock:
+        """Begin an answer in this thread's turn.
+
+        Raises:
+            ParameterError: it is answering.
+            SafeSelectError: it has ended, as the error says.
+            BudgetError: a scope is closed.
+            LedgerError: the ledger cannot be read.
+        """
+        if self._answering.locked():
+            raise ParameterError("this session was asked while it was answering")
+        if self._end is not None:
+            kind, sentence = self._end
+            raise kind(sentence)
+        if self._call is not None:
+            self._call.check_open()
+        return self._answering
 
     @property
     def charged(self) -> bool:
@@ -521,7 +522,7 @@ class Session:
 
     def _run(self, work: Callable[[], _Result]) -> _Result:
         """Do the work if the session can answer; end it if anything goes wrong."""
-        with self.turns:
+        with self.turns.one(), self.turns.begin():
             try:
                 found = work()
             except ScoreError:

@@ -636,7 +636,7 @@ class PayWhatYouGet:
         contributions = read_contributions(max_contributions)
         check_unknown(counts, places, k_bar=most, contributions=contributions, unit=self._unit)
         query = replace(self._list, k=k, least=least, most=most, contributions=contributions)
-        with self._turns:
+        with self._turns.one(), self._turns.begin():
             self._require(query.draws)
             held = hold_counts(counts, labels, most + 1)
             # The largest cost, before a count is looked at and before the first bit of noise.
