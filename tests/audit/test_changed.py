@@ -45,9 +45,8 @@ ROOT = Path(__file__).parents[2]
 RESTATED: dict[str, set[str]] = {
     # What was released follows from no other field.
     "release": {
-        *("label", "label_kind", "labels", "label_kinds", "index", "indices", "groups", "k_bar"),
-        *("counts", "gap", "gaps", "values", "value_kinds", "output", "output_kind", "score"),
-        *("score_kind", "found"),
+        *("label", "labels", "index", "indices", "groups", "k_bar"),
+        *("counts", "gap", "gaps", "values", "winners", "names"),
     },
     # Parameters that no other field depends on, and the name of the source, in both.
     "both": {
@@ -262,7 +261,7 @@ def free(content: Any, charge: Any) -> None:
     """Nothing was promised, and nothing paid."""
     for said in (content["guarantee"], charge["guarantee"]):
         said["epsilon"] = "0"
-    for part in (content["parts"], *charge["parts"]):
+    for part in (*content["parts"], *charge["parts"]):
         part["each"]["epsilon"] = "0"
     (amounts,) = charge["charges"]
     amounts["charge"]["epsilon"] = "0"
@@ -278,22 +277,20 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
     "8 labels for 2 draws": (
         "top k",
         and_then(
-            parameters(k="8", candidates="9"), field("labels", MANY), field("label_kinds", "text")
+            parameters(k="8", candidates="9", noise_rate="1/48"), field("labels", labels(*MANY))
         ),
         "",
         "",
     ),
     "8 labels for 2 draws, peeled": (
         "top k of rho",
-        and_then(
-            parameters(k="8", candidates="9"), field("labels", MANY), field("label_kinds", "text")
-        ),
+        and_then(parameters(k="8", candidates="9"), field("labels", labels(*MANY))),
         "draws",
         "It takes 8, and its record says 3.",
     ),
     "50 rows for 2": (
         "rows",
-        and_then(parameters(rows="50"), field("labels", ["1"] * 50), field("indices", ["1"] * 50)),
+        and_then(parameters(rows="50"), field("winners", ["1"] * 50), field("indices", ["1"] * 50)),
         "draws",
         "It takes 50, and its record says 2.",
     ),
@@ -321,7 +318,12 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
         "release",
         "a field is missing, has another form or does not fit the others",
     ),
-    "an offset of 0": ("discovered", field("offset", "0"), "plan", "offset is 0, and what follows"),
+    "an offset of 0": (
+        "discovered",
+        parameters(offset="0"),
+        "plan",
+        "offset is 0, and what follows",
+    ),
     "an offset of -5": (
         "groups",
         parameters(offset="-5"),

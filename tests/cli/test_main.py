@@ -139,8 +139,8 @@ def test_as_a_process_stdout_is_the_release_and_stderr_the_rest(tmp_path: Path) 
     assert warning.startswith(LARGE.encode())
     assert rest.startswith(b"guarantee epsilon = 10000")
     release = json.loads(run(tmp_path, *TOP, "--json").stdout)
-    assert release["labels"] == ["Oslo"]
-    assert release["schema"] == "safeselect.top-k/3"
+    assert release["labels"] == {"kinds": "text", "texts": ["Oslo"]}
+    assert release["schema"] == "safeselect.top-k/1"
     failed = run(tmp_path, *TOP[:-1])  # an unknown domain, without --delta
     assert (failed.returncode, failed.stdout) == (2, b"")
     assert failed.stderr.count(b"\n") == 1

@@ -38,7 +38,7 @@ SCORES: list[dict[str, Any]] = [
     {"sensitivity": 1, "grid": "1/4", "on_grid": True, "monotonic": True},
     {"sensitivity": 2, "grid": "1/8", "score_error": "1/100"},
     {"range_": 1, "grid": "1/3", "score_error": 0, "minimize": True},
-    {"sensitivity": "0.3", "grid": "0.1", "monotonic": True, "engine": "reference"},
+    {"sensitivity": "0.3", "grid": "0.1", "monotonic": True},
 ]
 COSTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"epsilon": "1/3"}, EPSILON),
