@@ -149,7 +149,7 @@ def test_as_a_process_stdout_is_the_release_and_stderr_the_rest(tmp_path: Path) 
 def test_help_explains_known_candidates_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     said = {}
     for command in ("top-k", "select", "keys", ""):
-        with pytest.raises(SystemExit, match="^0$"):
+        with pytest.raises(SystemExit, match=r"^0$"):
             main([command, "--help"] if command else ["--version"])
         said[command] = capsys.readouterr().out
     text = said["top-k"]
