@@ -29,7 +29,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "top_k_with_gaps": {"sensitivity": 1, "k": 1},
     "top_k_above": {"sensitivity": 1, "k": 1, "threshold": 3},
     "select_many": {"sensitivity": 1},
-    "top_k_many": {"sensitivity": 1, "k": 1},
     "unknown_domain_top_k": {"k": 1, "k_bar": 1, "delta": "1e-9", "places": "all"},
     "SparseVector": {"sensitivity": 1, "k": 1, "threshold": 3},
     "AdaptiveSparseVector": {"sensitivity": 1, "k": 1, "threshold": 3},
