@@ -11,8 +11,11 @@ from pathlib import Path
 import either as safeselect
 import pytest
 
+import safeselect as installed
+
 # With -I the environment names no directories.
-FIND = f"import sys; sys.path.insert(0, {str(Path(safeselect.__file__).parents[1])!r})\n"
+PLACES = [str(Path(safeselect.__file__).parent), str(Path(installed.__file__).parents[1])]
+FIND = f"import sys; sys.path[:0] = {PLACES!r}\n"
 PROGRAM = """
 import warnings
 import either as safeselect

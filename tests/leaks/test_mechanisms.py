@@ -59,7 +59,7 @@ MECHANISMS: dict[str, Callable[..., Any]] = {
 MECHANISMS["top_k laplace"] = bind("top_k", k=2, mechanism="laplace", epsilon="0.1", delta="0.01")
 ROWS: dict[str, Callable[..., Any]] = {
     "select_many": bind("select_many"),
-    "top_k_many": bind("select_many", k=2),
+    "select_many k": bind("select_many", k=2),
 }
 UNKNOWN = {"k": 1, "k_bar": 2, "places": "all", "epsilon": 1, "delta": "1e-9"}
 DISCOVER: dict[str, Callable[..., Any]] = {

@@ -76,7 +76,7 @@ CALLS: dict[str, Case] = {
     "exponential_mechanism": Case("exponential_mechanism", scores=THREE),
     "exponential_mechanism_base2": Case("exponential_mechanism_base2", scores=THREE),
     "select_many": Case("select_many", scores=ROWS),
-    "top_k_many": Case("top_k_many", {"k": 2}, scores=ROWS),
+    "top_k_many": Case("select_many", {"k": 2}, scores=ROWS),
     "permute_and_flip_with_gap": Case("permute_and_flip_with_gap", scores=THREE),
     "exponential_mechanism_with_gap": Case("exponential_mechanism_with_gap", scores=THREE),
     "unknown gumbel": Case(
@@ -109,7 +109,7 @@ for _word in ("exponential", "laplace"):
     )
 for _word in ("exponential", "exponential_base2", "permute_and_flip"):
     for _name, _more in (("select_many", {}), ("top_k_many", {"k": 2})):
-        CALLS[f"{_name} {_word}"] = Case(_name, {"mechanism": _word, **_more}, scores=ROWS)
+        CALLS[f"{_name} {_word}"] = Case("select_many", {"mechanism": _word, **_more}, scores=ROWS)
 for _word in ("exponential", "exponential_base2", "permute_and_flip", "one_shot_exponential"):
     CALLS[f"top_k {_word}"] = Case("top_k", {"k": 2, "mechanism": _word}, scores=THREE)
 CALLS["top_k laplace"] = Case(
