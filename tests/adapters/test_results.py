@@ -52,7 +52,6 @@ def test_a_set_is_iterated_in_the_order_of_its_labels_never_of_its_scores():
     assert list(found) == ["ant", "bee", "zebra"]
     assert "zebra" in found
     assert found.to_dict() == {"label": ["ant", "bee", "zebra"]}
-    assert not hasattr(found, "__getitem__")
 
 
 def test_measurements_and_quantiles_are_sequences_of_their_values():

@@ -418,16 +418,10 @@ FAULTS |= {
         "sensitivity=low",
     ),
     "a charge of one row of a batch": (
-        "top_k_many",
+        "select_many",
         "mechanisms.select:Here.call",
         "(plan.each, plan.draws)",
         "(plan.each, plan.k)",
-    ),
-    "the scalar tier at twice the rate": (
-        "report_noisy_max",
-        "spec.rankings:noisy_top_k",
-        "draw(bits, noise_rate)",
-        "draw(bits, NoiseRate(2 * noise_rate.rate))",
     ),
     "the enclosures at twice the rate": (
         "permute_and_flip",

@@ -59,7 +59,9 @@ def test_a_one_shot_mechanism_is_calibrated_as_proved(name: str) -> None:
 Calibrate = Callable[..., proved.Rates]
 
 
-@pytest.mark.parametrize("name", ["permute_and_flip", "exponential", "one_shot_exponential"])
+@pytest.mark.parametrize(
+    "name", ["permute_and_flip", "exponential_mechanism", "top_k_one_shot_exponential"]
+)
 @pytest.mark.parametrize(
     "broken",
     [

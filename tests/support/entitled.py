@@ -138,7 +138,7 @@ def ranked(name: str, args: Mapping[str, Any]) -> Ranked | None:
     if name in ("top_k", "TopKMechanism") and args.get("mechanism") != "laplace":
         default = "one_shot_exponential" if alone else "exponential"
         return _LISTS[args.get("mechanism") or default]
-    if name in ("select_many", "top_k_many"):
+    if name == "select_many":
         return _PEELED[args.get("mechanism") or ("permute_and_flip" if alone else "exponential")]
     return None
 

@@ -380,7 +380,7 @@ def _groups(found: Observation) -> None:
     stated = len(args["tables"]) if stated == "all" else min(stated, len(args["tables"]))
     _is(args.get("groups_per_user") is not None or changed == stated, f"{changed} groups")
     if args.get("candidates") is not None:
-        _as(found, "top_k_many", {"scores": args["tables"], "max_rows": changed})
+        _as(found, "select_many", {"scores": args["tables"], "max_rows": changed})
     elif args.get("max_contributions") is not None:
         _counted(found, changed)
     else:

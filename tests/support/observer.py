@@ -150,14 +150,6 @@ def _scalar(seen: Seen, local: Local) -> Draw | None:
     )
 
 
-def _exponentials(seen: Seen, local: Local) -> None:
-    """The scalar tier draws on a finer lattice, by the denominator of the gaps' unit."""
-    draw = seen.now()
-    if draw is not None:
-        finer = 1 if draw.gaps is None else draw.gaps.denominator
-        draw.low, draw.high = (finer * end for end in _nats(local["noise_rate"]))
-
-
 def _lazily(seen: Seen, local: Local) -> None:
     draw = seen.now()
     if draw is not None and draw.law in ("laplace", "gumbel"):
@@ -244,7 +236,6 @@ WATCHED: dict[str, Note] = {
     "engine.rows.noisy_max_rows": _nothing,
     "engine.rows.combine_rows": _batch,
     "spec.rankings.noisy_top_k": _scalar,
-    "spec.rankings.draw_exponential": _exponentials,
     "spec.samplers.LazyLaplace.__init__": _lazily,
     "spec.samplers.LazyGumbel.__init__": _lazily,
     "engine.geometric.geometric": _array("geometric"),
