@@ -16,8 +16,9 @@ from mutants import copy
 import safeselect.mechanisms.select
 from safeselect.audit.code import code_digest, extensions, running
 
-_CALL = "return PermuteAndFlip(**options)(scores, labels=labels)"
-ARGMAX = (f"    {_CALL}\n", f'    options["epsilon"] = 100\n    {_CALL}\n')
+_CALL = 'return asked.choose(asked.calibrate("permute_and_flip"), scores, labels)'
+_LARGE = "asked = Asked.read(PrivacyCost.read(epsilon=100), change, weights, source, ledger)"
+ARGMAX = (f"    {_CALL}\n", f"    {_LARGE}\n    {_CALL}\n")
 """With so large an epsilon the largest score always wins."""
 
 _SAY = """
@@ -65,7 +66,7 @@ def test_a_poisoned_pyc_is_seen(tmp_path):
     wins, source, loaded, passed, _ = said(package)
     assert 100 < wins < 170  # e**(1/2) / (1 + e**(1/2)) is 0.62: false alarm below 1e-9
     assert passed
-    poison(package / "safeselect" / "selection" / "one.py", *ARGMAX)
+    poison(package / "safeselect" / "mechanisms" / "select.py", *ARGMAX)
     wins, same, other, passed, detail = said(package)
     assert wins == 200
     assert same == source

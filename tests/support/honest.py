@@ -20,6 +20,7 @@ from safeselect.ledger import Ledger, log_lines
 from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.randomness.source import resolve
+from safeselect.release.results import Answers
 
 Call = Callable[..., Any]
 Honest = tuple[str, Call, dict[str, Any]]
@@ -309,5 +310,6 @@ def made(call: Call, caps: dict[str, Any], neighbours: str = "add_remove") -> Ma
         session = getattr(result, "_session", result)
         turns = getattr(session, "turns", None) or session._turns
         spent = {name: int(number) for name, number in records[-1].content["spent"].items()}
-        result = replace(turns._opened, spent=spent, receipt=result.receipt)
+        closed = Answers(**turns.header, spent=tuple(sorted(spent.items())))
+        result = replace(closed, receipt=result.receipt)
     return Made(result.to_json(), "".join(log_lines(records)).encode("ascii"), ledger.head)
