@@ -199,7 +199,7 @@ MUTANTS = {
             ),
         ),
         "C2",
-        _TESTS + "test_unknown_privacy.py::test_lists_keep_their_promise[5-1-4-None-1/2-1/5]",
+        _TESTS + "test_unknown_privacy.py::test_lists_keep_their_promise[5-2-2-None-3-1/1000]",
     ),
     # -------------------------------------------------------------------------------- coins
     "at most for below: rejection": Mutant(
