@@ -447,14 +447,6 @@ BREAKS = (
         "return (delta.numerator << bits) // ",
         "return (2 * delta.numerator << bits) // ",
     ),
-    # The audit: with these neighbours it would let half of the noise pass.
-    Break(
-        _PRIVATE,
-        "audit/certificate.py",
-        "neighbours",
-        "not (monotonic and {-1, 1} <= set(move))",
-        "not {-1, 1} <= set(move)",
-    ),
     # How all rows are read follows from the first one: the grid, and with it the sensitivity.
     Break(
         _PRIVATE,

@@ -342,6 +342,8 @@ def rankings(name: str, row: dict[str, Any], kind: str) -> Iterator[str]:
         rate = -log(mp.ceil(exp(-rate) * 2**64) / mpf(2) ** 64)
     gaps = Fraction(words.get("gap_grid", 1)) if "gap" in call else None
     data = tape(name, kind, told[1])
+    if call == "select_many" and "k" in words:
+        return  # several of each row are peeled; only batches of one winner are confirmed
     if call == "select_many":
         yield from batch(law, rate, scores, told[0][0]["winners"], data)
         return

@@ -24,7 +24,6 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "exponential_mechanism_with_gap": {"epsilon": 1, "sensitivity": 1},
     "select_many": {"epsilon": 1, "sensitivity": 1},
     "top_k": {"k": 2, "epsilon": 1, "sensitivity": 1},
-    "top_k_many": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "top_k_with_gaps": {"k": 2, "epsilon": 1, "sensitivity": 1},
     "top_k_above": {"k": 2, "threshold": 2, "epsilon": 1, "sensitivity": 1},
     "PermuteAndFlip": {"epsilon": 1, "sensitivity": 1},

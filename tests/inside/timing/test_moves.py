@@ -11,9 +11,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import either as safeselect
 import numpy as np
 import pytest
+
+import safeselect
 
 ROOT = str(Path(safeselect.__file__).parent)
 MOST = 60
@@ -73,4 +74,4 @@ def test_plain_scores_are_read_by_the_core_alone(scores: Any, labels: Any) -> No
     release()
     rooms = {Path(file).relative_to(ROOT).parts[0] for move in moves(release) for file in move}
     core = {"exact", "promises", "randomness", "engine", "scores"}
-    assert rooms <= core | {"release", "selection", "accounting"}
+    assert rooms <= core | {"release", "mechanisms", "accounting"}
