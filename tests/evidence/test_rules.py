@@ -19,6 +19,7 @@ from rules_table import CALLS, COUNTS, ELSEWHERE, EPSILON, EVERY, ROWS, SESSIONS
 from tapes import TapeSource
 
 import engine
+import safeselect as package
 from safeselect import Budget, BudgetError, Ledger, ParameterError, SourceError
 from safeselect.promises.records import guarantee_record
 from safeselect.testing import DeterministicSource
@@ -35,8 +36,8 @@ MOVING = {name: case for name, case in CALLS.items() if case.monotonic}
 def drawing() -> dict[str, Any]:
     """All public names that take a source."""
     found = {}
-    for name in safeselect.__all__:
-        value = getattr(safeselect, name)
+    for name in package.__all__:
+        value = getattr(package, name)
         if inspect.isfunction(value) or inspect.isclass(value):
             try:
                 parameters = inspect.signature(value).parameters

@@ -84,7 +84,7 @@ def test_records_and_statements_state_the_time_to_the_clock_of_the_ledger(
     assert len(times) == 16
     assert all(re.fullmatch(FORMS[kind], each) for each in times)
     assert result.statement.utc == times[2]
-    assert json.loads(result.to_json())["utc"] == times[2]
+    assert json.loads(result.to_json())["statement"]["utc"] == times[2]
     assert safeselect.from_json(result.to_json()) == result
     assert Ledger.open(path).check().clock == kind
     first = next(iter(ledger.records())).content

@@ -251,7 +251,7 @@ def test_the_outbox_gets_the_answer_before_it_is_released(ledger: Ledger) -> Non
     assert known is not None
     assert (charge, salt) == (known.charge, result.receipt.salt)
     assert known.commitment == commitment(salt, output)
-    assert json.loads(output)["label"] == result.label
+    assert json.loads(output)["label"]["text"] == result.label
     assert "receipt" not in output
     # For a retry the caller shows the entry, and the ledger says that it may.
     for _ in range(2):
@@ -349,7 +349,7 @@ def test_a_process_killed_between_outbox_and_ledger_is_finished_by_another(tmp_p
     with pytest.raises(LedgerError, match="already"):
         ledger.finish(charge, bytes.fromhex(salt), output.replace("blue", "red"))
     assert kinds(ledger)[2:] == ["charged", "released"]
-    assert json.loads(output)["label"] == "blue"
+    assert json.loads(output)["label"]["text"] == "blue"
 
 
 def test_a_process_killed_before_the_outbox_has_spent_and_nothing_is_known(tmp_path: Path) -> None:
