@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from safeselect.errors import InputError
 from safeselect.promises.records import exact_text, read_exact
@@ -426,9 +425,9 @@ class Batch(Release, Generic[Label]):
     """
 
     schema: ClassVar[str] = "safeselect.batch/1"
-    winners: npt.NDArray[np.int64]
+    winners: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
     names: tuple[Label, ...] | None = None
-    indices: npt.NDArray[np.int64] | None = None
+    indices: np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None = None
 
     def __post_init__(self) -> None:
         Release.__post_init__(self)
