@@ -14,7 +14,6 @@ from fractions import Fraction
 from itertools import pairwise, permutations, product
 from typing import Any
 
-import either as safeselect
 import numpy as np
 import pytest
 from chances import fits
@@ -22,6 +21,7 @@ from effort import LONG
 from tapes import Stream
 
 import engine
+import safeselect
 from engine import NoiseRate, laplace_attempt, permutation
 
 pytestmark = pytest.mark.claim("C1")
@@ -96,33 +96,19 @@ def test_two_releases_of_many(n):
     assert len(set(found)) >= (35 if n == 40 else 370)
 
 
-@pytest.mark.parametrize("engine_name", [None, "reference"])
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential", "one_shot_exponential"])
-def test_the_order_of_all_is_uniform(mechanism, engine_name):
+def test_the_order_of_all_is_uniform(mechanism):
     """First and second, second and third: of equal candidates each order is equally likely."""
-    more = {"mechanism": mechanism, "engine": engine_name, **CHANGE}
+    more = {"mechanism": mechanism, **CHANGE}
     orders = Counter(safeselect.top_k([5] * 3, k=3, epsilon=3, **more).indices for _ in range(MANY))
     assert len(orders) == 6
     assert fits(orders, dict.fromkeys(orders, 1 / 6))
 
 
-@pytest.mark.parametrize("engine_name", [None, "reference"])
-def test_two_rows_of_top_k_many(engine_name):
+def test_two_rows_of_top_k_many():
     found = safeselect.select_many(
-        np.zeros((MANY, 3), dtype=np.int64), k=2, epsilon=MANY, engine=engine_name, **CHANGE
+        np.zeros((MANY, 3), dtype=np.int64), k=2, epsilon=MANY, **CHANGE
     ).indices[:, 1]
-    assert uniform_pairs(Counter(pairwise(found.tolist())), 3)
-
-
-@pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
-def test_two_rows_of_the_scalar_tier(mechanism):
-    found = safeselect.select_many(
-        np.zeros((MANY, 3), dtype=np.int64),
-        epsilon=MANY,
-        mechanism=mechanism,
-        engine="reference",
-        **CHANGE,
-    ).indices
     assert uniform_pairs(Counter(pairwise(found.tolist())), 3)
 
 

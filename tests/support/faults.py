@@ -315,9 +315,6 @@ FAULTS: dict[str, Changes] = {
         ),
         ("testing/sources.py", "    if require_production():\n", "    if False:\n"),
     ),
-    "the scalar tier is taken in production": (
-        ("mechanisms/tiers.py", "    if require_production():\n", "    if False:\n"),
-    ),
     "gaps are those of one noise less": (
         (
             "engine/rankings.py",
@@ -416,9 +413,6 @@ BY_TESTS = {
     ),
     "a class is known by its name": (
         "tests/randomness/test_foreign.py::test_the_methods_of_ours_on_an_object_of_theirs"
-    ),
-    "the scalar tier is taken in production": (
-        f"{_RULES}test_where_only_production_is_allowed[unknown gumbel]"
     ),
 }
 """Those that no known answer sees, because they are of processes, errors or real sources."""
