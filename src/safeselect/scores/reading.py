@@ -15,8 +15,7 @@ from typing import Self, cast
 import numpy as np
 
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe, rational
-from safeselect.promises.records import exact_text
+from safeselect.exact.parameters import describe, exact_text, rational
 
 _ONE = Fraction(1)
 _EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
