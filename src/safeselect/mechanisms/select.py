@@ -757,11 +757,12 @@ class Change:
         return cls(size, reading, flag(minimize, "minimize"))
 
 
-@lru_cache(maxsize=256)
-def _recorded(size: Sensitivity, reading: Reading, range_in_steps: Fraction) -> dict[str, str]:
-    """What is said of the scores, with the range that the noise covers."""
-    covered = exact_text(range_in_steps * reading.step)
-    return {**size.as_record, **reading.as_record, "effective_range": covered}
+@lru_cache(maxsize=256)  # of public numbers alone
+def _covered(size: Sensitivity, reading: Reading) -> tuple[Fraction, dict[str, str]]:
+    """The range in steps that the noise covers, and what is said of the scores."""
+    steps = size.range_in_steps(reading)
+    covered = exact_text(steps * reading.step)
+    return steps, {**size.as_record, **reading.as_record, "effective_range": covered}
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -796,11 +797,9 @@ class Asked:
         Raises:
             ParameterError: one of them is wrong, or does not go with another.
         """
-        size, reading = change.size, change.reading
-        range_in_steps = size.range_in_steps(reading)
-        said = _recorded(size, reading, range_in_steps)
+        range_in_steps, said = _covered(change.size, change.reading)
         recorded = {**said, "minimize": "yes" if change.minimize else "no"}
-        scope = read_ledger(ledger, monotonic=size.monotonic)
+        scope = read_ledger(ledger, monotonic=change.size.monotonic)
         given = None if source is None else resolve(source)
         heavy = None
         if weights is not None:

@@ -322,11 +322,12 @@ class TopK(Release, Generic[Label]):
     def __post_init__(self) -> None:
         Release.__post_init__(self)
         size, places = len(self.labels), self.indices
-        require(places is None or len(places) == size == len({*places}), "its positions")
-        require(not places or min(places) >= 0, "its positions")
-        for found in (self.gaps, self.counts):
-            require(found is None or len(found) == size, "the number of its gaps or counts")
-        require(self.counts is None or self.noise, "the noise of its counts")
+        if places is not None:
+            apart = len(places) == size == len({*places})
+            require(apart and min(places, default=0) >= 0, "its positions")
+        require(self.gaps is None or len(self.gaps) == size, "the number of its gaps")
+        if self.counts is not None:
+            require(self.noise and len(self.counts) == size, "the noise or number of its counts")
         require(self.k_bar is None or self.k_bar >= 1, "how many competed")
         if not self.ordered:
             order = [*map(label_text, self.labels)] if places is None else [*places]
