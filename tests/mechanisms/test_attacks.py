@@ -23,7 +23,7 @@ from safeselect import (
     report_noisy_max,
     top_k,
 )
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading

@@ -34,7 +34,7 @@ from safeselect import (
     top_k,
 )
 from safeselect.accounting import composed_epsilon
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.mechanisms import select
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading

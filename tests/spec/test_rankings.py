@@ -21,7 +21,7 @@ from effort import pairs, some
 from exact_pmf import Choices, bit_tree, choice_tree
 from sampler_laws import exp_minus, shortened
 
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.spec import rankings
 from safeselect.spec.rankings import (
     ExponentialNoise,

@@ -11,7 +11,7 @@ import pytest
 from tapes import TapeSource
 
 from safeselect.errors import SourceError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.spec import sessions
 from safeselect.spec.samplers import LazyExponential, LazyLaplace

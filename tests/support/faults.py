@@ -57,7 +57,7 @@ FAULTS: dict[str, Changes] = {
             "            id(self), [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n"
             "        )\n",
         ),
-        ("mechanisms/sessions.py", "_REFINED = 8 ", "_KEPT: dict = {}\n_REFINED = 8 "),
+        ("mechanisms/sessions.py", "_REACH = 2**64 ", "_KEPT: dict = {}\n_REACH = 2**64 "),
     ),
     "the threshold of a session is drawn anew for each query": (
         (

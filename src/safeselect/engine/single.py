@@ -11,9 +11,9 @@ from typing import Literal, Protocol, final
 
 from safeselect.engine.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.randomness.memory import sealed
+from safeselect.randomness.guard import sealed
 
 Kind = Literal["exponential", "laplace", "geometric"]
 

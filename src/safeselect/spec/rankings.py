@@ -26,8 +26,7 @@ from itertools import pairwise
 from operator import add
 
 from safeselect.engine import Ranking
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.spec.samplers import (
     LazyGumbel,

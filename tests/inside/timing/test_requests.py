@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import safeselect
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.spec.rankings import noisy_top_k
 from safeselect.testing import DeterministicSource, RecordingSource
