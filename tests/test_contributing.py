@@ -103,7 +103,8 @@ def test_make_check_passes_with_the_new_noise(tmp_path: Path) -> None:
     place = execute_claims.copy(tmp_path / "copy", None)
     example(place / "src", "A new noise")
     targets = (ROOT / "Makefile").read_text().partition("\ncheck: ")[2].splitlines()[1:]
-    for line in itertools.takewhile(lambda line: line.startswith("\t$(BIN)/"), targets):
+    checks = itertools.takewhile(lambda line: line.startswith("\t$(BIN)/"), targets)
+    for line in ("\t$(BIN)/ruff format .", *checks):
         name, *words = line.removeprefix("\t$(BIN)/").split()
         done = subprocess.run(
             [Path(sys.executable).parent / name, *words],
