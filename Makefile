@@ -56,7 +56,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults reading proofs mutants soak bench bench-docs timing service fuzz clean
+.PHONY: help demo test quick durations docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -156,6 +156,9 @@ laws: $(VENV)/.dev ## break the law of every row of tests/mission.json and see t
 faults: $(VENV)/.dev ## plant faults, alone and all at once, and see that known answers and laws notice (half an hour)
 	$(BIN)/python tools/plant_faults.py $(ARGS)
 
+kills: $(MUTANTS)/.installed ## plant every known fault and see which tests notice it, and which tests notice none (hours; ARGS='--only quantile --minutes 20')
+	PYTHONPATH=src nice -n 15 $(MUTANTS)/bin/python tools/kill_matrix.py $(ARGS)
+
 reading: ## what decides a release, file by file, in the order of reading (ARGS=ledger: another room)
 	@$(PYTHON) tools/reading.py $(ARGS)
 
@@ -243,7 +246,7 @@ $(MUTANTS)/.installed: requirements/dev.lock
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(MUTANTS)
 	$(MUTANTS)/bin/python $(INSTALL) --require-hashes --requirement requirements/dev.lock
-	$(MUTANTS)/bin/python $(INSTALL) 'mutmut==3.8.1'
+	$(MUTANTS)/bin/python $(INSTALL) 'mutmut==3.8.1' 'coverage>=7'
 	@touch $@
 
 $(SPARK)/.installed: pyproject.toml

@@ -61,6 +61,7 @@ def test_answers_are_the_same_alone(name):
     assert (ran.returncode, ran.stdout) == (0, b"rows with another answer: 0\n")
 
 
+@pytest.mark.nightly("a comment is no change of code; the page says so of every answer")
 def test_answers_are_the_same_after_a_comment_was_added(tmp_path):
     """Otherwise a row would prove that nobody touched a file, and no more."""
     place = execute_claims.copy(tmp_path / "copy", None)
