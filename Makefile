@@ -25,7 +25,7 @@ MATRIX ?= .venv-matrix
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What depends on NumPy, gmpy2 and Python: that all can be imported, arithmetic, fixed vectors, and laws.
 # `safeselect verify` goes before it, with the known answers; together less than a minute.
-SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/guarantees \
+SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/promises \
   tests/engine/test_laws.py tests/engine/test_corner_cases.py \
   tests/spec/test_uniform.py \
   tests/spec/test_rankings.py
@@ -35,7 +35,7 @@ EVERY ?= -m "not nightly"
 # input, whole processes, the audit and the evidence, and laws that are enumerated or counted.  All
 # else of the contract is in, new files too.
 QUICK ?= -m "not slow and not nightly" $(addprefix --ignore=tests/, \
-  inside engine adapters ledger/stores tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
+  inside engine adapters ledger/stores tables audit estimates evidence fuzz promises laws leaks faults observed proofs \
   release tools scores/test_floats.py scores/test_reading.py \
   cli test_examples.py test_import.py test_snippets.py randomness/test_foreign.py \
   $(addprefix spec/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \

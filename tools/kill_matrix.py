@@ -210,7 +210,8 @@ def main(arguments: list[str] | None = None) -> int:
     known = faults()
     log = place / "faults.jsonl"
     log.touch()
-    found = [each for each in map(json.loads, log.read_text().splitlines()) if each["fault"] in known]
+    before = map(json.loads, log.read_text().splitlines())
+    found = [each for each in before if each["fault"] in known]
     made = {each["fault"] for each in found}
     for name, changes in known.items():
         if name in made or options.only not in name or monotonic() > end:

@@ -51,6 +51,7 @@ def test_rows_are_as_the_tool_writes_them():
         assert known.place(which).read_text("utf-8") == known.written(which, known.read(which))
 
 
+@pytest.mark.nightly("they are given once above, behind whatever ran before")
 def test_answers_are_the_same_in_another_order():
     assert known.check([], backwards=True) == []
 
