@@ -70,7 +70,7 @@ def test_every_mechanism_warns_of_a_large_epsilon_before_anything_is_drawn(name:
 
     more = {**CALLS[name], "epsilon": 10.01}
     if "source" in inspect.signature(function).parameters:
-        more["source"] = safeselect.CallbackSource(draw, exclusive=True, name="none")
+        more["source"] = safeselect.sources.CallbackSource(draw, exclusive=True, name="none")
     with warnings.catch_warnings():
         warnings.simplefilter("error", SafeSelectWarning)
         with pytest.raises(SafeSelectWarning, match=r"^epsilon=10\.01 is above 10: "):

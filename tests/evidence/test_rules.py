@@ -492,7 +492,7 @@ def test_a_ledgered_session_that_a_child_closes_is_not_settled_by_it(tmp_path):
 def test_a_source_that_is_not_for_forks_is_refused_in_a_child(name):
     """The bytes of a callback could be the parent's again."""
     case = EVERY[name]
-    source = safeselect.CallbackSource(os.urandom, exclusive=True)
+    source = safeselect.sources.CallbackSource(os.urandom, exclusive=True)
     case.run(source=source)
 
     def work() -> bytes:

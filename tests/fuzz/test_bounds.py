@@ -41,9 +41,9 @@ from safeselect import (
     SafeSelectError,
     SparseVector,
     compose,
-    expected_error,
     unknown_domain_top_k,
 )
+from safeselect.estimates import expected_error
 from safeselect.exact.parameters import MAX_BITS
 from safeselect.ledger import Checker, check_log, log_lines
 from safeselect.ledger.record import parse

@@ -249,7 +249,7 @@ HOWS = {
 def test_sources_that_fail_at_every_request(name, engine, how):
     for at in range(12):  # 4 for start-up tests, one for the nonce, then those of the call
         callback = Failing(at, HOWS[how])
-        source = safeselect.CallbackSource(callback, exclusive=True)
+        source = safeselect.sources.CallbackSource(callback, exclusive=True)
         result = check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
         if callback.asked <= at:
             break

@@ -360,7 +360,7 @@ def test_no_private_value_is_in_the_file(tmp_path: Path) -> None:
     ledger = new(path, epsilon=100)
     secret = 8_675_309_123
     scores = {"Zebedee": secret, "Quux": secret - 1, "Plugh": secret - 400}
-    source = RecordingSource(safeselect.OpenSSLSource())
+    source = RecordingSource(safeselect.sources.OpenSSLSource())
     for name in ("permute_and_flip", "exponential_mechanism", "top_k"):
         more: dict[str, Any] = {"k": 2} if name == "top_k" else {}
         function = getattr(safeselect, name.removesuffix(" k"))
@@ -388,7 +388,7 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
     families = [np.zeros(40, dtype=np.int64), np.arange(40), np.arange(40) * 10**12]
     ledger = new(":memory:", epsilon=100)
     for scores in families:
-        source = RecordingSource(safeselect.OpenSSLSource())
+        source = RecordingSource(safeselect.sources.OpenSSLSource())
         given = scores[None, :] if "many" in name else scores
         function(given, epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **needed(name))
         seen.add(tuple(source.requests))

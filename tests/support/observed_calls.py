@@ -21,8 +21,9 @@ from observer import observed
 from tapes import TapeSource
 
 import safeselect
-from safeselect import Budget, CallbackSource, Counts, Ledger, PureDP, permute_and_flip, tables
+from safeselect import Budget, Counts, Ledger, PureDP, permute_and_flip, tables
 from safeselect.errors import SafeSelectError
+from safeselect.sources import CallbackSource
 
 __all__ = ["CASES", "ELSEWHERE", "ONE_VALUE", "Case", "called"]
 
