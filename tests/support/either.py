@@ -12,7 +12,8 @@ from functools import wraps
 from typing import Any
 from unittest import mock
 
-import safeselect
+from public import PUBLIC
+
 from safeselect.mechanisms import select, table
 from safeselect.spec import rankings
 
@@ -50,7 +51,9 @@ def _prepared(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def __getattr__(name: str) -> Any:
-    found = getattr(safeselect, name)
+    if name not in PUBLIC:
+        raise AttributeError(name)
+    found = PUBLIC[name]
     home = getattr(found, "__module__", "")
     if home == "safeselect.mechanisms.select" and inspect.isfunction(found):
         return _either(found)

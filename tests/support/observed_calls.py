@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow
 from judged import Observation
 from observer import observed
+from public import PUBLIC
 from tapes import TapeSource
 
 import safeselect
@@ -98,7 +99,7 @@ def called(name: str, args: Args) -> Observation:
 
 
 def _make(name: str, given: Args, found: Observation) -> None:
-    function = getattr(safeselect, name, None)
+    function = PUBLIC.get(name)
     if name in ("best_of", "first_above"):
         given["run"] = _RUNS[given["run"]]
         found.result = function(**given)
