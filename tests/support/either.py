@@ -51,9 +51,7 @@ def _prepared(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in PUBLIC:
-        raise AttributeError(name)
-    found = PUBLIC[name]
+    found = PUBLIC[name] if name in PUBLIC else getattr(safeselect, name)
     home = getattr(found, "__module__", "")
     if home == "safeselect.mechanisms.select" and inspect.isfunction(found):
         return _either(found)
