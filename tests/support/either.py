@@ -14,6 +14,7 @@ from unittest import mock
 
 from public import PUBLIC
 
+import safeselect
 from safeselect.mechanisms import select, table
 from safeselect.spec import rankings
 
