@@ -25,7 +25,7 @@ from tuning import BUSY, Plane, carrier, first_month, reach
 
 from safeselect import PureDP, best_of
 from safeselect.engine.geometric import discrete_laplace
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.sources import OpenSSLSource
 

@@ -19,7 +19,7 @@ import safeselect
 from safeselect import BoundedRange, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
 from safeselect.adapters._numbers import at_least
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.sources import CallbackSource
 from safeselect.testing import DeterministicSource
 
