@@ -15,9 +15,7 @@ import pytest
 from safeselect import (
     LaplaceDominated,
     ParameterError,
-    Selection,
     SourceError,
-    TopK,
     exponential_mechanism_with_gap,
     permute_and_flip,
     permute_and_flip_with_gap,
@@ -27,6 +25,7 @@ from safeselect import (
 )
 from safeselect.engine import Ranking
 from safeselect.mechanisms import select, table
+from safeselect.results import Selection, TopK
 from safeselect.scores.candidates import Candidates
 
 pytestmark = pytest.mark.claim("C2")

@@ -24,9 +24,7 @@ from safeselect import (
     ParameterError,
     SafeSelectError,
     ScoreError,
-    Selection,
     SourceError,
-    TopK,
     ZeroConcentratedDP,
     exponential_mechanism,
     exponential_mechanism_base2,
@@ -41,6 +39,7 @@ from safeselect import (
 from safeselect.accounting import composed_epsilon
 from safeselect.ledger.record import library
 from safeselect.mechanisms import select, table
+from safeselect.results import Selection, TopK
 from safeselect.scores.candidates import Candidates
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 

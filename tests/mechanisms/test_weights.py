@@ -16,12 +16,8 @@ from tapes import TapeSource
 
 from safeselect import (
     Budget,
-    ExponentialMechanism,
-    ExponentialMechanismBase2,
     Ledger,
     ParameterError,
-    PermuteAndFlip,
-    TopKMechanism,
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,
@@ -34,6 +30,12 @@ from safeselect.engine.laws import GUMBEL
 from safeselect.engine.rankings import certified_order
 from safeselect.engine.tables import keys
 from safeselect.exact.interval import NoiseRate
+from safeselect.prepared import (
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
+    PermuteAndFlip,
+    TopKMechanism,
+)
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
