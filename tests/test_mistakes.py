@@ -26,8 +26,8 @@ NAMES = {name: getattr(safeselect, name) for name in safeselect.__all__} | {
     ),
 }
 LIST = (
-    "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, polars or Arrow, "
-    "got "
+    "scores must be a list, a tuple, a dict, a plain NumPy array or a column of pandas, polars "
+    "or Arrow, got "
 )
 ONE = "scores must have one dimension, got "
 COLUMN = (
@@ -103,8 +103,8 @@ MISTAKES = {
         "once"
     ),
     "select_many(np.array(counts), epsilon=1, sensitivity=1)": (
-        "scores must be a two-dimensional array or a list of rows, got ndarray; write [scores] for "
-        "one row, scores.to_numpy() for a table"
+        "scores must be a plain NumPy array of two dimensions or a list of rows, got ndarray; "
+        "write [scores] for one row, scores.to_numpy() for a table"
     ),
     # --- the labels
     "permute_and_flip(counts, labels=['red', 'blue'], epsilon=1, sensitivity=1)": (
