@@ -103,7 +103,7 @@ MISTAKES = {
         "once"
     ),
     "select_many(np.array(counts), epsilon=1, sensitivity=1)": (
-        "scores must be a plain NumPy array of two dimensions or a list of rows, got ndarray; "
+        "scores must be a plain NumPy array, two-dimensional, or a list of rows, got ndarray; "
         "write [scores] for one row, scores.to_numpy() for a table"
     ),
     # --- the labels

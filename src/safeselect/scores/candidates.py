@@ -332,7 +332,7 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     """
     if id(type(scores)) not in PLAIN or getattr(scores, "ndim", 2) != 2:
         raise ScoreError(
-            "scores must be a plain NumPy array of two dimensions or a list of rows, got "
+            "scores must be a plain NumPy array, two-dimensional, or a list of rows, got "
             f"{type(scores).__name__}; write [scores] for one row, scores.to_numpy() for a table"
         )
     rows: Any = scores
