@@ -23,8 +23,9 @@ from safeselect import (
     permute_and_flip,
     top_k,
 )
-from safeselect.accounting import composed_epsilon, optimal_pure_delta
+from safeselect.accounting import composed_epsilon
 from safeselect.accounting.moments import epsilon_at_order, log_moment
+from safeselect.accounting.pure import EqualPure, smallest_delta
 
 pytestmark = pytest.mark.claim("C2")
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
@@ -131,8 +132,9 @@ def test_a_part_must_be_a_guarantee():
 def test_pure_parts_are_billed_at_the_optimum(count, delta):
     composed = compose([PureDP("0.1")] * count, delta)
     epsilon = composed.guarantee.epsilon
-    assert optimal_pure_delta("0.1", count, epsilon) <= Fraction(delta)
-    assert optimal_pure_delta("0.1", count, epsilon * (1 - Fraction(1, 10**6))) > Fraction(delta)
+    tails = EqualPure(Fraction("0.1"), count)
+    assert smallest_delta(tails, epsilon) <= Fraction(delta)
+    assert smallest_delta(tails, epsilon * (1 - Fraction(1, 10**6))) > Fraction(delta)
     assert "Kairouz" in composed.theorem
 
 
@@ -165,8 +167,9 @@ def test_approximate_parts_take_their_delta_from_the_total():
     parts = [ApproximateDP("0.1", own)] * 5
     composed = compose(parts, "1e-6").guarantee
     rest = 1 - (1 - Fraction(1, 10**6)) / (1 - own) ** 5
-    assert optimal_pure_delta("0.1", 5, composed.epsilon) <= rest
-    assert optimal_pure_delta("0.1", 5, composed.epsilon * (1 - Fraction(1, 10**6))) > rest
+    tails = EqualPure(Fraction("0.1"), 5)
+    assert smallest_delta(tails, composed.epsilon) <= rest
+    assert smallest_delta(tails, composed.epsilon * (1 - Fraction(1, 10**6))) > rest
     # One alone may use all of it, and two need a little less than the sum of theirs.
     assert compose(parts[:1], own).guarantee == parts[0]
     least = compose(parts[:2]).guarantee.delta

@@ -8,6 +8,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import mpmath
 import pytest
 from effort import some
 from hypothesis import given, settings
@@ -24,9 +25,11 @@ from safeselect import (
     calibrate,
     compose,
 )
-from safeselect.accounting import composed_epsilon, per_draw_epsilon
+from safeselect.accounting import composed_epsilon
 from safeselect.accounting import rate as rates
+from safeselect.accounting.bounds import known_bounds
 from safeselect.accounting.moments import epsilon_at_order
+from safeselect.accounting.rate import per_draw_epsilon
 
 FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MILLIONTH = Fraction(1, 10**6)
@@ -250,12 +253,12 @@ def test_what_a_search_finds_beyond_the_total_is_cut_until_it_is_within(monkeypa
     """No total is known for which a search goes beyond it; this one is made to."""
     total, delta, tried = Fraction(2), Fraction(1, 10**6), []
 
-    def composed(parts, *given):
+    def known(parts, at):
         tried.append(parts[0][0].epsilon)
-        return composed_epsilon(parts, *given)
+        return known_bounds(parts, at)
 
     monkeypatch.setattr(rates, "_within_other_bounds", lambda *given: Fraction(6, 5))
-    monkeypatch.setattr(rates, "composed_epsilon", composed)
+    monkeypatch.setattr(rates, "known_bounds", known)
     per_draw_epsilon.cache_clear()
     try:
         each = per_draw_epsilon(LaplaceDominated, 5, epsilon=total, delta=delta)
@@ -387,3 +390,22 @@ def test_a_calibrated_rate_is_near_what_the_lower_end_allows(k, epsilon, delta):
     assert compose([BoundedRange(each)] * k, delta, 1).guarantee.epsilon <= epsilon
     larger = Fraction(round(each * 2**40 * Fraction(1000, 995)), 2**40)
     assert compose([BoundedRange(larger)] * k, delta).lower > epsilon
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("rho", ["1e-17", "1e-9", "0.003", "0.1249", "0.125", "0.1251", "3", "4e6"])
+def test_a_guess_has_eighteen_digits(family, rho):
+    """Against roots of the published formulas; small numbers are guessed in another way."""
+    guess = rates.guessed_epsilon(family, Fraction(rho))
+    with mpmath.workdps(60):
+        wanted, e = mpmath.mpf(rho), mpmath.fraction(*guess.as_integer_ratio())
+
+        def cost(at):
+            if family is BoundedRange:
+                x = at / mpmath.expm1(at)
+                return x - 1 - mpmath.log(x)
+            if family is LaplaceDominated:
+                return at + mpmath.expm1(-at)
+            return at * mpmath.tanh(at / 2)
+
+        assert cost(e * (1 - mpmath.mpf("1e-18"))) < wanted < cost(e * (1 + mpmath.mpf("1e-18")))

@@ -30,7 +30,7 @@ from safeselect.accounting import (
     compose_delta,
     composed_epsilon,
 )
-from safeselect.accounting.optimum import certified
+from safeselect.accounting.optimum import upper
 from safeselect.accounting.optimum.certified import bracket
 from safeselect.accounting.optimum.curve import Curve, backward, start
 from safeselect.accounting.optimum.problem import Problem
@@ -255,8 +255,8 @@ def test_a_bound_that_looks_at_too_little_is_noticed(mutant, monkeypatch):
         between = np.append(found.upper[1:], 0) * 0.5 + found.upper * 0.5
         return Curve(found.step, found.lower if "grid" in mutant else between, found.lower)
 
-    real = certified.row
-    monkeypatch.setattr(certified, "row", shrunk)
+    real = upper.row
+    monkeypatch.setattr(upper, "row", shrunk)
     assert sixteen() < known
 
 
