@@ -15,7 +15,6 @@ from safeselect import (
     BoundedRange,
     Budget,
     GaussianDP,
-    Ledger,
     ParameterError,
     PureDP,
     ZeroConcentratedDP,
@@ -88,34 +87,6 @@ def test_a_ledger_writes_reads_and_prices_it(budget: dict, price: dict | None) -
 def test_a_budget_that_it_does_not_bound_refuses_it(budget: dict) -> None:
     with pytest.raises(ParameterError, match="GaussianDP does not bound"):
         Budget(**TERMS, **budget).price(NOISE)
-
-
-@pytest.mark.parametrize("squared", ["1/4", "1", "9"])
-@pytest.mark.parametrize("epsilon", ["0", "1/2", "3"])
-def test_delta_is_that_of_two_normal_laws(squared: str, epsilon: str) -> None:
-    with mpmath.workdps(60):
-        mu = mpmath.sqrt(mpmath.mpf(Fraction(squared).numerator) / Fraction(squared).denominator)
-        e = mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator
-        density = mpmath.npdf
-        # Where the losses exceed epsilon: x > e / mu + mu / 2.
-        exact = mpmath.quad(
-            lambda x: density(x, mu, 1) - mpmath.exp(e) * density(x, 0, 1),
-            [e / mu + mu / 2, e / mu + mu / 2 + 3, e / mu + mu / 2 + 20],
-        )
-        found = GaussianDP(squared).delta(epsilon)
-        assert abs(mpmath.mpf(found.numerator) / found.denominator - exact) <= exact / 2**50
-
-
-def test_another_process_reads_what_was_written(tmp_path: Path) -> None:
-    place = tmp_path / "ledger.log"
-    Ledger.create(place, {"a": Budget(**TERMS, rho=1)})
-    ledger = Ledger.open(place)
-    from safeselect.randomness.bits import Bits
-    from safeselect.randomness.source import default_source
-
-    with Bits(default_source()) as bits:
-        scope(ledger).begin(Charge("test/1", NOISE, (), {}), bits)
-    assert Ledger.open(place).balance("a").spent == {"rho": Fraction(1, 18)}
 
 
 def mp(value) -> mpmath.mpf:

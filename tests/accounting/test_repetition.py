@@ -24,7 +24,7 @@ from safeselect import (
 )
 from safeselect.accounting import compose_delta
 from safeselect.accounting.moments import Moments, log_moment
-from safeselect.accounting.repetition import log_of_ratio_at, mean_runs
+from safeselect.accounting.repetition import log_of_ratio_at
 from safeselect.promises.records import guarantee_record
 
 pytestmark = pytest.mark.claim("C2")
@@ -255,7 +255,7 @@ def test_a_smaller_promise_would_be_false():
 @pytest.mark.parametrize("case", [c for c in CASES if c["name"] == "truncated_negative_binomial"])
 def test_the_mean_number_of_runs(case):
     eta, gamma = Fraction(case["inputs"]["eta"]), Fraction(case["inputs"]["gamma"])
-    low, high = mean_runs(eta, gamma, 160).fractions()
+    low, high = Repeated(PureDP(1), eta, gamma).mean_runs(160).fractions()
     given = Fraction(case["output"]["mean"])
     assert abs(low - given) < Fraction(1, 10**25)
     assert abs(high - given) < Fraction(1, 10**25)
@@ -267,18 +267,18 @@ def test_theorem_2_at_two_given_orders():
     (case,) = (c for c in CASES if c["name"] == "theorem2_renyi")
     given = {name: Fraction(value) for name, value in case["inputs"].items()}
     rho, order, second = given["base_rho"], given["order"], given["second_order"]
+    shipped = Repeated(ZeroConcentratedDP(rho), given["eta"], given["gamma"])
     low, high = (
         order * rho + (1 + given["eta"]) * ratio + runs / (order - 1)
         for ratio, runs in zip(
             log_of_ratio_at(rho, given["gamma"], second, 160).fractions(),
-            mean_runs(given["eta"], given["gamma"], 160).log().fractions(),
+            shipped.mean_runs(160).log().fractions(),
             strict=True,
         )
     )
     assert abs(low - Fraction(case["output"])) < Fraction(1, 10**25)
     assert abs(high - Fraction(case["output"])) < Fraction(1, 10**25)
     # The shipped second order is no worse than the one given.
-    shipped = Repeated(ZeroConcentratedDP(rho), given["eta"], given["gamma"])
     assert log_moment(shipped, order - 1, 128).fractions()[1] / (order - 1) <= high
 
 

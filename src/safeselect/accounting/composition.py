@@ -268,13 +268,8 @@ def _ordered(parts: Iterable[tuple[Accounted, int]]) -> _Counted:
         for guarantee, count in counted.items()
         if isinstance(guarantee, (ApproximateDP, KnownLaw)) or size(guarantee)
     ]
-    return sorted(costly, key=_place)
-
-
-def _place(part: tuple[Accounted, int]) -> tuple[int, ...]:
     # Any order will do that does not depend on the caller's; that of integers is quick.
-    guarantee, _ = part
-    return _numbers(guarantee)
+    return sorted(costly, key=lambda part: _numbers(part[0]))
 
 
 def _numbers(guarantee: Accounted) -> tuple[int, ...]:
@@ -309,9 +304,11 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
         return Composition(ApproximateDP(Fraction(0), delta), NOTHING)
     if len(parts) == 1 and parts[0][1] == 1:
         own = parts[0][0].approximate(delta)
-        found = _least_of_repeated(parts, delta, own.epsilon)
+        best = least_bound(parts, delta, None) if isinstance(parts[0][0], Repetition) else None
+        if best is not None and best.value < own.epsilon:
+            return Composition(ApproximateDP(best.value, delta), best.theorem, best.order)
         lower = alone_below(parts[0][0], own.epsilon, delta, precision)
-        return found or Composition(own, ALONE, lower=lower)
+        return Composition(own, ALONE, lower=lower)
     deltas = _deltas(parts)
     rest = what_is_left(delta, deltas)
     best = least_bound(_without_deltas(parts), rest, precision)
@@ -320,14 +317,6 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     # The lower bound holds at the remaining delta alone, which may have been rounded down.
     lower = best.lower if is_exactly_left(rest, delta, deltas) else Fraction(0)
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
-
-
-def _least_of_repeated(parts: _Counted, delta: Fraction, own: Fraction) -> Composition | None:
-    """Of one repetition alone: its moments at the best order, where they are better."""
-    found = least_bound(parts, delta, None) if isinstance(parts[0][0], Repetition) else None
-    if found is None or found.value >= own:
-        return None
-    return Composition(ApproximateDP(found.value, delta), found.theorem, found.order)
 
 
 def _deltas(parts: Sequence[tuple[Accounted, int]]) -> list[tuple[Fraction, int]]:

@@ -81,7 +81,6 @@ _MOST_SHIFT = 2**12
 _MOST_VARIANCE = 2**20
 _MOST_ANSWERS = 2**62
 _BITS = 192  # of masses, where a law is read alone
-_MOST_STEPS = 300
 
 
 @lru_cache(maxsize=8)
@@ -109,7 +108,7 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
         return law.zcdp.approximate(at)
     if atoms.above([low])[0] <= goal:
         return ApproximateDP(low, at)
-    high = halved(lambda epsilon: atoms.above([epsilon])[0] <= goal, low, high, _MOST_STEPS)
+    high = halved(lambda epsilon: atoms.above([epsilon])[0] <= goal, low, high)
     # Chances below what the masses resolve were rounded away; what is implied knows them.
     implied = (law.pure or law.zcdp).approximate(at).epsilon
     return ApproximateDP(min(high, implied), at)

@@ -101,9 +101,8 @@ class Profile:
         """
         bits = self.masses.bits
         place = epsilon // self.step
-        share = Interval.of(epsilon - self.step * place, bits).expm1() / _cell(self.step, bits)
         here, there = self.at(place), self.at(place + 1)
-        low, high = share.scaled(bits)
+        low, high = self._share(epsilon)
         if self.masses.upper:
             return min(Fraction(1), Fraction(here - ((here - there) * low >> bits), 1 << bits))
         # On the lines through two places to one side, as in `_below`; a cell to the left is
@@ -120,9 +119,13 @@ class Profile:
         if place + 1 >= len(self.values):
             return self.values[-1]
         here, there = self.values[place], self.values[place + 1]
+        return here - ((here - there) * self._share(s)[0] >> self.masses.bits)
+
+    def _share(self, s: Fraction) -> tuple[int, int]:
+        """How much of its cell, in x, lies left of s, times 2**bits; rounded down and up."""
         bits = self.masses.bits
-        share = Interval.of(s - self.step * place, bits).expm1() / _cell(self.step, bits)
-        return here - ((here - there) * share.scaled(bits)[0] >> bits)
+        share = Interval.of(s % self.step, bits).expm1() / _cell(self.step, bits)
+        return share.scaled(bits)
 
     def _above(self, low: int, goal: int) -> Fraction:
         """On the chord from here to the next place."""

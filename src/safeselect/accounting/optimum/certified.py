@@ -6,12 +6,12 @@ A lower bound shows how little a better theorem could gain; no release rests on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.curve import start
-from safeselect.accounting.optimum.pairs import Masses, power
+from safeselect.accounting.optimum.pairs import Masses, power, spread
 from safeselect.accounting.optimum.problem import MOST_WORK, ROW, Problem, ranges_of
 from safeselect.accounting.optimum.upper import FIRST, Grid, together, upper_profile
 from safeselect.exact.interval import Interval
@@ -76,9 +76,8 @@ def _two_points(grid: Grid, cells: int, count: int, share: Fraction) -> Masses:
     second = Interval.of(1, precision) - first
     both = Masses(0, [max(0, x.scaled(bits)[0]) for x in (second, first)], 0, bits, False)
     powered = power(both, count, grid.lost)
-    weights = [0] * ((len(powered.weights) - 1) * cells + 1)
-    weights[::cells] = powered.weights
-    return Masses(count * (offset - cells) + powered.first * cells, weights, 0, bits, False)
+    wide = spread(powered, cells)
+    return replace(wide, first=wide.first + count * (offset - cells))
 
 
 Read = Callable[[Profile, Fraction], Fraction]

@@ -192,11 +192,11 @@ def grid_masses(pair: Pair, step: Fraction, bits: int, tail: Fraction, cells: in
         deviation = rounded_down(lambda precision: Interval.of(pair.mu_squared, precision).sqrt())
         stride = max(1, -(-deviation // (step * cells)))
         law = _law(pair, step * stride, bits, tail)
-        return Law(_spread(law.upper, stride), _spread(law.lower, stride), law.shift)
+        return Law(spread(law.upper, stride), spread(law.lower, stride), law.shift)
     return _law(pair, step, bits, tail) if isinstance(pair, Smooth) else _known(pair, step, bits)
 
 
-def _spread(masses: Masses, stride: int) -> Masses:
+def spread(masses: Masses, stride: int) -> Masses:
     """The same masses on a finer grid."""
     weights = [0] * ((len(masses.weights) - 1) * stride + 1)
     weights[::stride] = masses.weights

@@ -183,7 +183,7 @@ def _multiples(
     """Each at least, or at most, as large."""
     found: Counter[Fraction] = Counter()
     for size, count in sizes:
-        found[(-(-size // step) if upwards else size // step) * step] += count
+        found[_multiple(size, step, upwards=upwards)] += count
     return [each for each in found.items() if each[0]]
 
 
@@ -213,10 +213,7 @@ def _fewer(
     if len(short) <= most:
         return list(short.items())
     unit = max(short) / (2 * most)
-    heaps: Counter[Fraction] = Counter()
-    for size, count in short.items():
-        heaps[(-(-size // unit) if upwards else size // unit) * unit] += count
-    return [(size, count) for size, count in heaps.items() if size]
+    return _multiples(list(short.items()), unit, upwards=upwards)
 
 
 def _short(size: Fraction, *, upwards: bool) -> Fraction:
@@ -224,8 +221,11 @@ def _short(size: Fraction, *, upwards: bool) -> Fraction:
     if max(size.numerator.bit_length(), size.denominator.bit_length()) <= _LONGEST:
         return size
     exponent = size.numerator.bit_length() - size.denominator.bit_length() - _LONGEST // 2
-    unit = Fraction(2) ** exponent
-    return (-(-size // unit) if upwards else size // unit) * unit
+    return _multiple(size, Fraction(2) ** exponent, upwards=upwards)
+
+
+def _multiple(size: Fraction, step: Fraction, *, upwards: bool) -> Fraction:
+    return (-(-size // step) if upwards else size // step) * step
 
 
 def squares_below(values: Sequence[tuple[Fraction, int]]) -> Fraction:
