@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,15 +84,10 @@ class Profile:
         goal = delta.numerator * scale // delta.denominator
         if self.at(0) <= goal:
             return Fraction(0)
-        low, high = 0, max(1, self.masses.last + len(self.values))
+        high = max(1, self.masses.last + len(self.values))
         if self.masses.upper and self.at(high) > goal:
             return _NONE
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.at(middle) > goal:
-                low = middle
-            else:
-                high = middle
+        low = bisect_left(range(high), True, lo=1, key=lambda place: self.at(place) <= goal) - 1
         return self._above(low, goal) if self.masses.upper else self._below(low, goal + 1)
 
     def delta(self, epsilon: Fraction) -> Fraction:
