@@ -170,18 +170,6 @@ def test_a_count_with_discrete_laplace_noise_is_randomized_response():
     assert smooth * Fraction(999, 1000) < fine < ours.lower
 
 
-def test_they_gain_over_what_they_imply():
-    for part in (DiscreteGaussian(25), DiscreteLaplace("0.05", 10), RandomizedResponse("0.9", 10)):
-        ours = compose([part] * 16, "1e-6", "1e-4").guarantee.epsilon
-        stated = compose([part.pure or part.zcdp] * 16, "1e-6", "1e-4").guarantee.epsilon
-        assert ours < stated
-    # Of many deviations it is nearly Gaussian; of few it is not, on either side.
-    near = compose([DiscreteGaussian(100)] * 4, "1e-6", "1e-6")
-    normal = GaussianDP(Fraction(4, 100)).approximate("1e-6").epsilon
-    assert abs(near.guarantee.epsilon / normal - 1) < Fraction(1, 1000)
-    assert DiscreteGaussian(4).delta(3) > GaussianDP("1/4").delta(3) * Fraction(11, 10)
-
-
 def test_without_a_delta_they_are_what_they_imply():
     assert compose([DiscreteLaplace("1/2", 2), PureDP(1)]).guarantee == PureDP(2)
     assert compose([DiscreteGaussian(2)] * 2).guarantee == ZeroConcentratedDP("1/2")

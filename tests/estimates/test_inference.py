@@ -213,18 +213,6 @@ def test_the_quantile_is_safe_and_the_smallest(noise, first, second, alpha):
         assert less <= 0 or tail(noise, less, first, second, 300).fractions()[0] > Fraction(alpha)
 
 
-@pytest.mark.parametrize("noise", ["exponential", "laplace"])
-def test_the_bound_is_marginal_and_not_conditional(noise):
-    """Far below the threshold every report is a mistake, and no bound is ever right."""
-    public = {"threshold": 100, "alpha": "0.05", "threshold_rate": "0.5", "value_rate": "0.25"}
-    lowest = gap_confidence_bound(0, noise=noise, **public)
-    value = 80
-    assert value < lowest  # of all bounds that a report may have, the smallest
-    # And yet the promise holds: it is reported with a probability of at most alpha.
-    chance = tail(noise, Fraction(100 - value), Fraction(1, 2), Fraction(1, 4), 128)
-    assert chance.fractions()[1] < Fraction(1, 20)
-
-
 def test_a_gap_rounded_down_is_on_the_safe_side():
     public = {"threshold_rate": 1, "value_rate": 2, "noise": "laplace", "alpha": "0.1"}
     bounds = [gap_confidence_bound(gap, threshold=5, **public) for gap in (3, "3.7", 4)]
