@@ -55,9 +55,8 @@ def expected_gap(leads: Iterable[Number], *, rate: Number) -> Fraction:
     def mean(precision: int) -> Interval:
         one = Interval.of(1, precision)
         # s = exp(-least) * rest with rest >= 1, so that nothing overflows.
-        rest = Interval.of(0, precision)
-        for lead in ahead:
-            rest += Interval.of(least - lead * each, precision).exp()
+        odds_of = (Interval.of(least - lead * each, precision).exp() for lead in ahead)
+        rest = sum(odds_of, Interval.of(0, precision))
         odds = Interval.of(-least, precision).exp() * rest
         above = (one + odds).log() + Interval.of(least, precision) - rest.log()
         return (one + odds) * above / Interval.of(each, precision)
