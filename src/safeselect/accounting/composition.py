@@ -58,7 +58,8 @@ ADAPTIVE = "adaptive optimum of bounded ranges (Dong, Durfee and Rogers 2020), f
 
 _PROFILE = 256  # bits of a profile that is compared with delta
 
-_KINDS: tuple[type, ...] = get_args(Accounted)
+# Their order is that in which parts are added up: another one moves the last digits of a bound.
+_KINDS: tuple[type, ...] = (BoundedRange, LaplaceDominated, *get_args(Accounted))
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MOST_PARTS = 2**62
 _FINEST = Fraction(1, 10**6)

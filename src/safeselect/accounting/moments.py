@@ -209,6 +209,7 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
     Rounded up to 64 significant bits.  The search for the order looks at a summary of long lists;
     the bound is certified for the list itself.
     """
+    parts = _of_moments(parts)
     summary, bits = _summary(parts), _searched_bits(parts)
     best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, bits), _START)
     bound = rounded_up(lambda precision: epsilon_at_order(parts, delta, best, precision))
@@ -217,6 +218,7 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
 
 def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """A delta that the product accountant certifies at this epsilon, and a - 1 for its order."""
+    parts = _of_moments(parts)
     summary, bits = _summary(parts), _searched_bits(parts)
 
     def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
@@ -233,6 +235,11 @@ def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction
     best = argmin(lambda excess: log_delta(summary, excess, bits), _START)
     bound = above_zero(least)
     return min(Fraction(1), bound), best
+
+
+def _of_moments(parts: Parts) -> Parts:
+    """The same list to search an order for: mu-GDP has the moments of (mu**2 / 2)-zCDP."""
+    return [(g.zcdp if isinstance(g, GaussianDP) else g, count) for g, count in parts]
 
 
 def _searched_bits(parts: Parts) -> int:

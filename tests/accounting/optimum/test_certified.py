@@ -38,6 +38,13 @@ HERE = Path(__file__).parents[2] / "vectors"
 VECTORS = json.loads((HERE / "accounting.json").read_text())
 
 
+BEFORE = json.loads((HERE / "composition_before.json").read_text())["cases"]
+KINDS = {
+    kind.__name__: kind
+    for kind in (ApproximateDP, BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP)
+}
+
+
 def named(name: str, number: int = 0) -> dict[str, dict[str, str]]:
     return [case for case in VECTORS if case["name"].startswith(name)][number]
 
@@ -239,6 +246,17 @@ def test_finer_grids_are_narrower_from_both_sides(parts):
     assert lowers[-1] < uppers[-1]
     widths = [f.upper - f.lower for f in found]
     assert widths[-1] * 16 < widths[0]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_list_of_the_past_costs_more(part):
+    """Some of 200 lists of the tests as they were before, at a precision that is quick."""
+    assert len(BEFORE) == 200
+    for case in some(BEFORE[part::4], 4):
+        parts = [KINDS[k](*map(Fraction, a)) for k, a, n in case["parts"] for _ in range(n)]
+        composed = compose(parts, case["delta"], "1e-2")
+        assert composed.guarantee.epsilon <= Fraction(case["epsilon"])
+        assert composed.lower <= composed.guarantee.epsilon
 
 
 @pytest.mark.parametrize(
