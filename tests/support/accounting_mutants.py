@@ -69,9 +69,9 @@ ACCOUNTING = {
     ),
     "tangent for chord: a curve on another grid": _mutant(
         _BRACKET,
-        "        return here - ((here - there) * share.scaled(bits)[0] >> bits)\n",
+        "        return here - ((here - there) * self._share(s)[0] >> self.masses.bits)\n",
         "        fall = self.values[max(0, place - 1)] - self.values[max(1, place)]\n"
-        "        return here - (fall * share.scaled(bits)[0] >> bits)\n",
+        "        return here - (fall * self._share(s)[0] >> self.masses.bits)\n",
         _BETWEEN + "test_a_curve_on_another_grid_is_its_chords",
     ),
     # ------------------------------------------------------------------------ rounding down
