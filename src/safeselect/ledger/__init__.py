@@ -11,11 +11,10 @@ from safeselect.ledger.restoring import append, check_log, kept_records, repair,
 from safeselect.ledger.scope import EXTERNAL, Scope
 from safeselect.ledger.signing import Ed25519Signer, Proposal, Signer, approve
 from safeselect.ledger.store import Journal, Row, Store, Torn
-from safeselect.ledger.witness import Anchor, Receiver
+from safeselect.ledger.witness import Witness
 
 __all__ = [
     "EXTERNAL",
-    "Anchor",
     "Balance",
     "Budget",
     "Checker",
@@ -28,7 +27,6 @@ __all__ = [
     "Pending",
     "Proposal",
     "Proposals",
-    "Receiver",
     "Record",
     "Request",
     "Row",
@@ -36,6 +34,7 @@ __all__ = [
     "Signer",
     "Store",
     "Torn",
+    "Witness",
     "append",
     "approve",
     "check_log",

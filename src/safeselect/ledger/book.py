@@ -162,7 +162,7 @@ def _batch(seq: int, at: int, journal: Journal) -> list[Row]:
     return journal.rows(seq, _BATCH, at)
 
 
-_RECENT = 100  # rows that are kept, for an anchor that is a little behind
+_RECENT = 100  # rows that are kept, for a witness that is a little behind
 
 
 @dataclass(slots=True)
@@ -338,7 +338,7 @@ class Book:
                 raise ParameterError("signer is not the one with which the ledger was made")
             book.id = first.ledger
         book._seen = head
-        elsewhere.check_used()
+        elsewhere.check_used(head)
         book._turn.take(book._look)
         return book
 
@@ -353,7 +353,7 @@ class Book:
         return self._signer
 
     def state(self, read: Callable[[Checker], T]) -> T:
-        """Return what is read from the state so far; all of it is on the disk and anchored."""
+        """Return what is read from the state so far; all of it is on the disk and witnessed."""
         return self._turn.take(lambda: read(self._look().checker))
 
     def last(self) -> Row:
@@ -414,7 +414,7 @@ class Book:
         return known
 
     def _tell(self, head: str) -> None:
-        """Bring what is kept elsewhere up to this head."""
+        """Bring the witness up to this head."""
 
         def rows_after(after: str | None, head: str) -> Iterator[list[Row]]:
             at = None if self._known is None else self._known.at(after)
@@ -467,9 +467,9 @@ class Book:
         self.id = known.checker.ledger
 
     def _caught_up(self, journal: Journal) -> Known:
-        """Read and check the new records, among them those that are known elsewhere."""
+        """Read and check the new records, among them what the witness knows."""
         known = self._known
-        if known is None or not all(map(known.expects, self._elsewhere.expected)):
+        if known is None or not known.expects(self._elsewhere.expected):
             return self._replayed(journal)
         rows = following(journal, known.last)
         if rows:
@@ -484,8 +484,7 @@ class Book:
     def _replayed(self, journal: Journal) -> Known:
         """Read and check all records."""
         checker, last = Checker(self.public_keys, self._seen), None
-        for head in self._elsewhere.expected:
-            checker.heads.want(head)
+        checker.heads.want(self._elsewhere.expected)
         known = Known(checker)
         while rows := following(journal, last):
             known.take(rows, verify=False)

@@ -1,6 +1,6 @@
 """By hand: reads a ledger's file or a log, makes an older copy whole, repairs a damaged file.
 
-An older copy is made whole from the lines of its receiver.
+An older copy is made whole from the lines that its witness kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from safeselect.ledger.replay import Checker, Record
 from safeselect.ledger.signing import Signer, is_key, read_signer
 from safeselect.ledger.store import Journal, Row, Store
 from safeselect.ledger.stores.file import FileJournal, FileStore, end_found
-from safeselect.ledger.witness import Anchor, Receiver, read_elsewhere
+from safeselect.ledger.witness import Witness, read_witness
 
 
 def check_log(log: BinaryIO, checker: Checker) -> Iterator[Record]:
@@ -75,12 +75,12 @@ def append(
     """Add the lines that an older copy of a ledger lacks: all of them, or none.
 
     Lines that the copy has already must be the same ones.  Open the ledger afterwards, with its
-    anchor and its receiver: they tell whether it is whole.
+    witness: that tells whether it is whole.
 
     Args:
         place: the copy; nobody may use it meanwhile.
         lines: lines of the ledger, each with its newline, without holes and in order: what a
-            receiver got, or an exported log.
+            witness kept, or an exported log.
         public_keys: verify the signatures, as for `Ledger.open`; required for a signed ledger.
         head: a head that must be among the records then.
 
@@ -126,8 +126,7 @@ def repair(
     *,
     signer: Signer | None = None,
     head: str | None = None,
-    anchor: Anchor | None = None,
-    ship: Receiver | None = None,
+    witness: Witness | None = None,
 ) -> Path:
     """Move what follows the last good line of a damaged file out of it, so that it can be used.
 
@@ -138,7 +137,7 @@ def repair(
     Args:
         place: the file.
         signer: the key of a signed ledger.
-        head, anchor, ship: what is known elsewhere of the ledger, as for `Ledger.open`.
+        head, witness: what is known elsewhere of the ledger, as for `Ledger.open`.
 
     Returns:
         Path: the new file with the bytes that were moved.
@@ -146,18 +145,17 @@ def repair(
     Raises:
         ParameterError: the ledger is not damaged; or a parameter is wrong.
         LedgerDamaged: not even the first record is good.
-        LedgerRolledBack: a head, an anchor or a receiver knows a record after the last good line.
-        LedgerError: the file cannot be used, or the anchor or the receiver does not answer.
+        LedgerRolledBack: a head or the witness knows a record after the last good line.
+        LedgerError: the file cannot be used, or the witness does not answer.
     """
-    key, elsewhere = read_signer(signer), read_elsewhere(anchor, ship)
+    key, elsewhere = read_signer(signer), read_witness(witness)
     if not isinstance(place, (str, os.PathLike)) or place == ":memory:":
         raise ParameterError(f"only a file is repaired, got {describe(place)}")
     checker = Checker(() if key is None else (key.public_key,), head)
 
     def work(journal: FileJournal) -> tuple[int, Row]:
         elsewhere.ask()
-        for each in elsewhere.expected:
-            checker.heads.want(each)
+        checker.heads.want(elsewhere.expected)
         end, is_damaged = _good_lines(journal, checker)
         if checker.signer and key is None:
             raise ParameterError("the ledger is signed: give its key as signer=")
@@ -178,8 +176,7 @@ def set_aside(
     signer: Signer,
     reason: str,
     head: str | None = None,
-    anchor: Anchor | None = None,
-    ship: Receiver | None = None,
+    witness: Witness | None = None,
 ) -> tuple[int, int]:
     """Set aside the wrong signatures of charges and outcomes, so that the ledger can be used again.
 
@@ -191,7 +188,7 @@ def set_aside(
         place: the store, opened by its owner.  First take the rights from who wrote the records.
         signer: the key of the ledger.
         reason: why; one line that goes into the records.
-        head, anchor, ship: what is known elsewhere of the ledger, as for `Ledger.open`.
+        head, witness: what is known elsewhere of the ledger, as for `Ledger.open`.
 
     Returns:
         tuple[int, int]: the places of the first and the last record that was set aside.
@@ -200,13 +197,12 @@ def set_aside(
         ParameterError: no signature is wrong; or a parameter is.
         LedgerError: the ledger cannot be used, or is damaged in another way.
     """
-    key, elsewhere, why = read_signer(signer), read_elsewhere(anchor, ship), text(reason, "reason")
+    key, elsewhere, why = read_signer(signer), read_witness(witness), text(reason, "reason")
     checker = Checker(() if key is None else (key.public_key,), head)
 
     def work(journal: Journal) -> tuple[int, int]:
         elsewhere.ask()
-        for each in elsewhere.expected:
-            checker.heads.want(each)
+        checker.heads.want(elsewhere.expected)
         last: Row | None = None
         while rows := following(journal, last):
             for row in rows:
