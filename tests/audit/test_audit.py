@@ -291,11 +291,9 @@ def one_failed(case: Case) -> None:
 
 def unreadable(case: Case) -> None:
     """Neither the code that ran nor the code that was checked could be read."""
-    case.certificate["library"]["source_tree_sha256"] = "unreadable"
-    case.release["statement"]["source_tree_sha256"] = "unreadable"
-    case.rewrite(
-        lambda records: records[CREATED]["library"].update(source_tree_sha256="unreadable")
-    )
+    case.certificate["library"]["deciding_sha256"] = "unreadable"
+    case.release["statement"]["deciding_sha256"] = "unreadable"
+    case.rewrite(lambda records: records[CREATED]["library"].update(deciding_sha256="unreadable"))
 
 
 SOURCE = {"name": "DeterministicSource", "production": "no", "health": "not tested"}
@@ -351,7 +349,8 @@ FORGERIES: dict[str, tuple[Callable[[Case], object], str, str]] = {
         "source",
         "a source for tests: NOT PRIVATE.",
     ),
-    "other code": (release(source_tree_sha256="0" * 64), "record", "library source_tree_sha256 is"),
+    "other code": (release(deciding_sha256="0" * 64), "record", "library deciding_sha256 is"),
+    "another tree": (release(source_tree_sha256="0" * 64), "record", "library source_tree_sha256"),
     "a charge below the price": (
         record(CHARGED, cheaper),
         "price",
@@ -426,9 +425,9 @@ FORGERIES: dict[str, tuple[Callable[[Case], object], str, str]] = {
     ),
     "two releases in one file": (a_second_document, "release", "it is not one object of JSON,"),
     "a certificate of other code": (
-        certificate(library={"source_tree_sha256": "1" * 64}),
+        certificate(library={"deciding_sha256": "1" * 64}),
         "certified code",
-        "It is of version 0.1.0, source_tree_sha256",
+        "It is of version 0.1.0, deciding_sha256",
     ),
     "a certificate with an answer that differs": (
         one_failed,
@@ -453,7 +452,7 @@ FORGERIES: dict[str, tuple[Callable[[Case], object], str, str]] = {
     "a certificate of nothing": (
         unreadable,
         "certified code",
-        "It is of version 0.1.0, source_tree_sha256 unreadable; version 0.1.0,",
+        "It is of version 0.1.0, deciding_sha256 unreadable; version 0.1.0,",
     ),
     "other libraries": (
         certificate(library={"gmp": "GMP 1.0"}),

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import shutil
 from dataclasses import FrozenInstanceError, fields, replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import safeselect
 from safeselect import InputError, PureDP
 from safeselect.release.results import (
+    BESIDE,
     SHAPES,
     Answers,
     Batch,
@@ -21,10 +27,13 @@ from safeselect.release.results import (
     Selection,
     Statement,
     TopK,
+    code,
+    source_hash,
 )
 from shapes import COUNTED, RELEASES, SAID, said
 
 A = Fraction(1, 2)
+ROOT = Path(safeselect.__file__).parent
 ROW = np.array([0, 1, 0])
 IMPOSSIBLE = {
     "law": lambda: Selection(**SAID | {"mechanism": "Law"}, label="a"),
@@ -67,8 +76,9 @@ IMPOSSIBLE = {
     ),
     "ledger": lambda: Receipt("x", 3, bytes(32)),
     "salt": lambda: Receipt("0" * 32, 3, b""),
-    "code": lambda: Statement("u", "n", (), "1", "x"),
-    "time": lambda: Statement("u", "n", (), "1", "0" * 64, "noon"),
+    "deciding code": lambda: Statement("u", "n", (), "1", "x", "0" * 64),
+    "code": lambda: Statement("u", "n", (), "1", "0" * 64, "x"),
+    "time": lambda: Statement("u", "n", (), "1", "0" * 64, "0" * 64, "noon"),
     "range": lambda: said({"effective_range": "0"}),
     "noise rate": lambda: said({"noise_rate": "-1"}),
     "noise": lambda: said(Noise("x", A, 3, 2).as_parameters()),
@@ -156,3 +166,43 @@ def test_a_receipt_is_added_by_replace() -> None:
     for each in RELEASES.values():
         assert replace(each, receipt=receipt).receipt == receipt  # type: ignore[type-var]
     assert PureDP(1) == SAID["guarantee"]
+
+
+def _tree(root: Path) -> dict[str, Path]:
+    """The package's files, by their place in it."""
+    return {str(path.relative_to(root)): path for path in sorted(root.rglob("*.py"))}
+
+
+def _room(name: str) -> str:
+    return name.removesuffix(".py").split("/")[0]
+
+
+def test_the_hash_of_a_tree_covers_names_lengths_and_bytes(tmp_path: Path) -> None:
+    digest = hashlib.sha256(b"safeselect/source-tree/1\0")
+    for name, path in _tree(ROOT).items():
+        digest.update(f"{len(name)} {path.stat().st_size}\0{name}".encode() + path.read_bytes())
+    assert code().source_tree_sha256 == digest.hexdigest() == source_hash(ROOT)
+    assert code().deciding_sha256 == source_hash(ROOT, beside=BESIDE) != source_hash(ROOT)
+    (tmp_path / "a.py").mkdir()
+    assert source_hash(tmp_path) == "unreadable"
+
+
+def test_what_decides_a_release_moves_the_hash_that_a_reviewer_signs(tmp_path: Path) -> None:
+    """Each file of a copy is edited: the whole moves, and its room says whether the other does."""
+    copy = tmp_path / "safeselect"
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    whole, deciding = source_hash(copy), source_hash(copy, beside=BESIDE)
+    for name, path in _tree(copy).items():
+        text = path.read_bytes()
+        path.write_bytes(text + b"#\n")
+        moved = source_hash(copy) != whole, source_hash(copy, beside=BESIDE) != deciding
+        assert moved == (True, _room(name) not in BESIDE), name
+        path.write_bytes(text)
+
+
+def test_nothing_that_decides_imports_what_is_beside_it() -> None:
+    """Whatever runs in a release, also what is imported inside a function, is in the first hash."""
+    imported = re.compile(r"^ *(?:from|import) safeselect(?:\.| import )(\w+)", re.MULTILINE)
+    for name, path in _tree(ROOT).items():
+        found = {*imported.findall(path.read_text("utf-8"))} & {*BESIDE}
+        assert not found or _room(name) in BESIDE, (name, found)

@@ -199,11 +199,9 @@ _DIGITS: dict[Clock, int] = {"day": 10, "hour": 13, "minute": 16}
 @cache
 def library() -> dict[str, str]:
     """Return what records say about the code; computed once a process, at its first ledger."""
-    version_, source_tree = code()
     return {
         "name": "safeselect",
-        "version": version_,
-        "source_tree_sha256": source_tree,
+        **code()._asdict(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "numpy": np.__version__,
         "gmpy2": gmpy2.version(),
