@@ -2,11 +2,10 @@
 
 from safeselect.ledger.approvals import Proposals
 from safeselect.ledger.balance import Balance, Budget
-from safeselect.ledger.events import Event, OnEvent
+from safeselect.ledger.book import Event, OnEvent
 from safeselect.ledger.ledger import Ledger
-from safeselect.ledger.pending import Pending
-from safeselect.ledger.replay import Checker, Record, log_lines
-from safeselect.ledger.requests import Outbox, Request
+from safeselect.ledger.pending import Outbox, Pending
+from safeselect.ledger.replay import Checker, Record, Request, log_lines
 from safeselect.ledger.restoring import append, check_log, kept_records, repair, set_aside
 from safeselect.ledger.scope import EXTERNAL, Scope
 from safeselect.ledger.signing import Ed25519Signer, Proposal, Signer, approve

@@ -14,7 +14,6 @@ from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
 from safeselect.ledger.book import Book, Written, opened_scope
-from safeselect.ledger.pending import balance_of
 from safeselect.ledger.record import text
 from safeselect.ledger.replay import Checker
 from safeselect.ledger.signing import (
@@ -106,7 +105,7 @@ def add_scope(checker: Checker, name: str, budget: Budget, max_refusals: int) ->
 
 def reopen(checker: Checker, name: str, refusals: int, reason: str) -> Written:
     """Return the record that raises the limit of refusals of a scope that is closed."""
-    balance = balance_of(checker, name)
+    balance = checker.balance(name)
     if not balance.is_closed:
         raise ParameterError(f"scope {name!r} is not closed")
     return raised(name, "max_refusals", *more_refusals(balance, refusals), reason)
@@ -114,13 +113,13 @@ def reopen(checker: Checker, name: str, refusals: int, reason: str) -> Written:
 
 def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason: str) -> Written:
     """Return the record that raises a number of a scope's budget."""
-    terms = balance_of(checker, name).budget.terms
+    terms = checker.balance(name).budget.terms
     if limit not in LIMITS or limit not in terms:
         allowed = ", ".join(each for each in LIMITS if each in terms)
         raise ParameterError(f"of scope {name!r} one can raise {allowed}, not {describe(limit)}")
     if after <= terms[limit]:
         raise ParameterError(f"{limit} of scope {name!r} is {terms[limit]} already")
-    balance_of(checker, name).budget.with_limit(limit, after)  # refuses what is no budget
+    checker.balance(name).budget.with_limit(limit, after)  # refuses what is no budget
     return raised(name, limit, exact_text(terms[limit]), exact_text(after), reason)
 
 

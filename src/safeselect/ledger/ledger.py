@@ -23,12 +23,10 @@ from safeselect.ledger.approvals import (
     unapproved,
 )
 from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
-from safeselect.ledger.book import Book
-from safeselect.ledger.events import OnEvent
-from safeselect.ledger.pending import SALT_BYTES, balance_of, finish_request
-from safeselect.ledger.record import Clock, head_of, read_head, text
-from safeselect.ledger.replay import Checker, Record
-from safeselect.ledger.requests import Request, request_hash
+from safeselect.ledger.book import Book, OnEvent
+from safeselect.ledger.pending import SALT_BYTES, finish_request
+from safeselect.ledger.record import Clock, head_of, read_head, request_hash, text
+from safeselect.ledger.replay import Checker, Record, Request
 from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.signing import (
     Proposal,
@@ -160,10 +158,10 @@ class Ledger:
         """
         terms = read_terms(budgets, max_refusals)
         hook, key = read_hook(on_event), read_signer(signer)
-        elsewhere = read_witness(witness)
+        witnessed = read_witness(witness)
         people = read_approvers(approvers, approvals_needed, key, len(terms))
         about = os.urandom(16).hex(), terms, people, read_clock(clock)
-        book = Book.make(read_place(place), key, *about, elsewhere)
+        book = Book.make(read_place(place), key, *about, witnessed)
         book.on_event = hook
         return cls(book)
 
@@ -307,7 +305,7 @@ class Ledger:
             ParameterError: there is no such scope.
         """
         asked = text(name, "scope")
-        return self._book.state(lambda checker: balance_of(checker, asked))
+        return self._book.state(lambda checker: checker.balance(asked))
 
     def scopes(self) -> dict[str, Balance]:
         """Return the balance of every scope, by name."""

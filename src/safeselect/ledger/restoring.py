@@ -148,14 +148,14 @@ def repair(
         LedgerRolledBack: a head or the witness knows a record after the last good line.
         LedgerError: the file cannot be used, or the witness does not answer.
     """
-    key, elsewhere = read_signer(signer), read_witness(witness)
+    key, known = read_signer(signer), read_witness(witness)
     if not isinstance(place, (str, os.PathLike)) or place == ":memory:":
         raise ParameterError(f"only a file is repaired, got {describe(place)}")
     checker = Checker(() if key is None else (key.public_key,), head)
 
     def work(journal: FileJournal) -> tuple[int, Row]:
-        elsewhere.ask()
-        checker.heads.want(elsewhere.expected)
+        if known is not None:
+            checker.heads.want(known.ask())
         end, is_damaged = _good_lines(journal, checker)
         if checker.signer and key is None:
             raise ParameterError("the ledger is signed: give its key as signer=")
@@ -197,12 +197,12 @@ def set_aside(
         ParameterError: no signature is wrong; or a parameter is.
         LedgerError: the ledger cannot be used, or is damaged in another way.
     """
-    key, elsewhere, why = read_signer(signer), read_witness(witness), text(reason, "reason")
+    key, known, why = read_signer(signer), read_witness(witness), text(reason, "reason")
     checker = Checker(() if key is None else (key.public_key,), head)
 
     def work(journal: Journal) -> tuple[int, int]:
-        elsewhere.ask()
-        checker.heads.want(elsewhere.expected)
+        if known is not None:
+            checker.heads.want(known.ask())
         last: Row | None = None
         while rows := following(journal, last):
             for row in rows:

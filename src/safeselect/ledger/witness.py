@@ -68,8 +68,8 @@ def reason_of(error: LedgerError) -> str:
 
 
 @final
-class Elsewhere:
-    """A ledger's witness, if it has one, and what is known of it.
+class Witnessed:
+    """A ledger's witness, and what is known of it.
 
     Attributes:
         expected: the head that it answered last, which must be among the records.
@@ -77,7 +77,7 @@ class Elsewhere:
 
     __slots__ = ("_reached", "_witness", "expected")
 
-    def __init__(self, witness: Witness | None) -> None:
+    def __init__(self, witness: Witness) -> None:
         self._witness = witness
         self.expected: str | None = None
         self._reached = -1  # the greatest place that it surely has
@@ -88,8 +88,6 @@ class Elsewhere:
         Raises:
             LedgerError: there is no answer, or it is no head.
         """
-        if self._witness is None:
-            return None
         try:
             head = self._witness.last()
             read_head(head)
@@ -118,12 +116,12 @@ class Elsewhere:
         Raises:
             LedgerError: the witness knows no ledger, or there is no answer.
         """
-        if self.ask() is None and head is None and self._witness is not None:
+        if self.ask() is None and head is None:
             raise LedgerError("the witness knows no ledger: open this one with head= too, once")
 
     def is_behind(self, seq: int) -> bool:
         """Whether a record may not be known elsewhere yet."""
-        return self._witness is not None and self._reached < seq
+        return self._reached < seq
 
     def bring(self, head: str, rows_after: RowsAfter, look: Callable[[], object]) -> None:
         """Tell of a head that continues what is kept, or see that somebody else went further.
@@ -136,22 +134,20 @@ class Elsewhere:
         Raises:
             LedgerError: something failed: what depends on this record is not told.
         """
-        if self._witness is None:
-            return
         while self.expected is None or _place(self.expected) < _place(head):
-            self._tell(self._witness, head, rows_after)
+            self._tell(head, rows_after)
             if self.expected != head:  # another process was quicker
                 look()
         self._reached = _place(head)
 
-    def _tell(self, witness: Witness, head: str, rows_after: RowsAfter) -> None:
+    def _tell(self, head: str, rows_after: RowsAfter) -> None:
         """Send all lines up to this head, and ask what it has now."""
         before = after = self.expected
         for rows in rows_after(before, head):
             lines = [log_line(row.body, row.hash, row.signature) for row in rows]
             last = head_of(rows[-1].seq, rows[-1].hash)
             try:
-                witness.keep(last, lines, after)
+                self._witness.keep(last, lines, after)
             except Exception as error:  # noqa: BLE001 - any failure withholds the answer
                 raise LedgerError(f"the witness failed with {type(error).__name__}") from None
             after = last
@@ -163,12 +159,14 @@ def _place(head: str) -> int:
     return int(head.split(":")[0])
 
 
-def read_witness(value: object) -> Elsewhere:
+def read_witness(value: object) -> Witnessed | None:
     """Check an argument `witness=`.
 
     Raises:
         ParameterError: it lacks members of a Witness.
     """
-    if value is not None and (isinstance(value, type) or not isinstance(value, Witness)):
+    if value is None:
+        return None
+    if isinstance(value, type) or not isinstance(value, Witness):
         raise ParameterError(f"witness must have the members of Witness, got {describe(value)}")
-    return Elsewhere(value)
+    return Witnessed(value)
