@@ -7,7 +7,9 @@ import re
 import shutil
 from dataclasses import FrozenInstanceError, fields, replace
 from fractions import Fraction
+from math import erf, exp
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -206,3 +208,48 @@ def test_nothing_that_decides_imports_what_is_beside_it() -> None:
     for name, path in _tree(ROOT).items():
         found = {*imported.findall(path.read_text("utf-8"))} & {*BESIDE}
         assert not found or _room(name) in BESIDE, (name, found)
+
+
+@pytest.mark.parametrize(("most", "epsilon"), [(1, 1), (3, "1/2")])
+def test_counts_of_keys_say_how_noisy_they_are(most: int, epsilon: Any) -> None:
+    """Against the chances that a strategy states, in floats: the noise is a threshold's."""
+    terms: Any = {"epsilon": epsilon, "delta": "1e-6", "max_partitions": most, "with_counts": True}
+    noise = safeselect.select_partitions({"a": 900, "b": 800}, **terms).noise
+    assert noise is not None
+    keeps = safeselect.partition_strategy(**terms).probability_of_keep
+    upto = next(n for n in range(10**4) if keeps(n) == 1)
+    law = {n: float(keeps(n) - keeps(n - 1)) for n in range(1, upto + 1)}
+    mean = sum(n * chance for n, chance in law.items())
+    deviation = sum(chance * (n - mean) ** 2 for n, chance in law.items()) ** 0.5
+    assert deviation <= float(noise.deviation) < deviation + 0.0011
+    noises = {round(float(noise.mean) + mean - n): chance for n, chance in law.items()}
+    low, high = noise.low_95, noise.high_95
+    inside = sum(chance for each, chance in noises.items() if low <= each <= high)
+    assert 0.95 <= inside < 0.95 + noises[low] + noises[high]
+
+
+@pytest.mark.parametrize("squared", ["1/9", "1", "30", "1000"])
+@pytest.mark.parametrize("cost", ["epsilon", "rho", "mu"])
+def test_measurements_say_how_noisy_they_are(cost: str, squared: str) -> None:
+    """Summed from the weights of each law, in floats; bounds may be a little wide, never narrow."""
+    change = "sensitivity_l1" if cost == "epsilon" else "sensitivity_l2_squared"
+    noise = safeselect.measure([7], **{cost: 1, change: squared}).noise  # type: ignore[arg-type]
+    assert noise is not None
+    places, width = range(-20_000, 20_001), float(Fraction(squared))
+    if cost == "epsilon":
+        weights = {x: exp(-abs(x) / width) for x in places}
+    elif cost == "rho":
+        weights = {x: exp(-(x**2) / width) for x in places}
+    else:
+        wide = (2 * width) ** 0.5
+        weights = {x: erf((x + 0.5) / wide) - erf((x - 0.5) / wide) for x in places}
+    whole = sum(weights.values())
+    deviation = (sum(each * x * x for x, each in weights.items()) / whole) ** 0.5
+    near = noise.high_95
+    assert noise.low_95 == -near
+    inside = sum(weights[x] for x in range(-near, near + 1)) / whole
+    assert deviation - 1e-9 <= float(noise.deviation)
+    assert inside >= 0.95 - 1e-12
+    if width >= 1:  # narrower noise is nearly always 0
+        assert float(noise.deviation) <= deviation * 1.02 + 0.001
+        assert near == 0 or inside - 2 * (weights[near] + weights[near - 1]) / whole < 0.95
