@@ -108,6 +108,14 @@ def following(journal: Journal, last: Row | None) -> list[Row]:
     return rows[1:]
 
 
+def each_row(journal: Journal) -> Iterator[Row]:
+    """Yield all rows of a journal."""
+    last: Row | None = None
+    while rows := following(journal, last):
+        yield from rows
+        last = rows[-1]
+
+
 def all_rows(store: Store, end: Row) -> Iterator[Row]:
     """Yield all rows up to this one, as they are stored.
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.book import following, judged, repaired, was_torn
+from safeselect.ledger.book import each_row, judged, repaired, was_torn
 from safeselect.ledger.ledger import read_place
 from safeselect.ledger.record import LONGEST, log_line, read_line, read_record, text
 from safeselect.ledger.replay import Checker, Record
@@ -56,12 +56,9 @@ def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Rec
     with FileIO(file, "r") as opened:
         end, size = end_found(opened)
         journal = FileJournal(opened, end, size)
-        last: Row | None = None
         checker.unfinished = size - end
-        while rows := following(journal, last):
-            for row in rows:
-                yield checker.check(row.body, row.hash, row.signature)
-            last = rows[-1]
+        for row in each_row(journal):
+            yield checker.check(row.body, row.hash, row.signature)
         checker.finish()
 
 
@@ -97,13 +94,10 @@ def append(
     checker, given = Checker(public_keys, head), _rows(lines)
 
     def work(journal: Journal) -> Checker:
-        last: Row | None = None
-        while rows := following(journal, last):
-            for row in rows:
-                checker.check(row.body, row.hash, row.signature)
-                if row.seq in given and _stored(row) != _stored(given[row.seq]):
-                    raise LedgerDamaged(f"line {row.seq} is another one than that of the ledger")
-                last = row
+        for row in each_row(journal):
+            checker.check(row.body, row.hash, row.signature)
+            if row.seq in given and given[row.seq]._replace(at=row.at) != row:
+                raise LedgerDamaged(f"line {row.seq} is another one than that of the ledger")
         if checker.signer and not public_keys:
             raise ParameterError("the ledger is signed: lines are added only with public_keys=")
         if given and min(given) > checker.count:
@@ -203,11 +197,8 @@ def set_aside(
     def work(journal: Journal) -> tuple[int, int]:
         if known is not None:
             checker.heads.want(known.ask())
-        last: Row | None = None
-        while rows := following(journal, last):
-            for row in rows:
-                checker.check(row.body, row.hash, row.signature)
-                last = row
+        for row in each_row(journal):
+            checker.check(row.body, row.hash, row.signature)
         if not checker.unsigned:
             raise ParameterError("no signature is wrong: there is nothing to set aside")
         if key is None or not is_key(key, checker.signer):
@@ -261,10 +252,6 @@ def _place(row: Row) -> int:
     if not seq.isascii() or not seq.isdecimal() or len(seq) > _DIGITS:
         raise LedgerDamaged("line 1 has no place in a ledger")
     return int(seq)
-
-
-def _stored(row: Row) -> tuple[str, str, str]:
-    return row.body, row.hash, row.signature
 
 
 _BATCH, _DIGITS = 1000, 18
