@@ -29,9 +29,9 @@ from safeselect.ledger.pending import (
 from safeselect.ledger.record import library, question_hash, request_hash, text
 from safeselect.ledger.replay import Checker, Reading, Request
 from safeselect.ledger.witness import Untold
-from safeselect.promises.records import Content, guarantee_record
+from safeselect.promises.guarantees import Content, guarantee_record
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.memory import generation
+from safeselect.randomness.guard import generation
 from safeselect.randomness.source import observed
 from safeselect.release import call
 

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, cast, final, runtime_checkable
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import Guard, Worth, guard_of, is_own, own
-from safeselect.randomness.memory import generation, xored
+from safeselect.randomness.guard import Guard, Worth, generation, guard_of, is_own, own, xored
 
 _FRESH_BYTES = 32
 _FEW_BYTES = 512  # up to so many, the kernel gives all of them sooner than OpenSSL is reseeded
