@@ -32,8 +32,8 @@ from safeselect.ledger.witness import Untold
 from safeselect.promises.guarantees import Content, guarantee_record
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.guard import generation
-from safeselect.randomness.source import observed
 from safeselect.release import call
+from safeselect.sources import observed
 
 
 @dataclass(frozen=True, slots=True)
