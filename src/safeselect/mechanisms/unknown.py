@@ -23,7 +23,7 @@ from safeselect.engine import single
 from safeselect.errors import BudgetError, ParameterError, ScoreError
 from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
-from safeselect.mechanisms.items import HeldCounts, hold_counts
+from safeselect.mechanisms.items import HeldCounts, check_unknown, hold_counts
 from safeselect.mechanisms.sessions import Turns
 from safeselect.mechanisms.tiers import Engine, choose_engine, named_engine
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
@@ -32,7 +32,6 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
 from safeselect.release.results import Noise, Receipt, TopK
 from safeselect.scores.candidates import Labels, Scores
-from safeselect.scores.counts import check_unknown
 
 Noisy = Literal["gumbel", "laplace"]
 Counted = npt.NDArray[np.int64]
