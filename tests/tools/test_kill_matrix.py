@@ -9,7 +9,7 @@ import pytest
 
 import kill_matrix
 
-FILE = "src/safeselect/exact/rate.py"
+FILE = "src/safeselect/exact/interval.py"
 
 
 def test_every_known_fault_is_of_a_text_that_is_there_once():
