@@ -247,7 +247,7 @@ def geometric(work: Work) -> Call:
 
 def _noise(name: str, work: Work) -> Call:
     from safeselect.engine import geometric as arrays
-    from safeselect.exact.rate import NoiseRate
+    from safeselect.exact.interval import NoiseRate
     from safeselect.randomness.bits import Bits
     from safeselect.randomness.source import resolve
 

@@ -25,7 +25,7 @@ from tuning import BUSY, Plane, carrier, first_month, reach
 
 from safeselect import OpenSSLSource, PureDP, best_of
 from safeselect.engine.geometric import discrete_laplace
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 
 EACH, GAMMA = Fraction(1, 4), Fraction(1, 20)

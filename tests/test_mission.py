@@ -122,7 +122,7 @@ def test_breaking_the_law_of_a_row_fails_its_test(capsys):
 @pytest.mark.nightly("a test of `make laws` alone")
 @pytest.mark.slow("changes a comment in a copy of the repository, and runs a test there")
 def test_a_break_that_breaks_nothing_is_told(monkeypatch, capsys):
-    idle = Break((), "exact/rate.py", "", "from __future__", "# a comment\nfrom __future__")
+    idle = Break((), "exact/interval.py", "", "from __future__", "# a comment\nfrom __future__")
     row = FOUND["quantile/1"]
     monkeypatch.setitem(break_laws.BROKEN, row["broken"], idle)
     assert break_laws.main(["--rows", "quantile/1"]) == 1

@@ -33,7 +33,7 @@ from safeselect.estimates import (
     intervals_from_gaps,
     variance_ratio,
 )
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
 from safeselect.testing import DeterministicSource, InsecureSourceWarning

@@ -21,7 +21,7 @@ from tapes import TapeSource
 import engine
 import safeselect as package
 from safeselect import Budget, BudgetError, Ledger, ParameterError, SourceError
-from safeselect.promises.records import guarantee_record
+from safeselect.promises.guarantees import guarantee_record
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

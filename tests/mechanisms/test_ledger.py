@@ -20,7 +20,7 @@ from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError,
 from safeselect.ledger import Balance
 from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.promises.records import guarantee_record
+from safeselect.promises.guarantees import guarantee_record
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.claim("C8")

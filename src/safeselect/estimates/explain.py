@@ -14,9 +14,8 @@ from fractions import Fraction
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.select import CANDIDATES
 from safeselect.mechanisms.table import LAWS, MECHANISMS, Mechanism, calibrate
 from safeselect.scores.reading import Reading, Sensitivity

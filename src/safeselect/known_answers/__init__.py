@@ -34,8 +34,7 @@ import safeselect
 from safeselect import estimates, samplers
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import SafeSelectError
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.mechanisms.groups import plan_known, plan_unknown
 from safeselect.release.results import Release
 

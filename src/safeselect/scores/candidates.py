@@ -30,9 +30,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, final
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact.parameters import FLOATS, Number
+from safeselect.exact.parameters import FLOATS, Number, exact_text
 from safeselect.exact.parameters import INTEGERS as INTEGER_TYPES
-from safeselect.promises.records import exact_text
 from safeselect.scores.counts import Counts
 from safeselect.scores.floats import GridScores
 from safeselect.scores.numbers import CONVERT, Numbers, in_order, nearest_steps, write_steps

@@ -97,7 +97,7 @@ NO_SIZES = {
         name for name in CONSTANTS if name.startswith("allowances.")
     },
     "a sign for something else, a count that rises, the size of a nonce": {
-        *("tables.UNKNOWN", "laws.UNBOUNDED", "sessions.BELOW", "memory._forks"),
+        *("tables.UNKNOWN", "laws.UNBOUNDED", "sessions.BELOW", "guard._forks"),
         *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
     },
     "of keys, quantiles, runs and estimates: the tests of the file of that name": {
