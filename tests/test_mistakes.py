@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from public import PUBLIC
 
 import safeselect
 from safeselect import SafeSelectError
@@ -15,7 +16,7 @@ from safeselect import SafeSelectError
 pandas = pytest.importorskip("pandas")
 
 SECRET = 987_654_321  # a score: no message may show it
-NAMES = {name: getattr(safeselect, name) for name in safeselect.__all__} | {
+NAMES = PUBLIC | {
     "np": np,
     "votes": {"red": 12, "blue": SECRET, "green": 29},
     "counts": [12, SECRET, 29],

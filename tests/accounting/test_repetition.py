@@ -16,13 +16,11 @@ from safeselect import (
     Budget,
     LaplaceDominated,
     ParameterError,
-    PoissonRepeated,
     PureDP,
-    Repeated,
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.accounting import compose_delta
+from safeselect.accounting import PoissonRepeated, Repeated, compose_delta
 from safeselect.accounting.moments import Moments, log_moment
 from safeselect.accounting.repetition import log_of_ratio_at, mean_runs
 from safeselect.promises.guarantees import guarantee_record

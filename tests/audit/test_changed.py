@@ -95,6 +95,9 @@ def may_be_restated(change: Changed) -> bool:
     path = change.path[1:] if change.path[0] == "statement" else change.path
     inside = path[:1] == ("parameters",) and path[1:]
     name = (path[1] if inside else path[0]) if path else "statement"
+    if (change.where, *path) == ("record scope", "terms", "neighbours"):
+        # Words of one's own: the neighbours that the mechanism asks for count.
+        return change.value not in ("add_remove", "replace_one")
     return str(name) in RESTATED.get(change.where, ())
 
 

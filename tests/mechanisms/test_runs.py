@@ -30,7 +30,6 @@ from safeselect import (
     LedgerError,
     ParameterError,
     PureDP,
-    Repeated,
     ScoreError,
     SourceError,
     SparseVector,
@@ -41,6 +40,7 @@ from safeselect import (
     permute_and_flip,
     top_k,
 )
+from safeselect.accounting import Repeated
 from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping
 from safeselect.testing import DeterministicSource, ReplaySource
 

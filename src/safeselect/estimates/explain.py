@@ -64,7 +64,7 @@ def expected_error(
         ParameterError: as for `top_k`; or n k is too large.
 
     Example:
-        >>> from safeselect import expected_error
+        >>> from safeselect.estimates import expected_error
         >>> lost = expected_error(n=100, gap=10, k=5, epsilon=1, sensitivity=1, monotonic=True)
         >>> f"{float(lost):.2f}"  # of 50
         '35.48'
