@@ -21,9 +21,7 @@ def documents(monkeypatch: pytest.MonkeyPatch) -> Any:
         sys.modules.pop(name)
 
 
-def test_each_figure_of_ours_stands_beside_what_a_user_would_otherwise_run(
-    documents: Any,
-) -> None:
+def test_each_figure_of_ours_stands_beside_what_a_user_would_otherwise_run(documents: Any) -> None:
     import cases
     import competitors
     import ours
