@@ -27,8 +27,8 @@ NAMES = PUBLIC | {
     ),
 }
 LIST = (
-    "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, polars or Arrow, "
-    "got "
+    "scores must be a list, a tuple, a dict, a plain NumPy array or a column of pandas, polars "
+    "or Arrow, got "
 )
 ONE = "scores must have one dimension, got "
 COLUMN = (
@@ -104,8 +104,8 @@ MISTAKES = {
         "once"
     ),
     "select_many(np.array(counts), epsilon=1, sensitivity=1)": (
-        "scores must be a two-dimensional array or a list of rows, got ndarray; write [scores] for "
-        "one row, scores.to_numpy() for a table"
+        "scores must be a plain NumPy array, two-dimensional, or a list of rows, got ndarray; "
+        "write [scores] for one row, scores.to_numpy() for a table"
     ),
     # --- the labels
     "permute_and_flip(counts, labels=['red', 'blue'], epsilon=1, sensitivity=1)": (

@@ -55,7 +55,8 @@ def mismatches(ask: Told, monotonic: bool, step: int = 1) -> int:
     wrong = 0
     sessions = {k: proved.Sessions(k, monotonic=monotonic) for k in SESSIONS}
     for k, t, values, noises, answer in islice(cases(), 0, None, step):
-        wrong += ask(sessions[k].opened(t, noises), values) != answer
+        with sessions[k].drawing():
+            wrong += ask(sessions[k].opened(t, noises), values) != answer
     return wrong
 
 

@@ -316,7 +316,7 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "scores/counts.py",
+        "mechanisms/items.py",
         "check_unknown",
         "contributions is not None and (cap is None or cap > contributions)",
         "None not in (contributions, cap) and cap > contributions",
