@@ -548,9 +548,9 @@ def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:
     release, log = str(case.folder / "r.json"), str(case.folder / "log")
     for arguments, said in (
         ([release, "--log", "nothing"], "cannot be read"),
-        (["nothing", "--log", log], "cannot be read as text"),
-        ([str(case.folder), "--log", log], "cannot be read as text"),
-        ([release, "--log", log, "--certificate", "nothing"], "cannot be read as text"),
+        (["nothing", "--log", log], "cannot be read"),
+        ([str(case.folder), "--log", log], "cannot be read"),
+        ([release, "--log", log, "--certificate", "nothing"], "cannot be read"),
         ([release, "--log", log, "--head", "12"], "head must be a text such as"),
     ):
         assert main(["audit", *arguments]) == 2

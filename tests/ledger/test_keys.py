@@ -405,7 +405,7 @@ def test_the_command_pins_keys_and_shows_them(
     out = capsys.readouterr().out
     assert f"{new} signs, handed over by the key before it" in out
     assert f"{late} signs, approved by 2" in out
-    assert main(["ledger", "report", str(path), "--public-key", old]) == 0
+    assert main(["ledger", "show", "--html", str(path), "--public-key", old]) == 0
     page = capsys.readouterr().out
     assert all(each in page for each in (old, new, late))
     assert main(["ledger", "export", str(path), "--public-key", old]) == 0
