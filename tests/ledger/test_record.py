@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -339,6 +340,14 @@ def test_the_library_is_named_with_a_hash_of_its_source() -> None:
         digest.update(f"{len(name)} {len(content)}\0".encode() + name + content)
     assert library()["source_tree_sha256"] == digest.hexdigest()
     assert set(library()) >= {"version", "python", "numpy", "gmpy2", "openssl", "fips_mode"}
+
+
+def test_the_engine_of_tables_is_named_once_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("duckdb", "pyspark"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert {"duckdb", "pyspark"}.isdisjoint(library())
+    monkeypatch.setitem(sys.modules, "duckdb", SimpleNamespace(__version__="9.9"))
+    assert library()["duckdb"] == "9.9"
 
 
 @pytest.mark.parametrize(

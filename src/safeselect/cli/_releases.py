@@ -112,7 +112,7 @@ def table_of(options: argparse.Namespace) -> TableAs:
     files = options.file if len(options.file) > 1 else options.file[0]
     form = given(options, FORM)
     form["delimiter"] = "\t" if options.delimiter == "\\t" else options.delimiter
-    return TableAs(files, **form, progress=True)
+    return TableAs(files, **form)
 
 
 def _count_items(options: argparse.Namespace) -> Release:
