@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from written import EVERY, RHO
 
 from safeselect import from_json
 from safeselect.audit.theorems import _THEOREMS, is_known
-from safeselect.cli import main
 from safeselect.ledger import Ed25519Signer
 
 pytestmark = pytest.mark.claim("C8")
@@ -518,22 +516,6 @@ def test_one_signature_of_another_key(tmp_path: Path, certified: str, capfdbinar
 # ------------------------------------------------------------------------------ how it is called
 
 
-def test_a_page_of_html(case: Case, capfdbinary: Run) -> None:
-    case.rewrite(lambda records: records[CHARGED].update(mechanism="<script>alert(1)</script>"))
-    case.audit(capfdbinary)
-    release, log = case.folder / "r.json", case.folder / "log"
-    assert main(["audit", str(release), "--log", str(log), "--html"]) == 3
-    html = capfdbinary.readouterr().out.decode()
-    tags: list[str] = []
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
-    parser.feed(html)
-    assert "script" not in tags
-    assert "&lt;script&gt;" in html
-    assert "DOES NOT HOLD" in html
-    assert tags.count("tr") >= 8
-
-
 def test_text_of_records_cannot_imitate_the_page(case: Case, capfdbinary: Run) -> None:
     evil = "x\nHOLDS: all 99 comparisons"
     restate(case, "unit", evil)
@@ -541,26 +523,6 @@ def test_text_of_records_cannot_imitate_the_page(case: Case, capfdbinary: Run) -
     _, lines, last = case.audit(capfdbinary)
     assert last.startswith("DOES NOT HOLD")
     assert "\\nHOLDS" in lines["record"]
-
-
-def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:
-    case.audit(capfdbinary)
-    release, log = str(case.folder / "r.json"), str(case.folder / "log")
-    for arguments, said in (
-        ([release, "--log", "nothing"], "cannot be read"),
-        (["nothing", "--log", log], "cannot be read"),
-        ([str(case.folder), "--log", log], "cannot be read"),
-        ([release, "--log", log, "--certificate", "nothing"], "cannot be read"),
-        ([release, "--log", log, "--head", "12"], "head must be a text such as"),
-    ):
-        assert main(["audit", *arguments]) == 2
-        out, err = (part.decode() for part in capfdbinary.readouterr())
-        assert (out, said in err) == ("", True)
-    for arguments in ([release], [release, "--log", log, "--public-key", "no hex"]):
-        with pytest.raises(SystemExit, match="2"):
-            main(["audit", *arguments])
-    (case.folder / "r.json").write_bytes(b"\xff\xfe")
-    assert main(["audit", release, "--log", log]) == 2
 
 
 def test_every_proved_mechanism_is_known() -> None:

@@ -1,0 +1,54 @@
+"""`safeselect explain-...` prints what the function of this name returns: a table, JSON, a plot."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from safeselect.cli import main
+from safeselect.estimates import explain_groups, explain_items, explain_keys
+
+PLANS = {
+    "explain-items -k 5 --max-contributions 3 --epsilon 0.5 1 --delta 1e-7": explain_items(
+        5, ["0.5", 1], "1e-7", max_contributions=3
+    ),
+    "explain-keys --with-counts --pre-threshold 9 --epsilon 0.5 1 --delta 1e-7": explain_keys(
+        ["0.5", 1], "1e-7", pre_threshold=9, with_counts=True
+    ),
+    "explain-groups -k 5 --known --groups 12 --groups-per-user 6 --epsilon 1": explain_groups(
+        5, [1], groups=12, groups_per_user=6, known=True
+    ),
+}
+
+
+@pytest.mark.parametrize("line", PLANS)
+def test_a_command_is_the_function_of_its_name(line: str, capsys, tmp_path: Path) -> None:
+    plans = PLANS[line]
+    assert main(line.split()) == 0
+    assert capsys.readouterr().out == f"{plans}\n"
+    assert main([*line.split(), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    read = {name: [c if c is None else Fraction(c) for c in told[name]] for name in told}
+    assert read == plans.to_dict()
+    pytest.importorskip("matplotlib")
+    assert main([*line.split(), "--plot", str(tmp_path / "a.svg")]) == 0
+    assert (tmp_path / "a.svg").read_text("utf-8").startswith("<?xml")
+    assert main([*line.split(), "--plot", str(tmp_path / "none" / "a.svg")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("explain --epsilon 1", "required: -k"),
+        ("explain-items -k 1 --epsilon 1", "required: --delta"),
+        ("explain-keys --epsilon 1 --delta 1e-6 -k 1", "unrecognized arguments: -k"),
+        ("explain-groups -k 1 --groups 3 --epsilon 1", "required: --groups-per-user"),
+    ],
+)
+def test_what_a_command_needs(line: str, reason: str, capsys) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(line.split())
+    assert reason in capsys.readouterr().err
