@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import sys
 
 import pytest
 
-from safeselect import InputError, ParameterError, top_k, top_k_with_gaps, unknown_domain_top_k
-from safeselect.adapters.plots import plot_path, save_plot
+from safeselect import top_k, top_k_with_gaps, unknown_domain_top_k
 
 pytest.importorskip("matplotlib")
 COST = {"epsilon": 1000, "sensitivity": 1}
@@ -50,24 +48,3 @@ def test_a_plot_says_what_it_leaves_out_and_that_nothing_was_found():
     assert "the first 200 of 250" in axes.get_title()
     none = unknown_domain_top_k({}, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all").plot()
     assert [each.get_text() for each in none.axes[0].texts] == ["nothing was found"]
-
-
-def test_a_plot_is_refused_before_anything_is_drawn(tmp_path, monkeypatch):
-    assert plot_path(str(tmp_path / "a.PNG")) == tmp_path / "a.PNG"
-    with pytest.raises(ParameterError, match=r"must be named \.png, \.svg or \.pdf, got 'a\.gif'"):
-        plot_path("a.gif")
-    with pytest.raises(InputError, match="there is no such directory"):
-        plot_path(str(tmp_path / "none" / "a.png"))
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ParameterError, match=r"pip install 'safeselect\[plots\]'"):
-        plot_path("a.png")
-
-
-def test_a_plot_that_cannot_be_written_does_not_lose_the_release(tmp_path):
-    figure = discovered().plot()
-    file = tmp_path / "a.svg"
-    assert save_plot(figure, file) is None
-    assert file.read_text("utf-8").startswith("<?xml")
-    trouble = save_plot(figure, tmp_path / "gone" / "a.svg")
-    assert trouble is not None
-    assert trouble.endswith("the release stands")

@@ -23,7 +23,6 @@ from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.stores.file import FileStore
 
 Run = Callable[..., tuple[int, str, str]]
-SCORES = {"red": 10, "blue": 30_000, "green <i>": -5}
 
 
 def test_an_exported_log_is_checked_like_the_ledger(run: Run, ledger: Ledger) -> None:

@@ -53,9 +53,7 @@ RELEASE  a release in JSON, with its receipt
 """),
     _run,
     """\
-Each line is one comparison: of the release with its records, of its plan with one computed anew,
-of the records with each other, a published head and their signatures, and of the code that ran with
-the certificate. The last line is the verdict. It reads no data. A log that is not signed holds up
-to the head that is given; the manual of the ledger lists what no audit sees.
+Each line is one comparison, and the last one the verdict. A log that is not signed holds up to the
+head that is given; the manual of the ledger lists what no audit sees.
 """,
 )

@@ -9,11 +9,9 @@ from functools import partial
 from typing import Any
 
 from safeselect import explain
-from safeselect.adapters.plots import plot_path, save_plot
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import write
 from safeselect.cli._releases import CAPPED, DELTA, GRID, HOW_MANY, TOTAL, UNKNOWN
-from safeselect.errors import InputError
 from safeselect.estimates import Plans, explain_groups, explain_items, explain_keys
 from safeselect.promises.records import exact_text
 
@@ -34,10 +32,7 @@ GROUPS = declare("""
 --known  the candidates are public
 --mechanism NAME {permute_and_flip,exponential}  with --known
 """)
-FORM = declare("""
---plot FILE  draw it too, in a .png, .svg or .pdf file
---json  print columns as JSON; fractions are text
-""")
+JSON = declare("--json  print columns as JSON; fractions are text")
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -50,26 +45,18 @@ def _explain(options: argparse.Namespace) -> int:
 def _plan(
     plan: Callable[..., Plans[Any]], own: tuple[Option, ...], options: argparse.Namespace
 ) -> int:
-    """Print the table of a function of `estimates`.
-
-    Raises:
-        InputError, ParameterError: an option is wrong, or the plot cannot be written.
-    """
-    file = None if options.plot is None else plot_path(options.plot)
+    """Print the table of a function of `estimates`."""
     asked = given(options, own)
     plans = plan(epsilons=asked.pop("epsilon"), **asked)
-    if file is not None and save_plot(plans.plot(), file) is not None:
-        raise InputError(f"the plot could not be written to {str(file)!r}")
     text = json.dumps(plans.to_dict(), default=exact_text) if options.json else str(plans)
     write(f"{text}\n")
     return 0
 
 
-def _planning(
-    name: str, purpose: str, plan: Callable[..., Plans[Any]], own: tuple[Option, ...]
-) -> Command:
+def _planning(plan: Callable[..., Plans[Any]], purpose: str, own: tuple[Option, ...]) -> Command:
     every = (*COMPARED, *own)
-    return Command(name, purpose, (*every, *FORM), partial(_plan, plan, every))
+    name = plan.__name__.replace("_", "-")
+    return Command(name, purpose, (*every, *JSON), partial(_plan, plan, every))
 
 
 EXPLAIN = Command(
@@ -77,26 +64,17 @@ EXPLAIN = Command(
     "what a release would cost and how good it would be; touches no data",
     ASKED,
     _explain,
-    """\
-The example is made up: n candidates, k of which score more than all others by the gap. The
-effective range is what the noise is calibrated to; a coarse grid makes it larger than declared.
-""",
 )
 EXPLAIN_ITEMS = _planning(
-    "explain-items",
-    "how many users an item needs to show in top-k, where the items are private too",
     explain_items,
+    "how many users an item needs to show in top-k, where the items are private too",
     (*HOW_MANY, *DELTA, *UNKNOWN, *IN_GROUPS),
 )
 EXPLAIN_GROUPS = _planning(
-    "explain-groups",
-    "how many users an item of a group needs, for each --max-groups",
     explain_groups,
+    "how many users an item of a group needs, for each --max-groups",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
 )
 EXPLAIN_KEYS = _planning(
-    "explain-keys",
-    "how many users an item needs to be kept by the command keys",
-    explain_keys,
-    (*DELTA, *CAPPED),
+    explain_keys, "how many users an item needs to be kept by keys", (*DELTA, *CAPPED)
 )

@@ -134,9 +134,7 @@ def _all_fine(checker: Checker, head: str | None = None) -> int:
     elif checker.signer:
         parts.append("signatures not checked: give --public-key")
     if checker.unfinished:
-        parts.append(
-            f"{checker.unfinished} bytes after them are not a whole record and do not count"
-        )
+        parts.append(f"{checker.unfinished} bytes after them are not a whole record")
     if head is None:
         parts.append("without --head nobody can tell whether the end was cut off")
     say("; ".join(parts))
@@ -160,9 +158,8 @@ LEDGER = Command(
     "ledger",
     "make, show and check a privacy budget and its records",
     about="""\
-A ledger is a file that holds a privacy budget for each scope (a data set, say) and a record of
-every release. Its head, the hash of its last record, is what to publish: with it anybody can tell
-later that no record was changed or removed.
+A ledger holds a privacy budget for each scope (a data set, say) and a record of every release. Its
+head is what to publish: with it anybody can tell later that no record was changed or removed.
 """,
     actions=(
         _action("create", "make a new ledger with one scope", _create, SCOPE + BUDGET),

@@ -30,10 +30,7 @@ from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
 EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
 COMMANDS = (TOP_K, SELECT, KEYS, *EXPLAINED, LEDGER, VERIFY, AUDIT)
-_UNFORESEEN = (
-    "something went wrong that safeselect did not foresee; nothing more is said here, because "
-    "details may quote data"
-)
+_UNFORESEEN = "something went wrong that safeselect did not foresee; details may quote data"
 _LOST = "what was to be printed is lost, and a charge to a ledger stands"
 
 

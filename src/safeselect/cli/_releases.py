@@ -11,7 +11,6 @@ from typing import Any
 
 from safeselect import top_k
 from safeselect.accounting.cost import PrivacyCost, rounded_text
-from safeselect.adapters.plots import plot, plot_path, save_plot
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import escaped, say, write
@@ -95,16 +94,12 @@ CHOSEN = (*ONE, *TOTAL, *MECHANISM, *SENSITIVITY, *GRID)
 DELTA = declare("--delta D required  total cost, with --epsilon, such as 1e-9")
 CAPPED = declare("""
 --max-partitions D integer =1  count each user for D items at most, chosen by a fixed hash
-    (default: 1); more lets items keep more users, but each decision gets less of epsilon. D must
-    not follow from the data
+    (default: 1), which share epsilon. D must not follow from the data
 --pre-threshold T integer =1  never show an item of fewer than T users
 --with-counts  noisy numbers of users too, for the same cost: item, tab, count
 """)
 KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *COUNTER)
-PRINTED = declare("""
---plot FILE  draw the release too, in a .png, .svg or .pdf file
---json  print the release as JSON
-""")
+JSON = declare("--json  print the release as JSON")
 
 
 def table_of(options: argparse.Namespace) -> TableAs:
@@ -159,12 +154,9 @@ def _keep(options: argparse.Namespace) -> Release:
 
 def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namespace) -> int:
     """Make a release, print it, and say how to read it."""
-    picture = plot_path(options.plot) if options.plot else None
     result = make(options)
     write("".join(f"{line}\n" for line in _lines(result, as_json=options.json)))
     say("\n".join([*_facts(result), *how_to_read(result)]))
-    if picture is not None and (trouble := save_plot(plot(result), picture)):
-        say(f"safeselect: warning: {trouble}")
     return 0
 
 
@@ -228,7 +220,7 @@ def _command(
     own: tuple[Option, ...],
     make: Callable[[argparse.Namespace], Release],
 ) -> Command:
-    every = (*FILE, *own, *PRINTED, *FORM, *CHARGED)
+    every = (*FILE, *own, *JSON, *FORM, *CHARGED)
     return Command(name, purpose, every, partial(_run, make), about)
 
 
@@ -237,11 +229,8 @@ TOP_K = _command(
     "release the items with the most distinct users",
     """\
 A list of items that was found in the data is itself private. By default the domain is unknown: the
-items are found in FILE, --delta bounds the probability that an item shows which only one user has,
-and fewer than k items come out where the counts are too small to be shown.
-
-With --group-by COL a line is an item of a group: group, tab, item. All groups of the public list
-are in the release; of a group without items no line is printed.
+items are found in FILE, and --delta bounds the probability that an item shows which only one user
+has. With --group-by a line is group, tab, item; of a group without items no line is printed.
 """,
     (*COUNTED, *PUBLIC, *GROUPED, *COUNTER),
     _count_items,
@@ -260,9 +249,8 @@ KEYS = _command(
     "keys",
     "release the items that may be shown, however many",
     """\
-Each item is kept with the largest probability that privacy allows: never for an item without users,
-always for one with enough of them. Items come out in alphabetical order. For the k best in the
-order of their counts use: safeselect top-k
+Each item is kept with the largest probability that privacy allows; they come out in alphabetical
+order. For the k best in the order of their counts use: safeselect top-k
 """,
     KEPT,
     _keep,

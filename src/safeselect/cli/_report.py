@@ -15,8 +15,7 @@ from safeselect.ledger.record import read_numbers
 from safeselect.promises.records import read_exact
 
 _CAVEATS = {
-    "that the end was not cut off": "compare the head with one that was published elsewhere, with "
-    "safeselect ledger verify --head",
+    "that the end was not cut off": "compare the head with one that was published elsewhere",
     "that sensitivities were right": "the caller asserted them, and that candidates were public",
     "other releases": "those not made through this ledger, or through others on the same data",
     "what was released": "records hold commitments, opened by the salt in each result",

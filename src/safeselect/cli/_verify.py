@@ -69,8 +69,7 @@ VERIFY = Command(
     declare("--certificate FILE  write a new file with the findings"),
     _run,
     """\
-Compares the code that is loaded with its source files, and the answers of this machine to known
-bytes and made-up scores with the recorded ones, in about five seconds. It reads no data, and does
-not look at the source of random bytes: each release does that.
+Compares the code that is loaded with its source files, and what this machine makes of known bytes
+and made-up scores with recorded answers. Each release looks at the source of random bytes itself.
 """,
 )

@@ -45,16 +45,7 @@ from typing import Any
 
 from safeselect.errors import InputError
 from safeselect.release.display import library
-from safeselect.tables.files import (
-    Source,
-    TableAs,
-    identifier,
-    literal,
-    paths_of,
-    position,
-    shown,
-    source_of,
-)
+from safeselect.tables.files import Source, TableAs, identifier, literal, paths_of, shown, source_of
 from safeselect.tables.frames import as_arrow, without_rows
 from safeselect.tables.sql import KEYS, LABELS, spelled
 
@@ -223,7 +214,7 @@ def _view(
         sql = f"DESCRIBE SELECT * FROM {source.rows}"  # noqa: S608 - quoted
         known = _run(connection, sql, source.failure)
         names = [row[0] for row in known] if source.header is None else source.header
-        at = {ours: position(names, name, source.place) for ours, name in columns.items()}
+        at = {ours: source.position(names, name) for ours, name in columns.items()}
         types = {ours: str(known[place][1]) for ours, place in at.items()}
         cells = {ours: identifier(known[place][0]) for ours, place in at.items()}
         for ours, kind in types.items():

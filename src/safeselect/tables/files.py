@@ -190,6 +190,10 @@ class Source:
     place: str = "the table"
     header: list[str] | None = None
 
+    def position(self, names: list[str], wanted: str) -> int:
+        """The position of a column."""
+        return position(names, wanted, self.place)
+
 
 def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     """How to read a file, under a name of ours."""

@@ -18,7 +18,6 @@ from safeselect.release.display import library
 from safeselect.scores.columns import hushed
 from safeselect.tables.files import identifier, position, shown
 
-_PLACE = "the table"
 _PANDAS = "pandas.DataFrame"
 _LAZY = "polars.LazyFrame"
 _RELATION = "duckdb.DuckDBPyRelation"
@@ -83,7 +82,7 @@ def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]
         names = [*_NAMES[kind](table)]
     if names is None:
         raise InputError("the columns of the LazyFrame cannot be found out")
-    return kind, {name: position(names, name, _PLACE) for name in columns}
+    return kind, {name: position(names, name, "the table") for name in columns}
 
 
 def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
