@@ -13,6 +13,7 @@ import numpy as np
 
 import safeselect
 from measure import Call, Unavailable
+from safeselect.mechanisms import prepared
 from work import Work, make_scores, make_weights
 
 __all__ = ["OURS", "engine_name"]
@@ -91,7 +92,7 @@ def prepared_exponential(work: Work) -> Call:
 
 
 def _prepared(name: str, work: Work) -> Call:
-    choose = _public(name)(epsilon=work.rate, sensitivity=1, monotonic=True)
+    choose = getattr(prepared, name)(epsilon=work.rate, sensitivity=1, monotonic=True)
     scores = make_scores(work.scores, work.n)
     return lambda: choose(scores)
 
@@ -247,7 +248,7 @@ def geometric(work: Work) -> Call:
 
 def _noise(name: str, work: Work) -> Call:
     from safeselect.engine import geometric as arrays
-    from safeselect.exact.rate import NoiseRate
+    from safeselect.exact.interval import NoiseRate
     from safeselect.randomness.bits import Bits
     from safeselect.randomness.source import resolve
 

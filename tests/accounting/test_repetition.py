@@ -16,16 +16,14 @@ from safeselect import (
     Budget,
     LaplaceDominated,
     ParameterError,
-    PoissonRepeated,
     PureDP,
-    Repeated,
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.accounting import compose_delta
+from safeselect.accounting import PoissonRepeated, Repeated, compose_delta
 from safeselect.accounting.moments import Moments, log_moment
 from safeselect.accounting.repetition import log_of_ratio_at, mean_runs
-from safeselect.promises.records import guarantee_record
+from safeselect.promises.guarantees import guarantee_record
 
 pytestmark = pytest.mark.claim("C2")
 

@@ -212,7 +212,7 @@ def test_a_source_that_fails_gives_code_4_and_no_release(
         raise OSError("no device")
 
     def choose(scores: Any, **options: Any) -> Any:
-        source = safeselect.CallbackSource(broken, exclusive=True, name="broken")
+        source = safeselect.sources.CallbackSource(broken, exclusive=True, name="broken")
         return safeselect.top_k(scores, **{**options, "source": source})
 
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,8 @@ from pathlib import Path
 import mpmath
 import pytest
 
-from safeselect import ParameterError, calibrate, expected_error, explain
+from safeselect import ParameterError, calibrate, explain
+from safeselect.estimates import expected_error
 from safeselect.mechanisms.table import MECHANISMS, dyadic_rate
 from safeselect.promises.guarantees import BoundedRange
 

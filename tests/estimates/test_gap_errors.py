@@ -22,8 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from safeselect import estimate_from_threshold
-from safeselect.estimates import estimate_fixed_from_gaps
+from safeselect.estimates import estimate_fixed_from_gaps, estimate_from_threshold
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 LIMIT = 6.1

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect import ParameterError, estimate_from_threshold
+from safeselect import ParameterError
 from safeselect.estimates import (
     error_ratio,
     estimate_fixed_from_gaps,
+    estimate_from_threshold,
     threshold_error_ratio,
     variance_ratio,
 )

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from safeselect import ParameterError, expected_gap, gap_confidence_bound, gap_p_value
+from safeselect import ParameterError
+from safeselect.estimates import expected_gap, gap_confidence_bound, gap_p_value
 from safeselect.estimates.inference import tail
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "estimates.json").read_text())

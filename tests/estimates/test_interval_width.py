@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from safeselect import SparseVector, gap_confidence_bound, top_k_with_gaps
+from safeselect import SparseVector, top_k_with_gaps
 from safeselect.engine.geometric import discrete_laplace
-from safeselect.estimates import error_from_gaps, intervals_from_gaps
-from safeselect.exact.rate import NoiseRate
+from safeselect.estimates import error_from_gaps, gap_confidence_bound, intervals_from_gaps
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
 from safeselect.testing import DeterministicSource

@@ -23,17 +23,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from safeselect import ParameterError, estimate_from_gaps, top_k_with_gaps
+from safeselect import ParameterError, top_k_with_gaps
 from safeselect.engine.geometric import discrete_laplace
 from safeselect.estimates import (
     error_from_gaps,
     error_ratio,
     estimate_fixed_from_gaps,
     estimate_from_answers,
+    estimate_from_gaps,
     intervals_from_gaps,
     variance_ratio,
 )
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
 from safeselect.testing import DeterministicSource, InsecureSourceWarning

@@ -16,8 +16,9 @@ import either as safeselect
 import pytest
 from ledgers import new, scope
 
-from safeselect import CallbackSource, Ledger, SourceError
+from safeselect import Ledger, SourceError
 from safeselect.mechanisms.sessions import Answer
+from safeselect.sources import CallbackSource
 
 PRICE = Fraction(1)
 CALLS: dict[str, Callable[..., Any]] = {
@@ -153,7 +154,7 @@ def test_two_sources_of_which_one_breaks(name):
     for byte in (0, 16, 50):
         broken = CallbackSource(broken_at(byte, "raises"), exclusive=True)
         ledger = new(":memory:", epsilon=100, delta="1/2")
-        source = safeselect.CombinedSource(safeselect.OpenSSLSource(), broken)
+        source = safeselect.sources.CombinedSource(safeselect.sources.OpenSSLSource(), broken)
         with pytest.raises(SourceError, match="the callback of the source raised an exception"):
             CALLS[name](source=source, ledger=scope(ledger))
         assert outcomes(ledger) in ([], ["charged", "source"])

@@ -23,7 +23,7 @@ from either import (
 )
 
 from safeselect import ScoreError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading

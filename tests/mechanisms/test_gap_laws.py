@@ -18,7 +18,7 @@ import pytest
 from gap_laws import decided_law, lattice_law, real_law
 
 from safeselect.engine import Ranking
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.spec import rankings as _reference
 from safeselect.spec.rankings import combine_continuous, combine_exponential
 

@@ -20,9 +20,10 @@ from either import (
     top_k_with_gaps,
 )
 
-from safeselect import LaplaceDominated, ParameterError, Selection, SourceError, TopK
+from safeselect import LaplaceDominated, ParameterError, SourceError
 from safeselect.engine import Ranking
 from safeselect.mechanisms import select, table
+from safeselect.results import Selection, TopK
 from safeselect.scores.candidates import Candidates
 
 pytestmark = pytest.mark.claim("C2")

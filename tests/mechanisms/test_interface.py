@@ -35,14 +35,13 @@ from safeselect import (
     ParameterError,
     SafeSelectError,
     ScoreError,
-    Selection,
     SourceError,
-    TopK,
     ZeroConcentratedDP,
 )
 from safeselect.accounting import composed_epsilon
 from safeselect.ledger.record import library
 from safeselect.mechanisms import select, table
+from safeselect.results import Selection, TopK
 from safeselect.scores.candidates import Candidates
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 

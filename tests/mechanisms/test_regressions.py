@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 
 from safeselect import BoundedRange, LaplaceDominated, ParameterError, ScoreError, SourceError
 from safeselect.accounting import composed_epsilon
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.mechanisms import select
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading

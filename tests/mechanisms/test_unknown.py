@@ -389,7 +389,7 @@ def test_requests_for_random_bytes_do_not_tell_how_many_items_there_are(
             asked.append(n)
             return os.urandom(n)
 
-        source = safeselect.CallbackSource(draw, exclusive=True, name="counted")
+        source = safeselect.sources.CallbackSource(draw, exclusive=True, name="counted")
         call = {**PLAIN, "k_bar": 60, "max_contributions": contributions, "source": source}
         safeselect.unknown_domain_top_k({i: 9 * i for i in range(1, items + 1)}, **call)
         asked.clear()

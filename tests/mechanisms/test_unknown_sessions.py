@@ -166,7 +166,7 @@ def test_a_query_that_fails_keeps_its_reservation() -> None:
             return os.urandom(n)
 
     broken = Broken()
-    source = safeselect.CallbackSource(broken, exclusive=True, name="breaks")
+    source = safeselect.sources.CallbackSource(broken, exclusive=True, name="breaks")
     session = PayWhatYouGet(**SESSION, source=source)
     session.query({}, k=1, k_bar=5, places="all")
     assert session.spent.outcomes == 1

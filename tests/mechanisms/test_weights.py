@@ -31,7 +31,7 @@ from safeselect.engine.draws import Weights, plan
 from safeselect.engine.laws import GUMBEL
 from safeselect.engine.rankings import certified_order
 from safeselect.engine.tables import keys
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

@@ -22,11 +22,11 @@ import either as safeselect
 import numpy as np
 import pytest
 
-from safeselect import CallbackSource, CombinedSource, OpenSSLSource, ParameterError, SourceError
+from safeselect import ParameterError, SourceError
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import ForeignSource
 from safeselect.randomness.source import resolve
-from safeselect.sources import SystemSource, observed
+from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource, observed
 from safeselect.spec.samplers import uniform_below
 from safeselect.testing import RecordingSource, ReplaySource
 

@@ -20,7 +20,7 @@ from convolution import gumbel_tie, laplace_tie_share, ordered_law
 from effort import pairs, some
 from exact_pmf import bit_tree
 
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.spec.rankings import (
     ExponentialNoise,
     combine_continuous,

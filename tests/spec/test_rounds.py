@@ -15,7 +15,7 @@ import pytest
 
 from safeselect import SourceError
 from safeselect.engine.geometric import discrete_laplace as laplace_array
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted, rounds
 from safeselect.spec.samplers import (
     LazyExponential,

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from tapes import TapeSource
 
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.spec.sessions import enclosed_noise
 

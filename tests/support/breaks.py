@@ -233,7 +233,7 @@ BREAKS = (
     ),
     Break(
         _LAW,
-        "exact/rate.py",
+        "exact/interval.py",
         "power",
         "        return (-power).exp()\n",
         "        return (-power - power).exp()\n",
@@ -316,7 +316,7 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "scores/counts.py",
+        "mechanisms/items.py",
         "check_unknown",
         "contributions is not None and (cap is None or cap > contributions)",
         "None not in (contributions, cap) and cap > contributions",
@@ -642,7 +642,7 @@ BREAKS = (
     ),
     Break(
         ("C6",),
-        "randomness/memory.py",
+        "randomness/guard.py",
         "generation",
         "    return _forks, os.getpid()\n",
         "    return 0, 0\n",
@@ -822,7 +822,7 @@ BREAKS = (
         '        return f"<{self.size} candidates>"\n',
         '        return f"<{self.rows} candidates>"\n',
     ),
-    Break(("C10",), "randomness/memory.py", "wipe", "    buffer[:] = bytes(len(buffer))\n", ""),
+    Break(("C10",), "randomness/guard.py", "wipe", "    buffer[:] = bytes(len(buffer))\n", ""),
     Break(
         ("C10", "C5"),
         "release/call.py",

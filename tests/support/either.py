@@ -12,6 +12,8 @@ from functools import wraps
 from typing import Any
 from unittest import mock
 
+from public import PUBLIC
+
 import safeselect
 from safeselect.mechanisms import select, table
 from safeselect.spec import rankings
@@ -50,7 +52,7 @@ def _prepared(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def __getattr__(name: str) -> Any:
-    found = getattr(safeselect, name)
+    found = PUBLIC[name] if name in PUBLIC else getattr(safeselect, name)
     home = getattr(found, "__module__", "")
     if home == "safeselect.mechanisms.select" and inspect.isfunction(found):
         return _either(found)

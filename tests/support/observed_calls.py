@@ -18,11 +18,13 @@ import numpy as np
 import pyarrow
 from judged import Observation
 from observer import observed
+from public import PUBLIC
 from tapes import TapeSource
 
 import safeselect
-from safeselect import Budget, CallbackSource, Counts, Ledger, PureDP, permute_and_flip, tables
+from safeselect import Budget, Counts, Ledger, PureDP, permute_and_flip, tables
 from safeselect.errors import SafeSelectError
+from safeselect.sources import CallbackSource
 
 __all__ = ["CASES", "ELSEWHERE", "ONE_VALUE", "Case", "called"]
 
@@ -97,7 +99,7 @@ def called(name: str, args: Args) -> Observation:
 
 
 def _make(name: str, given: Args, found: Observation) -> None:
-    function = getattr(safeselect, name, None)
+    function = PUBLIC.get(name)
     if name in ("best_of", "first_above"):
         given["run"] = _RUNS[given["run"]]
         found.result = function(**given)

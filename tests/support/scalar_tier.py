@@ -18,7 +18,7 @@ from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
 from safeselect.engine import Ranking
 from safeselect.errors import SourceError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.spec import rankings as _reference
 from safeselect.spec.samplers import (
     LazyGumbel,

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 from safeselect.accounting.search import halved
-from safeselect.exact.interval import Interval, above_zero, normal
+from safeselect.exact.interval import Interval, above_zero
+from safeselect.exact.normal import normal
 from safeselect.exact.parameters import Number, rational
 from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
 

@@ -13,7 +13,7 @@ from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import write
 from safeselect.cli._releases import CAPPED, DELTA, GRID, HOW_MANY, TOTAL, UNKNOWN
 from safeselect.estimates import Plans, explain_groups, explain_items, explain_keys
-from safeselect.promises.records import exact_text
+from safeselect.exact.parameters import exact_text
 
 EXAMPLE = declare("""
 -n N integer  candidates of the example (default: 10 k)

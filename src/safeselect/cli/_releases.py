@@ -15,8 +15,8 @@ from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import escaped, say, write
 from safeselect.errors import ParameterError
+from safeselect.exact.parameters import exact_text
 from safeselect.mechanisms.table import MECHANISMS
-from safeselect.promises.records import exact_text
 from safeselect.release.results import Groups, TopK
 from safeselect.scores.reading import Reading
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group

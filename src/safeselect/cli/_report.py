@@ -10,9 +10,9 @@ from typing import Any
 from safeselect.accounting.cost import rounded_text
 from safeselect.audit.theorems import theorem
 from safeselect.cli._page import Section
+from safeselect.exact.parameters import read_exact
 from safeselect.ledger import EXTERNAL, Balance, Budget, Checker, Record
 from safeselect.ledger.record import read_numbers
-from safeselect.promises.records import read_exact
 
 _CAVEATS = {
     "that the end was not cut off": "compare the head with one that was published elsewhere",

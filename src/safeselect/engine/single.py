@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from safeselect.engine.geometric import discrete_laplace as discrete_laplace
 from safeselect.engine.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.randomness.memory import sealed
+from safeselect.randomness.guard import sealed
 
 Kind = Literal["exponential", "laplace", "geometric"]
 

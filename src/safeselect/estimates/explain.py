@@ -14,9 +14,8 @@ from fractions import Fraction
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.select import CANDIDATES
 from safeselect.mechanisms.table import LAWS, MECHANISMS, Mechanism, calibrate
 from safeselect.scores.reading import Reading, Sensitivity
@@ -65,7 +64,7 @@ def expected_error(
         ParameterError: as for `top_k`; or n k is too large.
 
     Example:
-        >>> from safeselect import expected_error
+        >>> from safeselect.estimates import expected_error
         >>> lost = expected_error(n=100, gap=10, k=5, epsilon=1, sensitivity=1, monotonic=True)
         >>> f"{float(lost):.2f}"  # of 50
         '35.48'

@@ -39,7 +39,7 @@ def expected_gap(leads: Iterable[Number], *, rate: Number) -> Fraction:
         ParameterError: leads are empty, or a number is wrong.
 
     Example:
-        >>> from safeselect import expected_gap
+        >>> from safeselect.estimates import expected_gap
         >>> f"{float(expected_gap([0], rate=1)):.4f}"  # two equal scores: 2 ln 2
         '1.3863'
     """
@@ -88,7 +88,7 @@ def gap_p_value(
         ParameterError: gap is negative, or a number or a word is wrong.
 
     Example:
-        >>> from safeselect import gap_p_value
+        >>> from safeselect.estimates import gap_p_value
         >>> f"{float(gap_p_value(10, rate='0.5', noise='exponential')):.4f}"  # e**-5
         '0.0067'
     """
@@ -132,7 +132,7 @@ def gap_confidence_bound(
         ParameterError: gap is negative, or a number or a word is wrong.
 
     Example:
-        >>> from safeselect import gap_confidence_bound
+        >>> from safeselect.estimates import gap_confidence_bound
         >>> bound = gap_confidence_bound(
         ...     30,
         ...     threshold=100,

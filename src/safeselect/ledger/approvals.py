@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import cast
 
 from safeselect.errors import LedgerDamaged, ParameterError
-from safeselect.exact.parameters import Number, describe, rational
+from safeselect.exact.parameters import Number, describe, exact_text, rational
 from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
 from safeselect.ledger.book import Book, Written, opened_scope
 from safeselect.ledger.pending import balance_of
@@ -27,7 +27,7 @@ from safeselect.ledger.signing import (
     read_signer,
     stated,
 )
-from safeselect.promises.records import Content, exact_text
+from safeselect.promises.guarantees import Content
 
 # Mechanisms refuse what is not proved for replaced units, by this exact word.
 _KNOWN = {

@@ -46,7 +46,7 @@ from safeselect.ledger.signing import Approvers, Signer, is_key, key_of, signed_
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
 from safeselect.ledger.stores.turn import Turn, pause
 from safeselect.ledger.witness import Elsewhere, Untold
-from safeselect.promises.records import Content
+from safeselect.promises.guarantees import Content
 
 Written = tuple[str, Mapping[str, Content]]
 """The kind of a record, and its content without the fields of every record and the time."""

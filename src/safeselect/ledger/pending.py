@@ -30,8 +30,8 @@ from safeselect.ledger.record import commitment
 from safeselect.ledger.replay import Checker
 from safeselect.ledger.requests import Asking
 from safeselect.ledger.witness import reason_of
-from safeselect.promises.records import Content
-from safeselect.randomness.memory import Generation, generation
+from safeselect.promises.guarantees import Content
+from safeselect.randomness.guard import Generation, generation
 from safeselect.release.results import Receipt
 
 SALT_BYTES = 32

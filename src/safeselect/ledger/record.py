@@ -34,9 +34,9 @@ import gmpy2
 import numpy as np
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.exact.parameters import describe, rational
+from safeselect.exact.parameters import describe, exact_text, rational
 from safeselect.ledger.store import Row
-from safeselect.promises.records import Content, exact_text
+from safeselect.promises.guarantees import Content
 from safeselect.release.results import code
 
 SCHEMA = "safeselect.record/1"

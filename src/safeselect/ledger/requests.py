@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 
 from safeselect.errors import LedgerError
 from safeselect.ledger.record import canonical
-from safeselect.promises.records import Content
+from safeselect.promises.guarantees import Content
 
 Outcome = Literal["released", "settled", "aborted"]
 

@@ -32,9 +32,9 @@ from safeselect.ledger.record import library, text
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.requests import Asking, Outbox, Request, question_hash, request_hash
 from safeselect.ledger.witness import Untold
-from safeselect.promises.records import Content, guarantee_record
+from safeselect.promises.guarantees import Content, guarantee_record
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.memory import generation
+from safeselect.randomness.guard import generation
 from safeselect.release import call
 from safeselect.sources import observed
 

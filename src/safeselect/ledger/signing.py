@@ -31,7 +31,7 @@ from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.record import Fields, canonical, parse, text
 from safeselect.ledger.store import Row
-from safeselect.promises.records import Content
+from safeselect.promises.guarantees import Content
 
 PUBLIC_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 """A public key of Ed25519 in a record."""

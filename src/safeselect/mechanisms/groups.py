@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import integer, read_choice
+from safeselect.exact.parameters import exact_text, integer, read_choice
 from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.select import select_many
 from safeselect.mechanisms.table import Peeled, calibrate
@@ -22,7 +22,6 @@ from safeselect.mechanisms.unknown import (
     unknown_domain_top_k,
 )
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
-from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source
 from safeselect.release.call import Call, Charge, Scope
 from safeselect.release.results import Groups

@@ -34,9 +34,16 @@ import numpy as np
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import FLOATS, Number, describe, integer, rational, read_choice
+from safeselect.exact.parameters import (
+    FLOATS,
+    Number,
+    describe,
+    exact_text,
+    integer,
+    rational,
+    read_choice,
+)
 from safeselect.promises.guarantees import BoundedRange
-from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger

@@ -45,14 +45,12 @@ from safeselect.errors import (
     ScoreError,
     SourceError,
 )
-from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
+from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
 from safeselect.mechanisms.tiers import named_engine
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
-from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.randomness.memory import generation, sealed
+from safeselect.randomness.guard import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, source_name
 from safeselect.release.results import Answers, Receipt

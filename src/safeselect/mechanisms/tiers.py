@@ -14,8 +14,8 @@ from safeselect.engine import Ranking
 from safeselect.engine.arrays import GridScores
 from safeselect.engine.draws import Weights
 from safeselect.errors import ParameterError
+from safeselect.exact.interval import NoiseRate
 from safeselect.exact.parameters import describe
-from safeselect.exact.rate import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import require_production
 

@@ -21,20 +21,17 @@ from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.rate import per_draw_epsilon
 from safeselect.engine import single
 from safeselect.errors import BudgetError, ParameterError, ScoreError
-from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.exact.rate import NoiseRate
-from safeselect.mechanisms.items import HeldCounts, hold_counts
+from safeselect.exact.interval import Interval, NoiseRate, rounded_up
+from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
+from safeselect.mechanisms.items import HeldCounts, check_unknown, hold_counts
 from safeselect.mechanisms.sessions import Turns
 from safeselect.mechanisms.tiers import Engine, choose_engine, named_engine
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
-from safeselect.promises.records import exact_text
-from safeselect.randomness.memory import sealed
+from safeselect.randomness.guard import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
 from safeselect.release.results import Noise, Receipt, TopK
 from safeselect.scores.candidates import Labels, Scores
-from safeselect.scores.counts import check_unknown
 
 Noisy = Literal["gumbel", "laplace"]
 Counted = npt.NDArray[np.int64]

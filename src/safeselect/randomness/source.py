@@ -19,8 +19,7 @@ import os
 from typing import Protocol, cast, final, runtime_checkable
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import Guard, guard_of, is_own, own
-from safeselect.randomness.memory import generation, xored
+from safeselect.randomness.guard import Guard, generation, guard_of, is_own, own, xored
 
 _FRESH_BYTES = 32
 _FEW_BYTES = 512  # up to so many, the kernel gives all of them sooner than OpenSSL is reseeded

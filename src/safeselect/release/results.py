@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from safeselect.errors import InputError, ParameterError
-from safeselect.promises.records import exact_text, read_exact
-from safeselect.release import codec, display
+from safeselect.exact.parameters import exact_text, read_exact
 from safeselect.scores.candidates import Label, label_text
 
 if TYPE_CHECKING:
@@ -229,6 +228,8 @@ class Release:
 
     def to_json(self) -> str:
         """One line of JSON, of which all numbers are texts; `from_json` reads it."""
+        from safeselect.release import codec  # loaded with the first release that is written
+
         return codec.write(self)
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -237,17 +238,24 @@ class Release:
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with the columns of `to_dict`."""
-        return display.frame("pandas", self.to_dict())
+        return self._frame("pandas")
 
     def to_polars(self) -> Any:
         """A polars DataFrame with the columns of `to_dict`."""
-        return display.frame("polars", self.to_dict())
+        return self._frame("polars")
 
     def plot(self) -> Any:
         """A matplotlib figure of the columns of `to_dict`; needs safeselect[plots]."""
         return import_module("safeselect.adapters.plots").plot(self)
 
+    def _frame(self, library: str) -> Any:
+        from safeselect.release import display
+
+        return display.frame(library, self.to_dict())
+
     def __repr__(self) -> str:
+        from safeselect.release import display
+
         return display.line(self)
 
 
@@ -314,11 +322,12 @@ class TopK(Release, Generic[Label]):
     def __post_init__(self) -> None:
         Release.__post_init__(self)
         size, places = len(self.labels), self.indices
-        require(places is None or len(places) == size == len({*places}), "its positions")
-        require(not places or min(places) >= 0, "its positions")
-        for found in (self.gaps, self.counts):
-            require(found is None or len(found) == size, "the number of its gaps or counts")
-        require(self.counts is None or self.noise, "the noise of its counts")
+        if places is not None:
+            apart = len(places) == size == len({*places})
+            require(apart and min(places, default=0) >= 0, "its positions")
+        require(self.gaps is None or len(self.gaps) == size, "the number of its gaps")
+        if self.counts is not None:
+            require(self.noise and len(self.counts) == size, "the noise or number of its counts")
         require(self.k_bar is None or self.k_bar >= 1, "how many competed")
         if not self.ordered:
             order = [*map(label_text, self.labels)] if places is None else [*places]
@@ -590,6 +599,8 @@ def from_json(written: str) -> Release:
         >>> from_json(best.to_json()) == best
         True
     """
+    from safeselect.release import codec
+
     release: Release = codec.read(written, SHAPES)
     return release
 
@@ -607,6 +618,8 @@ def json_schema(shape: type[Release]) -> dict[str, Any]:
     if shape not in SHAPES:
         names = ", ".join(each.__name__ for each in SHAPES)
         raise ParameterError(f"shape must be the class of a release: {names}; got {shape!r}")
+    from safeselect.release import codec
+
     return codec.json_schema(shape)
 
 

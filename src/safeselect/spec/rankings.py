@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from safeselect.engine import Ranking
 from safeselect.engine.arrays import GridScores
 from safeselect.engine.draws import Weights
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.spec.samplers import LazyGumbel, LazyLaplace, geometric, permutation
 

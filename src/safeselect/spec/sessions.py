@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.engine.single import EnclosedNoise, Kind, WholeNoise
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.memory import sealed
+from safeselect.randomness.guard import sealed
 from safeselect.spec import samplers
 from safeselect.spec.samplers import LazyExponential, LazyLaplace, LazyNoise, geometric
 

@@ -97,7 +97,7 @@ NO_SIZES = {
         name for name in CONSTANTS if name.startswith("allowances.")
     },
     "a sign for something else, a count that rises, the size of a nonce": {
-        *("tables.UNKNOWN", "laws.UNBOUNDED", "sessions.BELOW", "memory._forks"),
+        *("tables.UNKNOWN", "laws.UNBOUNDED", "sessions.BELOW", "guard._forks"),
         *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
     },
     "of keys, quantiles, runs and estimates: the tests of the file of that name": {
@@ -291,7 +291,7 @@ def test_a_nonce_is_known_again_after_all_that_are_remembered():
     remembered = CONSTANTS["guard._REMEMBERED"]
     for back in (1, 2, remembered - 1):
         nonces = [number.to_bytes(16, "big") for number in range(back)]
-        source = safeselect.CallbackSource(Nonces([*nonces, nonces[0]]), exclusive=True)
+        source = safeselect.sources.CallbackSource(Nonces([*nonces, nonces[0]]), exclusive=True)
         for _ in nonces:
             source.begin()
         with pytest.raises(safeselect.SourceError, match="same nonce twice"):

@@ -7,7 +7,7 @@ from typing import TypeVar, final
 
 from safeselect.errors import LedgerError
 from safeselect.ledger.store import Journal, Row, Torn
-from safeselect.randomness.memory import generation
+from safeselect.randomness.guard import generation
 
 T = TypeVar("T")
 
