@@ -16,16 +16,7 @@ from measure import Call, Unavailable
 from safeselect.mechanisms import prepared
 from work import Work, make_scores, make_weights
 
-__all__ = ["OURS", "engine_name"]
-
-
-def engine_name() -> str:
-    """Which engine a call uses by default: "array", or "reference" where there is no other yet."""
-    try:
-        from safeselect.mechanisms.tiers import choose_engine
-    except ImportError:
-        return "unknown"
-    return "reference" if choose_engine(None) is choose_engine("reference") else "array"
+__all__ = ["OURS"]
 
 
 def permute_and_flip(work: Work) -> Call:

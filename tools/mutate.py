@@ -43,7 +43,7 @@ TABLES = ("allowances", "arrays", "laws", "tables")
 ALONE = ("gaussian", "geometric", "single")
 RANKING = ("draws", "contenders", "rankings", "rows")
 PARTS = {
-    "exact": (("exact/*.py", "accounting/binomial.py"), "tests/exact"),
+    "exact": (("exact/*.py", "accounting/pure.py"), "tests/exact"),
     "guarantees": (("promises/*.py",), "tests/promises"),
     "tables": (tuple(f"engine/{name}.py" for name in TABLES), "tests/engine"),
     "ranking": (tuple(f"engine/{name}.py" for name in RANKING), "tests/engine"),

@@ -90,7 +90,7 @@ def named(name: str) -> list[str]:
 def test_standard_deviations_of_one_shot_noise(name):
     """Laplace noise in one shot against Gumbel noise of the same total, by the published route."""
     case, (k, d, epsilon, delta) = VECTORS["h5_seed000_std"]["cases"][name], named(name)
-    rho = bun_steinke_rho(epsilon, delta)
+    rho = bun_steinke_rho(Fraction(epsilon), Fraction(delta))
     total = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
     _, rate = total.unordered(int(d), int(k), Fraction(2))  # each score moves by at most 1
     with mpmath.workdps(40):

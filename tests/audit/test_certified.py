@@ -23,7 +23,7 @@ def certificate(**fields: Any) -> Callable[[Case], None]:
 
 def unreadable(case: Case) -> None:
     """Neither the code that ran nor the code that was checked could be read."""
-    nothing = {"source_tree_sha256": "unreadable"}
+    nothing = {"deciding_sha256": "unreadable"}
     case.certificate["library"] |= nothing
     case.release["statement"] |= nothing
     case.rewrite(lambda records: records[CREATED]["library"].update(nothing))
@@ -34,10 +34,10 @@ WHOLE = "It is not whole"
 OTHERS = {
     "of other code": (
         "certified code",
-        certificate(library={"source_tree_sha256": "1" * 64}),
-        "It is of version 0.1.0, source_tree_sha256",
+        certificate(library={"deciding_sha256": "1" * 64}),
+        "It is of version 0.1.0, deciding_sha256",
     ),
-    "of nothing": ("certified code", unreadable, "source_tree_sha256 unreadable"),
+    "of nothing": ("certified code", unreadable, "deciding_sha256 unreadable"),
     "of another version": (
         "certified code",
         certificate(library={"version": "0.0.9"}),

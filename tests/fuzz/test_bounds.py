@@ -22,17 +22,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import either as safeselect
 import gmpy2
 import numpy as np
 import pytest
 from effort import some
-from either import exponential_mechanism, permute_and_flip, top_k
 from entry_points import FUNCTIONS, SCORES, call, parameters
 from hostile_files import read_table, run_command, written
 from limits import AVAILABLE, DONE, Nursery
 from public import PUBLIC
 
+import safeselect
 from safeselect import (
     ApproximateDP,
     BoundedRange,
@@ -42,6 +41,9 @@ from safeselect import (
     SafeSelectError,
     SparseVector,
     compose,
+    exponential_mechanism,
+    permute_and_flip,
+    top_k,
     unknown_domain_top_k,
 )
 from safeselect.estimates import expected_error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import either as safeselect
 import numpy as np
 import pytest
 from held import read_histogram
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from public import PUBLIC
 
+import safeselect
 from safeselect import SafeSelectError
 from safeselect.scores.candidates import hand_over, read_candidates, read_matrix, read_values
 from safeselect.scores.reading import Reading

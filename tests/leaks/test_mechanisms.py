@@ -19,13 +19,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import either as safeselect
 import numpy as np
 import pytest
 from ledgers import new, scope
 from public import PUBLIC
 from sentinels import LABEL, NUMBER, everything_of, found_in, near
 
+import safeselect
 from safeselect import AdaptiveSparseVector, PayWhatYouGet, SourceError, SparseVector
 
 pytestmark = pytest.mark.usefixtures("nothing_is_said")
@@ -113,18 +113,16 @@ def containers(scores: list[int]) -> dict[str, tuple[Any, dict[str, Any]]]:
     }
 
 
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_results_of_every_type_of_scores(name, engine):
+def test_results_of_every_type_of_scores(name):
     for scores, more in containers(private(name)).values():
-        result = check(lambda s=scores, m=more: MECHANISMS[name](s, engine=engine, **m))
+        result = check(lambda s=scores, m=more: MECHANISMS[name](s, **m))
         assert not isinstance(result, BaseException)
 
 
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", ROWS | DISCOVER)
-def test_other_results(name, engine):
-    result = check(lambda: ALL[name](private(name), engine=engine))
+def test_other_results(name):
+    result = check(lambda: ALL[name](private(name)))
     assert not isinstance(result, BaseException)
 
 
@@ -245,18 +243,17 @@ HOWS = {
 
 @pytest.mark.claim("C10")
 @pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", ALL)
-def test_sources_that_fail_at_every_request(name, engine, how):
+def test_sources_that_fail_at_every_request(name, how):
     for at in range(12):  # 4 for start-up tests, one for the nonce, then those of the call
         callback = Failing(at, HOWS[how])
         source = safeselect.sources.CallbackSource(callback, exclusive=True)
-        result = check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
+        result = check(lambda s=source: ALL[name](private(name), source=s))
         if callback.asked <= at:
             break
         assert isinstance(result, SourceError)
         assert result.__context__ is None
-        check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
+        check(lambda s=source: ALL[name](private(name), source=s))
     assert at >= 5
 
 
@@ -284,12 +281,11 @@ class Raising:
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, SystemExit, SourceError])
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", ALL)
-def test_interrupts_at_every_request(name, engine, kind):
+def test_interrupts_at_every_request(name, kind):
     for at in range(4):
         source = Raising(at, kind("stopped"))
-        check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
+        check(lambda s=source: ALL[name](private(name), source=s))
 
 
 # ------------------------------------------------------------------------------- ledgers
@@ -338,10 +334,9 @@ SESSIONS: dict[str, Callable[..., Any]] = {
 VALUES = [NUMBER, -NUMBER, str(NUMBER), None, float(NUMBER), complex(NUMBER), Odd(), [NUMBER]]
 
 
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", SESSIONS)
-def test_sessions(name, engine):
-    session = SESSIONS[name](engine=engine)
+def test_sessions(name):
+    session = SESSIONS[name]()
     for value in VALUES:
         check(lambda v=value: session.query(v))
         check(lambda v=value: session.query_many(v))
@@ -354,12 +349,11 @@ def test_sessions(name, engine):
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, SourceError])
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", SESSIONS)
-def test_sessions_whose_source_fails_at_every_request(name, engine, kind):
+def test_sessions_whose_source_fails_at_every_request(name, kind):
     for at in range(2, 8):
         source = Raising(at, kind("stopped"))
-        opened = check(lambda s=source: SESSIONS[name](source=s, engine=engine))
+        opened = check(lambda s=source: SESSIONS[name](source=s))
         if not isinstance(opened, BaseException):
             for _ in range(3):
                 check(lambda o=opened: o.query(-NUMBER))

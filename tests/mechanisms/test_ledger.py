@@ -185,7 +185,6 @@ def test_the_record_tells_every_parameter() -> None:
         {
             "candidates": "4",
             "effective_range": "1",
-            "engine": "array",
             "grid": "none",
             "k": "1",
             "least_k_bar": "2",

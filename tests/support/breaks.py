@@ -767,10 +767,10 @@ BREAKS = (
     ),
     Break(
         ("C9",),
-        "ledger/replay.py",
-        "read",
-        "        if record_hash(row.body) != row.hash:\n",
-        "        if False:\n",
+        "ledger/record.py",
+        "read_row",
+        "    if record_hash(row.body) != row.hash:\n",
+        "    if False:\n",
     ),
     Break(
         ("C9",),
@@ -855,9 +855,9 @@ BREAKS = (
         ("C10",),
         "release/call.py",
         "statement",
-        "        said = _stated(tuple(self.charge.parameters.items()), unit, neighbours)\n",
+        "        return _stated(tuple(self.charge.parameters.items()), unit, neighbours, utc)\n",
         '        first = ("first", str(np.ravel(self.values)[0]))\n'
-        "        said = _stated((*self.charge.parameters.items(), first), unit, neighbours)\n",
+        "        return _stated((*self.charge.parameters.items(), first), unit, neighbours, utc)\n",
     ),
     Break(
         ("C10",),

@@ -88,17 +88,16 @@ from safeselect.estimates import (
     variance_ratio,
 )
 from safeselect.ledger import (
-    Anchor,
     Ed25519Signer,
     Event,
     Outbox,
     Pending,
     Proposal,
     Proposals,
-    Receiver,
     Request,
     Scope,
     Signer,
+    Witness,
     append,
     approve,
     repair,
@@ -333,13 +332,13 @@ def from_tables(table: Path, scope: Scope) -> None:
     use(names, scores)
 
 
-def charged(anchor: Anchor, receiver: Receiver, outbox: Outbox, proposals: Proposals) -> None:
+def charged(witness: Witness, outbox: Outbox, proposals: Proposals) -> None:
     """A ledger, and who may change it."""
     signer: Signer = Ed25519Signer(bytes(32), key_id="a")
     asked: Proposal = proposals.limit("votes", limit="epsilon", to=2, reason="a second survey")
     approval = approve(asked, signer)
     assert_type(approval, dict[str, str])
-    place = repair("budget.log", signer=signer, anchor=anchor, ship=receiver)
+    place = repair("budget.log", signer=signer, witness=witness)
     use(append(place, [], head=None), outbox)
 
 

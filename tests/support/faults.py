@@ -65,7 +65,7 @@ FAULTS: dict[str, Changes] = {
             "            id(self), [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n"
             "        )\n",
         ),
-        ("mechanisms/sessions.py", "_REFINED = 8 ", "_KEPT: dict = {}\n_REFINED = 8 "),
+        ("mechanisms/sessions.py", "_REACH = 2**64 ", "_KEPT: dict = {}\n_REACH = 2**64 "),
     ),
     "the threshold of a session is drawn anew for each query": (
         (
@@ -336,9 +336,6 @@ FAULTS: dict[str, Changes] = {
         ),
         ("testing/sources.py", "    if require_production():\n", "    if False:\n"),
     ),
-    "the scalar tier is taken in production": (
-        ("mechanisms/tiers.py", "    if require_production():\n", "    if False:\n"),
-    ),
     "gaps are those of one noise less": (
         (
             "engine/rankings.py",
@@ -564,9 +561,6 @@ BY_TESTS = {
     ),
     "a class is known by its name": (
         "tests/randomness/test_foreign.py::test_the_methods_of_ours_on_an_object_of_theirs"
-    ),
-    "the scalar tier is taken in production": (
-        f"{_RULES}test_where_only_production_is_allowed[unknown gumbel]"
     ),
 }
 """Those that no known answer sees: of rare draws, processes, errors or real sources."""

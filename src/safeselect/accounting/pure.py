@@ -7,18 +7,15 @@ are binomial tails.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import comb, prod
 from typing import Protocol
 
-from safeselect.accounting.binomial import binomial_below
+from gmpy2 import mpfr
+
 from safeselect.accounting.search import short_up
-from safeselect.exact.interval import Interval, above_zero
-from safeselect.exact.parameters import Number, integer, rational
+from safeselect.exact.interval import Interval, above_zero, contexts
 
 MOST_EQUAL = 10**6
 """The optimum is computed for at most so many equal guarantees; the work grows like the root."""
@@ -61,15 +58,9 @@ class EqualPure:
         )
 
 
-def _difference(tails: tuple[Interval, Interval], epsilon: Fraction) -> Interval:
-    """Enclose A - e**epsilon B."""
-    above, below = tails
-    return above - Interval.of(epsilon, above.precision).exp() * below
-
-
 def smallest_delta(tails: Tails, epsilon: Fraction) -> Fraction:
     """A - e**epsilon B, rounded up to 64 significant bits."""
-    bound = above_zero(lambda precision: _difference(tails.at(epsilon, precision), epsilon))
+    bound = above_zero(lambda precision: _delta_at(tails, epsilon, precision)[0])
     return min(Fraction(1), bound)
 
 
@@ -127,112 +118,87 @@ def _delta_at(
 ) -> tuple[Interval, Interval]:
     """Enclosures of delta, and of how fast it falls."""
     above, below = tails.at(epsilon, precision)
-    falls = Interval.of(epsilon, _PRECISION).exp() * below
+    falls = Interval.of(epsilon, max(precision, _PRECISION)).exp() * below
     return above - falls, falls
 
 
-def optimal_pure_delta(epsilon: Number, k: object, epsilon_g: Number) -> Fraction:
-    """The smallest delta at epsilon_g of k adaptively chosen epsilon-DP mechanisms.
+_GUARD = 16  # bits more for a sum of many terms
+_LOOK_EVERY = 8  # terms between two looks at whether the rest still matters
 
-    Exactness: at least the true value, and at most 2**-60 of it more.
-    Source: Kairouz, Oh and Viswanath (2015), Theorem 3.3.
 
-    Args:
-        epsilon: of each mechanism; positive rational.
-        k: how many, up to a million.
-        epsilon_g: of all together; rational, at least 0.
+def binomial_below(trials: int, last: int, log_hit: Interval, log_miss: Interval) -> Interval:
+    """Enclose P(X <= last) for X ~ Bin(trials, q), given ln(q) and ln(1 - q).
 
-    Raises:
-        ParameterError: a parameter is not as above.
+    The sum starts at the largest term and walks away from it until a geometric series bounds the
+    rest.  It takes of the order of sqrt(trials) terms.
+
+    Requires: 0 < q < 1; trials below 2**62, so that counts are exact at the precision used.
     """
-    each = rational(epsilon, "epsilon")
-    count = integer(k, "k", minimum=1, maximum=MOST_EQUAL)
-    return smallest_delta(EqualPure(each, count), rational(epsilon_g, "epsilon_g", zero=True))
-
-
-_MOST_OUTCOMES = 2**10  # of each half: 2**20 in all, that of twenty unequal guarantees
-
-
-@dataclass(frozen=True, slots=True)
-class UnequalPure:
-    """epsilon_i-DP mechanisms, adaptively chosen: randomized responses are worst.
-
-    A kept answer adds epsilon_i to the loss, a flipped one subtracts it.  The answers are split
-    into two halves.  For each outcome of one half, the outcomes of the other with a large enough
-    loss are the tail of a sorted list.
-    Source: Murtagh and Vadhan (2016), Theorem 1.5.
-
-    Args:
-        halves: two lists of (epsilon, how many).
-    """
-
-    halves: tuple[tuple[tuple[Fraction, int], ...], tuple[tuple[Fraction, int], ...]]
-
-    @classmethod
-    def of(cls, parts: Sequence[tuple[Fraction, int]]) -> UnequalPure | None:
-        """Split the list (epsilon, how many), or None where it has too many outcomes."""
-        halves: tuple[list[tuple[Fraction, int]], list[tuple[Fraction, int]]] = ([], [])
-        for part in sorted(parts, key=lambda part: -part[1]):
-            smaller = min(halves, key=_outcomes)
-            smaller.append(part)
-            if _outcomes(smaller) > _MOST_OUTCOMES:
-                return None
-        return cls((tuple(halves[0]), tuple(halves[1])))
-
-    def at(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        ours = _table(self.halves[0], precision)
-        losses, tails = _tails(self.halves[1], precision)
-        above = below = Interval.of(0, precision)
-        for loss, kept, flipped in ours:
-            # Strictly above: an equal loss adds nothing to delta either way.
-            tail_above, tail_below = tails[bisect_right(losses, epsilon - loss)]
-            above, below = above + kept * tail_above, below + flipped * tail_below
-        return above, below
-
-
-def _outcomes(half: Sequence[tuple[Fraction, int]]) -> int:
-    return prod(count + 1 for _, count in half)
-
-
-_Row = tuple[Fraction, Interval, Interval]
-
-
-@lru_cache(maxsize=8)
-def _table(half: tuple[tuple[Fraction, int], ...], precision: int) -> list[_Row]:
-    """All outcomes of a half by their loss: (loss, probability, that on the neighbour)."""
+    precision = log_hit.precision
+    if last < 0:
+        return Interval.of(0, precision)
+    if last >= trials:
+        return Interval.of(1, precision)
+    odds = (log_hit - log_miss).exp()
+    # Start at the largest term in the sum.  Any start gives an enclosure; this one a short walk.
+    hit, _ = log_hit.exp().scaled(64)
+    start = min(last, (trials * hit) >> 64)
+    first = _term(trials, start, log_hit, log_miss)
+    down = ((i, trials - i + 1) for i in range(start, 0, -1))
+    up = ((trials - i, i + 1) for i in range(start, last))
     one = Interval.of(1, precision)
-    rows = [(Fraction(0), one, one)]
-    for epsilon, count in half:
-        own = Interval.of(epsilon, precision)
-        log_kept = -(one + (-own).exp()).log()
-        log_flipped = log_kept - own
-        here = [
-            (
-                (count - 2 * i) * epsilon,
-                _chance(count - i, i, log_kept, log_flipped),
-                _chance(i, count - i, log_kept, log_flipped),
-            )
-            for i in range(count + 1)
-        ]
-        rows = [(a + x, b * y, c * z) for a, b, c in rows for x, y, z in here]
-    return sorted(rows, key=lambda row: row[0])
+    return first * (one + _walk(down, one / odds) + _walk(up, odds))
 
 
-def _chance(kept: int, flipped: int, log_kept: Interval, log_flipped: Interval) -> Interval:
-    precision = log_kept.precision
-    whole = Interval.of(kept, precision) * log_kept + Interval.of(flipped, precision) * log_flipped
-    return Interval.of(comb(kept + flipped, kept), precision) * whole.exp()
+def _term(trials: int, hits: int, log_hit: Interval, log_miss: Interval) -> Interval:
+    """Enclose P(X = hits)."""
+    precision = log_hit.precision
+
+    def log_factorial(number: int) -> Interval:
+        low, high = contexts(precision)
+        argument = mpfr(number + 1, 0, low)  # exact: below 2**63
+        return Interval(low.lngamma(argument), high.lngamma(argument), precision)
+
+    misses = trials - hits
+    return (
+        log_factorial(trials)
+        - log_factorial(hits)
+        - log_factorial(misses)
+        + Interval.of(hits, precision) * log_hit
+        + Interval.of(misses, precision) * log_miss
+    ).exp()
 
 
-@lru_cache(maxsize=8)
-def _tails(
-    half: tuple[tuple[Fraction, int], ...], precision: int
-) -> tuple[list[Fraction], list[tuple[Interval, Interval]]]:
-    """The losses in rising order, and the two probabilities of being at or after each place."""
-    rows = _table(half, precision)
-    above = below = Interval.of(0, precision)
-    tails = [(above, below)]
-    for _, kept, flipped in reversed(rows):
-        above, below = above + kept, below + flipped
-        tails.append((above, below))
-    return [loss for loss, _, _ in rows], tails[::-1]
+def _walk(steps: Iterable[tuple[int, int]], factor: Interval) -> Interval:
+    """Enclose the sum over j >= 1 of prod_{i <= j} (above_i / below_i) * factor.
+
+    Everything is rounded down, so the sum is too small; by how much at most follows from the number
+    of terms.
+
+    Requires: above_i / below_i falls with i.
+    """
+    precision = factor.precision
+    down, up = contexts(precision + _GUARD)
+    last, total, number = mpfr(1, 0, down), mpfr(0, 0, down), 0
+    # A term lies below the true one by at most this factor a step: three roundings, and the width
+    # of the factor; one more rounding is that of the sum.  (1 + x)**n is at most e**(n x).
+    lost = up.add(
+        up.sub(up.div(factor.upper, factor.lower), 1), Fraction(1, 2 ** (precision + _GUARD - 4))
+    )
+    enough = Fraction(1, 2**precision)
+    for number, (above, below) in enumerate(steps, 1):
+        last = down.div(down.mul(down.mul(last, factor.lower), above), below)
+        total = down.add(total, last)
+        if number % _LOOK_EVERY:
+            continue
+        # Later ratios are smaller than this one, so the rest is below a geometric series.
+        ratio = up.div(up.mul(factor.upper, above), below)
+        room = down.sub(1, ratio)
+        if room > 0:
+            rest = up.div(up.mul(last, ratio), room)
+            if rest <= up.mul(total, enough):
+                total_above = up.add(total, rest)
+                break
+    else:
+        total_above = total
+    return Interval(total, up.mul(total_above, up.exp(up.mul(number, lost))), precision)

@@ -156,6 +156,7 @@ def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
         "library": {
             "name": "safeselect",
             "version": stated.version,
+            "deciding_sha256": stated.deciding_sha256,
             "source_tree_sha256": stated.source_tree_sha256,
         },
         "utc": stated.utc,

@@ -170,7 +170,7 @@ head is what to publish: with it anybody can tell later that no record was chang
         _action("repair", "move what follows the last good line out of a damaged ledger", _repair),
         _action(
             "append",
-            "make an older copy whole from the lines of its receiver",
+            "make an older copy whole from the lines that its witness kept",
             _append,
             LINES + PUBLIC_KEYS,
         ),

@@ -291,7 +291,7 @@ def _missed_by_one_shot(k: int, bad: int, p: Interval) -> Interval:
         chance * Interval.of(k * j, p.precision) / Interval.of(k + j, p.precision)
         for j, chance in enumerate(_binomial(bad, p))
     ]
-    return _sum(terms, p.precision)
+    return sum(terms, Interval.of(0, p.precision))
 
 
 def _binomial(trials: int, p: Interval) -> list[Interval]:
@@ -310,14 +310,8 @@ def _binomial(trials: int, p: Interval) -> list[Interval]:
 def _mean_inverse(law: list[Interval], g: int) -> Interval:
     """E[1 / (g + J)]."""
     precision = law[0].precision
-    return _sum([c / Interval.of(g + j, precision) for j, c in enumerate(law)], precision)
-
-
-def _sum(terms: list[Interval], precision: int) -> Interval:
-    total = Interval.of(0, precision)
-    for term in terms:
-        total = total + term
-    return total
+    terms = (c / Interval.of(g + j, precision) for j, c in enumerate(law))
+    return sum(terms, Interval.of(0, precision))
 
 
 def decimal(value: Fraction) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -69,10 +69,29 @@ class Receipt:
         require(len(self.salt) == 32, "its salt")
 
 
+BESIDE = ("__main__", "adapters", "audit", "cli", "known_answers", "testing")
+"""What decides no release: nothing else in the package imports these rooms."""
+
+
+class Code(NamedTuple):
+    """What ran, as releases and records state it.
+
+    Attributes:
+        version: of the library.
+        deciding_sha256: the hash of the files that decide a release: all but those of `BESIDE`.
+        source_tree_sha256: the hash of all of them.
+    """
+
+    version: str
+    deciding_sha256: str
+    source_tree_sha256: str
+
+
 @cache
-def code() -> tuple[str, str]:
-    """Return version and hash of the source; computed once a process, at its first release."""
-    return _version(), _source_tree()
+def code() -> Code:
+    """Return version and hashes of the source; computed once a process, at its first release."""
+    root = Path(__file__).parents[1]
+    return Code(_version(), source_hash(root, beside=BESIDE), source_hash(root))
 
 
 def _version() -> str:
@@ -82,15 +101,20 @@ def _version() -> str:
         return "not installed"
 
 
-def _source_tree() -> str:
-    """Return SHA-256 over the path, length and bytes of each of the package's Python files."""
-    root = Path(__file__).parents[1]
+def source_hash(root: Path, *, beside: Collection[str] = ()) -> str:
+    """Return SHA-256 over the path, length and bytes of each Python file of a package.
+
+    Args:
+        beside: names of rooms, or of files at the top, that are left out.
+    """
     digest = hashlib.sha256(b"safeselect/source-tree/1\x00")
     try:
-        for path in sorted(root.rglob("*.py"), key=lambda path: path.relative_to(root).as_posix()):
-            name, content = path.relative_to(root).as_posix().encode(), path.read_bytes()
-            digest.update(b"%d %d\x00" % (len(name), len(content)))
-            digest.update(name + content)
+        files = {path.relative_to(root).as_posix(): path for path in root.rglob("*.py")}
+        for name, path in sorted(files.items()):
+            if name.removesuffix(".py").split("/")[0] not in beside:
+                content = path.read_bytes()
+                digest.update(b"%d %d\x00" % (len(name.encode()), len(content)))
+                digest.update(name.encode() + content)
     except OSError:
         return "unreadable"
     return digest.hexdigest()
@@ -144,7 +168,8 @@ class Statement:
             as effective, monotonic, grid, number of candidates, k and others, as in the record of a
             ledger.
         version: of the library.
-        source_tree_sha256: the hash of the library's source code.
+        deciding_sha256: the hash of the library's files that decide a release.
+        source_tree_sha256: the hash of all its files.
         utc: with `ledger=`, when the release was charged, to the day (or as finely as the ledger
             says); otherwise None.
     """
@@ -153,11 +178,13 @@ class Statement:
     neighbours: str
     parameters: tuple[tuple[str, str], ...]
     version: str
+    deciding_sha256: str
     source_tree_sha256: str
     utc: str | None = None
 
     def __post_init__(self) -> None:
-        require(_TREE.fullmatch(self.source_tree_sha256), "the hash of its code")
+        hashes = self.deciding_sha256, self.source_tree_sha256
+        require(all(map(_TREE.fullmatch, hashes)), "the hash of its code")
         require(self.utc is None or _UTC.fullmatch(self.utc), "its time")
         stated = dict(self.parameters)
         positive = (read_exact(stated[name]) > 0 for name in _NUMBERS if name in stated)

@@ -85,13 +85,13 @@ NO_SIZES = {
         *("laws._QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELLS", "laws._MANTISSA"),
         *("laws._FIRST", "laws._SECOND", "laws._PRODUCT", "laws._ONE_PRODUCT", "laws._TO_CELL"),
         *("laws._TO_INNER_CELL", "rows._PRECISION"),
-        *("draws.GUARD", "single.SPARE", "single._MORE"),
+        *("draws.GUARD", "single.SPARE", "single.MORE"),
         *("gaussian._WORD", "gaussian._SPARE", "gaussian._GUARD"),
         *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
         *("tables._PRECISION", "tables._STEP_BITS"),
         *("samplers._COIN_GUARD", "samplers._LOG_GUARD", "unknown._FINEST", "unknown._PER_NAT"),
         *("rankings._DIGITS", "sessions._DIGITS", "sessions._MOST_PARTS", "sessions._MEAN_PLACES"),
-        *("sessions._REFINED", "draws._DIGITS"),
+        "draws._DIGITS",
     },
     "an allowance: tests/engine/test_allowances.py adds them up": {
         name for name in CONSTANTS if name.startswith("allowances.")

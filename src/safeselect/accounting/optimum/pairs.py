@@ -14,15 +14,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gmpy2
 
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum import LOOSE_UNITS
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
+
+if TYPE_CHECKING:
+    from safeselect.accounting.laws import KnownLaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +161,11 @@ def power(masses: Masses, count: int, lost: int) -> Masses:
         masses = product(masses, masses, lost)
 
 
-Pair = PureDP | LaplaceDominated | GaussianDP | KnownLaw
-"""Guarantees that a fixed pair of laws dominates and attains."""
-
 Smooth = PureDP | LaplaceDominated | GaussianDP
-"""Those with a profile that is smooth but for one atom at each end."""
+"""Pairs with a profile that is smooth but for one atom at each end."""
+
+Pair: TypeAlias = "Smooth | KnownLaw"
+"""Guarantees that a fixed pair of laws dominates and attains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +192,11 @@ def grid_masses(pair: Pair, step: Fraction, bits: int, tail: Fraction, cells: in
         deviation = rounded_down(lambda precision: Interval.of(pair.mu_squared, precision).sqrt())
         stride = max(1, -(-deviation // (step * cells)))
         law = _law(pair, step * stride, bits, tail)
-        return Law(_spread(law.upper, stride), _spread(law.lower, stride), law.shift)
-    if isinstance(pair, KnownLaw):
-        return _known(pair, step, bits)
-    return _law(pair, step, bits, tail)
+        return Law(spread(law.upper, stride), spread(law.lower, stride), law.shift)
+    return _law(pair, step, bits, tail) if isinstance(pair, Smooth) else _known(pair, step, bits)
 
 
-def _spread(masses: Masses, stride: int) -> Masses:
+def spread(masses: Masses, stride: int) -> Masses:
     """The same masses on a finer grid."""
     weights = [0] * ((len(masses.weights) - 1) * stride + 1)
     weights[::stride] = masses.weights
