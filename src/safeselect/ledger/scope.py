@@ -17,7 +17,6 @@ from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, Sour
 from safeselect.exact.parameters import describe
 from safeselect.ledger.balance import Balance, exact_texts
 from safeselect.ledger.book import Book, Written
-from safeselect.ledger.budget import Amounts, add
 from safeselect.ledger.events import Event, reported
 from safeselect.ledger.pending import (
     SALT_BYTES,
@@ -31,6 +30,7 @@ from safeselect.ledger.pending import (
 from safeselect.ledger.record import library, text
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.requests import Asking, Outbox, Request, question_hash, request_hash
+from safeselect.ledger.sums import Amounts, add
 from safeselect.ledger.witness import Untold
 from safeselect.promises.records import Content, guarantee_record
 from safeselect.randomness.bits import Bits

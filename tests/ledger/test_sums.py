@@ -21,7 +21,7 @@ from safeselect import (
 )
 from safeselect.accounting.moments import epsilon_by_orders, log_moment
 from safeselect.ledger import Budget
-from safeselect.ledger.budget import add
+from safeselect.ledger.sums import add
 
 
 def budget(**terms):
