@@ -110,6 +110,21 @@ class Terms:
         excesses = tuple(times * first for times in _MULTIPLES)
         return cls(epsilon, None, delta, own, excesses, WEIGHTS)
 
+    def at(self, epsilon: Fraction, delta: Fraction) -> Terms:
+        """Return the same orders, weights and share of own deltas, at another epsilon and delta.
+
+        A scope that may be raised states its ceiling when it is opened.  Its limits are then those
+        of `ceiling.at(...)`, and its statement is the ceiling, raised or not: whether it was raised
+        depends on outcomes (`docs/mathematics.md`, section 20).
+
+        Raises:
+            ParameterError: these are no terms with both.
+        """
+        if self.epsilon is None or not self.delta:
+            raise ParameterError("only a budget of epsilon and delta has orders to keep")
+        own = self.own_delta / self.delta * delta
+        return Terms(epsilon, None, delta, own, self.excesses, self.weights)
+
     @property
     def rest(self) -> Fraction:
         """The part of delta that is for the moments."""
