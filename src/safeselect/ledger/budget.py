@@ -6,7 +6,7 @@ bring themselves.  A release may be made if the last is within its cap and *one 
 with `not_pure`, or one of the moments.  Which way it is may change from charge to charge.
 
 All releases together are then (epsilon, delta)-DP, whatever is chosen, its guarantee included, from
-what was seen before (`docs/mathematics.md`, Theorem 20.1).  So orders, weights and the share of own
+what was seen before (`docs/mathematics.md`, Theorem 20.2).  So orders, weights and the share of own
 deltas are fixed when a scope is opened.  Choosing an order afterwards would promise too much, and
 so would giving own deltas what the moments leave.
 """
@@ -243,7 +243,7 @@ def largest_loss(terms: Terms, total: Mapping[str, Fraction]) -> Fraction | None
     """Return r, rounded up: with probability 1 - delta the loss has never been above it so far.
 
     For each single person, counted from the opening; the loss that others see if nothing brought a
-    delta of its own (`docs/mathematics.md`, Theorem 20.3).  It is not the epsilon of a guarantee:
+    delta of its own (`docs/mathematics.md`, Theorem 20.4).  It is not the epsilon of a guarantee:
     it depends on outcomes.  None where nothing is known, because a sum of epsilons has a release
     without.
     """
@@ -338,7 +338,7 @@ def _sum(view: View, of: Callable[[AnyGuarantee], Fraction | None]) -> Fraction 
 
 
 def _without_delta(each: AnyGuarantee) -> AnyGuarantee:
-    """What holds outside an event of probability delta (`docs/mathematics.md`, Lemma 20.0)."""
+    """What holds outside an event of probability delta (`docs/mathematics.md`, Lemma 20.1)."""
     return PureDP(each.epsilon) if isinstance(each, ApproximateDP) else each
 
 
