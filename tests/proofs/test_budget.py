@@ -50,7 +50,7 @@ def test_a_budget_grants_as_proved(within: tuple[int, int, int, int]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_cap_that_is_one_unit_larger_is_found(name: str) -> None:
-    for within in [(3, 0, 2, 3), (6, 2, 4, 3), (3, 2, 2, 6)]:
+    for within in [(3, 0, 2, 3), (6, 2, 4, 3), (3, 2, 2, 6), (6, 2, 2, 3)]:
         epsilon, own, *moments = within
         caps = amounts((epsilon, 0, own, *moments))
         caps[name] += 1 if name == "not_pure" else UNIT
