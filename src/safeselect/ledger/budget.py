@@ -43,6 +43,7 @@ _MULTIPLES = 1, 2, 5  # of the first order less 1
 _OWN_SHARE = Fraction(1, 4)
 _UNIT = Fraction(1, 2**BITS)
 _NONE = Fraction(0)
+_NOTHING = PureDP(_NONE)
 _STEPS = 32  # of the first order less 1, within each power of two
 _FARTHEST = 3 * BITS  # the powers of two between which it is looked for
 _CHECKED = 192  # bits of the enclosures that a stated number is compared with
@@ -362,8 +363,13 @@ def _log_moment(view: View, excess: Fraction) -> Fraction:
 
 
 def _log_moments(view: Iterable[tuple[AnyGuarantee, int]], excess: Fraction, bits: int) -> Interval:
-    listed = [(_without_delta(each), count) for each, count in view]
-    return Moments(excess, bits).log_product(listed)
+    kept = [(_without_delta(each), count) for each, count in view]
+    # A delta alone, of which a list has one, moves nothing: its logarithm would be that of 1.
+    listed = [(each, count) for each, count in kept if each != _NOTHING]
+    return _moments(excess, bits).log_product(listed)
+
+
+_moments = lru_cache(maxsize=64)(Moments)  # what every price at an order shares
 
 
 # ------------------------------------------------------------------------------------------- caps
