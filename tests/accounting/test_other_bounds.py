@@ -168,3 +168,14 @@ def test_no_adversary_of_mixed_mechanisms_exceeds_the_bound(parts, at, near):
     upper = float(compose_delta(parts, at, "1e-3").guarantee.delta)
     assert best <= upper * (1 + 1e-6)
     assert best >= near * upper
+
+
+@pytest.mark.slow("two hundred unlike laws, multiplied")
+def test_many_unlike_parts_reach_the_precision():
+    """Two hundred Laplace parts: they were made equal, and the two ends 1.5 % apart."""
+    found = compose(
+        [LaplaceDominated(Fraction(100 + i, 10007)) for i in range(200)], "1e-6", "1e-4"
+    )
+    epsilon = found.guarantee.epsilon
+    assert epsilon - found.lower <= epsilon * Fraction(1, 10**4)
+    assert Fraction("1.2434") < epsilon < Fraction("1.2436")

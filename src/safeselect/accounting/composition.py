@@ -27,7 +27,7 @@ from safeselect.accounting.optimum.certified import (
     worth_trying,
 )
 from safeselect.accounting.optimum.pairs import profile
-from safeselect.accounting.optimum.problem import MOST_KINDS, Part, Problem, sizes_of, squares_below
+from safeselect.accounting.optimum.problem import MOST_LAWS, Part, Problem, sizes_of, squares_below
 from safeselect.accounting.pure import (
     MOST_EQUAL,
     EqualPure,
@@ -499,7 +499,7 @@ def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | N
             return None
         kept.append((guarantee, count))
     # Laws cannot be made equal as numbers can, so there may not be many of them.
-    return kept if sum(isinstance(part, KnownLaw) for part, _ in kept) <= MOST_KINDS else None
+    return kept if sum(isinstance(part, KnownLaw) for part, _ in kept) <= MOST_LAWS else None
 
 
 def bracket_theorem(parts: list[tuple[Part, int]]) -> str:

@@ -43,6 +43,8 @@ from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
 
 _NORMAL = 1024  # places of a deviation of a normal law
 _FINEST = 2048  # cells of a range where the grid is finer
+FEW_KINDS = 64
+"""Kinds of parts below which tails are cut off as `TAIL` says."""
 _SHARES = 64  # of a range, as offsets of adversaries that do not adapt
 
 
@@ -67,7 +69,7 @@ class Grid:
 
     @classmethod
     def of(cls, problem: Problem, cells: int) -> Grid:
-        return cls.on(problem.step(cells), problem.delta, cells)
+        return cls.on(problem.step(cells), problem.delta, cells, len(problem.above))
 
     def for_upper(self, block: int) -> Grid:
         """The same for an upper bound alone, with rows cut into such blocks."""
@@ -75,9 +77,11 @@ class Grid:
         return replace(self, tail=tail, bits=bits, block=block, row=0)
 
     @classmethod
-    def on(cls, step: Fraction, delta: Fraction, cells: int = _NORMAL) -> Grid:
+    def on(cls, step: Fraction, delta: Fraction, cells: int = _NORMAL, kinds: int = 1) -> Grid:
+        """With many kinds there are many products, and each may cut off the less."""
         bits = MASS + sum((1 / x).__ceil__().bit_length() for x in (delta, step))
-        return cls(step, bits, delta / (1 << TAIL), cells, BLOCK, ROW)
+        tail = delta / (1 << TAIL + (kinds // FEW_KINDS).bit_length())
+        return cls(step, bits, tail, cells, BLOCK, ROW)
 
     @property
     def lost(self) -> int:
@@ -308,11 +312,11 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
 def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     """The bounds of both profiles, on a grid where the largest epsilon has so many cells."""
     step, parts = problem.on_grid(cells, upwards=True)
-    grid = Grid.on(step, problem.delta, cells)
+    grid = Grid.on(step, problem.delta, cells, len(parts))
     masses = [(law.upper, n) for law, n in grid.pairs(parts)]
     upper = upper_profile(grid, masses, ranges_of(parts))
     step, parts = problem.on_grid(cells, upwards=False)
-    grid = Grid.on(step, problem.delta, cells)
+    grid = Grid.on(step, problem.delta, cells, len(parts))
     pairs = grid.pairs(parts)
     shift = sum((law.shift * n for law, n in pairs), Fraction(0))
     whole = grid.product(((law.lower, n) for law, n in pairs), upper=False)

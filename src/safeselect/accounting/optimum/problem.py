@@ -27,8 +27,10 @@ MOST_WORK = 3 * 2**20
 """Places of curves, each computed once per mechanism."""
 
 _COMMON = 64  # times their common measure, up to which sizes are always put on a common grid
-MOST_KINDS = 48
-"""Of pairs of a type; more are made equal, upwards and downwards, where their law allows it."""
+MOST_KINDS = 256
+"""Of pairs; more are made equal, upwards and downwards, where their law allows it."""
+MOST_LAWS = 48
+"""Of known laws, which cannot be made equal."""
 _MOST_RANGES = 12  # the same, of ranges
 _LONGEST = 64  # bits of a size
 _MOST_PLACES = 2**18  # of a law of losses
@@ -62,11 +64,12 @@ class Problem:
                 counted[part] += count
         above: list[tuple[Part, int]] = []
         below: list[tuple[Part, int]] = []
+        types = {type(part) for part in counted} & {PureDP, LaplaceDominated}
         for side, upwards in ((above, True), (below, False)):
             side += [(part, n) for part, n in counted.items() if isinstance(part, KnownLaw)]
             for kind in (PureDP, LaplaceDominated, BoundedRange):
                 own = [(g.epsilon, n) for g, n in counted.items() if type(g) is kind]
-                kinds = _MOST_RANGES if kind is BoundedRange else MOST_KINDS
+                kinds = _MOST_RANGES if kind is BoundedRange else MOST_KINDS // max(1, len(types))
                 side += [(kind(e), n) for e, n in _fewer(own, kinds, upwards=upwards)]
             if squares:
                 squared = total(squares) if upwards else squares_below(squares)
