@@ -21,6 +21,7 @@ from safeselect.accounting.laws import (
 )
 from safeselect.accounting.moments import Parts, delta_by_orders, epsilon_by_orders, size
 from safeselect.accounting.optimum.certified import (
+    LARGEST,
     least_delta,
     least_epsilon,
     quick_epsilon,
@@ -76,6 +77,7 @@ CLOSE = Fraction(1, 2**30)
 _PROFILE = 256  # bits of a profile that is compared with delta
 
 _STATED = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
+_PURE = (BoundedRange, LaplaceDominated, PureDP)
 _KINDS = (
     *_STATED,
     Repeated,
@@ -346,6 +348,9 @@ def least_bound(
         return best
     quick = _by_quick(parts, delta, best)
     best = quick or best
+    large, others = apart(parts)
+    if large and others:
+        return _by_the_others(others, large, delta, precision, best)
     bracket = _by_bracket(parts, delta, best.value, precision)
     if bracket is None:
         return best
@@ -480,6 +485,34 @@ def _by_quick(parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound)
     return Bound(found, bracket_theorem([(part, count)]))
 
 
+def apart(parts: list[tuple[Accounted, int]]) -> tuple[Fraction, list[tuple[Accounted, int]]]:
+    """The sum of the parts above 4 nats, which keep nothing private, and all others."""
+    is_large = [isinstance(g, _PURE) and g.epsilon > LARGEST for g, _ in parts]
+    pairs = list(zip(parts, is_large, strict=True))
+    large = [(g.epsilon, count) for (g, count), big in pairs if big and isinstance(g, _PURE)]
+    return total(large), [part for part, big in pairs if not big]
+
+
+def _by_the_others(
+    others: list[tuple[Accounted, int]],
+    large: Fraction,
+    delta: Fraction,
+    precision: Fraction,
+    known: Bound,
+) -> Bound:
+    """Large parts are added, and do not keep the rest from its best bound.
+
+    A profile falls, so a part of epsilon e in any place moves that of the rest by at most e.  The
+    rest alone costs no more than all of it, so its lower end holds.
+    """
+    rest = least_bound(others, delta, precision)
+    if rest is None:
+        return known
+    if large + rest.value >= known.value:
+        return replace(known, lower=max(known.lower, rest.lower))
+    return replace(rest, value=large + rest.value, order=None)
+
+
 def _by_bracket(
     parts: list[tuple[Accounted, int]], delta: Fraction, most: Fraction, precision: Fraction
 ) -> Bound | None:
@@ -532,6 +565,11 @@ def least_delta_bound(
         return best
     if is_pure(parts) and pure is not None:
         return replace(best, lower=best.value * (1 - CLOSE))
+    large, others = apart(parts)
+    if large and others and large <= epsilon:
+        rest = least_delta_bound(others, epsilon - large, precision)
+        # The lower end of the rest is for less than this epsilon: it says nothing here.
+        return replace(rest, lower=Fraction(0)) if rest.value < best.value else best
     listed = computable(parts)
     most = max([epsilon, *sizes_of(listed or [])])
     if not best.value or listed is None or not worth_trying(listed, best.value, most):

@@ -243,7 +243,7 @@ Read = Callable[[Profile, Fraction], Fraction]
 
 _LEAST_DELTA = Fraction(1, 2**200)
 # The epsilon of a part: time and memory rise with it, and above 4 nats nothing is kept private.
-_LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
+LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
 _FIRST = 64  # cells of the largest epsilon, at first
 _MOST_ROUNDS = 7
 _QUICK_BLOCK, _QUICK_LONGEST = 100, 150
@@ -267,7 +267,7 @@ class Bracket:
 def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
     """Whether the values are within the range of floats, and the work is bounded."""
     sizes = sizes_of(parts)
-    if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > _LARGEST:
+    if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > LARGEST:
         return False
     noise = [(part.mu_squared, n) for part, n in parts if isinstance(part, GaussianDP)]
     if max(most, total(noise)) > FARTHEST:
