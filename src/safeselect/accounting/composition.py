@@ -344,6 +344,8 @@ def least_bound(
     exact = gaussian or (pure if is_pure(parts) else None)
     if exact:
         return replace(best, lower=exact.lower)
+    if all(_concentrated(guarantee) for guarantee, _ in plain):
+        return replace(best, lower=_below_noise(plain, delta))
     if precision is None:
         return best
     quick = _by_quick(parts, delta, best)
@@ -468,6 +470,13 @@ def _by_gaussian(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | No
     return Bound(epsilon, GAUSSIAN, lower=surely_more(less, epsilon, delta))
 
 
+def _below_noise(parts: list[tuple[Stated, int]], delta: Fraction) -> Fraction:
+    """The lower end of zCDP and Gaussian noise: all of it may be Gaussian."""
+    squares = [(2 * g.zcdp.rho, n) for g, n in parts if g.zcdp is not None]
+    noise = GaussianDP(squares_below(squares))
+    return surely_more(noise, noise.approximate(delta).epsilon, delta)
+
+
 def _squares(parts: list[tuple[Stated, int]]) -> Fraction:
     return total([(g.mu_squared, n) for g, n in parts if isinstance(g, GaussianDP)])
 
@@ -528,7 +537,7 @@ def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | N
     """The list, if the worst mechanism is known for every part."""
     kept: list[tuple[Part, int]] = []
     for guarantee, count in parts:
-        if isinstance(guarantee, (ZeroConcentratedDP, ApproximateDP, Repetition)):
+        if isinstance(guarantee, (ApproximateDP, Repetition)):
             return None
         kept.append((guarantee, count))
     # Laws cannot be made equal as numbers can, so there may not be many of them.

@@ -39,7 +39,7 @@ from safeselect.accounting.optimum.problem import (
 )
 from safeselect.accounting.sums import total
 from safeselect.exact.interval import Interval
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, ZeroConcentratedDP
 
 _NORMAL = 1024  # places of a deviation of a normal law
 _FINEST = 2048  # cells of a range where the grid is finer
@@ -270,6 +270,7 @@ def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fract
     if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > LARGEST:
         return False
     noise = [(part.mu_squared, n) for part, n in parts if isinstance(part, GaussianDP)]
+    noise += [(2 * part.rho, n) for part, n in parts if isinstance(part, ZeroConcentratedDP)]
     if max(most, total(noise)) > FARTHEST:
         return False
     return max(sizes) > _SMALLEST and Problem.of(parts, delta, most).work(1) <= 1

@@ -15,7 +15,12 @@ from safeselect.accounting.moments import dong_durfee_rogers_epsilon
 from safeselect.accounting.optimum import TAIL
 from safeselect.accounting.optimum.pairs import Pair
 from safeselect.accounting.sums import total
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
+from safeselect.promises.guarantees import (
+    BoundedRange,
+    LaplaceDominated,
+    PureDP,
+    ZeroConcentratedDP,
+)
 
 Part = BoundedRange | Pair
 
@@ -57,9 +62,12 @@ class Problem:
         """The problem of a list; equal parts need not be together."""
         counted: Counter[Part] = Counter()
         squares: list[tuple[Fraction, int]] = []
+        rhos: list[tuple[Fraction, int]] = []
         for part, count in parts:
             if isinstance(part, GaussianDP):
                 squares.append((part.mu_squared, count))
+            elif isinstance(part, ZeroConcentratedDP):
+                rhos.append((part.rho, count))
             else:
                 counted[part] += count
         above: list[tuple[Part, int]] = []
@@ -71,8 +79,12 @@ class Problem:
                 own = [(g.epsilon, n) for g, n in counted.items() if type(g) is kind]
                 kinds = _MOST_RANGES if kind is BoundedRange else MOST_KINDS // max(1, len(types))
                 side += [(kind(e), n) for e, n in _fewer(own, kinds, upwards=upwards)]
-            if squares:
-                squared = total(squares) if upwards else squares_below(squares)
+            if rhos and upwards:
+                side.append((ZeroConcentratedDP(_short(total(rhos), upwards=True)), 1))
+            # From below, zCDP is what Gaussian noise has.
+            noise = squares if upwards else squares + [(2 * rho, count) for rho, count in rhos]
+            if noise:
+                squared = total(noise) if upwards else squares_below(noise)
                 side.append((GaussianDP(_short(squared, upwards=upwards)), 1))
         return cls(above, below, delta, most)
 
@@ -93,13 +105,11 @@ class Problem:
             own = max((e for e, _ in ranges), default=largest)
             others = [part for part in parts if not isinstance(part[0], BoundedRange)]
             # From below a pair is made smaller, too, so that its largest loss is a multiple.
-            pairs = (
-                []
-                if upwards
-                else [
-                    (p.epsilon, n) for p, n in others if not isinstance(p, (KnownLaw, GaussianDP))
-                ]
-            )
+            pairs = [
+                (p.epsilon, n)
+                for p, n in others
+                if not upwards and isinstance(p, (PureDP, LaplaceDominated))
+            ]
             step = _fitted(ranges, pairs, -(-cells * own // largest), upwards=upwards)
             if step is not None:
                 ranges = _multiples(ranges, step, upwards=upwards)
@@ -132,7 +142,7 @@ class Problem:
 
 
 def sizes_of(parts: Sequence[tuple[Part, int]]) -> list[Fraction]:
-    """The largest loss of each, or its deviation; but not of Gaussian ones, which lie on any grid.
+    """The largest loss of each, or its deviation; but not of noise, which lies on any grid.
 
     A size is a multiple of the unit of its losses.
     """
@@ -142,7 +152,7 @@ def sizes_of(parts: Sequence[tuple[Part, int]]) -> list[Fraction]:
 def sized(
     parts: Sequence[tuple[Part, int]],
 ) -> list[BoundedRange | LaplaceDominated | PureDP | KnownLaw]:
-    return [part for part, _ in parts if not isinstance(part, GaussianDP)]
+    return [part for part, _ in parts if not isinstance(part, (GaussianDP, ZeroConcentratedDP))]
 
 
 def _common(sizes: Sequence[Fraction]) -> Fraction:
