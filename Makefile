@@ -25,24 +25,26 @@ MATRIX ?= .venv-matrix
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # What depends on NumPy, gmpy2 and Python: that all can be imported, arithmetic, fixed vectors, and laws.
 # `safeselect verify` goes before it, with the known answers; together less than a minute.
-SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/guarantees \
+SMALL ?= tests/test_import.py tests/test_gmpy2.py tests/exact/test_interval.py tests/promises \
   tests/engine/test_laws.py tests/engine/test_corner_cases.py \
   tests/spec/test_uniform.py \
   tests/spec/test_rankings.py
+# What `make test` leaves out: tests whose fault a cheaper one finds too.  `make nightly` runs them.
+EVERY ?= -m "not nightly"
 # What `make quick` leaves out: slow tests, the engine's inside, other programs and libraries, hostile
 # input, whole processes, the audit and the evidence, and laws that are enumerated or counted.  All
 # else of the contract is in, new files too.
-QUICK ?= -m "not slow" $(addprefix --ignore=tests/, \
-  inside engine adapters ledger/stores tables audit estimates evidence fuzz guarantees laws leaks faults observed proofs \
+QUICK ?= -m "not slow and not nightly" $(addprefix --ignore=tests/, \
+  inside engine adapters ledger/stores tables audit estimates evidence fuzz promises laws leaks faults observed proofs \
   release tools scores/test_floats.py scores/test_reading.py \
   cli test_examples.py test_import.py test_snippets.py randomness/test_foreign.py \
   $(addprefix spec/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
     lazy.py rankings.py rounds.py) \
-  accounting/optimum $(addprefix accounting/test_, composition.py laws.py ledger_file.py \
-    ledger_forks.py moments.py other_bounds.py pure.py rate.py) \
+  accounting/optimum $(addprefix accounting/test_, composition.py laws.py moments.py \
+    other_bounds.py pure.py rate.py) \
   $(addprefix mechanisms/test_, equal_inputs.py gap_laws.py gap_privacy.py \
-    quantile_laws.py sparse_vector_laws.py sparse_vector_privacy.py \
-    threads_and_forks.py top_k_above.py unknown_privacy.py weights.py))
+    quantile_laws.py sessions_laws.py sessions_privacy.py threads_and_forks.py top_k_above.py \
+    unknown_privacy.py weights.py))
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that
 # pyproject.toml allows instead, as a user's install does.
@@ -54,7 +56,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults reading proofs mutants soak bench bench-docs timing service fuzz clean
+.PHONY: help demo test quick durations docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -63,8 +65,8 @@ help: ## show this list
 demo: $(VENV)/.demo ## a differentially private top 10 from real data, explained
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.dev ## run the tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+test: $(VENV)/.dev ## run the tests (EVERY= with those that only `make nightly` runs)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(EVERY) $(ARGS)
 
 quick: $(VENV)/.dev ## run the tests of the contract that are not slow (a minute)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK) $(ARGS)
@@ -90,11 +92,12 @@ dropins: $(addprefix $(DROPINS)/,$(addsuffix /.installed,dpmm diffprivlib mbi)) 
 types: $(TYPES)/.installed ## what mypy and pyright tell a client's program that uses every public function
 	$(TYPES)/bin/python -m pytest tests/test_typing.py $(ARGS)
 
-check: $(VENV)/.dev ## lint, format, types, layers
+check: $(VENV)/.dev ## lint, format, types, layers, and the ceiling of lines
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/ceiling.py
 
 format: $(VENV)/.dev ## put the code into its standard form
 	$(BIN)/ruff check --fix .
@@ -102,7 +105,7 @@ format: $(VENV)/.dev ## put the code into its standard form
 
 oldest: $(OLDEST)/.installed ## test with the oldest NumPy and gmpy2 that are allowed (Python 3.11; a minute)
 	$(OLDEST)/bin/safeselect verify
-	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS)
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) -m "not slow and not nightly" $(SMALL) $(ARGS)
 
 # A Python that is not there is named, and is no failure; a test that fails is one, and so is no Python.
 matrix: ## test with every Python that is there (PYTHONS, a minute each)
@@ -116,7 +119,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	      $$place/bin/python $(INSTALL) --no-deps --no-build-isolation --editable . && \
 	      cp requirements/laws.lock $$place/installed.lock; }; } && \
 	  $$place/bin/safeselect verify && \
-	  $$place/bin/python -m pytest -n $(WORKERS) -m "not slow" $(SMALL) $(ARGS) || failed="$$failed $$name"; \
+	  $$place/bin/python -m pytest -n $(WORKERS) -m "not slow and not nightly" $(SMALL) $(ARGS) || failed="$$failed $$name"; \
 	done; \
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
 	test -z "$$failed" && test -n "$$ran"
@@ -152,6 +155,9 @@ laws: $(VENV)/.dev ## break the law of every row of tests/mission.json and see t
 
 faults: $(VENV)/.dev ## plant faults, alone and all at once, and see that known answers and laws notice (half an hour)
 	$(BIN)/python tools/plant_faults.py $(ARGS)
+
+kills: $(MUTANTS)/.installed ## plant every known fault and see which tests notice it, and which tests notice none (hours; ARGS='--only quantile --minutes 20')
+	PYTHONPATH=src nice -n 15 $(MUTANTS)/bin/python tools/kill_matrix.py $(ARGS)
 
 reading: ## what decides a release, file by file, in the order of reading (ARGS=ledger: another room)
 	@$(PYTHON) tools/reading.py $(ARGS)
@@ -240,7 +246,7 @@ $(MUTANTS)/.installed: requirements/dev.lock
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(MUTANTS)
 	$(MUTANTS)/bin/python $(INSTALL) --require-hashes --requirement requirements/dev.lock
-	$(MUTANTS)/bin/python $(INSTALL) 'mutmut==3.8.1'
+	$(MUTANTS)/bin/python $(INSTALL) 'mutmut==3.8.1' 'coverage>=7'
 	@touch $@
 
 $(SPARK)/.installed: pyproject.toml

@@ -21,7 +21,7 @@ from competitors import COMPETITORS
 from documents import write_docs
 from machine import Load, describe_machine, raise_mmap_threshold, warning
 from measure import Result, Settings, apart, measure
-from ours import OURS, engine_name
+from ours import OURS
 from processes import first_calls, imports, memory
 from report import case_lines, judge, summary_lines
 from stages import stages
@@ -78,7 +78,6 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> dict[str, object]:
     settings = QUICK if options.quick else FULL
     machine, started = describe_machine(), time.monotonic()
-    machine["engine"] = engine_name()
     idle = Load()
     time.sleep(1)
     before = idle.others()

@@ -13,18 +13,10 @@ import numpy as np
 
 import safeselect
 from measure import Call, Unavailable
+from safeselect.mechanisms import prepared
 from work import Work, make_scores, make_weights
 
-__all__ = ["OURS", "engine_name"]
-
-
-def engine_name() -> str:
-    """Which engine a call uses by default: "array", or "reference" where there is no other yet."""
-    try:
-        from safeselect.mechanisms.tiers import choose_engine
-    except ImportError:
-        return "unknown"
-    return "reference" if choose_engine(None) is choose_engine("reference") else "array"
+__all__ = ["OURS"]
 
 
 def permute_and_flip(work: Work) -> Call:
@@ -91,7 +83,7 @@ def prepared_exponential(work: Work) -> Call:
 
 
 def _prepared(name: str, work: Work) -> Call:
-    choose = _public(name)(epsilon=work.rate, sensitivity=1, monotonic=True)
+    choose = getattr(prepared, name)(epsilon=work.rate, sensitivity=1, monotonic=True)
     scores = make_scores(work.scores, work.n)
     return lambda: choose(scores)
 
@@ -247,7 +239,7 @@ def geometric(work: Work) -> Call:
 
 def _noise(name: str, work: Work) -> Call:
     from safeselect.engine import geometric as arrays
-    from safeselect.exact.rate import NoiseRate
+    from safeselect.exact.interval import NoiseRate
     from safeselect.randomness.bits import Bits
     from safeselect.randomness.source import resolve
 

@@ -24,7 +24,9 @@ from work import Work, make_scores
 __all__ = ["stages"]
 
 _STAGES = (
-    ("reading parameters and scores", "safeselect.selection._call.Call.__init__"),
+    ("parameters", "safeselect.mechanisms.select.Asked.read"),
+    ("containers, labels, number", "safeselect.mechanisms.select.Asked.on"),
+    ("scores as steps", "safeselect.scores.candidates.Candidates.scores_on_grid"),
     ("the source begins: nonce, checks", "safeselect.randomness.bits.Bits.__init__"),
     ("random bytes", "safeselect.randomness.bits.Bits.fill"),
     ("words, tails, slots", "safeselect.engine.rankings.draw"),
@@ -33,9 +35,9 @@ _STAGES = (
     ("choosing the best groups and members", "safeselect.engine.contenders._best"),
     ("choosing the contenders", "safeselect.engine.contenders.best_and_rest"),
     ("logarithms and certificate", "safeselect.engine.rankings.certified_order"),
-    ("wiping", "safeselect.selection._call.Call.__exit__"),
+    ("wiping", "safeselect.release.call.Call.__exit__"),
 )
-_REST = "the rest: guarantee, rate, result"
+_REST = "the rest: calibration, statement, result"
 
 
 class _Clock:

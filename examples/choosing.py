@@ -13,7 +13,8 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from safeselect import ParameterError, expected_error
+from safeselect import ParameterError
+from safeselect.estimates import expected_error
 
 MECHANISMS = ("exponential", "exponential_base2", "permute_and_flip", "one_shot_exponential")
 STYLES = (("#000000", "-"), ("#2b5c9e", "--"), ("#b5541c", "-."))

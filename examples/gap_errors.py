@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from safeselect import SparseVector, estimate_from_threshold, measure, top_k_with_gaps
+from safeselect import SparseVector, measure, top_k_with_gaps
 from safeselect.estimates import (
     error_ratio,
     estimate_fixed_from_gaps,
+    estimate_from_threshold,
     threshold_error_ratio,
     variance_ratio,
 )

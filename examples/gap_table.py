@@ -17,10 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
-from safeselect import estimate_from_gaps, top_k_with_gaps
+from safeselect import top_k_with_gaps
 from safeselect.engine.geometric import discrete_laplace
-from safeselect.estimates import estimate_fixed_from_gaps, intervals_from_gaps, variance_ratio
-from safeselect.exact.rate import NoiseRate
+from safeselect.estimates import (
+    estimate_fixed_from_gaps,
+    estimate_from_gaps,
+    intervals_from_gaps,
+    variance_ratio,
+)
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import resolve
 from safeselect.testing import DeterministicSource

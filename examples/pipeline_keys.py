@@ -16,8 +16,9 @@ from tempfile import TemporaryDirectory
 import pipeline_dp
 from flights import Flight, flights
 
-from safeselect import Budget, Ledger, PartitionStrategy, partition_strategy
+from safeselect import Budget, Ledger, partition_strategy
 from safeselect.adapters.pipeline_dp import kept_partitions
+from safeselect.results import PartitionStrategy
 
 MOST = 3  # airports for which a plane counts
 TERMS = {"unit": "plane", "neighbours": "add_remove"}

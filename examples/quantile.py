@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from flights import by_plane
 
-from safeselect import Selection, compose, exponential_mechanism
+from safeselect import compose, exponential_mechanism
+from safeselect.results import Selection
 
 GRID = range(0, 1001, 5)  # the candidates: public, made without the data
 HALF = Fraction(1, 2)

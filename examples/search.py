@@ -23,10 +23,11 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.tree import DecisionTreeClassifier
 from tuning import BUSY, Plane, carrier, first_month, reach
 
-from safeselect import OpenSSLSource, PureDP, best_of
+from safeselect import PureDP, best_of
 from safeselect.engine.geometric import discrete_laplace
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
+from safeselect.sources import OpenSSLSource
 
 EACH, GAMMA = Fraction(1, 4), Fraction(1, 20)
 

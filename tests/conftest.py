@@ -6,7 +6,7 @@
 - A difference is cut short, also where the variable CI is set: pytest would there compare lists of
   10**5 numbers line by line, for minutes, before it says that a test failed.
 - No output of any test may show a private value: see `leak_net`.
-- A test that is marked `slow` says why.
+- A test that is marked `slow` or `nightly` says why.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for mark in item.iter_markers("slow"):
-            if not (mark.args and isinstance(mark.args[0], str) and mark.args[0].strip()):
-                raise pytest.UsageError(f'{item.nodeid}: write pytest.mark.slow("the reason")')
+        for mark in item.iter_markers():
+            said = mark.args[0] if mark.args else None
+            if mark.name in ("slow", "nightly") and not (isinstance(said, str) and said.strip()):
+                raise pytest.UsageError(
+                    f'{item.nodeid}: write pytest.mark.{mark.name}("the reason")'
+                )

@@ -60,6 +60,7 @@ def test_a_break_changes_the_place_that_it_names():
     assert lost == []
 
 
+@pytest.mark.nightly("`make execute` breaks all of them")
 @pytest.mark.slow("breaks two claims in copies of the repository, and runs their evidence there")
 @pytest.mark.parametrize(
     ("function", "evidence", "unconcerned"),
@@ -159,24 +160,25 @@ def test_what_passes_unbroken_and_fails_broken_is_evidence(repository, monkeypat
     assert "failed under a break: 1\n" in printed
 
 
-@pytest.mark.parametrize(
-    ("name", "fails"),
-    [
-        ("fails_anyhow", ["fails_anyhow"]),
-        ("fails_differently", ["fails_differently"]),
-        ("fails_in_one_case", ["fails_in_one_case[wrong]"]),
-        ("is_not_torn_down", ["is_not_torn_down"]),
-        ("is_skipped", []),
-    ],
-)
-def test_what_fails_without_a_break_is_no_evidence(repository, monkeypatch, capsys, name, fails):
+FAIL_ANYHOW = {
+    "fails_anyhow": "fails_anyhow",
+    "fails_differently": "fails_differently",
+    "fails_in_one_case": "fails_in_one_case[wrong]",
+    "is_not_torn_down": "is_not_torn_down",
+}
+
+
+def test_what_fails_without_a_break_is_no_evidence(repository, monkeypatch, capsys):
     """It failed under every break as well, and counted."""
-    evidence = f"tests/test_small.py::test_{name}"
-    status, printed = executed(monkeypatch, capsys, [NOTICES, evidence])
+    others = [f"tests/test_small.py::test_{each}" for each in (*FAIL_ANYHOW, "is_skipped")]
+    torn = "tests/test_torn.py"
+    status, printed = executed(monkeypatch, capsys, [NOTICES, *others, torn])
     assert status == 1
-    listed = "".join(f"    tests/test_small.py::test_{each}\n" for each in fails)
-    assert f"failed without a break: {len(fails)}\n{listed}" in printed
-    assert f"failed under a break: 1\nno break noticed: 1\n    C1 {evidence}\n" in printed
+    listed = [*(f"tests/test_small.py::test_{each}" for each in FAIL_ANYHOW.values()), torn]
+    lines = "".join(f"    {each}\n" for each in sorted(listed))
+    assert f"failed without a break: {len(listed)}\n{lines}" in printed
+    unnoticed = "".join(f"    C1 {each}\n" for each in sorted([*others, torn]))
+    assert f"failed under a break: 1\nno break noticed: 6\n{unnoticed}" in printed
 
 
 def test_a_file_of_evidence_that_fails_anyhow_counts_by_what_passes(
@@ -186,13 +188,6 @@ def test_a_file_of_evidence_that_fails_anyhow_counts_by_what_passes(
     assert status == 1
     assert "passed without a break: 2\nfailed without a break: 4\n" in printed
     assert "no break noticed: 0\n" in printed
-
-
-def test_a_file_that_cannot_be_collected_fails_without_a_break(repository, monkeypatch, capsys):
-    status, printed = executed(monkeypatch, capsys, [NOTICES, "tests/test_torn.py"])
-    assert status == 1
-    assert "failed without a break: 1\n    tests/test_torn.py\n" in printed
-    assert "no break noticed: 1\n    C1 tests/test_torn.py\n" in printed
 
 
 def test_every_line_is_short_and_says_one_thing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from mutants import ROOT, copy
+
+import execute_claims
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 EDIT = re.compile(
@@ -94,6 +97,21 @@ def test_a_new_noise_is_a_row_and_at_most_ten_lines(tmp_path: Path) -> None:
     assert gap == "True"
 
 
-@pytest.mark.parametrize("title", ["A new noise"])
-def test_the_examples_are_found(title: str) -> None:
-    assert edits(title)
+@pytest.mark.nightly("ruff, mypy and the contracts of imports, on a copy of the repository")
+@pytest.mark.slow("the same")
+def test_make_check_passes_with_the_new_noise(tmp_path: Path) -> None:
+    place = execute_claims.copy(tmp_path / "copy", None)
+    example(place / "src", "A new noise")
+    targets = (ROOT / "Makefile").read_text().partition("\ncheck: ")[2].splitlines()[1:]
+    checks = itertools.takewhile(lambda line: line.startswith("\t$(BIN)/"), targets)
+    for line in ("\t$(BIN)/ruff format .", *checks):
+        name, *words = line.removeprefix("\t$(BIN)/").split()
+        done = subprocess.run(
+            [Path(sys.executable).parent / name, *words],
+            cwd=place,
+            env=execute_claims.environment(place),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (line, done.stdout, done.stderr)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 from pages import PAGES, ROOT
+from public import NAMED
 
 import safeselect
 import safeselect.estimates
+import safeselect.prepared
+import safeselect.results
 import safeselect.testing
 from safeselect import tables
 
@@ -25,6 +28,8 @@ def named(module: str) -> set[str]:
 
 def test_every_public_name_is_on_the_page_of_the_interface() -> None:
     assert named("safeselect") == set(safeselect.__all__)
+    for module in (safeselect.prepared, safeselect.results):
+        assert named(module.__name__) == set(module.__all__)
     assert named("safeselect.testing") == set(safeselect.testing.__all__)
     assert named("safeselect.tables") == set(tables.__all__)
     estimates = named("safeselect.estimates") | named("safeselect")
@@ -32,7 +37,7 @@ def test_every_public_name_is_on_the_page_of_the_interface() -> None:
 
 
 def test_every_public_name_has_a_docstring() -> None:
-    for module in (safeselect, safeselect.testing, safeselect.estimates, tables):
+    for module in (safeselect, *NAMED, safeselect.testing, tables):
         for name in module.__all__:
             assert getattr(module, name).__doc__, name
 

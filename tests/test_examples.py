@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from safeselect import BoundedRange, Ledger
-from safeselect.promises.records import guarantee_record
+from safeselect.promises.guarantees import guarantee_record
 from safeselect.testing import SensitivityExceeded, check_sensitivity
 
 ROOT = Path(__file__).parents[1]

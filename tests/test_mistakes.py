@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from public import PUBLIC
 
 import safeselect
 from safeselect import SafeSelectError
@@ -15,7 +16,7 @@ from safeselect import SafeSelectError
 pandas = pytest.importorskip("pandas")
 
 SECRET = 987_654_321  # a score: no message may show it
-NAMES = {name: getattr(safeselect, name) for name in safeselect.__all__} | {
+NAMES = PUBLIC | {
     "np": np,
     "votes": {"red": 12, "blue": SECRET, "green": 29},
     "counts": [12, SECRET, 29],
@@ -26,8 +27,8 @@ NAMES = {name: getattr(safeselect, name) for name in safeselect.__all__} | {
     ),
 }
 LIST = (
-    "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, polars or Arrow, "
-    "got "
+    "scores must be a list, a tuple, a dict, a plain NumPy array or a column of pandas, polars "
+    "or Arrow, got "
 )
 ONE = "scores must have one dimension, got "
 COLUMN = (
@@ -103,8 +104,8 @@ MISTAKES = {
         "once"
     ),
     "select_many(np.array(counts), epsilon=1, sensitivity=1)": (
-        "scores must be a two-dimensional array or a list of rows, got ndarray; write [scores] for "
-        "one row, scores.to_numpy() for a table"
+        "scores must be a plain NumPy array, two-dimensional, or a list of rows, got ndarray; "
+        "write [scores] for one row, scores.to_numpy() for a table"
     ),
     # --- the labels
     "permute_and_flip(counts, labels=['red', 'blue'], epsilon=1, sensitivity=1)": (

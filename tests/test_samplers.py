@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeselect import samplers
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.spec import samplers as spec
 

@@ -57,7 +57,7 @@ NOT_RUN = {
     "python examples/service/": "runs in tests/adapters/test_service.py, with a server",
     "export SERVICE_": "the same",
     "curl -X PUT localhost:8000/releases/": "the same",
-    "safeselect audit release.json --log log.jsonl": "runs in tests/audit/test_audit.py",
+    "safeselect audit release.json --log log.jsonl": "runs in tests/audit/test_release.py",
 }
 BLOCKS_NOT_RUN = {
     "from dpmm.models.aim import": "tests/adapters/test_synthetic_data.py, with `make dropins`",

@@ -27,9 +27,19 @@ from typing import Literal
 import numpy as np
 
 from safeselect import (
-    compose, exponential_mechanism, expected_gap, measure, permute_and_flip, quantile,
-    report_noisy_max, select_many, select_partitions, top_k, top_k_above, top_k_with_gaps,
+    compose,
+    exponential_mechanism,
+    measure,
+    permute_and_flip,
+    quantile,
+    report_noisy_max,
+    select_many,
+    select_partitions,
+    top_k,
+    top_k_above,
+    top_k_with_gaps,
 )
+from safeselect.estimates import expected_gap
 
 cities = {"Bern": 5, "Basel": 3}
 best = permute_and_flip(cities, epsilon="0.5", sensitivity=1, monotonic=True)

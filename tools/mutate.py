@@ -43,8 +43,8 @@ TABLES = ("allowances", "arrays", "laws", "tables")
 ALONE = ("gaussian", "geometric", "single")
 RANKING = ("draws", "contenders", "rankings", "rows")
 PARTS = {
-    "exact": (("exact/*.py", "accounting/binomial.py"), "tests/exact"),
-    "guarantees": (("promises/*.py",), "tests/guarantees"),
+    "exact": (("exact/*.py", "accounting/pure.py"), "tests/exact"),
+    "guarantees": (("promises/*.py",), "tests/promises"),
     "tables": (tuple(f"engine/{name}.py" for name in TABLES), "tests/engine"),
     "ranking": (tuple(f"engine/{name}.py" for name in RANKING), "tests/engine"),
     "variates": (tuple(f"engine/{name}.py" for name in ALONE), "tests/engine"),

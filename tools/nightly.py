@@ -61,7 +61,7 @@ PARTS = {
     "long": Part(
         "test",
         {"tests": r"^=* ?(\d+ (?:passed|failed).*?) ?=*$"},
-        environment={"SAFESELECT_LONG": "1", "HYPOTHESIS_PROFILE": "explore"},
+        environment={"SAFESELECT_LONG": "1", "HYPOTHESIS_PROFILE": "explore", "EVERY": ""},
     ),
     "proofs": Part("proofs", {"theorems": r"^(\d+) theorems, no axioms$"}),
     "service": Part(

@@ -112,7 +112,7 @@ class Service:
             env={
                 **os.environ,
                 "SERVICE_DATABASE": database,
-                "SERVICE_ANCHOR": database,
+                "SERVICE_WITNESS": database,
                 "SERVICE_KEY": str(setup.key),
                 "SERVICE_LONGEST": str(longest),
             },

@@ -37,7 +37,6 @@ from typing import Any
 
 from safeselect import (
     AdaptiveSparseVector,
-    Batch,
     PayWhatYouGet,
     SparseVector,
     report_noisy_max,
@@ -50,6 +49,7 @@ from safeselect import (
 )
 from safeselect.ledger.record import library
 from safeselect.release.results import TopK
+from safeselect.results import Batch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "laws"))
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from database import Anchor, Database
+from database import Database, Witness
 
 from safeselect import Ledger, RepeatedRequest, from_json, top_k
 from safeselect.ledger.signing import Ed25519Signer
@@ -63,24 +63,24 @@ class Releases:
     """The ledger and the outbox of one process; its threads may use it at once.
 
     Args:
-        database, anchor: how to connect to each, in libpq's words.
+        database, witness: how to connect to each, in libpq's words.
         key: the file of the key that signs.
         longest: seconds after which a call without an answer is dead.  Longer than any call takes.
         on_event: gets what the ledger tells logs and metrics: public numbers, never data.
     """
 
     def __init__(
-        self, database: str, anchor: str, key: str, *, longest: float, on_event: Any = None
+        self, database: str, witness: str, key: str, *, longest: float, on_event: Any = None
     ) -> None:
         self._database, self._longest = Database(database), longest
         self._tokens, self._read = dict[str, str](), float("-inf")
         store = PostgresStore(database, schema=LEDGER, wait=5)
-        signer, self._anchor = read_key(key), Anchor(anchor)
-        self.ledger = Ledger.open(store, signer=signer, anchor=self._anchor, on_event=on_event)
+        signer, self._witness = read_key(key), Witness(witness)
+        self.ledger = Ledger.open(store, signer=signer, witness=self._witness, on_event=on_event)
 
     def close(self) -> None:
         """Close the ledger, and this thread's connections."""
-        for each in (self.ledger, self._anchor, self._database):
+        for each in (self.ledger, self._witness, self._database):
             each.close()
 
     def analyst(self, token: str) -> str | None:

@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safeselect import BudgetError, LedgerError, ParameterError, SourceError
 
 log = logging.getLogger("uvicorn.error")
-THREADS = 6  # each has some connections: to the database, the ledger and the anchor
+THREADS = 6  # each has some connections: to the database, the ledger and the witness
 LONGEST = 1_000  # bytes of a question
 OPEN = ("/health", "/ready")  # to everybody
 BEARER = re.compile(rb"[Bb]earer ([A-Za-z0-9._~+/-]+=*)")
@@ -51,7 +51,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = THREADS
     app.state.releases = Releases(
         os.environ["SERVICE_DATABASE"],
-        os.environ["SERVICE_ANCHOR"],
+        os.environ["SERVICE_WITNESS"],
         os.environ["SERVICE_KEY"],
         longest=float(os.environ.get("SERVICE_LONGEST", "60")),
         on_event=told,
@@ -175,7 +175,7 @@ async def health() -> dict[str, str]:
 
 @app.get("/ready")
 def ready(request: Request) -> dict[str, str]:
-    """Whether database, ledger and anchor answer."""
+    """Whether database, ledger and witness answer."""
     request.app.state.releases.check()
     return {"status": "ready"}
 

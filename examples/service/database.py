@@ -1,4 +1,4 @@
-"""Statements on a database, on one connection for each thread; and the ledger's anchor in one."""
+"""Statements on a database, on one connection for each thread; and the ledger's witness in one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-__all__ = ["Anchor", "Database"]
+__all__ = ["Database", "Witness"]
 
 
 class Database:
@@ -40,7 +40,7 @@ class Database:
             connection.close()
 
 
-class Anchor:
+class Witness:
     """The newest head of the ledger, on a server whose administrator is not that of the ledger's.
 
     Args:
@@ -52,13 +52,15 @@ class Anchor:
         self.close = self._database.close
 
     def last(self) -> str | None:
-        """Return the last head that was published; None before the first."""
-        found = self._database.run("SELECT head FROM anchor.newest")
+        """Return the last head that was kept; None before the first."""
+        found = self._database.run("SELECT head FROM witness.newest")
         return str(found[0][0]) if found else None
 
-    def publish(self, head: str, after: str | None) -> None:
+    def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
         """Keep a head, if the last one is still `after`."""
         if after is None:
-            self._database.run("INSERT INTO anchor.newest VALUES (%s) ON CONFLICT DO NOTHING", head)
+            self._database.run(
+                "INSERT INTO witness.newest VALUES (%s) ON CONFLICT DO NOTHING", head
+            )
         else:
-            self._database.run("UPDATE anchor.newest SET head = %s WHERE head = %s", head, after)
+            self._database.run("UPDATE witness.newest SET head = %s WHERE head = %s", head, after)

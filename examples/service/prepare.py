@@ -1,6 +1,6 @@
-"""Makes roles, ledger, anchor and tables, by an administrator; may be run again.
+"""Makes roles, ledger, witness and tables, by an administrator; may be run again.
 
-    prepare.py DATABASE ANCHOR KEY SETUP.json
+    prepare.py DATABASE WITNESS KEY SETUP.json
 
 SETUP.json names the budgets, the analysts with the SHA-256 of their tokens, and the approvers with
 their public keys of Ed25519:
@@ -24,7 +24,7 @@ from typing import Any
 
 import psycopg
 from answering import LEDGER, TERMS, read_key, scope_of
-from database import Anchor
+from database import Witness
 
 from safeselect import Budget, Ledger
 from safeselect.ledger.stores.postgres import PostgresStore
@@ -61,25 +61,25 @@ GRANT USAGE ON SCHEMA service TO service;
 GRANT SELECT, INSERT, UPDATE ON service.requests TO service;
 GRANT SELECT ON service.analysts TO service"""
 HEADS = """
-CREATE SCHEMA IF NOT EXISTS anchor;
-CREATE TABLE IF NOT EXISTS anchor.newest (head text NOT NULL);
-CREATE UNIQUE INDEX IF NOT EXISTS one_head ON anchor.newest ((true));
-GRANT USAGE ON SCHEMA anchor TO service;
-GRANT SELECT, INSERT, UPDATE ON anchor.newest TO service"""
+CREATE SCHEMA IF NOT EXISTS witness;
+CREATE TABLE IF NOT EXISTS witness.newest (head text NOT NULL);
+CREATE UNIQUE INDEX IF NOT EXISTS one_head ON witness.newest ((true));
+GRANT USAGE ON SCHEMA witness TO service;
+GRANT SELECT, INSERT, UPDATE ON witness.newest TO service"""
 
 
-def main(database: str, anchor: str, key: str, setup: Mapping[str, Any]) -> str:
+def main(database: str, witness: str, key: str, setup: Mapping[str, Any]) -> str:
     """Return the head of the ledger.
 
     Args:
-        database, anchor: how an administrator connects to each, in libpq's words.
+        database, witness: how an administrator connects to each, in libpq's words.
         key: the file with the 32 bytes of the key that signs the records.
         setup: budgets, analysts and approvers.
     """
     with psycopg.connect(database) as connection:
         connection.execute(ROLES)
         connection.execute(TABLES)
-    with psycopg.connect(anchor) as connection:
+    with psycopg.connect(witness) as connection:
         connection.execute(HEADS)
     budgets = {"visits": Budget(**TERMS, epsilon=setup["data"])}
     for name, analyst in setup["analysts"].items():
@@ -87,8 +87,8 @@ def main(database: str, anchor: str, key: str, setup: Mapping[str, Any]) -> str:
     owner = PostgresStore(f"{database} options='-c role=ledger_owner'", schema=LEDGER)
     with psycopg.connect(database) as connection:
         known = connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", (LEDGER,)).fetchone()
-    kept = Anchor(anchor)
-    signing: dict[str, Any] = {"signer": read_key(key), "anchor": kept}
+    kept = Witness(witness)
+    signing: dict[str, Any] = {"signer": read_key(key), "witness": kept}
     if known == (True,):
         ledger = Ledger.open(owner, **signing)
     else:

@@ -5,9 +5,8 @@ building blocks documented in `safeselect.spec`, `safeselect.engine` and
 `safeselect.estimates`.
 """
 
-from safeselect.accounting import Composition, calibrate, compose
+from safeselect.accounting import calibrate, compose
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.errors import (
     BudgetError,
     ChargeStands,
@@ -23,25 +22,10 @@ from safeselect.errors import (
     ScoreError,
     SourceError,
 )
-from safeselect.estimates import (
-    estimate_from_gaps,
-    estimate_from_threshold,
-    expected_error,
-    expected_gap,
-    explain,
-    gap_confidence_bound,
-    gap_p_value,
-)
+from safeselect.estimates.explain import explain
 from safeselect.ledger import Budget, Ledger
-from safeselect.mechanisms.keys import PartitionStrategy, partition_strategy, select_partitions
+from safeselect.mechanisms.keys import partition_strategy, select_partitions
 from safeselect.mechanisms.measure import measure
-from safeselect.mechanisms.prepared import (
-    ExponentialMechanism,
-    ExponentialMechanismBase2,
-    PermuteAndFlip,
-    ReportNoisyMax,
-    TopKMechanism,
-)
 from safeselect.mechanisms.quantiles import quantile, quantiles
 from safeselect.mechanisms.runs import best_of, first_above
 from safeselect.mechanisms.select import (
@@ -66,39 +50,18 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.randomness.source import OpenSSLSource, Source
-from safeselect.release.results import (
-    Answers,
-    Batch,
-    Groups,
-    Numbers,
-    Receipt,
-    Selection,
-    Statement,
-    TopK,
-    from_json,
-    json_schema,
-)
+from safeselect.release.results import from_json
 from safeselect.scores.counts import Counts
-from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 
 __all__ = [
     "AdaptiveSparseVector",
-    "Answers",
     "ApproximateDP",
-    "Batch",
     "BoundedRange",
     "Budget",
     "BudgetError",
-    "CallbackSource",
     "ChargeStands",
-    "CombinedSource",
-    "Composition",
     "Counts",
-    "ExponentialMechanism",
-    "ExponentialMechanismBase2",
     "GaussianDP",
-    "Groups",
     "InputError",
     "LaplaceDominated",
     "Ledger",
@@ -106,46 +69,25 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "LedgerRolledBack",
-    "Numbers",
-    "OpenSSLSource",
     "ParameterError",
-    "PartitionStrategy",
     "PayWhatYouGet",
-    "PermuteAndFlip",
-    "PoissonRepeated",
     "PureDP",
-    "Receipt",
-    "Repeated",
     "RepeatedRequest",
-    "ReportNoisyMax",
     "SafeSelectError",
     "SafeSelectWarning",
     "ScoreError",
-    "Selection",
-    "Source",
     "SourceError",
     "SparseVector",
-    "Statement",
-    "SystemSource",
-    "TopK",
-    "TopKMechanism",
     "ZeroConcentratedDP",
     "best_of",
     "calibrate",
     "compose",
-    "estimate_from_gaps",
-    "estimate_from_threshold",
-    "expected_error",
-    "expected_gap",
     "explain",
     "exponential_mechanism",
     "exponential_mechanism_base2",
     "exponential_mechanism_with_gap",
     "first_above",
     "from_json",
-    "gap_confidence_bound",
-    "gap_p_value",
-    "json_schema",
     "measure",
     "partition_strategy",
     "permute_and_flip",

@@ -1,6 +1,6 @@
 """Exact samplers for one value: the public names of `safeselect.spec`, its specification."""
 
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.spec.samplers import (
     Coin,

@@ -11,6 +11,7 @@ from typing import Any
 
 import mpmath
 import pytest
+from public import PUBLIC
 
 import safeselect
 from safeselect import SafeSelectWarning
@@ -48,8 +49,8 @@ ELSEWHERE = {
 def test_every_function_with_an_epsilon_is_here() -> None:
     found = {
         name
-        for name in safeselect.__all__
-        if callable(function := getattr(safeselect, name))
+        for name, function in PUBLIC.items()
+        if callable(function)
         and not (isinstance(function, type) and issubclass(function, Exception))
         and "epsilon" in inspect.signature(function).parameters
     }
@@ -58,7 +59,7 @@ def test_every_function_with_an_epsilon_is_here() -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_every_mechanism_warns_of_a_large_epsilon_before_anything_is_drawn(name: str) -> None:
-    function = getattr(safeselect, name)
+    function = PUBLIC[name]
     first = next(iter(inspect.signature(function).parameters))
     data = {"scores": [1, 2, 3], "counts": {"a": 3, "b": 2}}
     scores: list[Any] = (
@@ -70,7 +71,7 @@ def test_every_mechanism_warns_of_a_large_epsilon_before_anything_is_drawn(name:
 
     more = {**CALLS[name], "epsilon": 10.01}
     if "source" in inspect.signature(function).parameters:
-        more["source"] = safeselect.CallbackSource(draw, exclusive=True, name="none")
+        more["source"] = safeselect.sources.CallbackSource(draw, exclusive=True, name="none")
     with warnings.catch_warnings():
         warnings.simplefilter("error", SafeSelectWarning)
         with pytest.raises(SafeSelectWarning, match=r"^epsilon=10\.01 is above 10: "):
@@ -89,7 +90,7 @@ def named(name: str) -> list[str]:
 def test_standard_deviations_of_one_shot_noise(name):
     """Laplace noise in one shot against Gumbel noise of the same total, by the published route."""
     case, (k, d, epsilon, delta) = VECTORS["h5_seed000_std"]["cases"][name], named(name)
-    rho = bun_steinke_rho(epsilon, delta)
+    rho = bun_steinke_rho(Fraction(epsilon), Fraction(delta))
     total = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
     _, rate = total.unordered(int(d), int(k), Fraction(2))  # each score moves by at most 1
     with mpmath.workdps(40):

@@ -96,7 +96,7 @@ PARTS = [
 @pytest.mark.parametrize(("parts", "delta"), some(itertools.product(PARTS, DELTAS), 3), ids=str)
 def test_the_stated_epsilon_is_certified_and_nearly_the_best(parts, delta):
     ours, _ = epsilon_by_orders(parts, Fraction(delta))
-    assert composed_epsilon(parts, delta) <= ours * (1 + Fraction(1, 10**9))
+    assert composed_epsilon(parts, delta, None) <= ours * (1 + Fraction(1, 10**9))
     with mpmath.workdps(50):
         best = best_certificate(parts, delta)
         best = max(best, mpmath.mpf(0))  # at a large delta nothing is left to pay for
@@ -145,7 +145,7 @@ def above(ours: Fraction, printed: str) -> None:
 @pytest.mark.parametrize("name", VECTORS["f8_adaptive_BR_bound_eps_g"]["cases"])
 def test_adaptive_bounds_for_bounded_range(name):
     case, (epsilon, k, delta) = VECTORS["f8_adaptive_BR_bound_eps_g"]["cases"][name], named(name)
-    above(dong_durfee_rogers_epsilon(epsilon, int(k), delta), case["ddr20"])
+    above(dong_durfee_rogers_epsilon(Fraction(epsilon), int(k), Fraction(delta)), case["ddr20"])
 
 
 @pytest.mark.parametrize("name", VECTORS["f7_zcdp_to_dp"]["cases"])
@@ -153,6 +153,6 @@ def test_from_zcdp(name):
     case, (rho, epsilon, _) = VECTORS["f7_zcdp_to_dp"]["cases"][name], named(name)
     # Two ways to say the same, at the delta of Lemma 3.5 there.
     delta = Fraction(case["bs16"])
-    assert abs(bun_steinke_epsilon(rho, delta) - Fraction(epsilon)) < Fraction(1, 10**15)
-    assert abs(bun_steinke_rho(epsilon, delta) - Fraction(rho)) < Fraction(1, 10**15)
-    assert bun_steinke_rho(epsilon, delta) <= Fraction(rho) * (1 + Fraction(1, 2**60))
+    assert abs(bun_steinke_epsilon(Fraction(rho), delta) - Fraction(epsilon)) < Fraction(1, 10**15)
+    assert abs(bun_steinke_rho(Fraction(epsilon), delta) - Fraction(rho)) < Fraction(1, 10**15)
+    assert bun_steinke_rho(Fraction(epsilon), delta) <= Fraction(rho) * (1 + Fraction(1, 2**60))

@@ -5,16 +5,23 @@ from __future__ import annotations
 import itertools
 import json
 from fractions import Fraction
+from math import comb
 from pathlib import Path
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safeselect import ParameterError
-from safeselect.accounting import optimal_pure_delta
-from safeselect.accounting.pure import EqualPure, UnequalPure, smallest_delta, smallest_epsilon
+from safeselect.accounting.pure import (
+    EqualPure,
+    UnequalPure,
+    _walk,
+    binomial_below,
+    smallest_delta,
+    smallest_epsilon,
+)
+from safeselect.exact.interval import Interval
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -37,7 +44,9 @@ def holds(ours: Fraction, exact: mpmath.mpf, slack: str = "1e-15") -> None:
 def test_published_numbers():
     for case in VECTORS["f1_optimal_composition_pure_dp"]["cases"].values():
         with mpmath.workdps(40):
-            found = optimal_pure_delta(case["eps"], case["k"], case["eps_g"])
+            found = smallest_delta(
+                EqualPure(Fraction(case["eps"]), case["k"]), Fraction(case["eps_g"])
+            )
             holds(found, mpmath.mpf(case["delta"]))
 
 
@@ -75,7 +84,6 @@ def test_equal_is_a_case_of_unequal():
         equal = smallest_delta(EqualPure(Fraction(3, 10), 9), Fraction(at))
         split = smallest_delta(UnequalPure.of([(Fraction(3, 10), 9)]), Fraction(at))
         assert abs(equal - split) <= equal / 2**60
-        assert equal == optimal_pure_delta("0.3", 9, at)
 
 
 def test_twenty_unequal_are_few_enough_and_forty_are_not():
@@ -105,16 +113,106 @@ def test_a_guess_that_is_better_is_kept():
     assert smallest_epsilon(EqualPure(Fraction(1), 3), Fraction(1, 10**6), Fraction(1)) is None
 
 
-def test_parameters_are_checked():
-    assert optimal_pure_delta(1, 3, 3) == 0
-    assert optimal_pure_delta(1, 3, 100) == 0
-    for wrong in (
-        {"epsilon": 0},
-        {"epsilon": -1},
-        {"k": 0},
-        {"k": 1.5},
-        {"k": 10**7},
-        {"epsilon_g": -1},
-    ):
-        with pytest.raises(ParameterError, match=next(iter(wrong))):
-            optimal_pure_delta(**{"epsilon": 1, "k": 3, "epsilon_g": 1, **wrong})
+def test_nothing_is_lost_beyond_the_sum():
+    for at in (3, 100):
+        assert smallest_delta(EqualPure(Fraction(1), 3), Fraction(at)) == 0
+
+
+# --------------------------------------------------------------------------- binomial tails
+
+
+def below(trials: int, last: int, q: Fraction, precision: int = 128) -> tuple[Fraction, Fraction]:
+    hit, miss = Interval.of(q, precision).log(), Interval.of(1 - q, precision).log()
+    return binomial_below(trials, last, hit, miss).fractions()
+
+
+@given(
+    trials=st.integers(1, 60),
+    last=st.integers(-2, 62),
+    q=st.fractions(
+        min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000
+    ),
+)
+@example(trials=5, last=-1, q=Fraction(1, 3))
+@example(trials=5, last=5, q=Fraction(1, 3))
+@example(trials=5, last=6, q=Fraction(1, 3))
+@settings(FAST, max_examples=60)
+def test_the_exact_sum_is_enclosed(trials, last, q):
+    low, high = below(trials, last, q)
+    exact = sum(
+        comb(trials, i) * q**i * (1 - q) ** (trials - i) for i in range(min(last, trials) + 1)
+    )
+    assert low <= exact <= high
+    assert high - low <= exact / 2**90
+
+
+def test_none_and_all_are_certain():
+    """Bounds that are exact need no enclosure; none is below zero hits."""
+    assert below(5, -1, Fraction(1, 3)) == (0, 0)
+    assert below(5, 5, Fraction(1, 3)) == below(5, 6, Fraction(1, 3)) == (1, 1)
+    assert binomial_below(5, -1, *[Interval.of(Fraction(1, 2), 96).log()] * 2).precision == 96
+
+
+def incomplete_beta(a, b, x):
+    """I_x(a, b) by its continued fraction, which needs about the square root of a + b terms."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - incomplete_beta(b, a, 1 - x)
+    front = mpmath.exp(
+        a * mpmath.log(x) + b * mpmath.log(1 - x) - mpmath.log(a)
+        + mpmath.loggamma(a + b) - mpmath.loggamma(a) - mpmath.loggamma(b)
+    )  # fmt: skip
+    value, old_value, new, old = mpmath.mpf(1), mpmath.mpf(1), mpmath.mpf(1), mpmath.mpf(0)
+    # Convergents A_j / B_j of 1 + d_1 / (1 + d_2 / (1 + ...)); its inverse is wanted.
+    for j in range(1, 20_000):
+        m = j // 2
+        if j % 2:
+            d = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            d = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        value, old_value = value + d * old_value, value
+        new, old = (new + d * old, new) if j > 1 else (mpmath.mpf(1), mpmath.mpf(1))
+        if j % 64 == 0:
+            value, old_value, new, old = value / new, old_value / new, mpmath.mpf(1), old / new
+            if abs(value / new - old_value / old) < abs(value) * mpmath.mpf(10) ** -45:
+                return front * new / value
+    raise AssertionError("the continued fraction did not converge")
+
+
+@pytest.mark.parametrize(
+    ("trials", "last", "q"),
+    [(10**4, 4900, Fraction(1, 2)), (10**4, 10, Fraction(1, 3)), (10**6, 501_000, Fraction(1, 2))],
+)
+def test_large_counts_agree_with_the_incomplete_beta_function(trials, last, q):
+    low, high = below(trials, last, q)
+    with mpmath.workdps(60):
+        x = 1 - mpmath.mpf(q.numerator) / q.denominator
+        true = incomplete_beta(mpmath.mpf(trials - last), mpmath.mpf(last + 1), x)
+        assert (
+            abs(mpmath.mpf(low.numerator) / low.denominator - true) <= true * mpmath.mpf(2) ** -80
+        )
+        assert (
+            abs(mpmath.mpf(high.numerator) / high.denominator - true) <= true * mpmath.mpf(2) ** -80
+        )
+
+
+def test_a_probability_far_below_the_largest_keeps_its_digits():
+    low, high = below(1000, 3, Fraction(99, 100))
+    assert 0 < low <= high <= low * (1 + Fraction(1, 2**90))
+    assert high < Fraction(1, 10**1900)
+
+
+@pytest.mark.parametrize("steps", [8, 16, 100])
+def test_the_rest_of_a_walk_is_not_forgotten(steps):
+    """1/2 + 1/4 + ... in nine bits, where the sum of the first eight terms needs no rounding."""
+    walk = _walk([(1, 1)] * steps, Interval.of(Fraction(1, 2), 9))
+    low, high = walk.fractions()
+    assert low <= 1 - Fraction(1, 2**steps) <= high
+    assert high - low <= Fraction(1, 2**5)
+    assert walk.precision == 9
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_short_walk_counts_its_last_rounding(steps):
+    """No term of these is exact: one step alone has a width already."""
+    low, high = _walk([(1, 3)] * steps, Interval.of(1, 64)).fractions()
+    assert low < sum(Fraction(1, 3**number) for number in range(1, steps + 1)) < high

@@ -16,16 +16,14 @@ from safeselect import (
     Budget,
     LaplaceDominated,
     ParameterError,
-    PoissonRepeated,
     PureDP,
-    Repeated,
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.accounting import compose_delta
+from safeselect.accounting import PoissonRepeated, Repeated, compose_delta
 from safeselect.accounting.moments import Moments, log_moment
-from safeselect.accounting.repetition import log_of_ratio_at, mean_runs
-from safeselect.promises.records import guarantee_record
+from safeselect.accounting.repetition import log_of_ratio_at
+from safeselect.promises.guarantees import guarantee_record
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -132,45 +130,6 @@ def check(guarantee: Repeated | PoissonRepeated, base_pairs) -> None:
                 assert hockey(one, other, mp(epsilon)) <= mp(delta)
 
 
-@pytest.mark.parametrize(("eta", "gamma"), LAWS)
-@pytest.mark.parametrize("epsilon", ["1/20", "2"])
-def test_pure_runs_keep_what_is_promised(eta, gamma, epsilon):
-    with mpmath.workdps(50):
-        pairs = pure_pairs(Fraction(epsilon))
-        check(Repeated(PureDP(epsilon), eta, gamma), pairs)
-        check(Repeated(PureDP(epsilon).zcdp, eta, gamma), pairs)
-
-
-@pytest.mark.parametrize(("eta", "gamma"), LAWS)
-@pytest.mark.parametrize("mu", ["1/10", "1/2", "2"])
-def test_concentrated_runs_keep_what_is_promised(eta, gamma, mu):
-    with mpmath.workdps(50):
-        p, q = concentrated_pair(Fraction(mu))
-        guarantee = Repeated(ZeroConcentratedDP(Fraction(mu) ** 2 / 2), eta, gamma)
-        check(guarantee, [(p, q), (q, p), (p[::-1], q[::-1])])
-
-
-MEANS = ["1/50", "1", "30"]
-
-
-@pytest.mark.parametrize("mean", MEANS)
-@pytest.mark.parametrize("epsilon", ["1/20", "2"])
-def test_poisson_runs_keep_what_is_promised(mean, epsilon):
-    with mpmath.workdps(50):
-        pairs = pure_pairs(Fraction(epsilon))
-        check(PoissonRepeated(PureDP(epsilon), mean), pairs)
-        check(PoissonRepeated(PureDP(epsilon).zcdp, mean), pairs)
-
-
-@pytest.mark.parametrize("mean", MEANS)
-@pytest.mark.parametrize("mu", ["1/10", "1/2", "2"])
-def test_poisson_concentrated_runs_keep_what_is_promised(mean, mu):
-    with mpmath.workdps(50):
-        p, q = concentrated_pair(Fraction(mu))
-        guarantee = PoissonRepeated(ZeroConcentratedDP(Fraction(mu) ** 2 / 2), mean)
-        check(guarantee, [(p, q), (q, p), (p[::-1], q[::-1])])
-
-
 def exponential_pairs(epsilon: Fraction, weights: list[str]):
     """Exponential mechanisms on neighbours, of bounded range epsilon: weights times 1 or e**eps."""
     for moved in itertools.product((0, 1), repeat=len(weights)):
@@ -179,39 +138,38 @@ def exponential_pairs(epsilon: Fraction, weights: list[str]):
         yield [w / mpmath.fsum(p) for w in p], [w / mpmath.fsum(q) for w in q]
 
 
-@pytest.mark.parametrize("mean", MEANS)
+REPEATS = [
+    *(lambda base, law=law: Repeated(base, *law) for law in LAWS),
+    *(lambda base, mean=mean: PoissonRepeated(base, mean) for mean in ("1/50", "1", "30")),
+]
+
+
+@pytest.mark.parametrize("repeat", REPEATS)
+@pytest.mark.parametrize("epsilon", ["1/20", "2"])
+def test_pure_runs_keep_what_is_promised(repeat, epsilon):
+    with mpmath.workdps(50):
+        pairs = pure_pairs(Fraction(epsilon))
+        check(repeat(PureDP(epsilon)), pairs)
+        check(repeat(PureDP(epsilon).zcdp), pairs)
+
+
+@pytest.mark.parametrize("repeat", REPEATS)
+@pytest.mark.parametrize("mu", ["1/10", "2"])
+def test_concentrated_runs_keep_what_is_promised(repeat, mu):
+    with mpmath.workdps(50):
+        p, q = concentrated_pair(Fraction(mu))
+        check(
+            repeat(ZeroConcentratedDP(Fraction(mu) ** 2 / 2)), [(p, q), (q, p), (p[::-1], q[::-1])]
+        )
+
+
+@pytest.mark.parametrize("repeat", REPEATS[len(LAWS) :])
 @pytest.mark.parametrize("epsilon", ["1/5", "2"])
-def test_poisson_runs_of_other_kinds_keep_what_is_promised(mean, epsilon):
+def test_poisson_runs_of_other_kinds_keep_what_is_promised(repeat, epsilon):
     with mpmath.workdps(50):
         pairs = list(exponential_pairs(Fraction(epsilon), ["1/9", "1", "1/50"]))
-        check(PoissonRepeated(BoundedRange(epsilon), mean), pairs)
-        check(PoissonRepeated(LaplaceDominated(epsilon), mean), pairs)
-
-
-def test_the_published_bound_is_false_for_means_below_one():
-    """A mean of 1/50 and runs that cost next to nothing: it is negative, and no divergence is."""
-    guarantee, order = PoissonRepeated(PureDP("1/20"), "1/50"), mpmath.mpf(2)
-    with mpmath.workdps(50):
-        p, q = pure_pairs(Fraction(1, 20))[0]
-        # Here (ln 2, 0)-DP holds of one run, so the published sum has no middle term.
-        published = renyi(p, q, order) + mpmath.log(mp("1/50")) / (order - 1)
-        f = poisson(Fraction(1, 50))
-        one, other = ([f(mpmath.mpf(0)), *best(law, f)] for law in (p, q))
-        true = renyi(one, other, order)
-        shipped = log_moment(guarantee, Fraction(1), 128).fractions()
-        assert published < 0 <= true <= mp(shipped[1])
-
-
-def test_poisson_runs_cost_little_at_small_epsilons():
-    """Theorem 6: below ln(1 + 1/(a - 1)) the change of probabilities has no price."""
-    one = PoissonRepeated(PureDP("1/100"), 20)
-    for excess in (Fraction(1), Fraction(50)):
-        alone = log_moment(one.base, excess, 128).fractions()[0]
-        bound = log_moment(one, excess, 128).fractions()[1]
-        with mpmath.workdps(50):
-            wanted = mpmath.log(mpmath.exp(-20) + 20 * mpmath.exp(mp(alone)))
-            assert mp(bound) < wanted + 1e-20
-    assert compose([one], delta="1e-6").guarantee.epsilon < one.approximate("1e-6").epsilon
+        check(repeat(BoundedRange(epsilon)), pairs)
+        check(repeat(LaplaceDominated(epsilon)), pairs)
 
 
 def test_a_poisson_repetition_is_priced_recorded_and_refused_as_the_other():
@@ -238,24 +196,13 @@ def test_a_poisson_repetition_is_priced_recorded_and_refused_as_the_other():
         PoissonRepeated(ApproximateDP(1, "1e-6"), 1)
 
 
-def test_a_smaller_promise_would_be_false():
-    """A rare outcome, below a rarer best one that moves the other way, loses nearly 3 epsilon."""
-    with mpmath.workdps(50):
-        f, ratio = generating(Fraction(1), Fraction(1, 10**8)), mpmath.e
-        middle, top = mpmath.mpf(10) ** -9, mpmath.mpf(10) ** -3
-        p = [1 - middle * ratio - top / ratio, middle * ratio, top / ratio]
-        q = [1 - middle - top, middle, top]
-        losses = [mpmath.log(x / y) for x, y in zip(best(p, f), best(q, f), strict=True)]
-        assert mpmath.mpf("2.99") < losses[1] < 3
-
-
 # ----------------------------------------------------------------------- published numbers
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c["name"] == "truncated_negative_binomial"])
 def test_the_mean_number_of_runs(case):
     eta, gamma = Fraction(case["inputs"]["eta"]), Fraction(case["inputs"]["gamma"])
-    low, high = mean_runs(eta, gamma, 160).fractions()
+    low, high = Repeated(PureDP(1), eta, gamma).mean_runs(160).fractions()
     given = Fraction(case["output"]["mean"])
     assert abs(low - given) < Fraction(1, 10**25)
     assert abs(high - given) < Fraction(1, 10**25)
@@ -267,18 +214,18 @@ def test_theorem_2_at_two_given_orders():
     (case,) = (c for c in CASES if c["name"] == "theorem2_renyi")
     given = {name: Fraction(value) for name, value in case["inputs"].items()}
     rho, order, second = given["base_rho"], given["order"], given["second_order"]
+    shipped = Repeated(ZeroConcentratedDP(rho), given["eta"], given["gamma"])
     low, high = (
         order * rho + (1 + given["eta"]) * ratio + runs / (order - 1)
         for ratio, runs in zip(
             log_of_ratio_at(rho, given["gamma"], second, 160).fractions(),
-            mean_runs(given["eta"], given["gamma"], 160).log().fractions(),
+            shipped.mean_runs(160).log().fractions(),
             strict=True,
         )
     )
     assert abs(low - Fraction(case["output"])) < Fraction(1, 10**25)
     assert abs(high - Fraction(case["output"])) < Fraction(1, 10**25)
     # The shipped second order is no worse than the one given.
-    shipped = Repeated(ZeroConcentratedDP(rho), given["eta"], given["gamma"])
     assert log_moment(shipped, order - 1, 128).fractions()[1] / (order - 1) <= high
 
 

@@ -16,10 +16,11 @@ from chances import same_law
 
 import engine
 import safeselect
-from safeselect import BoundedRange, CallbackSource, LaplaceDominated, ParameterError, compose
+from safeselect import BoundedRange, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
 from safeselect.adapters._numbers import at_least
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
+from safeselect.sources import CallbackSource
 from safeselect.testing import DeterministicSource
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from safeselect import ParameterError, PartitionStrategy, ScoreError, partition_strategy
+from safeselect import ParameterError, ScoreError, partition_strategy
 from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
 from safeselect.mechanisms.items import item
+from safeselect.results import PartitionStrategy
 
 Kind = Enum("Kind", ["TRUNCATED_GEOMETRIC", "LAPLACE_THRESHOLDING", "GAUSSIAN_THRESHOLDING"])
 OURS = Kind["TRUNCATED_GEOMETRIC"]

@@ -56,11 +56,11 @@ def server() -> Iterator[Server]:
 
 
 def prepared(server: Server, tmp_path: Path, *budgets: str) -> service_load.Setup:
-    """A new ledger, with its anchor and its tables."""
+    """A new ledger, with its witness and its tables."""
     import psycopg
 
     with psycopg.connect(server.conninfo) as connection:
-        for schema in ("ledger", "service", "anchor"):
+        for schema in ("ledger", "service", "witness"):
             connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")  # type: ignore[arg-type]
     setup = service_load.Setup.of(server.conninfo, tmp_path, *budgets)
     setup.prepare()
@@ -267,10 +267,10 @@ def test_a_long_body_is_refused_and_not_kept(
     assert most - before < 30 * 2**20
 
 
-def test_it_is_prepared_twice_signed_approved_and_anchored(server: Server, tmp_path: Path) -> None:
+def test_it_is_prepared_twice_signed_approved_and_witnessed(server: Server, tmp_path: Path) -> None:
     import psycopg
     from answering import Releases, read_key
-    from database import Anchor
+    from database import Witness
 
     from safeselect import Ledger, LedgerRolledBack, ParameterError
     from safeselect.ledger.stores.postgres import PostgresStore
@@ -301,12 +301,12 @@ def test_it_is_prepared_twice_signed_approved_and_anchored(server: Server, tmp_p
     releases.close()
     renewed.close()
     with psycopg.connect(server.conninfo, autocommit=True) as connection:
-        assert connection.execute("SELECT head FROM anchor.newest").fetchall() == [(head,)]
+        assert connection.execute("SELECT head FROM witness.newest").fetchall() == [(head,)]
         place, hash_ = head.split(":")
-        connection.execute("UPDATE anchor.newest SET head = %s", (f"{int(place) + 5}:{hash_}",))
+        connection.execute("UPDATE witness.newest SET head = %s", (f"{int(place) + 5}:{hash_}",))
     cut = pytest.raises(LedgerRolledBack, match="the end was cut")
-    with closing(Anchor(as_service)) as anchor, cut:
-        Ledger.open(store, signer=read_key(str(setup.key)), anchor=anchor)
+    with closing(Witness(as_service)) as witness, cut:
+        Ledger.open(store, signer=read_key(str(setup.key)), witness=witness)
     ledger.close()
 
 

@@ -63,12 +63,12 @@ def test_a17_behind_our_guard_it_does_not():
 
 @pytest.mark.claim("C6")
 def test_a17_our_sources_do_not():
-    for source in (None, safeselect.OpenSSLSource(), safeselect.SystemSource()):
+    for source in (None, safeselect.sources.OpenSSLSource(), safeselect.sources.SystemSource()):
         release(source)
         drawn = [in_child(lambda s=source: release(s)), release(source)]
         assert all(len(each) == 10 and isinstance(each, bytes) for each in drawn)
         assert drawn[0] != drawn[1]  # equal by chance with probability 2**-60
-    callback = safeselect.CallbackSource(os.urandom)
+    callback = safeselect.sources.CallbackSource(os.urandom)
     release(callback)
     assert in_child(lambda: release(callback)) == "SourceError"
 

@@ -15,7 +15,7 @@ from safeselect.engine.contenders import _level, contenders
 from safeselect.engine.draws import Draws, Plan, draw_noise, draw_words, plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
 from safeselect.engine.tables import UNKNOWN
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

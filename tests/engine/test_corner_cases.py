@@ -15,7 +15,7 @@ from safeselect.engine.draws import Draws, plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.engine.tables import noise_table, read_noise
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

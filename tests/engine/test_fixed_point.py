@@ -12,7 +12,7 @@ from lattice_oracle import RATES
 
 from safeselect.engine.allowances import LOSS, REACH, UNIT_BITS
 from safeselect.engine.draws import fixed_point
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

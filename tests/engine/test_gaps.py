@@ -24,7 +24,7 @@ from engine import TOPS
 from safeselect.engine.draws import plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Known, Law, enclose
 from safeselect.engine.rankings import Ranking, certified_order
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -28,7 +28,7 @@ from safeselect.engine.geometric import (
     draw_digits,
     geometric,
 )
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -23,7 +23,7 @@ from safeselect.engine.draws import (
     tail_capacity,
 )
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

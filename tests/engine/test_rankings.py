@@ -20,7 +20,7 @@ from safeselect.engine.contenders import contenders
 from safeselect.engine.draws import Draws, Plan, plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.engine.rankings import Ranking
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

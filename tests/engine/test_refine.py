@@ -16,7 +16,7 @@ from safeselect.engine.draws import Draws, Plan, plan, tail_capacity
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.engine.rankings import Ranking
 from safeselect.engine.tables import bound_table
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.sources import OpenSSLSource
 

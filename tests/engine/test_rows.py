@@ -21,7 +21,7 @@ from safeselect.engine.draws import plan, rate
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE
 from safeselect.engine.rankings import certified_order
 from safeselect.engine.rows import batch_plan, combine_rows
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

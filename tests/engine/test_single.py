@@ -11,7 +11,7 @@ from lattice_oracle import Tape, survival_bounds
 from safeselect import ParameterError
 from safeselect.engine.laws import EXPONENTIAL, LAPLACE
 from safeselect.engine.single import InvertedNoise, enclosed_noise
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

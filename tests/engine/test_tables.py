@@ -16,7 +16,7 @@ from lattice_oracle import RATES, quantile, survival_bounds
 from safeselect.engine.allowances import ERROR
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.engine.tables import TAIL_BITS, TAIL_DIGITS, bound_table, keys
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

@@ -19,7 +19,7 @@ from lattice_oracle import Tape
 from engine import PEELED, TOPS
 from safeselect.engine import Ranking
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

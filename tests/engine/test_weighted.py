@@ -19,7 +19,7 @@ from safeselect.engine.draws import GUARD, Weights, plan, rate
 from safeselect.engine.laws import GUMBEL, lower_end, upper_ends
 from safeselect.engine.rankings import certified_order
 from safeselect.engine.rows import batch_plan, noisy_max_rows
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

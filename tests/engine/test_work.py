@@ -16,7 +16,7 @@ from lattice_oracle import Tape
 
 from engine import MANY, PEELED, TOPS
 from safeselect.engine import arrays, contenders, draws, rankings, rows, tables
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 TAPES = 20
 TOP = 2**64 - 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from fractions import Fraction
@@ -104,18 +103,6 @@ def test_users_are_the_first_whose_probability_is_enough(epsilon, delta, most, l
         assert keeps(users) >= chance > keeps(users - 1)
     assert plan.even_odds >= least
     assert (plan.standard_deviation is not None) is counts
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [("0.3", "1e-7"), (1, "1e-6"), (4, "1e-3")])
-def test_the_deviation_is_that_of_the_thresholds(epsilon, delta):
-    """From the differences of the stated probabilities, in floating point."""
-    (plan,) = explain_keys([epsilon], delta, with_counts=True).plans
-    strategy = partition_strategy(epsilon=epsilon, delta=delta, max_partitions=1, with_counts=True)
-    chances = [float(strategy.probability_of_keep(n)) for n in range(plan.certain + 1)]
-    law = [after - before for before, after in itertools.pairwise(chances)]
-    mean = sum(n * each for n, each in enumerate(law))
-    deviation = math.sqrt(sum((n - mean) ** 2 * each for n, each in enumerate(law)))
-    assert deviation <= float(plan.standard_deviation) < deviation + 0.0011
 
 
 # ------------------------------------------------------------------------------------ groups

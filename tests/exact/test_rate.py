@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import MAX_RATE, MIN_RATE, NoiseRate
+from safeselect.exact.interval import MAX_RATE, MIN_RATE, NoiseRate
 
 RATES = [
     NoiseRate(Fraction(1, 3)),

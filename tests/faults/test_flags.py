@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import either as safeselect
 import pytest
 
+import safeselect
 import safeselect as installed
 
 # With -I the environment names no directories.
@@ -18,7 +18,7 @@ PLACES = [str(Path(safeselect.__file__).parent), str(Path(installed.__file__).pa
 FIND = f"import sys; sys.path[:0] = {PLACES!r}\n"
 PROGRAM = """
 import warnings
-import either as safeselect
+import safeselect
 from safeselect import Budget, Ledger
 from safeselect.testing import DeterministicSource
 
@@ -45,9 +45,7 @@ calls = [
     ),
 ]
 for seed, call in enumerate(calls):
-    for engine in (None, "reference"):
-        result = call(source=tape(seed), engine=engine)
-        print(result.to_json())
+    print(call(source=tape(seed)).to_json())
 try:
     for seed in range(100):
         calls[0](source=tape(b"ledger %d" % seed), ledger=there)
@@ -58,7 +56,7 @@ session = safeselect.SparseVector(threshold=6, k=2, source=tape(b"s"), **cost)
 print(session.query_many([1, 90, 2, 90, 3]))
 wrong = [{"epsilon": -1}, {"epsilon": True}, {"sensitivity": 0}, {"epsilon": "1e-9999"},
          {"labels": ["a"]}, {"monotonic": 1}, {"grid": 0}, {"source": 7}, {"ledger": 7},
-         {"epsilon": 10**5000}, {"range_": 1}, {"engine": "fast"}]
+         {"epsilon": 10**5000}, {"range_": 1}]
 for each in wrong:
     try:
         safeselect.permute_and_flip(scores, **{**cost, **each})
@@ -90,7 +88,7 @@ def test_the_program_does_what_it_should():
     code, out, error = said("")
     assert (code, error) == (0, "")
     lines = out.splitlines()
-    assert len(lines) == 16 + 1 + 1 + 1 + 12 + 9
+    assert len(lines) == 8 + 1 + 1 + 1 + 11 + 9
     assert "9 the budget of scope 'a' does not allow" in out
 
 

@@ -10,12 +10,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import either as safeselect
 import pytest
 from interrupts import stopped_at
 from ledgers import new, pure, scope
 from sentinels import everything_of, found_in, near
 
+import safeselect
 from safeselect import BudgetError, Ledger, SafeSelectError
 
 PRICE = 1
@@ -36,10 +36,10 @@ class Counted:
         buffer[:] = os.urandom(len(buffer))
 
 
-def release(ledger: Ledger | None, engine: str | None = None) -> Callable[[Counted], Any]:
+def release(ledger: Ledger | None) -> Callable[[Counted], Any]:
     there = None if ledger is None else scope(ledger)
     return lambda source: safeselect.permute_and_flip(
-        near(3), epsilon=PRICE, sensitivity=1, ledger=there, engine=engine, source=source
+        near(3), epsilon=PRICE, sensitivity=1, ledger=there, source=source
     )
 
 
@@ -89,13 +89,10 @@ def sweep(
 
 
 @pytest.mark.claim("C8")
-@pytest.mark.parametrize(
-    ("kind", "engine", "stride"),
-    [(KeyboardInterrupt, None, 2), (MemoryError, None, 5), (KeyboardInterrupt, "reference", 7)],
-)
-def test_a_release_stopped_anywhere(kind, engine, stride):
+@pytest.mark.parametrize(("kind", "stride"), [(KeyboardInterrupt, 2), (MemoryError, 5)])
+def test_a_release_stopped_anywhere(kind, stride):
     ledger = new(":memory:", epsilon=10**6)
-    sweep(release(ledger, engine), ledger, kind, stride)
+    sweep(release(ledger), ledger, kind, stride)
 
 
 def test_a_charge_after_the_noise_is_found_out():
@@ -126,11 +123,10 @@ def test_a_release_with_a_ledger_in_a_file_stopped_anywhere(tmp_path):
     assert left == ["budget.db"]  # no journal of a transaction that hangs
 
 
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError])
-def test_answers_of_a_session_stopped_anywhere(kind, engine):
+def test_answers_of_a_session_stopped_anywhere(kind):
     """Whatever an interrupt leaves, the session never answers twice with the same noise."""
-    options: dict[str, Any] = {"k": 2, "epsilon": 2, "sensitivity": 1, "engine": engine}
+    options: dict[str, Any] = {"k": 2, "epsilon": 2, "sensitivity": 1}
     for ask in (lambda each: each.query(5), lambda each: each.query_many([5, -900])):
         at = 0
         while True:

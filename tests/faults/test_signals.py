@@ -118,7 +118,7 @@ def test_a_failure_of_the_system_ends_one_call_of_the_default_source_too(monkeyp
     """But a source that was built by its user, and one that failed a test, stay failed."""
     monkeypatch.setattr(safeselect.randomness.source, "_current", None)
     release()
-    own, failed = safeselect.OpenSSLSource(), default_source()
+    own, failed = safeselect.sources.OpenSSLSource(), default_source()
     own.begin()
 
     def gone(count: int) -> bytes:

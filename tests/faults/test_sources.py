@@ -12,12 +12,13 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
-import either as safeselect
 import pytest
 from ledgers import new, scope
 
-from safeselect import CallbackSource, Ledger, SourceError
+import safeselect
+from safeselect import Ledger, SourceError
 from safeselect.mechanisms.sessions import Answer
+from safeselect.sources import CallbackSource
 
 PRICE = Fraction(1)
 CALLS: dict[str, Callable[..., Any]] = {
@@ -153,14 +154,13 @@ def test_two_sources_of_which_one_breaks(name):
     for byte in (0, 16, 50):
         broken = CallbackSource(broken_at(byte, "raises"), exclusive=True)
         ledger = new(":memory:", epsilon=100, delta="1/2")
-        source = safeselect.CombinedSource(safeselect.OpenSSLSource(), broken)
+        source = safeselect.sources.CombinedSource(safeselect.sources.OpenSSLSource(), broken)
         with pytest.raises(SourceError, match="the callback of the source raised an exception"):
             CALLS[name](source=source, ledger=scope(ledger))
         assert outcomes(ledger) in ([], ["charged", "source"])
 
 
-@pytest.mark.parametrize("engine", [None, "reference"])
-def test_a_session_whose_device_breaks_at_any_byte_of_its_answers(engine):
+def test_a_session_whose_device_breaks_at_any_byte_of_its_answers():
     """What was charged when it opened stays charged; no answer comes of a broken device."""
     ledger = new(":memory:", epsilon=10**4)
     answered = opened = 0
@@ -170,7 +170,7 @@ def test_a_session_whose_device_breaks_at_any_byte_of_its_answers(engine):
         try:
             session = safeselect.SparseVector(
                 threshold=1, k=9, epsilon=PRICE, sensitivity=1,
-                source=device, ledger=scope(ledger), engine=engine,
+                source=device, ledger=scope(ledger),
             )  # fmt: skip
         except SourceError:
             continue

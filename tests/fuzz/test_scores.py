@@ -5,14 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import either as safeselect
 import numpy as np
 import pytest
 from held import read_histogram
 from hostile import numbers, refused, things
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from public import PUBLIC
 
+import safeselect
 from safeselect import SafeSelectError
 from safeselect.scores.candidates import hand_over, read_candidates, read_matrix, read_values
 from safeselect.scores.reading import Reading
@@ -95,7 +96,7 @@ def test_counts(counts, labels, size):
 @pytest.mark.parametrize("name", ["permute_and_flip", "exponential_mechanism", "report_noisy_max"])
 def test_whatever_is_accepted_is_released(name, given_scores, epsilon):
     more: dict[str, Any] = {"noise": "laplace"} if name == "report_noisy_max" else {}
-    found = getattr(safeselect, name)(given_scores, epsilon=epsilon, sensitivity=1, **more)
+    found = PUBLIC[name](given_scores, epsilon=epsilon, sensitivity=1, **more)
     assert 0 <= found.index < len(given_scores)
 
 

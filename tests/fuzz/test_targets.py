@@ -14,7 +14,8 @@ from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect import ApproximateDP, Composition
+from safeselect import ApproximateDP
+from safeselect.accounting import Composition
 
 PATH = Path(__file__).parents[2] / "fuzz" / "targets.py"
 SPEC = importlib.util.spec_from_file_location("fuzz_targets", PATH)

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import confirm
+import pytest
 
 
 def test_it_imports_nothing_of_the_package():
@@ -25,6 +26,7 @@ def test_no_answer_is_wrong_and_nearly_all_are_confirmed():
     assert total["confirmed"] > 10 * total["possible"]
 
 
+@pytest.mark.nightly("one row more; the answer itself is compared in `test_known.py`")
 def test_one_of_hundreds_of_thousands_is_confirmed():
     ((_, verdicts),) = confirm.confirmed("large", "max_laplace, 270000")
     assert verdicts == {"confirmed": 1}

@@ -5,6 +5,8 @@ Here a handful is planted, each with the row that must notice it, and every text
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from mutants import Mutant, copy, evidence
 
@@ -19,10 +21,15 @@ SOME = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_every_fault_can_be_planted(name, tmp_path):
+def test_every_fault_can_be_planted(tmp_path):
     """Its text is in the source once; otherwise the fault has to follow the code."""
-    copy(tmp_path, Mutant(FAULTS[name], "C1", ""))
+    lost = []
+    for name, changes in FAULTS.items():
+        try:
+            copy(tmp_path, Mutant(changes, "C1", ""))
+        except ValueError as error:
+            lost.append(f"{name}: {error}")
+    assert lost == []
 
 
 def test_those_that_tests_notice_are_faults():
@@ -43,3 +50,27 @@ def test_a_fault_alone_is_noticed(name, tmp_path):
 @pytest.mark.slow("a process for some rows")
 def test_the_same_rows_are_given_by_an_unbroken_copy(tmp_path):
     assert evidence(copy(tmp_path), *(f"known {row}" for row in SOME.values()))
+
+
+@pytest.mark.parametrize("text", ["no such line", "import"])
+def test_a_fault_whose_text_is_gone_or_not_unique_is_an_error(text, tmp_path):
+    with pytest.raises(ValueError, match=text):
+        copy(tmp_path, Mutant((("exact/interval.py", text, ""),), "C1", ""))
+
+
+@pytest.mark.nightly("a test of `make faults` alone")
+@pytest.mark.slow("processes that import copies")
+def test_evidence_that_cannot_be_had_is_an_error(tmp_path):
+    plain = copy(tmp_path / "plain")
+    for killer in (
+        "known no such row",
+        "law no such check",
+        "tests/test_import.py::test_that_is_not_there",
+    ):
+        with pytest.raises(RuntimeError, match=re.escape(killer)):
+            evidence(plain, killer)
+    # A copy that cannot be imported is no fault that was noticed.
+    (copy(tmp_path / "broken") / "safeselect" / "__init__.py").write_text("import nothing.here\n")
+    for killer in ("known samplers.bernoulli", "tests/spec/test_uniform.py"):
+        with pytest.raises(RuntimeError, match="nothing"):
+            evidence(tmp_path / "broken", killer)

@@ -51,6 +51,7 @@ def test_rows_are_as_the_tool_writes_them():
         assert known.place(which).read_text("utf-8") == known.written(which, known.read(which))
 
 
+@pytest.mark.nightly("they are given once above, behind whatever ran before")
 def test_answers_are_the_same_in_another_order():
     assert known.check([], backwards=True) == []
 
@@ -61,6 +62,7 @@ def test_answers_are_the_same_alone(name):
     assert (ran.returncode, ran.stdout) == (0, b"rows with another answer: 0\n")
 
 
+@pytest.mark.nightly("a comment is no change of code; the page says so of every answer")
 def test_answers_are_the_same_after_a_comment_was_added(tmp_path):
     """Otherwise a row would prove that nobody touched a file, and no more."""
     place = execute_claims.copy(tmp_path / "copy", None)

@@ -19,22 +19,23 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import either as safeselect
 import numpy as np
 import pytest
 from ledgers import new, scope
+from public import PUBLIC
 from sentinels import LABEL, NUMBER, everything_of, found_in, near
 
+import safeselect
 from safeselect import AdaptiveSparseVector, PayWhatYouGet, SourceError, SparseVector
 
 pytestmark = pytest.mark.usefixtures("nothing_is_said")
 
 COST: dict[str, Any] = {"epsilon": 1, "sensitivity": 1}
-PUBLIC = 10**13  # a grid for gaps, so coarse that a released gap says nothing about a score
+COARSE = 10**13  # a grid for gaps, so coarse that a released gap says nothing about a score
 
 
 def bind(name: str, **more: Any) -> Callable[..., Any]:
-    function = getattr(safeselect, name)
+    function = PUBLIC[name]
     names = inspect.signature(function).parameters
     given = {key: value for key, value in COST.items() if key in names} | more
     return lambda scores, **other: function(scores, **given | other)
@@ -47,13 +48,13 @@ MECHANISMS: dict[str, Callable[..., Any]] = {
     "exponential_mechanism_base2": bind("exponential_mechanism_base2"),
     "report_noisy_max": bind("report_noisy_max", noise="laplace"),
     "report_noisy_max gumbel": bind("report_noisy_max", noise="gumbel"),
-    "permute_and_flip_with_gap": bind("permute_and_flip_with_gap", gap_grid=PUBLIC),
-    "exponential_mechanism_with_gap": bind("exponential_mechanism_with_gap", gap_grid=PUBLIC),
+    "permute_and_flip_with_gap": bind("permute_and_flip_with_gap", gap_grid=COARSE),
+    "exponential_mechanism_with_gap": bind("exponential_mechanism_with_gap", gap_grid=COARSE),
     "report_noisy_max_with_gap": bind(
-        "report_noisy_max_with_gap", noise="laplace", gap_grid=PUBLIC
+        "report_noisy_max_with_gap", noise="laplace", gap_grid=COARSE
     ),
-    "top_k_with_gaps": bind("top_k_with_gaps", k=2, gap_grid=PUBLIC),
-    "top_k_above": bind("top_k_above", k=2, threshold=1, gap_grid=PUBLIC),
+    "top_k_with_gaps": bind("top_k_with_gaps", k=2, gap_grid=COARSE),
+    "top_k_above": bind("top_k_above", k=2, threshold=1, gap_grid=COARSE),
     **{f"top_k {name}": bind("top_k", k=2, mechanism=name) for name in TOPS[:3]},
 }
 MECHANISMS["top_k laplace"] = bind("top_k", k=2, mechanism="laplace", epsilon="0.1", delta="0.01")
@@ -112,18 +113,16 @@ def containers(scores: list[int]) -> dict[str, tuple[Any, dict[str, Any]]]:
     }
 
 
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_results_of_every_type_of_scores(name, engine):
+def test_results_of_every_type_of_scores(name):
     for scores, more in containers(private(name)).values():
-        result = check(lambda s=scores, m=more: MECHANISMS[name](s, engine=engine, **m))
+        result = check(lambda s=scores, m=more: MECHANISMS[name](s, **m))
         assert not isinstance(result, BaseException)
 
 
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", ROWS | DISCOVER)
-def test_other_results(name, engine):
-    result = check(lambda: ALL[name](private(name), engine=engine))
+def test_other_results(name):
+    result = check(lambda: ALL[name](private(name)))
     assert not isinstance(result, BaseException)
 
 
@@ -193,7 +192,7 @@ def test_wrong_scores(name):
 @pytest.mark.parametrize("name", ALL)
 def test_scores_in_the_place_of_another_argument(name):
     """Whoever passes data for a parameter by mistake finds its type in the message, no more."""
-    function = getattr(safeselect, name.split()[0])
+    function = PUBLIC[name.split()[0]]
     places = [each for each in inspect.signature(function).parameters if each != "labels"]
     misplaced = [near(3), np.array(near(3)), {LABEL: NUMBER}, Odd(), tuple(near(2)), [LABEL]]
     for place in places[1:]:
@@ -208,7 +207,7 @@ def test_scores_in_the_place_of_another_argument(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_wrong_parameters(name):
-    function = getattr(safeselect, name.split()[0])
+    function = PUBLIC[name.split()[0]]
     places = list(inspect.signature(function).parameters)[1:]
     for place in places:
         for bad in (-1, 0, "x", float("nan"), object(), 10**5000, "1/0", True, b"1"):
@@ -244,18 +243,17 @@ HOWS = {
 
 @pytest.mark.claim("C10")
 @pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", ALL)
-def test_sources_that_fail_at_every_request(name, engine, how):
+def test_sources_that_fail_at_every_request(name, how):
     for at in range(12):  # 4 for start-up tests, one for the nonce, then those of the call
         callback = Failing(at, HOWS[how])
-        source = safeselect.CallbackSource(callback, exclusive=True)
-        result = check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
+        source = safeselect.sources.CallbackSource(callback, exclusive=True)
+        result = check(lambda s=source: ALL[name](private(name), source=s))
         if callback.asked <= at:
             break
         assert isinstance(result, SourceError)
         assert result.__context__ is None
-        check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
+        check(lambda s=source: ALL[name](private(name), source=s))
     assert at >= 5
 
 
@@ -283,12 +281,11 @@ class Raising:
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, SystemExit, SourceError])
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", ALL)
-def test_interrupts_at_every_request(name, engine, kind):
+def test_interrupts_at_every_request(name, kind):
     for at in range(4):
         source = Raising(at, kind("stopped"))
-        check(lambda s=source: ALL[name](private(name), source=s, engine=engine))
+        check(lambda s=source: ALL[name](private(name), source=s))
 
 
 # ------------------------------------------------------------------------------- ledgers
@@ -331,16 +328,15 @@ def damage(path: Path) -> None:
 
 TERMS: dict[str, Any] = {"threshold": 1, "k": 2, "epsilon": 1, "sensitivity": 1}
 SESSIONS: dict[str, Callable[..., Any]] = {
-    "sparse": lambda **more: SparseVector(**TERMS, gap_grid=PUBLIC, **more),
-    "adaptive": lambda **more: AdaptiveSparseVector(**TERMS, gap_grid=PUBLIC, **more),
+    "sparse": lambda **more: SparseVector(**TERMS, gap_grid=COARSE, **more),
+    "adaptive": lambda **more: AdaptiveSparseVector(**TERMS, gap_grid=COARSE, **more),
 }
 VALUES = [NUMBER, -NUMBER, str(NUMBER), None, float(NUMBER), complex(NUMBER), Odd(), [NUMBER]]
 
 
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", SESSIONS)
-def test_sessions(name, engine):
-    session = SESSIONS[name](engine=engine)
+def test_sessions(name):
+    session = SESSIONS[name]()
     for value in VALUES:
         check(lambda v=value: session.query(v))
         check(lambda v=value: session.query_many(v))
@@ -353,12 +349,11 @@ def test_sessions(name, engine):
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, SourceError])
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("name", SESSIONS)
-def test_sessions_whose_source_fails_at_every_request(name, engine, kind):
+def test_sessions_whose_source_fails_at_every_request(name, kind):
     for at in range(2, 8):
         source = Raising(at, kind("stopped"))
-        opened = check(lambda s=source: SESSIONS[name](source=s, engine=engine))
+        opened = check(lambda s=source: SESSIONS[name](source=s))
         if not isinstance(opened, BaseException):
             for _ in range(3):
                 check(lambda o=opened: o.query(-NUMBER))

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from covers import pairwise_cover
 from ledgers import TERMS, forge, new, pure, scope
 
 from safeselect import Budget, Ledger, LedgerDamaged, LedgerError
-from safeselect.ledger import signing
+from safeselect.ledger import replay, signing
 from safeselect.ledger.record import canonical, log_line, record_hash
 from safeselect.ledger.signing import Ed25519Signer
 
@@ -24,7 +25,7 @@ PEOPLE = [Ed25519Signer(bytes([n]) * 32, key_id="an approver") for n in (1, 2, 3
 
 
 class Register:
-    """An anchor in the memory of the test."""
+    """A witness in the memory of the test."""
 
     def __init__(self) -> None:
         self.head: str | None = None
@@ -32,7 +33,7 @@ class Register:
     def last(self) -> str | None:
         return self.head
 
-    def publish(self, head: str, after: str | None) -> None:
+    def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
         if self.head == after:
             self.head = head
 
@@ -52,10 +53,10 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-def spent_and_closed(path: Path, anchor: Register | None, form: dict[str, Any]) -> Ledger:
+def spent_and_closed(path: Path, witness: Register | None, form: dict[str, Any]) -> Ledger:
     """A ledger of which one scope is spent, and the other closed."""
     budgets = {name: Budget(**TERMS, epsilon=1) for name in ("a", "b")}
-    ledger = Ledger.create(path, budgets, max_refusals=2, anchor=anchor, **form)
+    ledger = Ledger.create(path, budgets, max_refusals=2, witness=witness, **form)
     scope(ledger).pay(pure(1)).released("blue", b"s" * 32)
     for _ in range(2):
         scope(ledger, "b").pay(pure()).aborted("input")
@@ -150,15 +151,16 @@ def add(path: Path, content: dict[str, Any], key: Any) -> None:
         file.write(log_line(body, hash_, signed))
 
 
-@pytest.mark.parametrize("known", ["nothing", "a head", "an anchor", "both"])
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("stated", STATED)
+@pytest.mark.parametrize(
+    ("known", "form", "stated"),
+    pairwise_cover(["nothing", "a head", "a witness", "both"], [*FORMS], [*STATED]),
+)
 def test_a_forged_state_is_not_opened(stated: str, form: str, known: str, tmp_path: Path) -> None:
     """Also where the writer's key is in the wrong hands."""
     path, keys = tmp_path / "budget.ledger", FORMS[form]
-    anchor = Register() if known in ("an anchor", "both") else None
-    running = spent_and_closed(path, anchor, keys)
-    given: dict[str, Any] = {"signer": keys.get("signer"), "anchor": anchor}
+    witness = Register() if known in ("a witness", "both") else None
+    running = spent_and_closed(path, witness, keys)
+    given: dict[str, Any] = {"signer": keys.get("signer"), "witness": witness}
     if known in ("a head", "both"):
         given["head"] = running.head
     add(path, STATED[stated](path), keys.get("signer"))
@@ -269,7 +271,8 @@ def test_opening_a_signed_ledger_verifies_the_last_signature_and_each_change_of_
         found.append(message)
         return real(public_key, message, signature)
 
-    monkeypatch.setattr(signing, "is_signed", verify)
+    for module in (signing, replay):
+        monkeypatch.setattr(module, "is_signed", verify)
     # The first, two handovers each with the first signature of its key, and the last.
     opened = Ledger.open(path, public_keys=[keys[0].public_key])
     assert len(found) == 6

@@ -342,10 +342,10 @@ def test_a_hook_gets_no_data() -> None:
 
 
 def test_the_time_of_the_mechanism_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from safeselect.ledger import events
+    from safeselect.ledger import book
 
     clock = iter(range(0, 10**15, 10**9))
-    monkeypatch.setattr(events.time, "monotonic_ns", lambda: next(clock))
+    monkeypatch.setattr(book.time, "monotonic_ns", lambda: next(clock))
     log = Log()
     ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, on_event=log)
     pending = scope(ledger).pay(pure())

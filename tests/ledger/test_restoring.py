@@ -1,4 +1,4 @@
-"""Repair, by hand: what follows the last good line is moved out of a damaged file and recorded."""
+"""By hand: a damaged file is repaired, and an older copy is made whole from its lines."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import new, pure, scope
+from covers import pairwise_cover
+from ledgers import chained, new, pure, scope
 from workers import ended, kinds, start_child
 
 from safeselect import Ledger, LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
@@ -24,7 +27,7 @@ SIGNER = Ed25519Signer(b"k" * 32, key_id="k")
 
 
 class Place:
-    """An anchor and a receiver that only answer."""
+    """A witness that only answers."""
 
     def __init__(self, head: str | None) -> None:
         self.head = head
@@ -34,9 +37,7 @@ class Place:
             raise OSError
         return self.head
 
-    def publish(self, head: str, after: str | None) -> None: ...
-
-    def send(self, lines: list[bytes], after: str | None) -> None: ...
+    def keep(self, head: str, lines: list[bytes], after: str | None) -> None: ...
 
 
 def made(path: Path, signer: Any = None) -> list[bytes]:
@@ -47,7 +48,7 @@ def made(path: Path, signer: Any = None) -> list[bytes]:
     return path.read_bytes().splitlines(keepends=True)
 
 
-def head(lines: list[bytes], place: int) -> str:
+def head_at(lines: list[bytes], place: int) -> str:
     return f"{place}:{json.loads(lines[place])['hash']}"
 
 
@@ -55,21 +56,21 @@ def spoil(line: bytes) -> bytes:
     return line.replace(b"kind", b"king", 1)
 
 
-@pytest.mark.parametrize("batch", [1000, 2])
-@pytest.mark.parametrize("place", [1, 4, 6, 7])
+CHANGES = [
+    spoil,
+    lambda line: b"\n",
+    lambda line: b"",
+    lambda line: line + line,
+    lambda line: b"x" * 300_000 + b"\n",
+    lambda line: b"\0" * len(line) + b"\n",
+    lambda line: line[:-1] + b" \n",
+]
+
+
 @pytest.mark.parametrize(
-    "change",
-    [
-        spoil,
-        lambda line: b"\n",
-        lambda line: b"",
-        lambda line: line + line,
-        lambda line: b"x" * 300_000 + b"\n",
-        lambda line: b"\0" * len(line) + b"\n",
-        lambda line: line[:-1] + b" \n",
-    ],
+    ("batch", "place", "change", "tail"),
+    pairwise_cover([1000, 2], [1, 4, 6, 7], CHANGES, [b"", b'{"hash":"']),
 )
-@pytest.mark.parametrize("tail", [b"", b'{"hash":"'])
 def test_what_follows_the_last_good_line_is_moved(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -131,7 +132,7 @@ def test_an_undamaged_ledger_is_left_alone(tmp_path: Path) -> None:
         repair(tmp_path / "none")
 
 
-@pytest.mark.parametrize("by", ["head", "anchor", "ship"])
+@pytest.mark.parametrize("by", ["head", "witness"])
 def test_what_is_known_elsewhere_is_never_moved(tmp_path: Path, by: str) -> None:
     path = tmp_path / "l"
     lines = made(path)
@@ -143,7 +144,7 @@ def test_what_is_known_elsewhere_is_never_moved(tmp_path: Path, by: str) -> None
 
     for place in (5, 7):
         with pytest.raises(LedgerRolledBack, match="before the published head"):
-            repair(path, **known(head(lines, place)))
+            repair(path, **known(head_at(lines, place)))
     with pytest.raises(LedgerRolledBack, match="another one than the published head"):
         repair(path, **known(f"3:{'0' * 64}"))
     if by != "head":
@@ -151,11 +152,11 @@ def test_what_is_known_elsewhere_is_never_moved(tmp_path: Path, by: str) -> None
             repair(path, **known("fails"))
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["l"]
-    repair(path, **known(head(lines, 4)))
+    repair(path, **known(head_at(lines, 4)))
     assert kinds(Ledger.open(path))[-1] == "torn"
 
 
-def test_better_than_repair_are_the_lines_of_a_receiver(tmp_path: Path) -> None:
+def test_better_than_repair_are_the_lines_of_a_witness(tmp_path: Path) -> None:
     path = tmp_path / "l"
     lines = made(path)
     path.write_bytes(b"".join([*lines[:5], spoil(lines[5]), *lines[6:]]))
@@ -247,12 +248,133 @@ def test_the_command_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["ledger", "repair", str(path)]) == 2
     path.write_bytes(b"".join([*lines[:5], spoil(lines[5]), *lines[6:]]))
     shutil.copy(path, tmp_path / "copy")
-    assert main(["ledger", "repair", str(path), "--head", head(lines, 7)]) == 3
+    assert main(["ledger", "repair", str(path), "--head", head_at(lines, 7)]) == 3
     assert path.read_bytes() == (tmp_path / "copy").read_bytes()
     capsys.readouterr()
-    assert main(["ledger", "repair", str(path), "--head", head(lines, 4)]) == 0
+    assert main(["ledger", "repair", str(path), "--head", head_at(lines, 4)]) == 0
     said = capsys.readouterr()
     assert said.out == f"{Ledger.open(path).head}\n"
     assert "l.torn-" in said.err
     assert "charge that anew" in said.err
     assert main(["ledger", "verify", str(path)]) == 0
+
+
+def copies(tmp_path: Path, keep: int = 4, signer: Any = None) -> tuple[Path, list[bytes], str]:
+    """An older copy of a ledger of 8 records, all its lines, and its head."""
+    path = tmp_path / "l"
+    lines = made(path, signer)
+    old = tmp_path / "old"
+    old.touch(0o600)
+    old.write_bytes(b"".join(lines[:keep]))
+    return old, lines, head_at(lines, 7)
+
+
+@pytest.mark.parametrize(
+    ("keep", "first", "torn"), pairwise_cover([1, 4, 7, 8], [0, 1], [b"", b'{"hash":"1', b"\0\0\n"])
+)
+def test_an_older_copy_is_made_whole(tmp_path: Path, keep: int, first: int, torn: bytes) -> None:
+    old, lines, head = copies(tmp_path, keep)
+    old.write_bytes(old.read_bytes() + torn)  # it was copied while a line was written
+    for _ in range(2):  # safe to repeat
+        assert append(old, lines[first:], head=head).head == head
+        assert b"".join(lines) == old.read_bytes().removesuffix(torn if keep == 8 else b"-")
+    scope(Ledger.open(old, head=head)).pay(pure())
+
+
+def test_whoever_uses_the_copy_reads_on(tmp_path: Path) -> None:
+    old, lines, head = copies(tmp_path)
+    ledger = Ledger.open(old)
+    append(old, lines)
+    assert ledger.head == head
+
+
+def _other_chain(lines: list[bytes]) -> list[bytes]:
+    records = [json.loads(line)["record"] for line in lines]
+    records[5]["commitment"] = "0" * 64
+    return chained(records).splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines[5:], "lines in between are missing"),
+        (lambda lines: [*lines[:5], *lines[6:]], "does not follow"),
+        (lambda lines: [*lines[:6], lines[5], *lines[6:]], "does not follow"),
+        (lambda lines: lines[::-1], "does not follow|lines in between|another one"),
+        (lambda lines: [*lines[:-1], lines[-1][:-1]], "no newline"),
+        (lambda lines: [*lines[:-1], lines[-1][:-9] + b"\n"], "not a line of a ledger"),
+        (lambda lines: [*lines[:-1], lines[-1].replace(b"released", b"aborted!")], "fields|kind"),
+        (lambda lines: [*lines, b"\n"], "not a line of a ledger"),
+        (lambda lines: [*lines, lines[-1]], "does not follow"),
+        (lambda lines: [lines[0].replace(b"kind", b"King"), *lines[1:]], "canonical"),
+        (lambda lines: [*lines[:3], lines[3].replace(b'"hash":"', b'"hash":"0', 1)], "not a line"),
+        (lambda lines: lines[:6] + _other_chain(lines)[6:], "does not follow"),
+        (lambda lines: _other_chain(lines)[:3] + lines[2:], "does not follow|another one"),
+    ],
+)
+def test_lines_that_do_not_continue_the_chain_write_nothing(
+    tmp_path: Path, change: Callable[[list[bytes]], list[bytes]], said: str
+) -> None:
+    old, lines, head = copies(tmp_path)
+    before = old.read_bytes()
+    with pytest.raises(LedgerDamaged, match=said):
+        append(old, change(lines))
+    assert old.read_bytes() == before
+    append(old, lines, head=head)
+
+
+def test_lines_of_another_ledger_or_short_of_a_head_write_nothing(tmp_path: Path) -> None:
+    old, lines, head = copies(tmp_path)
+    before = old.read_bytes()
+    new(tmp_path / "other")
+    foreign = (tmp_path / "other").read_bytes().splitlines(keepends=True)
+    with pytest.raises(LedgerDamaged, match="another one than that of the ledger"):
+        append(old, foreign)
+    with pytest.raises(LedgerRolledBack, match="before the published head"):
+        append(old, lines[:6], head=head)
+    for wrong in (b"x", "x", 7, ["x"], [7]):
+        with pytest.raises(ParameterError, match=r"must be a list of lines|must be bytes"):
+            append(old, wrong)  # type: ignore[arg-type]
+    with pytest.raises(LedgerError, match="there is no file"):
+        append(tmp_path / "none", lines)
+    assert old.read_bytes() == before
+
+
+def test_lines_of_a_signed_ledger_are_verified(tmp_path: Path) -> None:
+    old, lines, head = copies(tmp_path, signer=SIGNER)
+    before = old.read_bytes()
+    forged = [*lines[:-1], lines[-1][:-4] + b"0" + lines[-1][-3:]]
+    assert forged != lines or lines[-1][-4:-3] == b"0"
+    with pytest.raises(ParameterError, match="only with public_keys="):
+        append(old, lines)
+    with pytest.raises(LedgerDamaged, match="not signed with the key"):
+        append(old, lines, public_keys=[Ed25519Signer(b"o" * 32, key_id="other").public_key])
+    last = json.loads(lines[-1])
+    for signature in ("", "00" * 32):
+        wrong = lines[-1].replace(last["signature"].encode(), signature.encode())
+        with pytest.raises(LedgerDamaged, match="signature"):
+            append(old, [*lines[:-1], wrong], public_keys=[SIGNER.public_key])
+    assert old.read_bytes() == before
+    assert append(old, lines, public_keys=[SIGNER.public_key]).head == head
+
+
+def test_the_command_appends_a_file_or_its_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, lines, head = copies(tmp_path)
+    log = tmp_path / "log"
+    log.write_bytes(b"".join(lines[:6]))
+    assert main(["ledger", "append", str(old), str(log)]) == 0
+    assert "has 6 records" in capsys.readouterr().err
+    done = subprocess.run(
+        [sys.executable, "-m", "safeselect", "ledger", "append", str(old), "--head", head],
+        input=b"".join(lines),
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout.decode() == f"{head}\n"
+    log.write_bytes(lines[-1])
+    assert main(["ledger", "append", str(old), str(log)]) == 0
+    log.write_bytes(lines[-1].replace(b"released", b"settled!"))
+    assert main(["ledger", "append", str(old), str(log)]) == 3
+    assert old.read_bytes() == b"".join(lines)

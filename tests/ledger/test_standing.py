@@ -175,37 +175,28 @@ def test_before_the_charge_nothing_is_charged_and_the_lock_is_named(path: Path) 
 
 
 class Register:
-    """An anchor, or a receiver, at which something may happen when it is told."""
+    """A witness at which something may happen when it is told."""
 
     def __init__(self, then: Callable[[], object] = lambda: None) -> None:
         self.head: str | None = None
-        self.lines: list[bytes] = []
         self.then = then
 
     def last(self) -> str | None:
         return self.head
 
-    def publish(self, head: str, after: str | None) -> None:
+    def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
         self.then()
         self.head = head
-
-    def send(self, lines: list[bytes], after: str | None) -> None:
-        self.then()
-        self.lines += lines
-        record = safeselect.ledger.record.read_line(lines[-1][:-1].decode(), 0)
-        seq = int(__import__("json").loads(record.body)["seq"])
-        self.head = f"{seq}:{record.hash}"
 
 
 def fail() -> None:
     raise ConnectionError("secret")
 
 
-@pytest.mark.parametrize("kind", ["anchor", "ship"])
-def test_a_charge_that_cannot_be_told_elsewhere_stands(kind: str, tmp_path: Path) -> None:
+def test_a_charge_that_cannot_be_told_elsewhere_stands(tmp_path: Path) -> None:
     register = Register()
     budgets = {"a": safeselect.Budget(**TERMS, epsilon=1)}
-    ledger = Ledger.create(tmp_path / "l", budgets, **{kind: register})  # type: ignore[arg-type]
+    ledger = Ledger.create(tmp_path / "l", budgets, witness=register)
     register.then = fail
     with pytest.raises(
         ChargeStands, match=r"record 2 stands.*failed with ConnectionError"
@@ -222,15 +213,14 @@ def test_a_charge_that_cannot_be_told_elsewhere_stands(kind: str, tmp_path: Path
     assert "secret" not in str(first.value)
 
 
-@pytest.mark.parametrize("kinds_kept", [("ship",), ("ship", "anchor")])
 def test_a_lock_that_is_held_when_a_charge_is_told_elsewhere(
-    kinds_kept: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lines to be sent are read under the lock, after the charge is in the ledger."""
-    path, kept = tmp_path / "l", {kind: Register() for kind in kinds_kept}
+    path, register = tmp_path / "l", Register()
     budgets = {"a": safeselect.Budget(**TERMS, epsilon=1)}
-    made = Ledger.create(path, budgets, **kept)  # type: ignore[arg-type]
-    there, holding = impatient(path, **kept), Holding(path)
+    made = Ledger.create(path, budgets, witness=register)
+    there, holding = impatient(path, witness=register), Holding(path)
     real = FileStore.write
 
     def write(self: FileStore, work: Callable[[Any], Any]) -> Any:

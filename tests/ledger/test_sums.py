@@ -21,6 +21,7 @@ from safeselect import (
 )
 from safeselect.accounting.moments import epsilon_by_orders, log_moment
 from safeselect.ledger import Budget
+from safeselect.ledger.balance import Balance
 from safeselect.ledger.sums import add
 
 
@@ -40,7 +41,7 @@ def charged(filter_, spent, guarantee):
     """What is spent after one more release, by the steps of a charge to a ledger."""
     price = filter_.price(guarantee)
     spent = dict.fromkeys(filter_.caps, Fraction(0)) if spent is None else spent
-    filter_.check("scope", spent, price)
+    Balance(filter_, spent).charge("scope", price)
     return add(spent, price)
 
 

@@ -1,24 +1,342 @@
-"""What is kept of a ledger elsewhere: its newest head, and its lines."""
+"""A witness keeps the newest head, and the lines: a ledger that was rolled back is found by it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import fcntl
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
-from ledgers import ListStore, new, pure, scope
+from ledgers import TERMS, ListStore, new, pure, scope
+from workers import ended, kinds, start_child
 
-from safeselect import Ledger
-from safeselect.errors import LedgerRolledBack
+import safeselect
+from safeselect import (
+    Budget,
+    ChargeStands,
+    Ledger,
+    LedgerError,
+    LedgerRolledBack,
+    ParameterError,
+    RepeatedRequest,
+)
+from safeselect.ledger import book as known_module
 from safeselect.ledger.record import record_hash
 
 pytestmark = pytest.mark.claim("C9")
 
+SALT = b"s" * 32
+BUDGETS = {"a": Budget(**TERMS, epsilon=1000)}
+ANOTHER = r"is another one than|the records end at"
+
+
+def head_of(lines: list[bytes]) -> str | None:
+    return f"{len(lines) - 1}:{json.loads(lines[-1])['hash']}" if lines else None
+
 
 class Kept:
-    """Keeps what it is sent; before it answers for the second time, somebody edits the store."""
+    """A witness as its protocol says, in memory; may fail."""
+
+    def __init__(self) -> None:
+        self.head: str | None = None
+        self.lines: list[bytes] = []
+        self.fail: BaseException | None = None
+        self.deaf = False
+        self.most = 0
+
+    def last(self) -> str | None:
+        if self.fail is not None:
+            raise self.fail
+        return self.head
+
+    def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
+        if self.fail is not None or self.deaf:
+            raise self.fail or OSError("blue")
+        self.most = max(self.most, len(lines))
+        if self.head == after:
+            self.head = head
+            self.lines += lines
+
+    @property
+    def text(self) -> bytes:
+        assert self.head == head_of(self.lines)
+        return b"".join(self.lines)
+
+    def forget(self, keep: int) -> None:
+        """Be as it was when the ledger had so many records."""
+        self.lines = self.lines[:keep]
+        self.head = head_of(self.lines)
+
+
+def made(place: Any) -> tuple[Ledger, Kept]:
+    kept = Kept()
+    return Ledger.create(place, BUDGETS, witness=kept), kept
+
+
+def test_every_record_is_kept_before_it_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    ledger, kept = made(path)
+    assert kept.text == path.read_bytes()
+    pending = scope(ledger).pay(pure())
+    assert kept.text == path.read_bytes()
+    pending.released("x", SALT)
+    assert str(kept.head).startswith("3:")
+    again = Ledger.open(path, witness=kept)
+    scope(again).pay(pure())
+    scope(ledger).pay(pure())
+    assert kept.text == path.read_bytes()
+    assert kept.head == ledger.head == again.head
+
+
+@pytest.mark.parametrize("store", [lambda: ":memory:", ListStore])
+def test_lines_of_every_store_are_kept(store: Callable[[], Any]) -> None:
+    ledger, kept = made(store())
+    scope(ledger).pay(pure()).released("x", SALT)
+    assert [json.loads(line)["record"] for line in kept.lines] == [
+        record.content for record in ledger.records()
+    ]
+
+
+def test_an_older_copy_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    ledger, kept = made(path)
+    there = scope(Ledger.open(path, witness=kept))
+    shutil.copy(path, tmp_path / "old")
+    scope(ledger).pay(pure())
+    shutil.copyfile(tmp_path / "old", path)
+    size = path.stat().st_size
+    # The process that runs has not seen what is missing.
+    for use in (lambda: there.pay(pure()), lambda: Ledger.open(path, witness=kept)):
+        with pytest.raises(LedgerRolledBack, match="before the published head"):
+            use()
+    assert path.stat().st_size == size
+    Ledger.open(path)  # without the witness nobody can tell
+
+
+@pytest.mark.parametrize("charges", [1, 2, 3])
+def test_a_copy_that_went_another_way_is_refused(tmp_path: Path, charges: int) -> None:
+    path = tmp_path / "l"
+    ledger, kept = made(path)
+    idle = Ledger.open(path, witness=kept)
+    shutil.copy(path, tmp_path / "copy")
+    for _ in range(2):
+        scope(ledger).pay(pure())
+    other = Ledger.open(tmp_path / "copy")
+    for _ in range(charges):
+        scope(other).pay(pure())
+    shutil.copyfile(tmp_path / "copy", path)
+    for use in (lambda: scope(idle).pay(pure()), lambda: Ledger.open(path, witness=kept)):
+        with pytest.raises(LedgerRolledBack, match=ANOTHER):
+            use()
+
+
+def test_two_machines_with_one_witness_do_not_both_answer(tmp_path: Path) -> None:
+    """A machine was cloned with its ledger: the second finds that it is the second."""
+    path, clone = tmp_path / "l", tmp_path / "clone"
+    ledger, kept = made(path)
+    shutil.copy(path, clone)
+    other = Ledger.open(clone, witness=kept)
+    scope(ledger).pay(pure())
+    with pytest.raises(LedgerRolledBack, match="before the published head"):
+        scope(other).pay(pure())
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 2, 3])
+def test_whoever_is_kept_second_after_both_had_asked_is_refused(tmp_path: Path, ahead: int) -> None:
+    """Whether the other branch is shorter, as long or longer: only one follows what was asked."""
+    path, clone = tmp_path / "l", tmp_path / "clone"
+    ledger, kept = made(path)
+    there = scope(ledger)
+    shutil.copy(path, clone)
+    plain = kept.keep
+    for _ in range(ahead):  # records whose writers died before they were kept
+        scope(Ledger.open(clone)).pay(pure())
+    charges = []
+
+    def slow(head: str, lines: list[bytes], after: str | None) -> None:
+        if not charges:
+            charges.append(head)
+            for _ in range(2):
+                there.pay(pure())
+        plain(head, lines, after)
+
+    kept.keep = slow  # type: ignore[method-assign]
+    with pytest.raises(LedgerRolledBack, match=ANOTHER):
+        scope(Ledger.open(clone, witness=kept)).pay(pure())
+    assert kinds(Ledger.open(path, witness=kept)).count("charged") == 2
+
+
+def test_no_answer_means_no_charge(tmp_path: Path) -> None:
+    ledger, kept = made(tmp_path / "l")
+    there, count = scope(ledger), len(kinds(ledger))
+    for mistake in (OSError("blue"), ParameterError("blue"), LedgerError("blue")):
+        kept.fail = mistake
+        with pytest.raises(LedgerError, match=r"the witness (failed|answered)") as caught:
+            there.pay(pure())
+        assert "blue" not in str(caught.value)
+    kept.fail = None
+    assert len(kinds(ledger)) == count
+    kept.head, head = "no head", kept.head
+    with pytest.raises(LedgerError, match="something that is no head"):
+        there.pay(pure())
+    kept.head = head
+    there.pay(pure()).released("x", SALT)
+
+
+def test_what_cannot_be_kept_withholds_the_answer_and_the_charge_stands(tmp_path: Path) -> None:
+    ledger, kept = made(tmp_path / "l")
+    there = scope(ledger)
+    pending = there.pay(pure())
+    kept.deaf = True
+    said = r"record {} stands, and its answer is withheld: .*the witness failed with OSError"
+    with pytest.raises(ChargeStands, match=said.format(2)):
+        pending.released("x", SALT)
+    with pytest.raises(ChargeStands, match=said.format(4)):
+        safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1, ledger=there)
+    kept.deaf = False
+    assert ledger.balance("a").spent["epsilon"] > 1
+    there.pay(pure()).released("x", SALT)
+    assert kept.head == ledger.head
+    kept.keep = lambda head, lines, after: None  # type: ignore[method-assign]
+    with pytest.raises(LedgerError, match="the witness did not keep what it was told"):
+        there.pay(pure())
+
+
+@pytest.mark.parametrize("dead", [1, 250])
+def test_records_whose_writers_died_are_kept_before_they_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dead: int
+) -> None:
+    """In several batches, and beyond the last hashes that a process keeps."""
+    monkeypatch.setattr(known_module, "_BATCH", 100)
+    path = tmp_path / "l"
+    _, kept = made(path)
+    reader = Ledger.open(path, witness=kept)
+
+    def work() -> None:
+        plain = Ledger.open(path)  # as if it was killed between the sync and the witness
+        for number in range(dead):
+            scope(plain).asked(f"r{number}").pay(pure("1/1000")).released("x", SALT)
+
+    assert ended(start_child(work)) == 0
+    kept.deaf, behind = True, kept.head
+    for tell in (
+        lambda: scope(reader).asked("r0").pay(pure("1/1000")),
+        lambda: reader.request("r0"),
+        lambda: reader.finish(2, SALT, "x"),
+        lambda: reader.head,
+    ):
+        with pytest.raises(LedgerError, match="the witness failed"):
+            tell()
+    assert kept.head == behind
+    kept.deaf = False
+    with pytest.raises(
+        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
+    ):
+        scope(reader).asked("r0").pay(pure("1/1000"))
+    assert kept.text == path.read_bytes()
+    assert kept.most <= 100
+
+
+def test_each_ledger_has_a_witness_of_its_own(tmp_path: Path) -> None:
+    _, kept = made(tmp_path / "l")
+    with pytest.raises(LedgerError, match="the witness knows a ledger already"):
+        Ledger.create(tmp_path / "m", BUDGETS, witness=kept)
+    assert not (tmp_path / "m").exists()
+    Ledger.create(tmp_path / "m", BUDGETS)
+    with pytest.raises(LedgerRolledBack, match="is another one than the published head says"):
+        Ledger.open(tmp_path / "m", witness=kept)
+    for wrong in (7, "x", Kept, object()):
+        with pytest.raises(ParameterError, match="witness must have the members of Witness"):
+            Ledger.open(tmp_path / "l", witness=wrong)  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match="witness must have the members of Witness"):
+            Ledger.create(tmp_path / "n", BUDGETS, witness=wrong)  # type: ignore[arg-type]
+
+
+def test_an_empty_witness_is_refused_unless_a_head_vouches(tmp_path: Path) -> None:
+    """It would believe any older copy; a published head tells an older one."""
+    path, old = tmp_path / "l", tmp_path / "old"
+    ledger, kept = made(path)
+    early = ledger.head
+    scope(ledger).pay(pure())
+    shutil.copy(path, old)
+    scope(ledger).pay(pure())
+    fresh = Kept()
+    with pytest.raises(LedgerError, match="the witness knows no ledger: open this one with head="):
+        Ledger.open(path, witness=fresh)
+    with pytest.raises(LedgerRolledBack, match="before the published head"):
+        Ledger.open(old, witness=fresh, head=ledger.head)
+    assert fresh.head is None
+    Ledger.open(path, witness=fresh, head=early)
+    assert fresh.text == kept.text == path.read_bytes()
+    Ledger.open(path, witness=fresh)
+
+
+def test_a_witness_far_behind_and_a_head_besides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the rows that are kept, all records are replayed to find the witness's head."""
+    monkeypatch.setattr(known_module, "_RECENT", 3)
+    monkeypatch.setattr(known_module, "_BATCH", 4)
+    path = tmp_path / "l"
+    ledger, kept = made(path)
+    early = kept.head
+    for _ in range(12):
+        scope(ledger).pay(pure())
+    kept.forget(2)
+    assert kept.head == early
+    scope(ledger).pay(pure())
+    assert kept.text == path.read_bytes()
+    assert Ledger.open(path, witness=kept, head=early).head == kept.head
+    kept.head = f"4:{'0' * 64}"
+    for use in (lambda: scope(ledger).pay(pure()), lambda: Ledger.open(path, witness=kept)):
+        with pytest.raises(LedgerRolledBack, match="record 4 is another one"):
+            use()
+
+
+def test_several_processes_keep_each_line_once(tmp_path: Path) -> None:
+    class InFile:
+        def __init__(self, place: Path) -> None:
+            self.place = place
+            place.touch()
+
+        @contextmanager
+        def locked(self) -> Iterator[tuple[Any, str | None]]:
+            with self.place.open("r+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                yield file, head_of(file.read().splitlines())
+
+        def last(self) -> str | None:
+            with self.locked() as (_, head):
+                return head
+
+        def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
+            with self.locked() as (file, last):
+                if last == after:
+                    file.writelines(lines)
+
+    path, kept = tmp_path / "l", InFile(tmp_path / "kept")
+    Ledger.create(path, BUDGETS, witness=kept)
+
+    def work() -> None:
+        mine: Any = scope(Ledger.open(path, witness=kept))
+        for _ in range(20):
+            mine.pay(pure()).released("x", SALT)
+
+    children = [start_child(work) for _ in range(3)]
+    assert [ended(child) for child in children] == [0] * 3
+    assert kept.place.read_bytes() == path.read_bytes()
+    assert kinds(Ledger.open(path)).count("released") == 60
+
+
+class Edited(Kept):
+    """Before it answers for the second time, somebody edits the store."""
 
     def __init__(self, edit: Callable[[], object]) -> None:
-        self.lines: list[bytes] = []
+        super().__init__()
         self.edit, self.asked = edit, 0
 
     def last(self) -> str | None:
@@ -27,17 +345,14 @@ class Kept:
             self.edit()
         return None
 
-    def send(self, lines: list[bytes], after: str | None) -> None:
-        self.lines += lines
-
 
 @pytest.mark.parametrize("hashed_anew", [False, True])
-def test_lines_are_chained_again_while_they_are_read_to_be_sent(hashed_anew: bool) -> None:
+def test_lines_are_chained_again_while_they_are_read_to_be_kept(hashed_anew: bool) -> None:
     """They were checked before, and are read a second time: somebody may write in between."""
     store = ListStore()
-    there = scope(new(store))
+    ledger = new(store)
     for _ in range(3):
-        there.pay(pure()).released("blue")
+        scope(ledger).pay(pure()).released("blue")
 
     def edit() -> None:
         rows = store.kept or []
@@ -47,8 +362,8 @@ def test_lines_are_chained_again_while_they_are_read_to_be_sent(hashed_anew: boo
         if hashed_anew:
             rows[4] = rows[4]._replace(hash=record_hash(body))
 
-    kept = Kept(edit)
+    kept = Edited(edit)
     with pytest.raises(LedgerRolledBack, match="lacks a record"):
-        Ledger.open(store, ship=kept)
+        Ledger.open(store, witness=kept, head=ledger.head)
     assert kept.asked > 1
     assert not any(b"b test" in line for line in kept.lines)

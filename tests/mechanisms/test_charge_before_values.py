@@ -25,7 +25,6 @@ from safeselect import (
     AdaptiveSparseVector,
     BudgetError,
     Ledger,
-    OpenSSLSource,
     ParameterError,
     PayWhatYouGet,
     ScoreError,
@@ -35,6 +34,7 @@ from safeselect.randomness.bits import Bits
 from safeselect.release import call as transaction
 from safeselect.release.call import UNREADABLE, once_charged
 from safeselect.scores.candidates import Unread
+from safeselect.sources import OpenSSLSource
 from safeselect.testing import RecordingSource
 
 pytestmark = pytest.mark.claim("C8")

@@ -25,7 +25,7 @@ from scalar_tier import Scalar, geometric_law
 from tiers import RANKS, Noise
 
 from safeselect.engine import Ranking
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = [
     pytest.mark.claim("C1"),

@@ -15,13 +15,19 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-import either as safeselect
 import gmpy2
 import numpy as np
 import pytest
-from either import permute_and_flip, select_many, top_k
 
-from safeselect import AdaptiveSparseVector, SafeSelectError, SparseVector
+import safeselect
+from safeselect import (
+    AdaptiveSparseVector,
+    SafeSelectError,
+    SparseVector,
+    permute_and_flip,
+    select_many,
+    top_k,
+)
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
 from safeselect.testing import DeterministicSource, RecordingSource
@@ -242,7 +248,6 @@ MECHANISMS: dict[str, Callable[..., Any]] = {
     "gap": safeselect.permute_and_flip_with_gap,
     "gaps": lambda scores, **o: safeselect.top_k_with_gaps(scores, k=2, **o),
     "above": lambda scores, **o: safeselect.top_k_above(scores, k=2, threshold="5/2", **o),
-    "reference": lambda scores, **o: permute_and_flip(scores, engine="reference", **o),
 }
 ONE_SIDED = {"above"}  # they do not minimize
 

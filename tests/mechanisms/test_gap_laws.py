@@ -18,7 +18,7 @@ import pytest
 from gap_laws import decided_law, lattice_law, real_law
 
 from safeselect.engine import Ranking
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.spec import rankings as _reference
 from safeselect.spec.rankings import combine_continuous, combine_exponential
 
@@ -184,10 +184,7 @@ def test_a_finer_unit_is_a_finer_lattice(monkeypatch, unit):
 
     monkeypatch.setattr(_reference, "draw_exponential", draw)
     monkeypatch.setattr(_reference, "combine_exponential", combine)
-    steps, noise_rate = (
-        np.array([3, 2**64 - 1], dtype=np.uint64),
-        NoiseRate(Fraction(2), Fraction(1, 3)),
-    )
+    steps, noise_rate = [3, 2**64 - 1], NoiseRate(Fraction(2), Fraction(1, 3))
     _reference.noisy_top_k("exponential", steps, 1, noise_rate, None, gaps=True, gap_unit=unit)
     finer = unit.denominator
     assert seen["draw"] == (2, NoiseRate(Fraction(2, finer), Fraction(1, 3)))

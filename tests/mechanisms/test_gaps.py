@@ -11,7 +11,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from either import (
+
+from safeselect import (
+    LaplaceDominated,
+    ParameterError,
+    SourceError,
     exponential_mechanism_with_gap,
     permute_and_flip,
     permute_and_flip_with_gap,
@@ -19,15 +23,13 @@ from either import (
     top_k,
     top_k_with_gaps,
 )
-
-from safeselect import LaplaceDominated, ParameterError, Selection, SourceError, TopK
 from safeselect.engine import Ranking
 from safeselect.mechanisms import select, table
+from safeselect.results import Selection, TopK
 from safeselect.scores.candidates import Candidates
 
 pytestmark = pytest.mark.claim("C2")
 
-ENGINES = ("reference", "array")
 ONE = {
     "permute_and_flip": permute_and_flip_with_gap,
     "exponential_mechanism": exponential_mechanism_with_gap,
@@ -41,7 +43,6 @@ SEVERAL = {
 }
 ALL = {**ONE, **{name: partial(call, k=1) for name, call in SEVERAL.items()}}
 QUIET = {"epsilon": 2**19, "sensitivity": 1}  # noise of 2**-18 steps
-each_engine = pytest.mark.parametrize("engine", ENGINES)
 each = pytest.mark.parametrize("name", ALL)
 
 
@@ -79,9 +80,8 @@ def test_the_grid_of_the_gap_is_a_positive_rational(name, bad):
 
 
 @each
-@each_engine
-def test_one_candidate_has_no_gap(name, engine):
-    message = refused(ALL[name], [987_654], epsilon=1, engine=engine)
+def test_one_candidate_has_no_gap(name):
+    message = refused(ALL[name], [987_654], epsilon=1)
     assert message == "a gap needs at least two candidates"
 
 
@@ -99,10 +99,9 @@ def test_noise_of_top_k(bad):
 
 
 @each
-@each_engine
-def test_a_grid_beyond_the_digits_of_the_noise_is_refused(name, engine):
+def test_a_grid_beyond_the_digits_of_the_noise_is_refused(name):
     """A step of the common grid is worth 2**-40 of the scale or more, whatever the engine."""
-    options = {"epsilon": 1, "range_": 1, "sensitivity": None, "engine": engine}
+    options = {"epsilon": 1, "range_": 1, "sensitivity": None}
     for bad in (Fraction(1, 2**40 + 1), Fraction(2**41, 2**40 + 1), "1e-13"):
         assert refused(ALL[name], [987_654, 1], gap_grid=bad, **options).startswith(
             "gap_grid is too fine for this noise"
@@ -193,12 +192,11 @@ def test_units(monkeypatch, name, grid, gap_grid, unit, gap):
 
 
 @each
-@each_engine
-def test_the_guarantee_is_laplace_domination(name, engine):
+def test_the_guarantee_is_laplace_domination(name):
     """Never bounded range: the gap takes it away from the exponential mechanism."""
-    result = ALL[name]([1, 2, 3], epsilon="0.1", sensitivity=1, engine=engine)
+    result = ALL[name]([1, 2, 3], epsilon="0.1", sensitivity=1)
     assert result.guarantee == LaplaceDominated("0.1")
-    result = ALL[name]([1, 2, 3], rho="0.02", sensitivity=1, engine=engine)
+    result = ALL[name]([1, 2, 3], rho="0.02", sensitivity=1)
     assert type(result.guarantee) is LaplaceDominated
     assert result.guarantee.zcdp.rho <= Fraction(1, 50)
     more = LaplaceDominated(result.guarantee.epsilon * Fraction(1_000_001, 1_000_000))
@@ -206,9 +204,8 @@ def test_the_guarantee_is_laplace_domination(name, engine):
 
 
 @pytest.mark.parametrize("name", SEVERAL)
-@each_engine
-def test_all_gaps_together_are_one_part(name, engine):
-    result = SEVERAL[name]([1, 2, 3, 4], k=3, epsilon=1, sensitivity=1, engine=engine)
+def test_all_gaps_together_are_one_part(name):
+    result = SEVERAL[name]([1, 2, 3, 4], k=3, epsilon=1, sensitivity=1)
     assert type(result) is TopK
     assert result.guarantee == LaplaceDominated(1)
     assert result.parts == (LaplaceDominated(1),)
@@ -223,10 +220,9 @@ def near(gap, difference, step) -> bool:
 
 
 @each
-@each_engine
 @pytest.mark.parametrize("step", [1, Fraction(1, 3), 7])
-def test_the_gap_is_the_difference_where_the_noise_is_nothing(name, engine, step):
-    call = partial(ALL[name], engine=engine, gap_grid=step, **QUIET)
+def test_the_gap_is_the_difference_where_the_noise_is_nothing(name, step):
+    call = partial(ALL[name], gap_grid=step, **QUIET)
     low, high = -(2**63), 2**63 - 1
     for scores, winner, difference in (
         ([0, 5000, 12], 1, 4988),
@@ -244,9 +240,8 @@ def test_the_gap_is_the_difference_where_the_noise_is_nothing(name, engine, step
 
 
 @each
-@each_engine
-def test_scores_on_a_grid(name, engine):
-    call = partial(ALL[name], engine=engine, epsilon=2**19, sensitivity="0.01", grid="0.01")
+def test_scores_on_a_grid(name):
+    call = partial(ALL[name], epsilon=2**19, sensitivity="0.01", grid="0.01")
     for scores in ([0.5, 12.25], [Decimal("0.5"), Decimal("12.25")], [Fraction(1, 2), 12.25]):
         result = call(scores)
         assert gap_of(result) in (Fraction("11.74"), Fraction("11.75"))
@@ -255,18 +250,16 @@ def test_scores_on_a_grid(name, engine):
 
 
 @each
-@each_engine
-def test_a_score_far_behind_counts_as_two_to_64_steps(name, engine):
+def test_a_score_far_behind_counts_as_two_to_64_steps(name):
     """The shortfall is cut, so the gap is never told to be larger than it is."""
-    result = ALL[name]([0, -(2**70), -(2**80)], engine=engine, **QUIET)
+    result = ALL[name]([0, -(2**70), -(2**80)], **QUIET)
     assert abs(gap_of(result) - (2**64 - 1)) <= 1
 
 
 @pytest.mark.parametrize("name", SEVERAL)
-@each_engine
-def test_every_gap_of_an_order(name, engine):
+def test_every_gap_of_an_order(name):
     scores = {"c": 0, "a": 900, "d": -10, "b": 300}
-    result = SEVERAL[name](scores, k=3, engine=engine, **QUIET)
+    result = SEVERAL[name](scores, k=3, **QUIET)
     assert result.labels == ("a", "b", "c")
     assert result.indices is None
     for gap, difference in zip(result.gaps, (600, 300, 10), strict=True):
@@ -274,16 +267,14 @@ def test_every_gap_of_an_order(name, engine):
 
 
 @each
-@each_engine
-def test_ties_are_nothing_special(name, engine):
+def test_ties_are_nothing_special(name):
     for n in (2, 3, 100):
-        result = ALL[name]([4] * n, epsilon=1, sensitivity=1, engine=engine)
+        result = ALL[name]([4] * n, epsilon=1, sensitivity=1)
         assert gap_of(result) >= 0
 
 
-@each_engine
-def test_results_tell_the_gap_exactly(engine):
-    options = {"epsilon": 2**19, "sensitivity": 1, "gap_grid": "0.7", "engine": engine}
+def test_results_tell_the_gap_exactly():
+    options = {"epsilon": 2**19, "sensitivity": 1, "gap_grid": "0.7"}
     one = permute_and_flip_with_gap([3, 100], labels=["a", "b"], **options)
     assert one.gap in (Fraction("96.6"), Fraction("97.3"))
     told = json.loads(one.to_json())
@@ -307,11 +298,8 @@ def test_results_tell_the_gap_exactly(engine):
         assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301 - our own bytes
 
 
-@each_engine
-def test_names_of_the_laws(engine):
-    names = {
-        call([1, 2, 3], epsilon=1, sensitivity=1, engine=engine).mechanism for call in ALL.values()
-    }
+def test_names_of_the_laws():
+    names = {call([1, 2, 3], epsilon=1, sensitivity=1).mechanism for call in ALL.values()}
     assert names == {
         "permute_and_flip_with_gap/1",
         "exponential_mechanism_with_gap/1",
@@ -323,10 +311,9 @@ def test_names_of_the_laws(engine):
     }
 
 
-@each_engine
-def test_who_does_not_release_gaps_has_none(engine):
-    one = permute_and_flip([1, 2], epsilon=1, sensitivity=1, engine=engine)
-    several = top_k([1, 2], k=1, epsilon=1, sensitivity=1, engine=engine)
+def test_who_does_not_release_gaps_has_none():
+    one = permute_and_flip([1, 2], epsilon=1, sensitivity=1)
+    several = top_k([1, 2], k=1, epsilon=1, sensitivity=1)
     assert one.gap is None
     assert several.gaps is None
     assert '"gap' not in one.to_json()
@@ -334,10 +321,9 @@ def test_who_does_not_release_gaps_has_none(engine):
 
 
 @each
-@each_engine
 @pytest.mark.parametrize("failing_at", [-1, 0, 256])
 @pytest.mark.claim("C5")
-def test_a_failing_source_gives_an_error_and_wiped_scores(monkeypatch, name, engine, failing_at):
+def test_a_failing_source_gives_an_error_and_wiped_scores(monkeypatch, name, failing_at):
     class Failing:
         name, production, given = "Failing", False, 0
 
@@ -362,6 +348,6 @@ def test_a_failing_source_gives_an_error_and_wiped_scores(monkeypatch, name, eng
     monkeypatch.setattr(Candidates, "scores_on_grid", spy)
     scores = np.arange(1000, 1200)
     with pytest.raises(SourceError, match="failed"):
-        ALL[name](scores, epsilon="0.01", sensitivity=1, source=Failing(), engine=engine)
+        ALL[name](scores, epsilon="0.01", sensitivity=1, source=Failing())
     assert not kept[0].any()
     assert scores[0] == 1000

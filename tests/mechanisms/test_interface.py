@@ -16,7 +16,16 @@ from functools import partial
 import mpmath
 import numpy as np
 import pytest
-from either import (
+
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    LaplaceDominated,
+    ParameterError,
+    SafeSelectError,
+    ScoreError,
+    SourceError,
+    ZeroConcentratedDP,
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
@@ -27,28 +36,15 @@ from either import (
     top_k,
     top_k_with_gaps,
 )
-
-from safeselect import (
-    ApproximateDP,
-    BoundedRange,
-    LaplaceDominated,
-    ParameterError,
-    SafeSelectError,
-    ScoreError,
-    Selection,
-    SourceError,
-    TopK,
-    ZeroConcentratedDP,
-)
 from safeselect.accounting import composed_epsilon
 from safeselect.ledger.record import library
 from safeselect.mechanisms import select, table
+from safeselect.results import Selection, TopK
 from safeselect.scores.candidates import Candidates
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 pytestmark = pytest.mark.claim("C2")
 
-ENGINES = ("reference", "array")
 
 SENTINEL = 987_654_321
 GAP = 10**9  # in rates: the largest candidate wins but for e**-10**9
@@ -113,7 +109,7 @@ WITH_GAP = {
     "top_k with gaps": partial(top_k_with_gaps, k=2),
 }
 ALL = {**ONE, **{f"top_k {name}": best(name, 2) for name in ORDERED}, **WITH_GAP}
-PARAMETERS = {"epsilon": 1, "sensitivity": 1, "engine": "reference"}
+PARAMETERS = {"epsilon": 1, "sensitivity": 1}
 
 
 def refused(call, *arguments, error=ParameterError, **options) -> str:
@@ -135,7 +131,7 @@ def refused(call, *arguments, error=ParameterError, **options) -> str:
 @pytest.mark.parametrize("name", ALL)
 def test_exactly_one_total(name):
     call, scores = ALL[name], [SENTINEL, 1, 2]
-    change = {"sensitivity": 1, "engine": "reference"}
+    change = {"sensitivity": 1}
     assert "exactly one of" in refused(call, scores, **change)
     assert "got none" in refused(call, scores, **change)
     both = refused(call, scores, epsilon=1, rho=1, **change)
@@ -144,7 +140,7 @@ def test_exactly_one_total(name):
 
 
 def test_exactly_one_total_for_base_2():
-    change = {"sensitivity": 1, "engine": "reference"}
+    change = {"sensitivity": 1}
     for totals in ({"base": "1/2", "epsilon": 1}, {"base": "1/2", "rho": 1}, {}):
         message = refused(exponential_mechanism_base2, [SENTINEL, 1], **totals, **change)
         assert message.startswith("give exactly one of epsilon, rho, base; got ")
@@ -153,7 +149,7 @@ def test_exactly_one_total_for_base_2():
 @pytest.mark.parametrize("name", ALL)
 def test_exactly_one_change(name):
     call, scores = ALL[name], [SENTINEL, 1, 2]
-    total = {"epsilon": 1, "engine": "reference"}
+    total = {"epsilon": 1}
     assert "exactly one of sensitivity and range_; got none" in refused(call, scores, **total)
     both = refused(call, scores, sensitivity=1, range_=1, **total)
     assert "got sensitivity and range_" in both
@@ -162,7 +158,7 @@ def test_exactly_one_change(name):
 
 
 def test_delta_goes_with_epsilon():
-    change = {"k": 1, "sensitivity": 1, "engine": "reference"}
+    change = {"k": 1, "sensitivity": 1}
     assert "delta goes with epsilon" in refused(top_k, [SENTINEL, 1], rho=1, delta=0.1, **change)
     assert "got none" in refused(top_k, [SENTINEL, 1], delta=0.1, **change)
 
@@ -247,9 +243,7 @@ def test_noise_names(bad):
 
 @pytest.mark.parametrize("base", [0, 1, 2, -1, "x", True, float("nan"), "1e-99999"])
 def test_the_base_lies_strictly_between_0_and_1(base):
-    message = refused(
-        exponential_mechanism_base2, [SENTINEL, 1], base=base, sensitivity=1, engine="reference"
-    )
+    message = refused(exponential_mechanism_base2, [SENTINEL, 1], base=base, sensitivity=1)
     assert message.startswith("base must ")
 
 
@@ -301,13 +295,12 @@ ONE_KINDS = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ONE)
-def test_the_guarantee_of_one(name, engine):
+def test_the_guarantee_of_one(name):
     call, kind = ONE[name], ONE_KINDS[name]
-    result = call([1, 2, 3], epsilon="0.1", sensitivity=1, engine=engine)
+    result = call([1, 2, 3], epsilon="0.1", sensitivity=1)
     assert result.guarantee == kind(Fraction(1, 10))
-    result = call([1, 2, 3], rho="0.02", sensitivity=1, engine=engine)
+    result = call([1, 2, 3], rho="0.02", sensitivity=1)
     assert type(result.guarantee) is kind
     assert result.guarantee.zcdp.rho <= Fraction(1, 50)
     assert kind(result.guarantee.epsilon * Fraction(1_000_001, 1_000_000)).zcdp.rho > Fraction(
@@ -324,14 +317,11 @@ def expected_kind(mechanism, total, k):
     return LaplaceDominated if total == "pure" else ZeroConcentratedDP
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("total", TOTALS)
 @pytest.mark.parametrize("mechanism", ORDERED)
-def test_the_guarantee_and_the_parts_of_top_k(mechanism, total, k, engine):
-    result = top_k(
-        [1, 2, 3, 4], k=k, mechanism=mechanism, sensitivity=1, engine=engine, **TOTALS[total]
-    )
+def test_the_guarantee_and_the_parts_of_top_k(mechanism, total, k):
+    result = top_k([1, 2, 3, 4], k=k, mechanism=mechanism, sensitivity=1, **TOTALS[total])
     assert type(result) is TopK
     assert result.mechanism == f"top_k_{mechanism}/1"
     assert len(result.indices) == len(set(result.indices)) == k
@@ -357,18 +347,16 @@ def test_the_guarantee_and_the_parts_of_top_k(mechanism, total, k, engine):
         assert sum(each.zcdp.rho for each in result.parts) > Fraction(1, 50) * Fraction(999, 1000)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("total", "mechanism"),
     [("pure", "one_shot_exponential"), ("delta", "exponential"), ("rho", "exponential")],
 )
-def test_the_default_mechanism_of_top_k(total, mechanism, engine):
-    result = top_k([1, 2, 3], k=2, sensitivity=1, engine=engine, **TOTALS[total])
+def test_the_default_mechanism_of_top_k(total, mechanism):
+    result = top_k([1, 2, 3], k=2, sensitivity=1, **TOTALS[total])
     assert result.mechanism == f"top_k_{mechanism}/1"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_unordered_mechanism(engine):
+def test_the_unordered_mechanism():
     result = top_k(
         [0, 10**9, 0, 10**9],
         k=2,
@@ -377,7 +365,6 @@ def test_the_unordered_mechanism(engine):
         sensitivity=1,
         mechanism="laplace",
         labels=["a", "b", "c", "d"],
-        engine=engine,
     )
     assert type(result) is TopK
     assert (result.indices, result.labels, result.ordered) == ((1, 3), ("b", "d"), False)
@@ -395,14 +382,12 @@ def test_the_unordered_mechanism(engine):
     ],
 )
 def test_the_unordered_mechanism_where_it_is_proved(options, match):
-    message = refused(
-        top_k, [SENTINEL, 1], k=1, sensitivity=1, mechanism="laplace", engine="reference", **options
-    )
+    message = refused(top_k, [SENTINEL, 1], k=1, sensitivity=1, mechanism="laplace", **options)
     assert match in message
 
 
 def test_the_unordered_mechanism_needs_two_candidates():
-    options = {"epsilon": "0.2", "delta": "0.05", "sensitivity": 1, "engine": "reference"}
+    options = {"epsilon": "0.2", "delta": "0.05", "sensitivity": 1}
     message = refused(top_k, [SENTINEL], k=1, mechanism="laplace", **options)
     assert "at least two" in message
 
@@ -530,11 +515,10 @@ def test_the_rate_of_the_unordered_mechanism(monkeypatch):
 # ------------------------------------------------------------------------------------ base 2
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("base", ["1/2", "3/4", Fraction(125, 512), "0.999", "1/1000000"])
 @pytest.mark.parametrize("change", [{"sensitivity": 1}, {"range_": 7}, {"sensitivity": "1/3"}])
-def test_an_exact_base(base, change, engine):
-    result = exponential_mechanism_base2([1, 2, 3], base=base, engine=engine, **change)
+def test_an_exact_base(base, change):
+    result = exponential_mechanism_base2([1, 2, 3], base=base, **change)
     exact = Fraction(base)
     assert result.base == exact
     assert type(result.guarantee) is BoundedRange
@@ -552,9 +536,8 @@ def test_the_base_belongs_to_the_whole_range(monkeypatch, change):
 
 
 @pytest.mark.parametrize("total", [{"epsilon": 1}, {"epsilon": "1e-9"}, {"epsilon": 30}])
-@pytest.mark.parametrize("engine", ENGINES)
-def test_epsilon_in_base_2_is_rounded_towards_privacy(total, engine):
-    result = exponential_mechanism_base2([1, 2, 3], sensitivity=1, engine=engine, **total)
+def test_epsilon_in_base_2_is_rounded_towards_privacy(total):
+    result = exponential_mechanism_base2([1, 2, 3], sensitivity=1, **total)
     assert result.guarantee == BoundedRange(total["epsilon"])
     numerator = result.base * 2**64
     assert numerator.denominator == 1
@@ -564,26 +547,22 @@ def test_epsilon_in_base_2_is_rounded_towards_privacy(total, engine):
         )
         weight = mpmath.exp(-rate) * mpmath.mpf(2) ** 64
         assert int(numerator) - 1 < weight <= int(numerator)
-    peeled = top_k(
-        [1, 2, 3], k=1, mechanism="exponential_base2", sensitivity=1, engine=engine, **total
-    )
+    peeled = top_k([1, 2, 3], k=1, mechanism="exponential_base2", sensitivity=1, **total)
     assert peeled.base == result.base
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_only_base_2_has_a_base(engine):
+def test_only_base_2_has_a_base():
     for name, call in ALL.items():
-        result = call([1, 2, 3], epsilon=1, sensitivity=1, engine=engine)
+        result = call([1, 2, 3], epsilon=1, sensitivity=1)
         assert (result.base is not None) == ("base2" in name)
 
 
 # ------------------------------------------------------------------------------- results
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ONE)
-def test_the_best_wins_where_the_noise_is_nothing(name, engine):
-    options = {"epsilon": 2**19, "sensitivity": 1, "engine": engine}
+def test_the_best_wins_where_the_noise_is_nothing(name):
+    options = {"epsilon": 2**19, "sensitivity": 1}
     call = ONE[name]
     assert call([0, 5000, 0], **options).index == 1
     assert call([0, -5000, 0], minimize=True, **options).index == 1
@@ -594,11 +573,10 @@ def test_the_best_wins_where_the_noise_is_nothing(name, engine):
     assert call([5], **options).index == 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("mechanism", [*ORDERED, None])
-def test_the_order_is_right_where_the_noise_is_nothing(mechanism, engine):
+def test_the_order_is_right_where_the_noise_is_nothing(mechanism):
     scores = [i * 10**6 for i in (3, 0, 4, 1, 2)]
-    options = {"epsilon": 2**18, "sensitivity": 1, "mechanism": mechanism, "engine": engine}
+    options = {"epsilon": 2**18, "sensitivity": 1, "mechanism": mechanism}
     for k in (1, 2, 4, 5):
         assert top_k(scores, k=k, **options).indices == (2, 0, 4, 3, 1)[:k]
         assert top_k(scores, k=k, minimize=True, **options).indices == (1, 3, 4, 0, 2)[:k]
@@ -609,9 +587,8 @@ def test_the_order_is_right_where_the_noise_is_nothing(mechanism, engine):
     assert (listed.labels, listed.indices) == (("c", "a"), (2, 0))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ALL)
-def test_corners_are_quick(name, engine):
+def test_corners_are_quick(name):
     """One huge gap of a billion rates, all equal, and a range of 2**64 steps."""
     call, n = ALL[name], 100
     for scores in (
@@ -623,7 +600,7 @@ def test_corners_are_quick(name, engine):
         times = []
         for _ in range(3):
             start = time.process_time()
-            result = call(scores, epsilon=1, sensitivity=1, monotonic=True, engine=engine)
+            result = call(scores, epsilon=1, sensitivity=1, monotonic=True)
             times.append(time.process_time() - start)
             if times[-1] < 0.05:
                 break
@@ -633,19 +610,17 @@ def test_corners_are_quick(name, engine):
             assert index == 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_top_k_of_all_and_of_all_but_one(engine):
+def test_top_k_of_all_and_of_all_but_one():
     for mechanism in ORDERED:
         for k in (1, 4, 5):
-            result = top_k([7] * 5, k=k, mechanism=mechanism, **{**PARAMETERS, "engine": engine})
+            result = top_k([7] * 5, k=k, mechanism=mechanism, **PARAMETERS)
             assert len(set(result.indices)) == k
             assert set(result.indices) <= set(range(5))
             assert all(type(index) is int for index in result.indices)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_results_are_frozen_values(engine):
-    result = permute_and_flip({"a": 1, "b": 2}, epsilon=1, sensitivity=1, engine=engine)
+def test_results_are_frozen_values():
+    result = permute_and_flip({"a": 1, "b": 2}, epsilon=1, sensitivity=1)
     assert type(result) is Selection
     assert result.mechanism == "permute_and_flip/1"
     assert result.source == "OpenSSLSource"
@@ -660,20 +635,11 @@ def test_results_are_frozen_values(engine):
 
 
 @pytest.mark.claim("C10")
-@pytest.mark.parametrize("engine", ENGINES)
-def test_nothing_that_is_returned_shows_a_score(engine):
+def test_nothing_that_is_returned_shows_a_score():
     scores = {"a": SENTINEL, "b": SENTINEL + 1, "c": SENTINEL - 1}
-    results = [call(scores, epsilon=1, sensitivity=1, engine=engine) for call in ALL.values()]
+    results = [call(scores, epsilon=1, sensitivity=1) for call in ALL.values()]
     results.append(
-        top_k(
-            scores,
-            k=1,
-            epsilon="0.1",
-            delta="0.01",
-            sensitivity=1,
-            mechanism="laplace",
-            engine=engine,
-        )
+        top_k(scores, k=1, epsilon="0.1", delta="0.01", sensitivity=1, mechanism="laplace")
     )
     for result in results:
         for text in (repr(result), str(result), result.to_json(), str(pickle.dumps(result))):
@@ -709,9 +675,8 @@ def told(**more):
     }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_what_is_stated_of_one_and_of_several(engine):
-    given = {"sensitivity": 1, "engine": engine}
+def test_what_is_stated_of_one_and_of_several():
+    given = {"sensitivity": 1}
     one = permute_and_flip([5000, 0], labels=["røm\n", "oslo"], epsilon="100000.5", **given)
     assert "\n" not in one.to_json()
     assert one.to_json().isascii()
@@ -754,22 +719,20 @@ def test_numbers_in_json_are_strings():
 # -------------------------------------------------------------------------------- the source
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ALL)
-def test_one_nonce_a_call(name, engine):
+def test_one_nonce_a_call(name):
     source = Counting()
     for calls in (1, 2):
-        ALL[name]([1, 2, 3], epsilon=1, sensitivity=1, source=source, engine=engine)
+        ALL[name]([1, 2, 3], epsilon=1, sensitivity=1, source=source)
         assert source.begins == calls
     assert source.bytes > 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ALL)
-def test_a_source_for_tests_is_named_loudly(name, engine):
+def test_a_source_for_tests_is_named_loudly(name):
     with pytest.warns(InsecureSourceWarning):
         source = DeterministicSource(b"x", i_understand_this_is_not_private=True)
-    result = ALL[name]([1, 2, 3], epsilon=1, sensitivity=1, source=source, engine=engine)
+    result = ALL[name]([1, 2, 3], epsilon=1, sensitivity=1, source=source)
     assert result.source == "DeterministicSource (NOT PRIVATE)"
     assert "NOT PRIVATE" in result.to_json()
 
@@ -786,10 +749,7 @@ def test_a_known_tape_gives_a_known_result():
 @pytest.mark.claim("C5")
 @pytest.mark.parametrize("error", [SourceError, KeyboardInterrupt, MemoryError, OSError])
 @pytest.mark.parametrize("failing_at", [-1, 0, 256])
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_failing_source_gives_an_error_no_result_and_wiped_scores(
-    monkeypatch, engine, failing_at, error
-):
+def test_a_failing_source_gives_an_error_no_result_and_wiped_scores(monkeypatch, failing_at, error):
     kept = kept_steps(monkeypatch)
     scores = np.arange(SENTINEL, SENTINEL + 200)
     before = scores.copy()
@@ -797,15 +757,7 @@ def test_a_failing_source_gives_an_error_no_result_and_wiped_scores(
     # Whatever a source raises is a failure of the source, but for what ends every call.
     raised = SourceError if error is OSError else error
     with pytest.raises(raised) as caught:
-        top_k(
-            scores,
-            k=5,
-            epsilon=1,
-            sensitivity=1,
-            mechanism="permute_and_flip",
-            source=source,
-            engine=engine,
-        )
+        top_k(scores, k=5, epsilon=1, sensitivity=1, mechanism="permute_and_flip", source=source)
     assert source.begins == 1
     assert str(SENTINEL)[:6] not in "".join(traceback.format_exception(caught.value))
     assert len(kept) == 1
@@ -813,11 +765,10 @@ def test_a_failing_source_gives_an_error_no_result_and_wiped_scores(
     assert (scores == before).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ALL)
-def test_the_private_copy_is_wiped_after_a_good_call(monkeypatch, name, engine):
+def test_the_private_copy_is_wiped_after_a_good_call(monkeypatch, name):
     kept = kept_steps(monkeypatch)
-    ALL[name]([5, 7, 3], epsilon=1, sensitivity=1, engine=engine)
+    ALL[name]([5, 7, 3], epsilon=1, sensitivity=1)
     assert not kept[0].any()
 
 
@@ -842,7 +793,7 @@ def test_production_refuses_sources_for_tests(monkeypatch, name):
     source = ForTests()
     options = {"epsilon": 1, "sensitivity": 1, "source": source}
     told = "ForeignSource(Counting) (NOT PRIVATE)"
-    assert ALL[name]([1, 2, 3], engine="reference", **options).source == told
+    assert ALL[name]([1, 2, 3], **options).source == told
     drawn = source.bytes
     monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
     with pytest.raises(ParameterError, match="is for tests"):
@@ -866,7 +817,7 @@ def test_every_error_is_one_of_ours():
     tried, messages = 0, []
     for call in ALL.values():
         for _ in range(60):
-            options = {"engine": "reference"}
+            options = {}
             for name in walk.choice(names, size=walk.integers(1, 5), replace=False):
                 options[str(name)] = values[walk.integers(len(values))]
             scores = [SENTINEL, 1, values[walk.integers(len(values))]]

@@ -34,7 +34,6 @@ from safeselect import (
     Counts,
     Ledger,
     ParameterError,
-    PartitionStrategy,
     ScoreError,
     SourceError,
     compose,
@@ -46,6 +45,7 @@ from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.mechanisms.keys import draw_thresholds, keep_table, keyed_threshold
 from safeselect.release.call import UNREADABLE
 from safeselect.release.results import TopK
+from safeselect.results import PartitionStrategy
 
 COST: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "max_partitions": 1}
 TWO = {**COST, "max_partitions": 2}

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 from ledgers import new, pure, scope
+from public import PUBLIC
 
 import safeselect
 from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, SourceError
 from safeselect.ledger import Balance
 from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.promises.records import guarantee_record
+from safeselect.promises.guarantees import guarantee_record
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.claim("C8")
@@ -184,7 +185,6 @@ def test_the_record_tells_every_parameter() -> None:
         {
             "candidates": "4",
             "effective_range": "1",
-            "engine": "array",
             "grid": "none",
             "k": "1",
             "least_k_bar": "2",
@@ -284,7 +284,7 @@ def test_an_exhausted_budget_draws_nothing_and_says_the_same_for_all_scores(name
     said = set()
     for scores in ([0, 0, 0], [10**9, 0, -5], [1, 2, 3]):
         source = Watched(ledger)
-        function = getattr(safeselect, name.removesuffix(" k"))
+        function = PUBLIC[name.removesuffix(" k")]
         with pytest.raises(
             BudgetError, match="does not allow this release: it costs epsilon"
         ) as caught:
@@ -360,10 +360,10 @@ def test_no_private_value_is_in_the_file(tmp_path: Path) -> None:
     ledger = new(path, epsilon=100)
     secret = 8_675_309_123
     scores = {"Zebedee": secret, "Quux": secret - 1, "Plugh": secret - 400}
-    source = RecordingSource(safeselect.OpenSSLSource())
+    source = RecordingSource(safeselect.sources.OpenSSLSource())
     for name in ("permute_and_flip", "exponential_mechanism", "top_k"):
         more: dict[str, Any] = {"k": 2} if name == "top_k" else {}
-        function = getattr(safeselect, name.removesuffix(" k"))
+        function = PUBLIC[name.removesuffix(" k")]
         result = function(scores, epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **more)
         assert "Zebedee" in result.to_json() or "Quux" in result.to_json()
     with pytest.raises(SourceError, match=r"failed while drawing bytes$"):
@@ -384,11 +384,11 @@ def test_no_private_value_is_in_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.claim("C4")
 def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> None:
-    function, seen = getattr(safeselect, name.partition(" ")[0]), set()
+    function, seen = PUBLIC[name.partition(" ")[0]], set()
     families = [np.zeros(40, dtype=np.int64), np.arange(40), np.arange(40) * 10**12]
     ledger = new(":memory:", epsilon=100)
     for scores in families:
-        source = RecordingSource(safeselect.OpenSSLSource())
+        source = RecordingSource(safeselect.sources.OpenSSLSource())
         given = scores[None, :] if "many" in name else scores
         function(given, epsilon=1, source=source, ledger=scope(ledger), **COUNTS, **needed(name))
         seen.add(tuple(source.requests))
@@ -398,9 +398,9 @@ def test_with_a_ledger_too_the_requests_do_not_depend_on_scores(name: str) -> No
 
 def test_every_mechanism_with_a_ledger_is_tested_here() -> None:
     functions = {
-        name: inspect.signature(getattr(safeselect, name)).parameters
-        for name in safeselect.__all__
-        if inspect.isfunction(getattr(safeselect, name))
+        name: inspect.signature(value).parameters
+        for name, value in PUBLIC.items()
+        if inspect.isfunction(value)
     }
     found = {name for name, each in functions.items() if "ledger" in each}
     # The first follows below; the others are in test_keys.py, test_measure.py,

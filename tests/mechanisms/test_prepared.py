@@ -19,18 +19,20 @@ import safeselect
 from safeselect import (
     Budget,
     BudgetError,
-    ExponentialMechanism,
-    ExponentialMechanismBase2,
     Ledger,
     ParameterError,
-    PermuteAndFlip,
     RepeatedRequest,
-    ReportNoisyMax,
     ScoreError,
     SourceError,
-    TopKMechanism,
 )
 from safeselect.mechanisms.select import Asked
+from safeselect.prepared import (
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    TopKMechanism,
+)
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

@@ -93,6 +93,8 @@ def test_points_are_of_the_kind_of_the_ends(values, ends, kind):
         ({"quantile": "1.1"}, "quantile must be at most 1"),
         ({"quantile": -1}, "quantile must be at least zero"),
         ({"lowest": 9, "highest": 0}, "highest must not be below lowest"),
+        ({"lowest": None}, r"lowest and highest must be given.*write .*lowest=0, highest=100"),
+        ({"highest": None}, "lowest and highest must be given"),
         ({"highest": 2**256}, "at most 2\\*\\*256 points"),
         ({"lowest": DAY}, "highest must be a date"),
         ({"lowest": NOON, "highest": DAY}, "for times write"),
@@ -138,6 +140,16 @@ def test_a_step_is_proposed_by_the_ends_alone(ends, proposed):
             assert proposed in str(caught.value)
             said = proposed.removeprefix("step=").partition(",")[0].strip("'")
             call([], **{**given, "step": said, "ledger": None})
+    assert made.balance("main").spent["epsilon"] == 0
+
+
+def test_a_missing_end_of_the_grid_has_a_sentence_and_costs_nothing():
+    made, scope = ledger(epsilon=9)
+    given = {"step": 1, "epsilon": 1, "ledger": scope}
+    for call in (partial(quantile, quantile="1/2"), partial(quantiles, quantiles=["1/2"])):
+        for ends in ({}, {"lowest": 0}, {"highest": DAY}):
+            with pytest.raises(ParameterError, match=r"given.*write .*lowest=0, highest=100"):
+                call([0, 1], **given, **ends)
     assert made.balance("main").spent["epsilon"] == 0
 
 

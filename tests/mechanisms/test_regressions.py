@@ -17,27 +17,30 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from either import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeselect import (
+    BoundedRange,
+    LaplaceDominated,
+    ParameterError,
+    ScoreError,
+    SourceError,
+    engine,
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,
     report_noisy_max,
     top_k,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from safeselect import BoundedRange, LaplaceDominated, ParameterError, ScoreError, SourceError
 from safeselect.accounting import composed_epsilon
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.mechanisms import select
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
-from safeselect.spec import rankings as _reference
 from safeselect.spec.rankings import ExponentialNoise, combine_exponential
 from safeselect.testing import DeterministicSource
 
-ENGINES = ("reference", "array")
 FAST = settings(derandomize=True, deadline=None, max_examples=30)
 SHARP = {"epsilon": 2**20, "sensitivity": 1}  # a rate of 2**19: the noise is nothing
 
@@ -89,54 +92,47 @@ def shortfalls(scores, *, minimize=False, grid=None):
 # ------------------------------------------------------------ the right end, the right candidate
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", SELECT)
-def test_without_noise_the_maximum_and_never_the_minimum(name, engine):
+def test_without_noise_the_maximum_and_never_the_minimum(name):
     """Hazard: an option that turns the maximum into the minimum, on one path only."""
-    call, options = SELECT[name], {**SHARP, "engine": engine}
+    call, options = SELECT[name], {**SHARP}
     assert winner(call([1, 2, 3], **options)) == 2
     assert winner(call([1, 2, 3], minimize=True, **options)) == 0
     assert winner(call([3, 2, 1], **options)) == 0
     assert winner(call([3, 2, 1], minimize=True, **options)) == 2
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", SELECT)
-def test_sure_outcomes(name, engine):
-    call, options = SELECT[name], {**SHARP, "engine": engine}
+def test_sure_outcomes(name):
+    call, options = SELECT[name], {**SHARP}
     assert winner(call([1, 2, 30, 2, 1], **options)) == 2
     assert winner(call([1, 1, 100_000], **options)) == 2
     assert winner(call([1, 100_000, 100_000], minimize=True, **options)) == 0
     assert {winner(call([100, 0, 0], **options)) for _ in range(20)} == {0}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "mechanism", ["exponential", "exponential_base2", "permute_and_flip", "one_shot_exponential"]
 )
-def test_sure_outcomes_of_two(mechanism, engine):
-    options = {**SHARP, "mechanism": mechanism, "engine": engine}
+def test_sure_outcomes_of_two(mechanism):
+    options = {**SHARP, "mechanism": mechanism}
     assert top_k([0, 0, 20, 40], k=2, **options).indices == (3, 2)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", SELECT)
-def test_equal_scores_leave_every_candidate_its_share(name, engine):
+def test_equal_scores_leave_every_candidate_its_share(name):
     """Hazard: ties that go to the last, or the first.  False alarm: 3 * 0.9**300 < 1e-13."""
     source = deterministic()
-    found = {
-        winner(SELECT[name]([7] * 3, source=source, engine=engine, **SHARP)) for _ in range(60)
-    }
+    found = {winner(SELECT[name]([7] * 3, source=source, **SHARP)) for _ in range(60)}
     assert found == {0, 1, 2}
 
 
 # ------------------------------------------------------------------ numbers that leave a float
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", SELECT)
 @pytest.mark.parametrize("epsilon", ["0.5", 30])
-def test_large_utilities_neither_overflow_nor_fail(name, epsilon, engine):
+def test_large_utilities_neither_overflow_nor_fail(name, epsilon):
     """Hazard: exp() of a score; a sum of weights that is 0, infinite or not a number."""
     for scores in (
         [2980, 2981],
@@ -146,7 +142,7 @@ def test_large_utilities_neither_overflow_nor_fail(name, epsilon, engine):
         [10**30, 0],
         [0, -(10**30)],
     ):
-        result = SELECT[name](scores, epsilon=epsilon, sensitivity=1, engine=engine)
+        result = SELECT[name](scores, epsilon=epsilon, sensitivity=1)
         assert 0 <= winner(result) < len(scores)
 
 
@@ -183,12 +179,11 @@ def test_scores_off_the_grid_of_floats_are_refused_or_rounded():
     assert shortfalls([Decimal("0.1"), 0.1, Fraction(1, 10)], grid="0.01") == [0, 0, 0]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_order_of_the_candidates_is_no_matter(engine):
+def test_the_order_of_the_candidates_is_no_matter():
     """Reordered scores give reordered steps, and the noise does not look at them."""
     for order in itertools.permutations([2**63 - 1, 0, -(2**63)]):
         assert shortfalls(list(order)) == [2**63 - 1 - score for score in order]
-        result = permute_and_flip(list(order), engine=engine, **SHARP)
+        result = permute_and_flip(list(order), **SHARP)
         assert order[result.index] == 2**63 - 1
 
 
@@ -200,9 +195,9 @@ def test_a_fractional_sensitivity_is_used_exactly(monkeypatch):
         seen.append((noise, noise_rate))
         return select.Ranking((0,), None)
 
-    monkeypatch.setattr(_reference, "noisy_top_k", rank)
+    monkeypatch.setattr(engine, "noisy_top_k", rank)
     for call in (permute_and_flip, exponential_mechanism):
-        call([1, 2], epsilon="1/3", sensitivity="2/7", engine="reference")
+        call([1, 2], epsilon="1/3", sensitivity="2/7")
     assert seen == [(noise, NoiseRate(Fraction(7, 12))) for noise in ("exponential", "gumbel")]
 
 
@@ -238,11 +233,10 @@ def test_counts_are_counted():
         assert composed_epsilon([(kind(0), 25)], "1e-6") == 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_permute_and_flip_is_never_billed_as_the_exponential_mechanism(engine):
+def test_permute_and_flip_is_never_billed_as_the_exponential_mechanism():
     """Hazard: epsilon**2 / 8 for a law whose rho is close to epsilon**2 / 2."""
     for epsilon in ("0.01", 1, 3):
-        result = permute_and_flip([1, 2], epsilon=epsilon, sensitivity=1, engine=engine)
+        result = permute_and_flip([1, 2], epsilon=epsilon, sensitivity=1)
         # n = 2, scores half a step apart that change places: KL bounds rho from below.
         e = float(Fraction(epsilon))
         p = math.exp(-e / 2) / 2
@@ -252,15 +246,14 @@ def test_permute_and_flip_is_never_billed_as_the_exponential_mechanism(engine):
 
 
 @pytest.mark.claim("C2")
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("k", "monotonic", "epsilon", "rho"),
     [(1, False, 2, "1/2"), (1, True, 1, "1/8"), (2, False, 4, 1), (2, True, 2, "1/4")],
 )
-def test_the_privacy_map_at_scale_one(k, monotonic, epsilon, rho, engine):
+def test_the_privacy_map_at_scale_one(k, monotonic, epsilon, rho):
     """Gumbel noise of scale 1 on scores of sensitivity 1: what it costs, both ways of counting."""
     options = {"k": k, "sensitivity": 1, "monotonic": monotonic, "mechanism": "exponential"}
-    result = top_k([1, 2, 3], epsilon=epsilon, engine=engine, **options)
+    result = top_k([1, 2, 3], epsilon=epsilon, **options)
     each = result.parts[0].epsilon
     assert each / (1 if monotonic else 2) == 1
     assert sum(part.epsilon for part in result.parts) == epsilon
@@ -283,21 +276,18 @@ def test_k_is_no_other_number(k):
         top_k([1, 2, 3], k=k, epsilon=1, sensitivity=1)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "mechanism",
     ["exponential", "exponential_base2", "permute_and_flip", "one_shot_exponential", "laplace"],
 )
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_k_at_its_ends(mechanism, n, engine):
+def test_k_at_its_ends(mechanism, n):
     """Hazard: an index beyond the end where k + 1 candidates are looked at."""
     total = {"epsilon": "0.2", "delta": "0.05"}
     for k in {1, max(1, n - 1), n}:
         if mechanism == "laplace" and n == 1:
             continue
-        result = top_k(
-            list(range(n)), k=k, sensitivity=1, mechanism=mechanism, engine=engine, **total
-        )
+        result = top_k(list(range(n)), k=k, sensitivity=1, mechanism=mechanism, **total)
         assert len(set(result.indices)) == k
         assert set(result.indices) <= set(range(n))
 
@@ -364,7 +354,7 @@ def test_valid_scores_always_give_a_result(scores):
     """Hazard: an exception that only some data raise."""
     source = deterministic()
     for call in SELECT.values():
-        result = call(scores, epsilon="0.5", sensitivity=1, source=source, engine="reference")
+        result = call(scores, epsilon="0.5", sensitivity=1, source=source)
         assert 0 <= winner(result) < len(scores)
 
 
@@ -391,13 +381,12 @@ class Odd:
         buffer[:] = os.urandom(len(buffer))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", SELECT)
 @pytest.mark.parametrize("how", ["nonce none", "nonce short", "nonce text", "raises"])
-def test_a_broken_source_gives_no_output(name, how, engine):
+def test_a_broken_source_gives_no_output(name, how):
     """Hazard: an unchecked read."""
     with pytest.raises(SourceError, match=r"gave something other|failed while drawing|the source"):
-        SELECT[name]([1, 2], epsilon=1, sensitivity=1, source=Odd(how), engine=engine)
+        SELECT[name]([1, 2], epsilon=1, sensitivity=1, source=Odd(how))
 
 
 @pytest.mark.parametrize(
@@ -456,9 +445,7 @@ def test_no_check_is_an_assertion():
 def test_no_state_is_left_between_calls():
     """Hazard: a flag that one call sets and another finds."""
     alone = [
-        winner(
-            call([3, 1, 2], epsilon=1, sensitivity=1, source=deterministic(), engine="reference")
-        )
+        winner(call([3, 1, 2], epsilon=1, sensitivity=1, source=deterministic()))
         for call in SELECT.values()
     ]
     for wrong in ({"epsilon": -1}, {"grid": 0}, {"labels": ["a"]}):
@@ -467,9 +454,7 @@ def test_no_state_is_left_between_calls():
     with pytest.raises(SourceError, match="the source failed while drawing bytes"):
         permute_and_flip([1, 2], epsilon=1, sensitivity=1, source=Odd("raises"))
     after = [
-        winner(
-            call([3, 1, 2], epsilon=1, sensitivity=1, source=deterministic(), engine="reference")
-        )
+        winner(call([3, 1, 2], epsilon=1, sensitivity=1, source=deterministic()))
         for call in reversed(SELECT.values())
     ]
     assert after == alone[::-1]

@@ -30,7 +30,6 @@ from safeselect import (
     LedgerError,
     ParameterError,
     PureDP,
-    Repeated,
     ScoreError,
     SourceError,
     SparseVector,
@@ -41,6 +40,7 @@ from safeselect import (
     permute_and_flip,
     top_k,
 )
+from safeselect.accounting import Repeated
 from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping
 from safeselect.testing import DeterministicSource, ReplaySource
 
@@ -203,7 +203,7 @@ def test_the_first_above_has_the_published_law(inputs, output):
 
 def test_all_published_numbers_are_looked_at():
     """Those of a Poisson number of runs are not: it is not offered."""
-    elsewhere = {"theorem2_renyi"}  # tests/guarantees/test_repeated.py
+    elsewhere = {"theorem2_renyi"}  # tests/promises/test_repeated.py
     here = {"truncated_negative_binomial", "best_of_k_law", "threshold_law"}
     assert {case["name"] for case in CASES} == here | elsewhere | {"poisson", "best_of_poisson_law"}
 

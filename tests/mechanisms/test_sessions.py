@@ -1,4 +1,4 @@
-"""The sparse vector sessions: every run against the definition, and what a session refuses.
+"""The sparse vector sessions: every run against the specification, and what a session refuses.
 
 Laws are in `test_sessions_laws.py`, certificates in `test_sessions_privacy.py`.
 """
@@ -13,6 +13,7 @@ from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from itertools import product
 from math import floor
+from unittest import mock
 
 import gmpy2
 import numpy as np
@@ -26,9 +27,11 @@ from safeselect import (
     SourceError,
     SparseVector,
 )
+from safeselect.engine import single
 from safeselect.engine.single import WholeNoise
 from safeselect.mechanisms import sessions
 from safeselect.mechanisms.sessions import BELOW, SQRT2, compare, optimal_share
+from safeselect.spec import sessions as spec
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = [
@@ -37,7 +40,6 @@ pytestmark = [
 ]
 
 KINDS = [SparseVector, AdaptiveSparseVector]
-ENGINES = ["array", "reference"]
 BASE = {"threshold": 5, "k": 2, "epsilon": 1, "sensitivity": 1}
 SURE = {"threshold": 5, "k": 2, "epsilon": 2**20, "sensitivity": 1}  # no noise worth the name
 
@@ -50,7 +52,7 @@ def deterministic(seed: int = 0) -> DeterministicSource:
     return DeterministicSource(seed, i_understand_this_is_not_private=True)
 
 
-# ------------------------------------------------------------- all runs, against the definition
+# ------------------------------------------------------------- all runs, against the specification
 
 
 class Toy:
@@ -80,24 +82,30 @@ class Script:
         return WholeNoise(number) if kind == "geometric" else Toy(number)
 
 
-def defined(values, numbers, *, threshold, margins, costs, budget, gap_grid):
-    """The algorithm as published, in rationals: lists of (branch number or None, gap, budget)."""
-    numbers = list(numbers)
-    noisy_threshold = threshold + numbers.pop(0)
-    answers = []
-    for value in values:
-        if budget < max(costs):
-            break
-        drawn = [numbers.pop(0) for _ in margins]
-        for branch, (margin, cost, noise) in enumerate(zip(margins, costs, drawn, strict=True)):
-            difference = value + noise - noisy_threshold
-            if difference >= margin:
-                budget -= cost
-                answers.append((branch, difference // gap_grid * gap_grid, budget))
-                break
-        else:
-            answers.append((None, None, budget))
-    return answers
+class Known:
+    """The same number for the specification."""
+
+    def __init__(self, number: Fraction) -> None:
+        self.number, self.level = number, 0
+
+    @property
+    def floor(self) -> int:
+        return floor(self.number * 2**self.level)
+
+    def refine(self, bits: object, levels: int) -> None:
+        self.level += levels
+
+
+def specified(values, numbers, ways, noise, budget, gap_grid):
+    """The specification's answers for these noises: lists of (branch or None, gap, budget)."""
+    noises = numbers if noise == "geometric" else map(Known, numbers)
+    with mock.patch.object(spec, "draw", side_effect=noises):
+        for found in spec.sparse_vector(values, noise, None, ways, budget, gap_grid, None):
+            if found is None:
+                yield None, None, budget
+            else:
+                budget -= ways[found[0]].cost
+                yield found[0], found[1] * gap_grid, budget
 
 
 VALUES = (4, 6, 3)
@@ -120,7 +128,7 @@ ADAPTIVE = {**PLAIN, "sigma": "3/2"}
     ],
 )
 @pytest.mark.claim("C1")
-def test_every_run_is_the_one_defined(kind, options, noise, support, many):
+def test_every_run_is_the_one_specified(kind, options, noise, support, many, monkeypatch):
     """All noises of a support, for the threshold and for three values of one or two branches."""
     branches = 2 if kind is AdaptiveSparseVector else 1
     names = ("top", "middle") if branches == 2 else (None,)
@@ -134,24 +142,19 @@ def test_every_run_is_the_one_defined(kind, options, noise, support, many):
         mean = [Fraction(b.place, terms.denominator) - Fraction(9, 2) for b in terms.branches]
         exact = [1 / np.expm1(float(cost) / 2) - 1 / np.expm1(1) for cost in costs]
         assert np.allclose([float(each) for each in mean], exact, rtol=0, atol=2e-6)
+    # Each branch compares with a threshold of its own recentring.
+    ways = [
+        spec.Branch(Fraction(9, 2) + each, margin, cost, None)
+        for each, margin, cost in zip(mean, margins, costs, strict=True)
+    ]
+    gap_grid = Fraction(options.get("gap_grid", 1))
     apart = 0 if noise == "geometric" else Fraction(1, 7)
     for first, *others in product(support, repeat=1 + branches * len(VALUES)):
         numbers = [first + apart, *others]
         script = Script(numbers)
-        # Each branch compares with a threshold of its own recentring: taken off its noise here.
-        shifted = [numbers[0]] + [
-            number - mean[i % branches] for i, number in enumerate(numbers[1:])
-        ]
-        expected = defined(
-            VALUES,
-            shifted,
-            threshold=Fraction(9, 2),
-            margins=margins,
-            costs=costs,
-            budget=Fraction(2),
-            gap_grid=Fraction(options.get("gap_grid", 1)),
-        )
-        run = sessions.Session(terms, deterministic(), script)
+        expected = list(specified(VALUES, numbers, ways, noise, Fraction(2), gap_grid))
+        monkeypatch.setattr(single, "enclosed_noise", script.enclosed_noise)
+        run = sessions.Session(terms, deterministic())
         if many:
             found = run.query_many(VALUES)
             assert found.consumed == len(expected)
@@ -267,7 +270,6 @@ def test_the_sensitivity_is_rounded_up_to_the_grid_where_values_or_noise_are(opt
         ({"split": 0}, "split must be greater than zero"),
         ({"grid": 0}, "grid must be greater than zero"),
         ({"gap_grid": -1}, "gap_grid must be greater than zero"),
-        ({"engine": "gpu"}, "engine must be"),
         ({"source": 42}, "a source is not a seed"),
         ({"epsilon": "1e-20"}, "choose a grid="),
     ],
@@ -285,8 +287,6 @@ def test_a_wrong_sigma_is_refused():
 def test_nothing_is_asked_of_the_source_before_all_is_accepted():
     with pytest.raises(ParameterError, match="gap_grid"):
         opened(source=Source(fail_at=0), gap_grid=0)
-    with pytest.raises(ParameterError, match="engine"):
-        opened(source=Source(fail_at=0), engine="gpu")
 
 
 def test_names_and_sources_are_told():
@@ -301,10 +301,9 @@ def test_names_and_sources_are_told():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
-def test_sure_answers(kind, engine, noise):
-    session = kind(**SURE, noise=noise, engine=engine)
+def test_sure_answers(kind, noise):
+    session = kind(**SURE, noise=noise)
     assert not session.query(4).above
     answer = session.query(50)
     assert answer.above
@@ -378,11 +377,10 @@ def test_what_is_asked_of_the_source_does_not_depend_on_values_or_noise(kind, no
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_session_ends_with_its_last_answer(kind, engine):
+def test_a_session_ends_with_its_last_answer(kind):
     messages = set()
     for values in ([100] * 9, [0, 100] * 9, [10**9] * 9):
-        session = kind(**SURE, engine=engine)
+        session = kind(**SURE)
         found = session.query_many(values)
         adaptive = kind is AdaptiveSparseVector
         assert len(found.indices) == (3 if adaptive else 2)  # 2 + what two tops have saved
@@ -447,14 +445,13 @@ class Source:
         buffer[:] = os.urandom(len(buffer))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_source_that_fails_ends_the_session_though_it_recovers(kind, engine):
+def test_a_source_that_fails_ends_the_session_though_it_recovers(kind):
     with pytest.raises(SourceError, match="the device failed"):
-        opened(kind, source=Source(0), engine=engine)
+        opened(kind, source=Source(0))
     for error in (SourceError("the device failed"), KeyboardInterrupt()):
         source = Source(40, error)
-        session = opened(kind, source=source, engine=engine)
+        session = opened(kind, source=source)
         with pytest.raises(type(error)):
             [session.query(-(10**6)) for _ in range(100)]
         assert session._session._noise is None
@@ -513,10 +510,9 @@ def test_answers_are_frozen():
             result.budget = 1
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_threads_share_one_budget(engine):
+def test_threads_share_one_budget():
     """Eight threads at once: k answers above in all, whoever gets them, and no other error."""
-    session = opened(k=50, epsilon=2**20, engine=engine)
+    session = opened(k=50, epsilon=2**20)
     above, others = [], []
 
     def ask() -> None:
@@ -568,10 +564,8 @@ def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted
         assert session.query(0).above is False  # the parent goes on
 
 
-def test_the_reference_tier_is_refused_where_only_production_is_allowed(monkeypatch):
+def test_a_source_for_tests_is_refused_where_only_production_is_allowed(monkeypatch):
     source = deterministic()
     monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
-    with pytest.raises(ParameterError, match="reference"):
-        opened(engine="reference")
     with pytest.raises(ParameterError, match="for tests"):
         opened(source=source)

@@ -13,7 +13,7 @@ from sparse_vector_laws import LAST, Rules, nodes, table
 from safeselect import SparseVector
 from safeselect.engine.laws import EXPONENTIAL, LAPLACE
 from safeselect.engine.single import InvertedNoise
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.mechanisms.sessions import BELOW, compare
 
 pytestmark = [

@@ -148,10 +148,10 @@ def test_a_call_under_way_when_its_scope_closes_tells_nothing(value: object) -> 
         name, production = "waiting", True
 
         def begin(self) -> bytes:
-            return safeselect.OpenSSLSource().begin()
+            return safeselect.sources.OpenSSLSource().begin()
 
         def fill(self, buffer: memoryview) -> None:
-            safeselect.OpenSSLSource().fill(buffer)
+            safeselect.sources.OpenSSLSource().fill(buffer)
             if ledger.balance("a").spent["epsilon"]:
                 charged.set()
                 closed.wait(20)
@@ -248,10 +248,10 @@ def test_a_session_that_asks_itself_is_refused_and_does_not_hang() -> None:
         name, production = "asking", True
 
         def begin(self) -> bytes:
-            return safeselect.OpenSSLSource().begin()
+            return safeselect.sources.OpenSSLSource().begin()
 
         def fill(self, buffer: memoryview) -> None:
-            safeselect.OpenSSLSource().fill(buffer)
+            safeselect.sources.OpenSSLSource().fill(buffer)
             with pytest.raises(safeselect.ParameterError, match="while it was answering"):
                 session.query({"b": 5}, k=1, k_bar=1, places="all")
             asked.append(1)

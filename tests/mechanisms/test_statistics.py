@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from math import exp, log, sqrt
 
-import either as safeselect
 import pytest
 from chances import fits
 
+import safeselect
 from safeselect.testing import DeterministicSource
 
 pytestmark = [pytest.mark.claim("C1"), pytest.mark.slow("statistics with power")]
 
 DRAWS = 6_000
-ENGINES = ("array", "reference")
 
 
 def source() -> DeterministicSource:
@@ -32,8 +31,7 @@ def observed(run, **keywords) -> Counter:
 
 
 @pytest.mark.claim("C1")
-@pytest.mark.parametrize("engine", ENGINES)
-def test_laplace_set_follows_its_law(engine):
+def test_laplace_set_follows_its_law():
     """Two of three equal scores: each pair with probability 1/3; one far behind: never chosen."""
 
     def run(**keywords):
@@ -48,7 +46,7 @@ def test_laplace_set_follows_its_law(engine):
         ).indices
 
     pairs = [(0, 1), (0, 2), (1, 2)]  # of a set: in the order of the candidates
-    assert fits(observed(run, engine=engine), dict.fromkeys(pairs, 1 / 3))
+    assert fits(observed(run), dict.fromkeys(pairs, 1 / 3))
 
 
 def laplace_pair(gap: int, **keywords) -> int:
@@ -68,9 +66,8 @@ def laplace_pair_law(gap: int) -> dict[int, float]:
 
 
 @pytest.mark.claim("C1")
-@pytest.mark.parametrize("engine", ENGINES)
-def test_laplace_set_has_the_scale_of_the_theorem(engine):
-    counts = observed(lambda **k: laplace_pair(50, **k), engine=engine)
+def test_laplace_set_has_the_scale_of_the_theorem():
+    counts = observed(lambda **k: laplace_pair(50, **k))
     assert fits(counts, laplace_pair_law(50))
     # Twice or half the scale is noticed.
     assert not fits(counts, laplace_pair_law(25))

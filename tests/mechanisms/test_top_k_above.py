@@ -13,13 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chances import fits
-from either import top_k_above
 
-from safeselect import LaplaceDominated, ParameterError, ScoreError
+from safeselect import LaplaceDominated, ParameterError, ScoreError, engine, top_k_above
 from safeselect.engine import Ranking
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
-from safeselect.spec import rankings as _reference
 from safeselect.testing import DeterministicSource
 
 pytestmark = [
@@ -38,10 +36,9 @@ def test_a_threshold_may_lie_below_zero():
     assert found.indices == (2, 1)
 
 
-@pytest.mark.parametrize("engine", ["array", "reference"])
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
-def test_sure_outcomes(noise, engine):
-    options = {**SURE, "noise": noise, "engine": engine}
+def test_sure_outcomes(noise):
+    options = {**SURE, "noise": noise}
     found = top_k_above({"a": 9, "b": -3, "c": 30, "d": 0}, **options)
     assert found.labels == ("c", "a")
     assert found.indices is None
@@ -79,14 +76,8 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
                 seen.append((list(map(int, steps)), count, noise_rate.rate, gaps))
                 return Ranking(order, found)
 
-            monkeypatch.setattr(_reference, "noisy_top_k", rank)
-            found = top_k_above(
-                [7, 0, 9],
-                **{**BASE, "k": k},
-                labels=["x", "y", "z"],
-                noise=noise,
-                engine="reference",
-            )
+            monkeypatch.setattr(engine, "noisy_top_k", rank)
+            found = top_k_above([7, 0, 9], **{**BASE, "k": k}, labels=["x", "y", "z"], noise=noise)
             ((steps, count, rate, asked),) = seen
             # The threshold takes part as the last candidate, where it belongs.
             assert [step - steps[3] for step in steps] == [2, -5, 4, 0]
@@ -109,9 +100,9 @@ def test_monotone_scores_need_half_the_noise(monkeypatch):
         rates.append(noise_rate.rate)
         return Ranking((0, 1), (1, 1))
 
-    monkeypatch.setattr(_reference, "noisy_top_k", rank)
-    top_k_above([1, 2, 3], **BASE, monotonic=True, engine="reference")
-    top_k_above([1.0, 2.5], **{**BASE, "sensitivity": "0.3"}, grid="0.25", engine="reference")
+    monkeypatch.setattr(engine, "noisy_top_k", rank)
+    top_k_above([1, 2, 3], **BASE, monotonic=True)
+    top_k_above([1.0, 2.5], **{**BASE, "sensitivity": "0.3"}, grid="0.25")
     assert rates == [Fraction(1, 2), Fraction(1, 2) / (2 * 3)]  # 0.3 counts as three steps
 
 
@@ -138,15 +129,14 @@ def law() -> dict:
     return found
 
 
-@pytest.mark.parametrize("engine", ["array", "reference"])
 @pytest.mark.claim("C1")
-def test_the_law_is_that_of_one_ranking_cut_off(engine):
+def test_the_law_is_that_of_one_ranking_cut_off():
     """False alarms 1e-9.  4 000 draws find a shift of 0.08 with probability above 0.999."""
     exact = law()
     assert abs(sum(exact.values()) - 1) < 1e-12
     assert abs(exact[()] - E4["1,0"] - E4["1,2"]) < 1e-15
     tape = DeterministicSource(1, i_understand_this_is_not_private=True)
-    counts = Counter(outcome(source=tape, engine=engine) for _ in range(DRAWS))
+    counts = Counter(outcome(source=tape) for _ in range(DRAWS))
     assert fits(counts, exact)
 
 

@@ -10,7 +10,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import either as safeselect
 import mpmath
 import numpy as np
 import pandas as pd
@@ -19,12 +18,12 @@ from chances import fits
 from held import read_histogram
 from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
+import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
 from safeselect.accounting import composed_epsilon
 from safeselect.exact.interval import Interval
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts
-from safeselect.mechanisms.tiers import choose_engine
 from safeselect.mechanisms.unknown import (
     ListQuery,
     draw_list,
@@ -50,23 +49,6 @@ def cases(group: str) -> list[Any]:
     return [pytest.param(case, id=name) for name, case in VECTORS[group]["cases"].items()]
 
 
-@pytest.fixture
-def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `engine=` take an engine of the test's own."""
-    choose = unknown.choose_engine
-    monkeypatch.setattr(
-        unknown,
-        "choose_engine",
-        lambda engine: engine if isinstance(engine, Teller) else choose(engine),
-    )
-    named = unknown.named_engine
-    monkeypatch.setattr(
-        unknown,
-        "named_engine",
-        lambda engine, *more: engine if isinstance(engine, Teller) else named(engine, *more),
-    )
-
-
 def named(labels: tuple[Any, ...], k: int) -> tuple[Any, ...]:
     """An outcome with its bottom, which is seen where fewer than k labels come out.
 
@@ -81,8 +63,8 @@ def law_of_query(query: ListQuery, histogram: list[int]) -> dict[Any, Any]:
 
     def run(teller: Teller) -> tuple[Any, ...]:
         read = hold_counts(dict(enumerate(histogram)), None, query.most + 1)
-        with Call(NOTHING, read.read, source=None, scope=None) as call:
-            return named(draw_list(query, read, call, teller)[0], query.k)
+        with Call(NOTHING, read.read, source=None, scope=None) as call, teller.drawing():
+            return named(draw_list(query, read, call)[0], query.k)
 
     return law_of_list(run)
 
@@ -104,7 +86,6 @@ def assert_equal(found: dict[Any, Any], wanted: dict[Any, Any], tolerance: Any) 
         assert abs(found[outcome] - chance) <= tolerance * chance, outcome
 
 
-@pytest.mark.usefixtures("teller_engines")
 @pytest.mark.parametrize("case", cases("g_unknown_domain_gumbel"))
 def test_published_laws_with_real_offsets(case: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     k, k_bar, epsilon, delta = parameters(case)
@@ -126,7 +107,6 @@ def test_published_laws_with_real_offsets(case: dict, monkeypatch: pytest.Monkey
         assert_equal(law_of_query(query, case["histogram"]), published(case), 1e-10)
 
 
-@pytest.mark.usefixtures("teller_engines")
 @pytest.mark.parametrize("case", cases("g3_unknown_domain_gumbel_integer_threshold"))
 def test_published_laws_with_integer_offsets(case: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     k, k_bar, epsilon, delta = parameters(case)
@@ -205,7 +185,6 @@ def test_the_tail_is_the_sum_of_the_law() -> None:
                 assert abs(total - high) < mpmath.mpf(10) ** -20
 
 
-@pytest.mark.usefixtures("teller_engines")
 @pytest.mark.parametrize("counts", [(9, 7, 4, 4), (2, 1, 1, 0), (5, 0, 0, 0), (0, 0, 0, 0)])
 @pytest.mark.parametrize("contributions", [None, 1])
 @pytest.mark.claim("C1")
@@ -218,7 +197,8 @@ def test_the_public_call_has_the_law_of_the_definition(
 
     def run(teller: Teller) -> tuple[Any, ...]:
         table = {rank: count for rank, count in enumerate(counts) if count}
-        result = safeselect.unknown_domain_top_k(table, **call, engine=teller)
+        with teller.drawing():
+            result = safeselect.unknown_domain_top_k(table, **call)
         assert result.statement.number("offset") == offset
         return named(result.labels, 2)
 
@@ -233,19 +213,13 @@ def test_the_public_call_has_the_law_of_the_definition(
         assert_equal(law, list_law(counts, 2, 3, rate, at), DIGITS)
 
 
-@pytest.mark.usefixtures("teller_engines")
 def test_choosing_k_bar_is_one_more_exponential_mechanism() -> None:
     counts = [30, 20, 20, 6, 5, 5, 0]
     teller = Teller(order=(1,))
-    result = safeselect.unknown_domain_top_k(
-        dict(enumerate(counts)),
-        k=1,
-        k_bar=(2, 5),
-        places="all",
-        epsilon=2,
-        delta="0.1",
-        engine=teller,  # type: ignore[arg-type]
-    )
+    with teller.drawing():
+        result = safeselect.unknown_domain_top_k(
+            dict(enumerate(counts)), k=1, k_bar=(2, 5), places="all", epsilon=2, delta="0.1"
+        )
     (steps, k, noise_rate), (listed, _, same) = teller.asked
     assert (k, result.k_bar, len(listed)) == (1, 3, 4)
     each = result.parts[0].epsilon
@@ -258,7 +232,6 @@ def test_choosing_k_bar_is_one_more_exponential_mechanism() -> None:
     assert [step - steps[0] for step in steps] == [bottoms[0] - bottom for bottom in bottoms]
 
 
-@pytest.mark.usefixtures("teller_engines")
 @pytest.mark.claim("C1")
 def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
     counts = {"b": 20, "a": 20, "c": 9, "d": 3}
@@ -267,52 +240,28 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
     for noise in product((-1, 0, 1), repeat=4):
         # Rank a at the bottom itself, so that a step up or down decides.
         shifted = (bottom - 20 + noise[0], noise[1] + 100, bottom - 9 + noise[2], noise[3])
-        result = safeselect.unknown_domain_top_k(
-            counts,
-            k=3,
-            k_bar=3,
-            places="all",
-            epsilon=1,
-            delta="0.01",
-            max_contributions=2,
-            engine=Teller(noise=shifted),  # type: ignore[arg-type]
-        )
+        call = {"k_bar": 3, "places": "all", "epsilon": 1, "delta": "0.01", "max_contributions": 2}
+        with Teller(noise=shifted).drawing():
+            result = safeselect.unknown_domain_top_k(counts, k=3, **call)
+            one = safeselect.unknown_domain_top_k(counts, k=1, **call)
         noisy = {"a": bottom + noise[0], "b": 120 + noise[1], "c": bottom + noise[2]}
         passed = {label: n for label, n in noisy.items() if n > bottom + noise[3]}
         order = sorted(passed, key=lambda label: (-passed[label], label))
         assert result.labels == tuple(order)
         assert result.counts == tuple(passed[label] for label in order)
         assert result.statement.number("offset") == offset
-        one = safeselect.unknown_domain_top_k(
-            counts,
-            k=1,
-            k_bar=3,
-            places="all",
-            epsilon=1,
-            delta="0.01",
-            max_contributions=2,
-            engine=Teller(noise=shifted),  # type: ignore[arg-type]
-        )
         assert one.labels == result.labels[:1]
 
 
-@pytest.mark.usefixtures("teller_engines")
 @pytest.mark.claim("C2")
 def test_equal_noisy_counts_do_not_tell_which_count_was_larger() -> None:
     """Their order follows from the labels alone."""
     counts: dict[Any, int] = {"z": 30, "a": 20, 7: 10, "d": 1}
     for wanted in ({"z": 99, "a": 99, 7: 99}, {"z": 99, "a": 80, 7: 99}):
         noise = [wanted[label] - counts[label] for label in ("z", "a", 7)]
-        found = safeselect.unknown_domain_top_k(
-            counts,
-            k=3,
-            k_bar=3,
-            places="all",
-            epsilon=1,
-            delta="0.01",
-            max_contributions=1,
-            engine=Teller(noise=(*noise, 0)),  # type: ignore[arg-type]
-        )
+        call = {"k_bar": 3, "places": "all", "epsilon": 1, "delta": "0.01", "max_contributions": 1}
+        with Teller(noise=(*noise, 0)).drawing():
+            found = safeselect.unknown_domain_top_k(counts, k=3, **call)
         order = sorted(wanted, key=lambda label: (-wanted[label], str(label)))
         assert found.labels == tuple(map(str, order))
         assert found.counts == tuple(wanted[label] for label in order)
@@ -364,11 +313,10 @@ def test_counts_beyond_the_cut_are_equal() -> None:
 
 
 @pytest.mark.parametrize("empty", [{}, [], (), np.array([]), np.array([], np.int64), pd.Series([])])
-@pytest.mark.parametrize("engine", [None, "reference"])
 @pytest.mark.parametrize("contributions", [None, 2])
-def test_no_items_are_no_error(empty: Any, engine: str | None, contributions: int | None) -> None:
+def test_no_items_are_no_error(empty: Any, contributions: int | None) -> None:
     labels = None if isinstance(empty, dict) else []
-    call = {**PLAIN, "engine": engine, "max_contributions": contributions}
+    call = {**PLAIN, "max_contributions": contributions}
     none = safeselect.unknown_domain_top_k(empty, labels=labels, **call)
     one = safeselect.unknown_domain_top_k({"x": 1}, **call)
     # Labels aside, which are empty but with probability 1e-6, both results say the same.
@@ -389,7 +337,7 @@ def test_requests_for_random_bytes_do_not_tell_how_many_items_there_are(
             asked.append(n)
             return os.urandom(n)
 
-        source = safeselect.CallbackSource(draw, exclusive=True, name="counted")
+        source = safeselect.sources.CallbackSource(draw, exclusive=True, name="counted")
         call = {**PLAIN, "k_bar": 60, "max_contributions": contributions, "source": source}
         safeselect.unknown_domain_top_k({i: 9 * i for i in range(1, items + 1)}, **call)
         asked.clear()
@@ -424,7 +372,6 @@ def test_its_parameters_tell_the_places_the_noise_and_the_bottom() -> None:
     assert json.loads(result.to_json())["statement"]["parameters"] == {
         "candidates": "4",
         "effective_range": "1",
-        "engine": "array",
         "grid": "none",
         "k": "2",
         "least_k_bar": "3",
@@ -460,7 +407,6 @@ def test_its_parameters_tell_the_places_the_noise_and_the_bottom() -> None:
         ({"max_contributions": 2, "k_bar": (2, 3)}, "takes one k_bar"),
         ({"labels": ["a"]}, "labels= is not needed with a mapping"),
         ({"source": 7}, "source"),
-        ({"engine": "fast"}, "engine must be"),
         ({"epsilon": 2**45}, "noise rate"),
         ({"epsilon": 2**-60, "max_contributions": 1}, "noise rate"),
     ],
@@ -501,41 +447,37 @@ CASE = VECTORS["g3_unknown_domain_gumbel_integer_threshold"]["cases"][
 ]
 
 
-def drawn(engine: str | None, draws: int, histogram: list[int], query: ListQuery) -> Counter[Any]:
+def drawn(draws: int, histogram: list[int], query: ListQuery) -> Counter[Any]:
     with pytest.warns(safeselect.testing.InsecureSourceWarning):
         source = DeterministicSource(b"unknown domain", i_understand_this_is_not_private=True)
     seen: Counter[Any] = Counter()
     for _ in range(draws):
         read = hold_counts(dict(enumerate(histogram)), None, query.most + 1)
         with Call(NOTHING, read.read, source=source, scope=None) as call:
-            found, _ = draw_list(query, read, call, choose_engine(engine))
+            found, _ = draw_list(query, read, call)
             seen[named(found, query.k)] += 1
     return seen
 
 
 @pytest.mark.slow("statistics with power")
-@pytest.mark.parametrize("engine", [None, "reference"])
-def test_lists_drawn_have_the_published_law(
-    engine: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_drawn_have_the_published_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """False alarm 1e-9 (Chernoff); 2 500 draws find a shift of 0.06 of the bottom with probability
     above 0.999.  The mutants shift it by more: an offset less 2, and one without the 1 / epsilon.
     """
     monkeypatch.setattr(unknown, "_FINEST", 0)
     law = {key: float(chance) for key, chance in published(CASE).items()}
     query = ListQuery(2, 3, 3, Fraction(1, 2), Fraction(1, 20), None)
-    assert fits(drawn(engine, 2_500, CASE["histogram"], query), law)
+    assert fits(drawn(2_500, CASE["histogram"], query), law)
     for mutant in (query.offset(3) - 2, 1 + 5):
         monkeypatch.setattr(ListQuery, "offset", lambda *_, to=mutant: to)
-        assert not fits(drawn(engine, 2_500, CASE["histogram"], query), law)
+        assert not fits(drawn(2_500, CASE["histogram"], query), law)
 
 
-@pytest.mark.parametrize("engine", ["array", "reference"])
-def test_k_bar_is_chosen_by_either_engine(engine):
+def test_the_lowest_bottom_is_chosen():
     """The lowest bottom, behind the fourth count, by 10^6: another has a chance below e^-10^4."""
     counts = {"a": 4 * 10**6, "b": 4 * 10**6 - 5, "c": 2 * 10**6, "d": 10**6, "e": 1}
     found = safeselect.unknown_domain_top_k(
-        counts, k=2, k_bar=(2, 4), places="all", epsilon=1, delta="1e-6", engine=engine
+        counts, k=2, k_bar=(2, 4), places="all", epsilon=1, delta="1e-6"
     )
     assert found.k_bar == 4
     assert set(found.labels) == {"a", "b"}

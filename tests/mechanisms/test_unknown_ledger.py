@@ -14,19 +14,12 @@ from typing import Any
 import pytest
 from ledgers import TERMS, new, scope
 
-from safeselect import (
-    Budget,
-    BudgetError,
-    CallbackSource,
-    Ledger,
-    LedgerError,
-    PayWhatYouGet,
-    SourceError,
-)
+from safeselect import Budget, BudgetError, Ledger, LedgerError, PayWhatYouGet, SourceError
 from safeselect.cli import main
 from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.release.results import Answers, Statement
+from safeselect.sources import CallbackSource
 
 pytestmark = pytest.mark.claim("C8")
 

@@ -12,7 +12,6 @@ from fractions import Fraction
 from math import exp, log
 from typing import Any
 
-import either as safeselect
 import mpmath
 import pytest
 from effort import some
@@ -28,6 +27,7 @@ from unknown_laws import (
     worst,
 )
 
+import safeselect
 from safeselect.engine import Ranking
 from safeselect.mechanisms import unknown as unknown_domain
 from safeselect.mechanisms.unknown import gumbel_offset, laplace_offset
@@ -37,13 +37,6 @@ pytestmark = pytest.mark.claim("C2")
 ROUNDING = 1e-12
 
 
-@pytest.fixture(autouse=True)
-def teller_engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `engine=` take an engine of the test's own."""
-    monkeypatch.setattr(unknown_domain, "choose_engine", lambda engine: engine)
-    monkeypatch.setattr(unknown_domain, "named_engine", lambda engine, *_: engine)
-
-
 def list_of_code(
     k: int, k_bar: int, epsilon: Fraction, delta: Fraction, contributions: int | None
 ) -> Callable[[tuple[int, ...]], Law]:
@@ -51,17 +44,17 @@ def list_of_code(
 
     def law(counts: tuple[int, ...]) -> Law:
         def run(teller: Teller) -> tuple[Hashable, ...]:
-            labels = safeselect.unknown_domain_top_k(
-                dict(enumerate(counts)),
-                k=k,
-                k_bar=k_bar,
-                places="all",
-                epsilon=epsilon,
-                delta=delta,
-                max_contributions=contributions,
-                noise="gumbel",
-                engine=teller,  # type: ignore[arg-type]
-            ).labels
+            with teller.drawing():
+                labels = safeselect.unknown_domain_top_k(
+                    dict(enumerate(counts)),
+                    k=k,
+                    k_bar=k_bar,
+                    places="all",
+                    epsilon=epsilon,
+                    delta=delta,
+                    max_contributions=contributions,
+                    noise="gumbel",
+                ).labels
             ranks = tuple(map(int, labels))  # which come out as texts
             return ranks if len(ranks) == k else (*ranks, BOTTOM)
 
@@ -144,15 +137,15 @@ def test_lists_whose_k_bar_is_chosen_keep_their_promise() -> None:
 
             def run(teller: Teller, chosen: int = chosen, asked: list[Any] = asked) -> Hashable:
                 choosing = Choosing(chosen, teller.order)
-                result = safeselect.unknown_domain_top_k(
-                    dict(enumerate(counts)),
-                    k=k,
-                    k_bar=(1, most),
-                    places="all",
-                    epsilon=epsilon,
-                    delta=delta,
-                    engine=choosing,  # type: ignore[arg-type]
-                )
+                with choosing.drawing():
+                    result = safeselect.unknown_domain_top_k(
+                        dict(enumerate(counts)),
+                        k=k,
+                        k_bar=(1, most),
+                        places="all",
+                        epsilon=epsilon,
+                        delta=delta,
+                    )
                 asked[:] = choosing.asked
                 teller.asked[:] = [choosing.asked[1]]
                 return f"k_bar={result.k_bar}", *(tuple(map(int, result.labels)) or (BOTTOM,))
@@ -257,7 +250,7 @@ def counts_of_code(
             decided[:] = decide(*state)
             return decided
 
-        with pytest.MonkeyPatch.context() as patch:
+        with pytest.MonkeyPatch.context() as patch, teller.drawing():
             patch.setattr(unknown_domain, "_above_bottom", decide_all)
             result = safeselect.unknown_domain_top_k(
                 dict(enumerate(counts)),
@@ -267,7 +260,6 @@ def counts_of_code(
                 epsilon=epsilon,
                 delta=delta,
                 max_contributions=contributions,
-                engine=teller,  # type: ignore[arg-type]
             )
         assert list(zip(result.labels, result.counts or (), strict=True)) == decided
         assert {(n, noise_rate.rate) for n, noise_rate in teller.asked} == {

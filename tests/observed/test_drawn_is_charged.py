@@ -19,8 +19,8 @@ from judged import Observation, judge
 from observed_calls import CASES, ELSEWHERE, ONE_VALUE, called
 from observer import WATCHED, observed
 from planted import modules, planted
+from public import PUBLIC
 
-import safeselect
 from safeselect import adapters, permute_and_flip, tables
 from safeselect.engine import gaussian
 from safeselect.engine.laws import LAWS
@@ -74,7 +74,7 @@ def test_what_one_user_moves_under_replacement_is_refused_or_paid():
 
 def _drawing() -> dict[str, Any]:
     """Every public name that takes a source: of the package, its tables and its adapters."""
-    found = {name: getattr(safeselect, name) for name in safeselect.__all__}
+    found = dict(PUBLIC)
     found |= {name: getattr(tables, name) for name in tables.__all__}
     for info in pkgutil.walk_packages(adapters.__path__, adapters.__name__ + "."):
         if info.name.rpartition(".")[2].startswith("_"):

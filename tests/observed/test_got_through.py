@@ -19,7 +19,6 @@ import engine
 from safeselect import (
     Budget,
     Counts,
-    ExponentialMechanism,
     Ledger,
     LedgerError,
     ParameterError,
@@ -29,6 +28,7 @@ from safeselect import (
     select_partitions,
 )
 from safeselect.mechanisms import keys
+from safeselect.prepared import ExponentialMechanism
 
 # ------------------------------------------------------------------------ each row of a batch
 

@@ -18,7 +18,7 @@ from proved_tables import COMBINED, combine_cases, read
 from tiers import Noise
 
 from safeselect.engine import Ranking
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

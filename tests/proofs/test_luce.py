@@ -16,7 +16,7 @@ from proved_tables import FACTORS, lists, luce_cases, read
 from scalar_tier import Scalar
 from tiers import Noise, Tier
 
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 

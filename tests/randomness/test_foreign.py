@@ -18,15 +18,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import either as safeselect
 import numpy as np
 import pytest
 
-from safeselect import CallbackSource, CombinedSource, OpenSSLSource, ParameterError, SourceError
+import safeselect
+from safeselect import ParameterError, SourceError
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import ForeignSource
 from safeselect.randomness.source import resolve
-from safeselect.sources import SystemSource, observed
+from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource, observed
 from safeselect.spec.samplers import uniform_below
 from safeselect.testing import RecordingSource, ReplaySource
 
@@ -202,14 +202,14 @@ SOURCES: dict[str, Callable[[], Hostile]] = {
 GOOD = {"good", "slow", "altering later"}
 
 
-def winners(source: object, n: int, engine: str | None) -> list[int]:
+def winners(source: object, n: int) -> list[int]:
     """Winners among n ties, until the source fails."""
     found: list[int] = []
     failure: SourceError | None = None
     while failure is None and len(found) < CALLS:
         try:
             one = safeselect.permute_and_flip(
-                np.zeros(n, np.int64), epsilon=1, sensitivity=1, source=source, engine=engine
+                np.zeros(n, np.int64), epsilon=1, sensitivity=1, source=source
             )
         except SourceError as error:
             failure = error
@@ -231,7 +231,7 @@ def halves_are_right(found: list[int], n: int) -> bool:
 @pytest.mark.parametrize("how", SOURCES)
 def test_the_law_is_right_or_it_is_an_error(how, n, mode):
     source = SOURCES[how]()
-    found = winners(source, n, None)
+    found = winners(source, n)
     assert halves_are_right(found, n)
     if how in GOOD:
         assert len(found) == CALLS
@@ -240,12 +240,6 @@ def test_the_law_is_right_or_it_is_an_error(how, n, mode):
     if len(found) < CALLS:  # it stays failed
         with pytest.raises(SourceError, match="stays failed"):
             safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
-
-
-@pytest.mark.parametrize("how", SOURCES)
-def test_the_law_of_the_scalar_tier(how, monkeypatch):
-    monkeypatch.delenv(VARIABLE, raising=False)
-    assert halves_are_right(winners(SOURCES[how](), 6, "reference"), 6)
 
 
 def test_the_alarm_has_power():
@@ -271,8 +265,8 @@ def test_what_is_plainly_broken_never_begins(how, mode):
 
 @pytest.mark.parametrize("good_bytes", [4128, 4160, 5000, 9999])
 def test_a_source_that_sticks_later_ends(good_bytes, mode):
-    assert len(winners(SOURCES["good"](), 6, None)) == CALLS
-    assert len(winners(Hostile(stuck_after(good_bytes)), 6, None)) < CALLS
+    assert len(winners(SOURCES["good"](), 6)) == CALLS
+    assert len(winners(Hostile(stuck_after(good_bytes)), 6)) < CALLS
 
 
 # ------------------------------------------------------------------------- callbacks
@@ -348,7 +342,7 @@ class Changing(Hostile):
 
 def test_every_member_is_read_once(mode):
     source = Changing()
-    assert halves_are_right(winners(source, 6, None), 6)
+    assert halves_are_right(winners(source, 6), 6)
     assert source.asked == {"name": 1, "production": 1}
     assert resolve(source).production is True
     assert observed(resolve(source)).production == "asserted"
@@ -465,7 +459,7 @@ def test_a_source_that_asks_for_a_release_from_itself():
         good(buffer)
 
     source = Hostile(write)
-    assert len(winners(source, 6, None)) == CALLS
+    assert len(winners(source, 6)) == CALLS
     assert len(seen) == 2
 
 

@@ -11,7 +11,7 @@ import pytest
 from children import in_child
 
 from safeselect.errors import SourceError
-from safeselect.randomness.memory import generation
+from safeselect.randomness.guard import generation
 from safeselect.randomness.source import OpenSSLSource, default_source
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 

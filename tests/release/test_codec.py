@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from safeselect.release.codec import MOST_DRAWS, OtherLabel
 from safeselect.release.results import SHAPES, Selection, TopK, from_json, json_schema
 from shapes import RELEASES, SAID
 
+HEADER = "mechanism", "guarantee", "parts", "source", "statement"
 OTHERS = "x", "-1", "1/2", "2/4", " 1", "", 3, 0.5, None, True, [], {}, ["x"], {"x": "y"}
 
 
@@ -60,16 +62,119 @@ def test_whatever_is_changed_is_refused_or_is_another_release(name: str) -> None
     assert read < len([*changes(content)]) / 3
 
 
+@pytest.mark.parametrize("name", ["a", "groups"])
+def test_the_schema_refuses_what_the_reader_refuses_for_its_form(name: str) -> None:
+    """Fields that are missing, added or of another type; what is read fits its schema."""
+    release = RELEASES[name]
+    content = json.loads(release.to_json())
+    schema = jsonschema.Draft202012Validator(json_schema(type(release)))
+    for field in content:
+        for wrong in (1, 0.5, None, True, float("nan")):
+            assert not schema.is_valid(content | {field: wrong}), (field, wrong)
+        if field in ("schema", *HEADER):
+            assert not schema.is_valid({key: content[key] for key in content if key != field}), (
+                field
+            )
+    assert not schema.is_valid(content | {"more": "x"})
+    for changed in changes(content):
+        try:
+            from_json(json.dumps(changed))
+        except InputError:
+            continue
+        schema.validate(changed)
+
+
 def test_texts_that_are_no_release() -> None:
     line = RELEASES["a"].to_json()
+    bare = line[:-1]
     for wrong in (
-        *("", "[]", "null", "{}", "3", "[" * 10**5, '{"schema": "safeselect.selection/2"}'),
+        *("", "[]", "null", "{}", "3", '"x"', "{} {}", "\ufeff{}", '{"schema": []}'),
+        *("[" * 10**5, '{"a":' * 10**5, '{"schema": "safeselect.selection/2"}'),
+        *('{"schema": "os.system"}', '{"schema": "a", "schema": "b"}'),
         *(line[:-1], line + "x", line.replace('"index"', '"schema"', 1)),
-        *(line.encode(), None),
-        line[:-1] + ', "index": "3"}',
+        line.replace('"type"', '"type": "PureDP", "type"', 1),
+        *(f"{bare}, {more}}}" for more in ('"index": "3"', '"gap": NaN', '"gap": -Infinity')),
+        *(line.replace('"3"', number) for number in ("3", "1e999", "NaN", "null", "true")),
+        line.replace('"3"', "1" * 10_000),
+        *(line.encode(), None, 1, ["{}"], {"schema": "x"}),
     ):
         with pytest.raises(InputError, match="no release that safeselect wrote"):
             from_json(wrong)  # type: ignore[arg-type]
+
+
+MISFITS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a negative epsilon": ("a", {"guarantee": {"type": "PureDP", "epsilon": "-1"}}),
+    "a delta of 2": ("a", {"guarantee": {"type": "ApproximateDP", "epsilon": "1", "delta": "2"}}),
+    "an epsilon that takes for ever": (
+        "a",
+        {"guarantee": {"type": "PureDP", "epsilon": "9" * 10**6}},
+    ),
+    "a guarantee of nothing": ("a", {"guarantee": {"type": "Repeated", "eta": "1", "gamma": "1"}}),
+    "a guarantee that there is not": ("a", {"guarantee": {"type": "object", "epsilon": "1"}}),
+    "a label that takes for ever": (
+        "ordered",
+        {"labels": {"texts": ["9" * 10**6, "1"], "kinds": "integer"}},
+    ),
+    "a kind for each label": ("ordered", {"labels": {"texts": ["a", "b"], "kinds": ["text"]}}),
+    "a text that is no integer": (
+        "ordered",
+        {"labels": {"texts": ["1/2", "b"], "kinds": ["integer", "text"]}},
+    ),
+    "a day that there is not": (
+        "ordered",
+        {"labels": {"texts": ["2024-02-30", "b"], "kinds": ["date", "text"]}},
+    ),
+    "a day in another spelling": (
+        "ordered",
+        {"labels": {"texts": ["20240228", "b"], "kinds": ["date", "text"]}},
+    ),
+    "positions beyond all that can be counted": ("rows", {"winners": ["9" * 19, "0", "0"]}),
+    "lists of other lengths": ("k of rows", {"winners": [["0"], ["2", "1"]]}),
+    "an order that tells of noise": ("counted", {"labels": {"texts": ["b", "a"], "kinds": "text"}}),
+    "a count that is none": ("counted", {"counts": ["1/2", "3"]}),
+    "one count for two labels": ("counted", {"counts": ["1"]}),
+    "a group twice": ("groups", {"groups": {"texts": ["x", "x"], "kinds": "text"}}),
+    "counts of a group": ("groups", {"counts": [["7"], []]}),
+    "a rate of nothing": ("a", {"statement": {"parameters": {"noise_rate": "0"}}}),
+    "a receipt of nothing": ("a", {"receipt": {"ledger": "x", "record": "7", "salt": "00"}}),
+}
+
+
+@pytest.mark.parametrize("what", MISFITS)
+def test_fields_that_do_not_fit_each_other_are_refused(what: str) -> None:
+    name, fields = MISFITS[what]
+    content = json.loads(RELEASES[name].to_json())
+    if "statement" in fields:
+        fields = {"statement": content["statement"] | fields["statement"]}
+    assert fields.keys() <= content.keys()
+    with pytest.raises(InputError, match="no release that safeselect wrote"):
+        from_json(json.dumps(content | fields))
+
+
+def test_no_message_quotes_a_label() -> None:
+    for release in RELEASES.values():
+        content = json.loads(release.to_json())
+        for name in ("label", "labels", "names", "groups", "values", "counts"):
+            for wrong in ("SECRET", ["SECRET"], {"texts": ["SECRET"] * 9, "kinds": "integer"}):
+                if name in content:
+                    with pytest.raises(InputError, match="no release") as caught:
+                        from_json(json.dumps(content | {name: wrong}))
+                    assert "SECRET" not in str(caught.value)
+
+
+def test_reading_runs_nothing_and_opens_nothing() -> None:
+    lines = [release.to_json() for release in RELEASES.values()]
+    for line in lines:
+        from_json(line)
+    seen: list[str] = []
+    watched = [True]
+    sys.addaudithook(lambda event, _: seen.append(event) if watched else None)
+    try:
+        for line in lines:
+            from_json(line)
+    finally:
+        watched.clear()
+    assert not {"open", "import", "exec", "compile", "pickle.find_class"} & {*seen}
 
 
 def test_no_count_of_draws_takes_memory_that_the_text_does_not_have() -> None:

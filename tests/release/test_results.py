@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import shutil
 from dataclasses import FrozenInstanceError, fields, replace
 from fractions import Fraction
+from math import erf, exp
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import safeselect
 from safeselect import InputError, PureDP
 from safeselect.release.results import (
+    BESIDE,
     SHAPES,
     Answers,
     Batch,
@@ -21,10 +29,13 @@ from safeselect.release.results import (
     Selection,
     Statement,
     TopK,
+    code,
+    source_hash,
 )
 from shapes import COUNTED, RELEASES, SAID, said
 
 A = Fraction(1, 2)
+ROOT = Path(safeselect.__file__).parent
 ROW = np.array([0, 1, 0])
 IMPOSSIBLE = {
     "law": lambda: Selection(**SAID | {"mechanism": "Law"}, label="a"),
@@ -67,8 +78,9 @@ IMPOSSIBLE = {
     ),
     "ledger": lambda: Receipt("x", 3, bytes(32)),
     "salt": lambda: Receipt("0" * 32, 3, b""),
-    "code": lambda: Statement("u", "n", (), "1", "x"),
-    "time": lambda: Statement("u", "n", (), "1", "0" * 64, "noon"),
+    "deciding code": lambda: Statement("u", "n", (), "1", "x", "0" * 64),
+    "code": lambda: Statement("u", "n", (), "1", "0" * 64, "x"),
+    "time": lambda: Statement("u", "n", (), "1", "0" * 64, "0" * 64, "noon"),
     "range": lambda: said({"effective_range": "0"}),
     "noise rate": lambda: said({"noise_rate": "-1"}),
     "noise": lambda: said(Noise("x", A, 3, 2).as_parameters()),
@@ -156,3 +168,88 @@ def test_a_receipt_is_added_by_replace() -> None:
     for each in RELEASES.values():
         assert replace(each, receipt=receipt).receipt == receipt  # type: ignore[type-var]
     assert PureDP(1) == SAID["guarantee"]
+
+
+def _tree(root: Path) -> dict[str, Path]:
+    """The package's files, by their place in it."""
+    return {str(path.relative_to(root)): path for path in sorted(root.rglob("*.py"))}
+
+
+def _room(name: str) -> str:
+    return name.removesuffix(".py").split("/")[0]
+
+
+def test_the_hash_of_a_tree_covers_names_lengths_and_bytes(tmp_path: Path) -> None:
+    digest = hashlib.sha256(b"safeselect/source-tree/1\0")
+    for name, path in _tree(ROOT).items():
+        digest.update(f"{len(name)} {path.stat().st_size}\0{name}".encode() + path.read_bytes())
+    assert code().source_tree_sha256 == digest.hexdigest() == source_hash(ROOT)
+    assert code().deciding_sha256 == source_hash(ROOT, beside=BESIDE) != source_hash(ROOT)
+    (tmp_path / "a.py").mkdir()
+    assert source_hash(tmp_path) == "unreadable"
+
+
+def test_what_decides_a_release_moves_the_hash_that_a_reviewer_signs(tmp_path: Path) -> None:
+    """Each file of a copy is edited: the whole moves, and its room says whether the other does."""
+    copy = tmp_path / "safeselect"
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    whole, deciding = source_hash(copy), source_hash(copy, beside=BESIDE)
+    for name, path in _tree(copy).items():
+        text = path.read_bytes()
+        path.write_bytes(text + b"#\n")
+        moved = source_hash(copy) != whole, source_hash(copy, beside=BESIDE) != deciding
+        assert moved == (True, _room(name) not in BESIDE), name
+        path.write_bytes(text)
+
+
+def test_nothing_that_decides_imports_what_is_beside_it() -> None:
+    """Whatever runs in a release, also what is imported inside a function, is in the first hash."""
+    imported = re.compile(r"^ *(?:from|import) safeselect(?:\.| import )(\w+)", re.MULTILINE)
+    for name, path in _tree(ROOT).items():
+        found = {*imported.findall(path.read_text("utf-8"))} & {*BESIDE}
+        assert not found or _room(name) in BESIDE, (name, found)
+
+
+@pytest.mark.parametrize(("most", "epsilon"), [(1, 1), (3, "1/2")])
+def test_counts_of_keys_say_how_noisy_they_are(most: int, epsilon: Any) -> None:
+    """Against the chances that a strategy states, in floats: the noise is a threshold's."""
+    terms: Any = {"epsilon": epsilon, "delta": "1e-6", "max_partitions": most, "with_counts": True}
+    noise = safeselect.select_partitions({"a": 900, "b": 800}, **terms).noise
+    assert noise is not None
+    keeps = safeselect.partition_strategy(**terms).probability_of_keep
+    upto = next(n for n in range(10**4) if keeps(n) == 1)
+    law = {n: float(keeps(n) - keeps(n - 1)) for n in range(1, upto + 1)}
+    mean = sum(n * chance for n, chance in law.items())
+    deviation = sum(chance * (n - mean) ** 2 for n, chance in law.items()) ** 0.5
+    assert deviation <= float(noise.deviation) < deviation + 0.0011
+    noises = {round(float(noise.mean) + mean - n): chance for n, chance in law.items()}
+    low, high = noise.low_95, noise.high_95
+    inside = sum(chance for each, chance in noises.items() if low <= each <= high)
+    assert 0.95 <= inside < 0.95 + noises[low] + noises[high]
+
+
+@pytest.mark.parametrize("squared", ["1/9", "1", "30", "1000"])
+@pytest.mark.parametrize("cost", ["epsilon", "rho", "mu"])
+def test_measurements_say_how_noisy_they_are(cost: str, squared: str) -> None:
+    """Summed from the weights of each law, in floats; bounds may be a little wide, never narrow."""
+    change = "sensitivity_l1" if cost == "epsilon" else "sensitivity_l2_squared"
+    noise = safeselect.measure([7], **{cost: 1, change: squared}).noise  # type: ignore[arg-type]
+    assert noise is not None
+    places, width = range(-20_000, 20_001), float(Fraction(squared))
+    if cost == "epsilon":
+        weights = {x: exp(-abs(x) / width) for x in places}
+    elif cost == "rho":
+        weights = {x: exp(-(x**2) / width) for x in places}
+    else:
+        wide = (2 * width) ** 0.5
+        weights = {x: erf((x + 0.5) / wide) - erf((x - 0.5) / wide) for x in places}
+    whole = sum(weights.values())
+    deviation = (sum(each * x * x for x, each in weights.items()) / whole) ** 0.5
+    near = noise.high_95
+    assert noise.low_95 == -near
+    inside = sum(weights[x] for x in range(-near, near + 1)) / whole
+    assert deviation - 1e-9 <= float(noise.deviation)
+    assert inside >= 0.95 - 1e-12
+    if width >= 1:  # narrower noise is nearly always 0
+        assert float(noise.deviation) <= deviation * 1.02 + 0.001
+        assert near == 0 or inside - 2 * (weights[near] + weights[near - 1]) / whole < 0.95

@@ -147,7 +147,7 @@ EVERY_WAY: dict[str, Any] = {
     "report_noisy_max": lambda counts, **o: safeselect.report_noisy_max(
         counts, noise="laplace", **o
     ),
-    "prepared": lambda counts, **o: safeselect.PermuteAndFlip(**o)(counts),
+    "prepared": lambda counts, **o: safeselect.prepared.PermuteAndFlip(**o)(counts),
     "top_k": lambda counts, **o: top_k(counts, k=1, **o),
     "gaps": lambda counts, **o: safeselect.top_k_with_gaps(counts, k=1, **o),
     "select_many": lambda counts, **o: select_many([counts, counts], **o),

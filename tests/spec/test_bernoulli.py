@@ -10,8 +10,7 @@ from exact_pmf import bit_tree, choice_tree
 from sampler_laws import agrees, coin_mass, endless, exp_minus, power, scripted
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.spec.samplers import (
     Coin,
     bernoulli,

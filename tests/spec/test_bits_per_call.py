@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from sampler_laws import endless
 
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.spec.samplers import (
     LazyExponential,
     LazyGumbel,

@@ -19,7 +19,7 @@ from sampler_laws import (
 )
 
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.spec.samplers import (
     discrete_laplace,
     discrete_laplace_exp,

@@ -22,7 +22,7 @@ from sampler_laws import (
 )
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.spec.samplers import LazyExponential, LazyGumbel, LazyLaplace
 
 pytestmark = pytest.mark.claim("C1")

@@ -1,4 +1,4 @@
-"""The laws of the scalar tier, by parts, each on shipped code.
+"""The laws of the specification, by parts, each on its own code.
 
 1. The draw: its law is walked on the tree of random bits.
 2. The combine step: enumerated over all noise on toy lattices against a brute-force definition.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from itertools import pairwise, permutations, product
-from math import lcm
+from math import factorial, lcm
 from pathlib import Path
 
 import mpmath
@@ -18,15 +18,20 @@ import numpy as np
 import pytest
 from convolution import gumbel_tie, laplace_tie_share, ordered_law
 from effort import pairs, some
-from exact_pmf import bit_tree
+from exact_pmf import Choices, bit_tree, choice_tree
+from sampler_laws import exp_minus, shortened
 
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
+from safeselect.spec import rankings
 from safeselect.spec.rankings import (
     ExponentialNoise,
     combine_continuous,
     combine_exponential,
     draw_exponential,
+    exponential_mechanism,
+    noisy_top_k,
     peeled_top_k,
+    permute_and_flip,
 )
 from safeselect.spec.samplers import LazyGumbel, LazyLaplace
 
@@ -44,6 +49,71 @@ def on_grid(case: dict) -> tuple[list[int], Fraction]:
     scores = [Fraction(score) for score in case["scores"]]
     size = lcm(*(score.denominator for score in scores))
     return [int(score * size) for score in scores], Fraction(case["rate"]) / size
+
+
+# --------------------------------------------------------------------- by chances, as published
+
+
+def assert_published(law, case):
+    assert law.unfinished < Fraction(1, 10**15)
+    for i, text in enumerate(case["probs"]):
+        low, high = law.bounds(i)
+        assert low - Fraction(1, 10**15) <= Fraction(text) <= high + Fraction(1, 10**15)
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize(("name", "case"), cases("a_permute_and_flip_probs"))
+def test_permute_and_flip_by_coins(name, case, monkeypatch):
+    scores, rate = on_grid(case)
+
+    def flip(choices: Choices, noise_rate: NoiseRate, behind: int) -> bool:
+        return choices.enclosed(*shortened(exp_minus(noise_rate.rate * behind)))
+
+    def order(choices: Choices, n: int) -> tuple[int, ...]:
+        return list(permutations(range(n)))[choices.below(factorial(n))]
+
+    monkeypatch.setattr(rankings, "bernoulli_power", flip)
+    monkeypatch.setattr(rankings, "permutation", order)
+    run = lambda choices: permute_and_flip(scores, NoiseRate(rate), choices)  # noqa: E731
+    assert_published(choice_tree(run, max_leaves=5000), case)
+
+
+@pytest.mark.claim("C1")
+@pytest.mark.parametrize("weights", [None, [3, 1, 2, 5]])
+@pytest.mark.parametrize(("name", "case"), cases("b_exponential_mechanism_probs"))
+def test_exponential_mechanism_by_shares(name, case, weights, monkeypatch):
+    scores, rate = on_grid(case)
+
+    def toss(choices: Choices, enclose) -> bool:
+        low, high = shortened(enclose(96).fractions())
+        return choices.enclosed(low, min(high, Fraction(1)))
+
+    monkeypatch.setattr(rankings, "bernoulli_enclosed", toss)
+    if weights is not None:
+        # The published chances, weighed.
+        weights = [Fraction(each) for each in (*weights, 7)[: len(scores)]]
+        heavy = [Fraction(p) * w for p, w in zip(case["probs"], weights, strict=True)]
+        case = {"probs": [each / sum(heavy) for each in heavy]}
+    run = lambda choices: exponential_mechanism(scores, NoiseRate(rate), choices, weights)  # noqa: E731
+    assert_published(choice_tree(run, max_leaves=5000), case)
+
+
+def test_weights_are_added_as_logarithms(monkeypatch):
+    """Gumbel noise of 0 for all: the heaviest wins, and one of e**3 at rate 1 leads by three."""
+
+    class Still:
+        level, floor = 40, 0
+
+        def __init__(self, bits, noise_rate):
+            pass
+
+    monkeypatch.setitem(rankings._CONTINUOUS, "gumbel", Still)
+    heavy = [Fraction(1), Fraction(20_085_537, 1_000_000), Fraction(2)]
+    more = {"gaps": True, "weights": heavy}
+    found = noisy_top_k("gumbel", [0, 0, 0], 2, NoiseRate(Fraction(1)), None, **more)
+    assert (found.indices, found.gaps) == ((1, 2), (2, 0))  # e**3 / 2 is e**2.3, and ln 2 is 0.69
+    doubled = noisy_top_k("gumbel", [0, 3, 0], 1, NoiseRate(Fraction(1, 2)), None, **more)
+    assert (doubled.indices, doubled.gaps) == ((1,), (7,))  # ln is worth two steps: 3 + 6 - 1.4
 
 
 # ------------------------------------------------------------------ what the combine step decides
@@ -289,8 +359,6 @@ def test_peeled_permute_and_flip_top2_law(name, case):
 
 
 def test_peeling_draws_anew_for_those_who_remain(monkeypatch):
-    from safeselect.spec import rankings as _reference
-
     drawn = []
     scripted = iter([(0, 5, 0, 0), (9, 0, 0), (0, 1)])
 
@@ -298,9 +366,8 @@ def test_peeling_draws_anew_for_those_who_remain(monkeypatch):
         drawn.append(count)
         return ExponentialNoise(next(scripted), tuple(range(count)))
 
-    monkeypatch.setattr(_reference, "draw_exponential", draw)
-    steps = np.array([0, 0, 3, 1], dtype=np.uint64)
-    ranking = peeled_top_k("exponential", steps, 3, NoiseRate(Fraction(1)), None)
+    monkeypatch.setattr(rankings, "draw_exponential", draw)
+    ranking = peeled_top_k("exponential", [0, 0, 3, 1], 3, NoiseRate(Fraction(1)), None)
     assert drawn == [4, 3, 2]
     assert ranking.indices == (1, 0, 2)
 

@@ -14,7 +14,7 @@ _BRACKET = "accounting/optimum/bracket.py"
 _CLIMB = "accounting/optimum/curve.py"
 _MASSES = "accounting/optimum/pairs.py"
 _PROFILES = "accounting/optimum/pairs.py"
-_SIDES = "accounting/optimum/certified.py"
+_SIDES = "accounting/optimum/upper.py"
 _VALUES = _T + "optimum/test_certified.py::test_vectors_of_several_parts"
 _STEP = _T + "optimum/test_curve.py::test_a_step_bounds_every_offset"
 _PRODUCT = _T + "optimum/test_pairs.py::test_a_product_is_on_its_side_of_the_exact_one"
@@ -69,9 +69,9 @@ ACCOUNTING = {
     ),
     "tangent for chord: a curve on another grid": _mutant(
         _BRACKET,
-        "        return here - ((here - there) * share.scaled(bits)[0] >> bits)\n",
+        "        return here - ((here - there) * self._share(s)[0] >> self.masses.bits)\n",
         "        fall = self.values[max(0, place - 1)] - self.values[max(1, place)]\n"
-        "        return here - (fall * share.scaled(bits)[0] >> bits)\n",
+        "        return here - (fall * self._share(s)[0] >> self.masses.bits)\n",
         _BETWEEN + "test_a_curve_on_another_grid_is_its_chords",
     ),
     # ------------------------------------------------------------------------ rounding down

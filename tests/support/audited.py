@@ -27,6 +27,7 @@ Json = dict[str, Any]
 Forgery = Callable[["Case"], object]
 TERMS = {"unit": "person", "neighbours": "add_remove"}
 CREATED, SCOPE, OTHER, EARLIER, EARLIER_OUT, CHARGED, RELEASED = range(7)
+UP_TO = "HOLDS up to record 6, which the head names: all 14 comparisons; none: signatures"
 
 
 @cache
@@ -115,3 +116,85 @@ def split(row: str) -> tuple[str, str, str]:
 
 def signer(byte: bytes = b"k") -> Ed25519Signer:
     return Ed25519Signer(byte * 32, key_id="vault")
+
+
+# ------------------------------------------------------------------------------ forgeries
+
+
+def restate(case: Case, name: str, value: Any) -> bool:
+    """Change a field of the release or of its statement; whether it said something else."""
+    where = case.release if name in case.release else case.release["statement"]
+    old = where[name]
+    where[name] = {**old, **value} if isinstance(value, dict) else value
+    return bool(where[name] != old)
+
+
+def release(**fields: Any) -> Forgery:
+    """The release says something else, and the forger commits to it."""
+
+    def forge(case: Case) -> None:
+        assert all(restate(case, name, value) for name, value in fields.items())
+        s.from_json(json.dumps(case.release))  # the forgery is a whole release
+        case.rewrite(lambda records: None)
+
+    return forge
+
+
+def record(place: int, change: Callable[[Json], object], **fields: Any) -> Forgery:
+    """A record says something else too."""
+
+    def forge(case: Case) -> None:
+        for name, value in fields.items():
+            restate(case, name, value)
+        case.rewrite(lambda records: change(records[place]))
+
+    return forge
+
+
+def both(**parameters: str) -> Forgery:
+    """Release and record agree on parameters that do not fit each other."""
+    return record(
+        CHARGED, lambda each: each["parameters"].update(parameters), parameters=parameters
+    )
+
+
+def agreed(change: Callable[[Case, Json], object]) -> Forgery:
+    """Release and charge are changed alike."""
+
+    def forge(case: Case) -> None:
+        case.rewrite(lambda records: change(case, records[CHARGED]))
+        case.rewrite(lambda records: None)  # the commitment is to the release as it is now
+        s.from_json(json.dumps(case.release))
+
+    return forge
+
+
+def of_parts(count: str) -> Forgery:
+    """A release that says it made another number of draws."""
+
+    def forge(case: Case) -> None:
+        case.release["parts"][0]["count"] = count
+        case.rewrite(lambda records: None)
+
+    return forge
+
+
+def kind(name: str, epsilon: str = "1") -> Json:
+    return {"type": name, "epsilon": epsilon}
+
+
+def one(each: Json) -> list[Json]:
+    return [{"count": "1", "each": each}]
+
+
+def weaker(name: str, number: str, value: str = "1/10000") -> Forgery:
+    """Release, guarantee of the record and its draws say what the noise does not give."""
+    less = {"type": name, number: value}
+
+    def change(case: Case, charged: Json) -> None:
+        case.release["guarantee"] = less
+        if case.release["schema"] == "safeselect.numbers/1":
+            case.release["parts"] = one(less)
+        charged |= {"guarantee": less, "parts": one(less)}
+
+    return agreed(change)

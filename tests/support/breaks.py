@@ -233,7 +233,7 @@ BREAKS = (
     ),
     Break(
         _LAW,
-        "exact/rate.py",
+        "exact/interval.py",
         "power",
         "        return (-power).exp()\n",
         "        return (-power - power).exp()\n",
@@ -316,7 +316,7 @@ BREAKS = (
     ),
     Break(
         _PRIVATE,
-        "scores/counts.py",
+        "mechanisms/items.py",
         "check_unknown",
         "contributions is not None and (cap is None or cap > contributions)",
         "None not in (contributions, cap) and cap > contributions",
@@ -642,7 +642,7 @@ BREAKS = (
     ),
     Break(
         ("C6",),
-        "randomness/memory.py",
+        "randomness/guard.py",
         "generation",
         "    return _forks, os.getpid()\n",
         "    return 0, 0\n",
@@ -767,10 +767,10 @@ BREAKS = (
     ),
     Break(
         ("C9",),
-        "ledger/replay.py",
-        "read",
-        "        if record_hash(row.body) != row.hash:\n",
-        "        if False:\n",
+        "ledger/record.py",
+        "read_row",
+        "    if record_hash(row.body) != row.hash:\n",
+        "    if False:\n",
     ),
     Break(
         ("C9",),
@@ -822,7 +822,7 @@ BREAKS = (
         '        return f"<{self.size} candidates>"\n',
         '        return f"<{self.rows} candidates>"\n',
     ),
-    Break(("C10",), "randomness/memory.py", "wipe", "    buffer[:] = bytes(len(buffer))\n", ""),
+    Break(("C10",), "randomness/guard.py", "wipe", "    buffer[:] = bytes(len(buffer))\n", ""),
     Break(
         ("C10", "C5"),
         "release/call.py",
@@ -855,9 +855,9 @@ BREAKS = (
         ("C10",),
         "release/call.py",
         "statement",
-        "        said = _stated(tuple(self.charge.parameters.items()), unit, neighbours)\n",
+        "        return _stated(tuple(self.charge.parameters.items()), unit, neighbours, utc)\n",
         '        first = ("first", str(np.ravel(self.values)[0]))\n'
-        "        said = _stated((*self.charge.parameters.items(), first), unit, neighbours)\n",
+        "        return _stated((*self.charge.parameters.items(), first), unit, neighbours, utc)\n",
     ),
     Break(
         ("C10",),

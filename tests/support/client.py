@@ -16,53 +16,27 @@ import numpy as np
 from safeselect import (
     AdaptiveSparseVector,
     ApproximateDP,
-    Batch,
     BoundedRange,
     Budget,
-    CallbackSource,
-    CombinedSource,
-    Composition,
     Counts,
-    ExponentialMechanism,
-    ExponentialMechanismBase2,
     GaussianDP,
     InputError,
     LaplaceDominated,
     Ledger,
-    OpenSSLSource,
-    PartitionStrategy,
     PayWhatYouGet,
-    PermuteAndFlip,
-    PoissonRepeated,
     PureDP,
-    Receipt,
-    Repeated,
-    ReportNoisyMax,
     SafeSelectError,
-    Selection,
-    Source,
     SparseVector,
-    Statement,
-    SystemSource,
-    TopK,
-    TopKMechanism,
     ZeroConcentratedDP,
     best_of,
     calibrate,
     compose,
-    estimate_from_gaps,
-    estimate_from_threshold,
-    expected_error,
-    expected_gap,
     explain,
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
     first_above,
     from_json,
-    gap_confidence_bound,
-    gap_p_value,
-    json_schema,
     measure,
     partition_strategy,
     permute_and_flip,
@@ -79,9 +53,12 @@ from safeselect import (
     unknown_domain_top_k,
 )
 from safeselect.accounting import (
+    Composition,
     DiscreteGaussian,
     DiscreteLaplace,
+    PoissonRepeated,
     RandomizedResponse,
+    Repeated,
     compose_delta,
 )
 from safeselect.adapters import diffprivlib, synthetic_data
@@ -97,33 +74,62 @@ from safeselect.estimates import (
     error_ratio,
     estimate_fixed_from_gaps,
     estimate_from_answers,
+    estimate_from_gaps,
+    estimate_from_threshold,
+    expected_error,
+    expected_gap,
     explain_groups,
     explain_items,
     explain_keys,
+    gap_confidence_bound,
+    gap_p_value,
     intervals_from_gaps,
     threshold_error_ratio,
     variance_ratio,
 )
 from safeselect.ledger import (
-    Anchor,
     Ed25519Signer,
     Event,
     Outbox,
     Pending,
     Proposal,
     Proposals,
-    Receiver,
     Request,
     Scope,
     Signer,
+    Witness,
     append,
     approve,
     repair,
 )
 from safeselect.mechanisms.runs import CoveredScope
 from safeselect.mechanisms.sessions import Answer
+from safeselect.prepared import (
+    ExponentialMechanism,
+    ExponentialMechanismBase2,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    TopKMechanism,
+)
 from safeselect.release import results
-from safeselect.sources import Observed, observed
+from safeselect.results import (
+    Batch,
+    PartitionStrategy,
+    Receipt,
+    Selection,
+    Statement,
+    TopK,
+    json_schema,
+)
+from safeselect.sources import (
+    CallbackSource,
+    CombinedSource,
+    Observed,
+    OpenSSLSource,
+    Source,
+    SystemSource,
+    observed,
+)
 from safeselect.tables import (
     TableAs,
     choose_cap,
@@ -326,13 +332,13 @@ def from_tables(table: Path, scope: Scope) -> None:
     use(names, scores)
 
 
-def charged(anchor: Anchor, receiver: Receiver, outbox: Outbox, proposals: Proposals) -> None:
+def charged(witness: Witness, outbox: Outbox, proposals: Proposals) -> None:
     """A ledger, and who may change it."""
     signer: Signer = Ed25519Signer(bytes(32), key_id="a")
     asked: Proposal = proposals.limit("votes", limit="epsilon", to=2, reason="a second survey")
     approval = approve(asked, signer)
     assert_type(approval, dict[str, str])
-    place = repair("budget.log", signer=signer, anchor=anchor, ship=receiver)
+    place = repair("budget.log", signer=signer, witness=witness)
     use(append(place, [], head=None), outbox)
 
 

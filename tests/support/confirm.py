@@ -26,9 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mpmath import exp, floor, log, mp, mpf
+from mpmath.ctx_mp import MPContext
 
+mp = MPContext()  # of its own: others set the precision of mpmath's
 mp.prec = 300
+exp, floor, log, mpf = mp.exp, mp.floor, mp.log, mp.mpf
 PLACE = Path(__file__).parents[2] / "src" / "safeselect" / "known_answers"
 LAWS = {
     "permute_and_flip": "exponential",
@@ -342,8 +344,6 @@ def rankings(name: str, row: dict[str, Any], kind: str) -> Iterator[str]:
         rate = -log(mp.ceil(exp(-rate) * 2**64) / mpf(2) ** 64)
     gaps = Fraction(words.get("gap_grid", 1)) if "gap" in call else None
     data = tape(name, kind, told[1])
-    if call == "select_many" and "k" in words:
-        return  # several of each row are peeled; only batches of one winner are confirmed
     if call == "select_many":
         yield from batch(law, rate, scores, told[0][0]["winners"], data)
         return
@@ -391,6 +391,8 @@ def confirmed(which: str, only: str = "") -> Iterator[tuple[str, Verdicts]]:
         ranking |= call in ("top_k", "top_k_with_gaps", "select_many")
         if more or not ranking or not words.keys() <= WORDS or numbers_of(args) is None:
             continue
+        if call == "select_many" and "k" in words:
+            continue  # several of each row are peeled; only batches of one winner are confirmed
         if name.endswith(only):
             yield name, Counter(v for kind in row["told"] for v in rankings(name, row, kind))
 

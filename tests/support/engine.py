@@ -27,7 +27,7 @@ from safeselect.engine.draws import plan as ranking_plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, UNBOUNDED, Law
 from safeselect.engine.rankings import Ranking
 from safeselect.engine.rows import batch_plan, combine_rows
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.mechanisms.items import HeldCounts
 from safeselect.mechanisms.select import Asked
 from safeselect.randomness.bits import Bits

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import safeselect
+from public import PUBLIC
+
 from safeselect import AdaptiveSparseVector, BoundedRange, PayWhatYouGet, SparseVector
 
 __all__ = ["FUNCTIONS", "SCORES", "call", "parameters"]
@@ -65,13 +66,13 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
 
 def parameters(name: str) -> list[str]:
     """The parameters of a function, but not the scores."""
-    found = inspect.signature(getattr(safeselect, name)).parameters
+    found = inspect.signature(PUBLIC[name]).parameters
     return [each for each in found if each not in _DATA]
 
 
 def call(name: str, **given: Any) -> None:
     """Call a function on a few scores; of a session, ask one thing too."""
-    function = getattr(safeselect, name)
+    function = PUBLIC[name]
     first = next(iter(inspect.signature(function).parameters))
     data = (
         [_ROWS if name.endswith("_many") else SCORES]

@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from public import PUBLIC
 
 import safeselect
 
@@ -179,7 +180,7 @@ def answer(name: str, row: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _answer(lines: list[str], tape: Tape) -> Json:
-    public = {each: getattr(safeselect, each) for each in dir(safeselect) if each[0] != "_"}
+    public = PUBLIC
     names = {
         **public,
         **inputs(),

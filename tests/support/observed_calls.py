@@ -18,11 +18,13 @@ import numpy as np
 import pyarrow
 from judged import Observation
 from observer import observed
+from public import PUBLIC
 from tapes import TapeSource
 
 import safeselect
-from safeselect import Budget, CallbackSource, Counts, Ledger, PureDP, permute_and_flip, tables
+from safeselect import Budget, Counts, Ledger, PureDP, permute_and_flip, tables
 from safeselect.errors import SafeSelectError
+from safeselect.sources import CallbackSource
 
 __all__ = ["CASES", "ELSEWHERE", "ONE_VALUE", "Case", "called"]
 
@@ -97,7 +99,7 @@ def called(name: str, args: Args) -> Observation:
 
 
 def _make(name: str, given: Args, found: Observation) -> None:
-    function = getattr(safeselect, name, None)
+    function = PUBLIC.get(name)
     if name in ("best_of", "first_above"):
         given["run"] = _RUNS[given["run"]]
         found.result = function(**given)
@@ -165,7 +167,6 @@ _GRID = {"scores": _FRACTIONS, "grid": "1/4"}
 
 _SOURCES: list[Args] = [{"source": TapeSource(seed=3)}, {"source": CallbackSource(os.urandom)}]
 _SCOPES = [{"ledger": "add_remove"}, {"ledger": "replace_one"}]
-_ENGINES = [{"engine": "array"}, {"engine": "reference"}]
 _RANGES = [
     {"range_": 3, "sensitivity": None},
     {"range_": "7/2", "sensitivity": None},
@@ -365,7 +366,6 @@ CASES["unknown_domain_top_k"] = Case(
     {
         **_BOTH,
         **_DRAWN,
-        "engine": _ENGINES,
         "counts": _OTHER,
         "k": [{"k": 1}, {"k": 3}],
         "k_bar": [{"k_bar": 2}, {"k_bar": 4}, {"k_bar": (2, 4)}],
@@ -379,8 +379,8 @@ CASES["unknown_domain_top_k"] = Case(
     },
     [
         {"noise": "gumbel", "max_contributions": 2},
-        {"max_contributions": 3, "epsilon": 4, "engine": "reference"},
-        {"k": 3, "k_bar": (3, 4), "delta": "1/100", "engine": "reference"},
+        {"max_contributions": 3, "epsilon": 4},
+        {"k": 3, "k_bar": (3, 4), "delta": "1/100"},
     ],
 )
 _KEPT: Args = {"counts": COUNTS, "epsilon": 1, "delta": "1e-6", "max_partitions": 1}
@@ -419,7 +419,6 @@ _ABOVE: Args = {"threshold": 100, "k": 2, "epsilon": 1, "sensitivity": 1, "value
 _FAR: Args = {"values": [Fraction(93, 10), 5000, Fraction(40007, 10)]}
 _ASKED = {
     **{name: calls for name, calls in _read({"grid": "1/4", **_FAR}).items() if name != "minimize"},
-    "engine": _ENGINES,
     "epsilon": _COSTS["epsilon"],
     "sensitivity": _CHANGES,
     "threshold": [{"threshold": -50}, {"threshold": "205/2"}],
@@ -429,10 +428,9 @@ _ASKED = {
     "gap_grid": _STEPS["gap_grid"],
 }
 _SESSIONS: list[Args] = [
-    {"noise": noise, "monotonic": one_way, "engine": engine, "k": 3}
+    {"noise": noise, "monotonic": one_way, "k": 3}
     for noise in ("exponential", "laplace", "geometric")
     for one_way in (False, True)
-    for engine in ("array", "reference")
 ]
 CASES["SparseVector"] = Case(_ABOVE, _ASKED, _SESSIONS)
 CASES["AdaptiveSparseVector"] = Case(
@@ -445,7 +443,6 @@ CASES["PayWhatYouGet"] = Case(
     {
         **_BOTH,
         **_DRAWN,
-        "engine": _ENGINES,
         "outcomes": [{"outcomes": 2}, {"outcomes": 12}],
         "queries": [{"queries": 1}, {"queries": 6}],
     },

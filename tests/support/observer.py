@@ -137,25 +137,6 @@ def _compared(seen: Seen, local: Local) -> None:
         draw.law = plan.law.name
 
 
-def _scalar(seen: Seen, local: Local) -> Draw | None:
-    weights, scores = local["weights"], local["scores_on_grid"]
-    return Draw(
-        local["noise"],
-        *_nats(local["noise_rate"]),
-        k=local["k"],
-        size=len(scores),
-        gaps=local["gap_unit"] if local["gaps"] else None,
-        weights=_weights(weights),
-        scores=_rows(scores),
-    )
-
-
-def _lazily(seen: Seen, local: Local) -> None:
-    draw = seen.now()
-    if draw is not None and draw.law in ("laplace", "gumbel"):
-        draw.low, draw.high = _nats(local["noise_rate"])
-
-
 def _array(law: str) -> Note:
     def note(seen: Seen, local: Local) -> Draw | None:
         now = seen.now()
@@ -235,19 +216,13 @@ WATCHED: dict[str, Note] = {
     "engine.rankings._ranked": _ranked,
     "engine.rows.noisy_max_rows": _nothing,
     "engine.rows.combine_rows": _batch,
-    "spec.rankings.noisy_top_k": _scalar,
-    "spec.samplers.LazyLaplace.__init__": _lazily,
-    "spec.samplers.LazyGumbel.__init__": _lazily,
     "engine.geometric.geometric": _array("geometric"),
     "engine.geometric.discrete_laplace": _array("discrete laplace"),
-    "spec.sessions.discrete_laplace": _array("discrete laplace"),
     "engine.gaussian.draw_symmetric": _symmetric,
     "spec.samplers.discrete_gaussian": _gaussian,
     "engine.single.enclosed_noise": _enclosed,
-    "spec.sessions.enclosed_noise": _enclosed,
     "engine.single.InvertedNoise.__init__": _inverted,
     "engine.single.InvertedNoise.refine": _nothing,
-    "spec.sessions.LazySteps.refine": _nothing,
     "mechanisms.keys.draw_thresholds": _thresholds,
     "mechanisms.keys.keyed_threshold": _keyed,
     "mechanisms.quantiles.draw_point": _point,

@@ -12,9 +12,11 @@ from postgres import Server
 
 from safeselect import Ledger, LedgerError
 from safeselect.ledger import Row
+from safeselect.ledger.balance import exact_texts
 from safeselect.ledger.record import canonical, record_hash
-from safeselect.ledger.scope import amounts, charged
+from safeselect.ledger.scope import charged
 from safeselect.ledger.stores.postgres import PostgresStore, send
+from safeselect.ledger.sums import add
 
 OWNER, CHARGER, APPROVER, READER = "lo", "lc", "la", "lr"
 
@@ -78,7 +80,8 @@ def a_charge(ledger: Ledger, epsilon: object = "1/10", **changes: Any) -> dict[s
     balance, charge = ledger.balance("a"), pure(epsilon)
     price = balance.budget.price(charge.guarantee, charge.parts)
     record = {"kind": "charged", "utc": "2025-01-01", **charged("a test", charge)}
-    record["charges"] = [{**amounts("a", balance, price), **changes}]
+    amounts = {"charge": exact_texts(price), "after": exact_texts(add(balance.spent, price))}
+    record["charges"] = [{"scope": "a", **amounts, **changes}]
     return record
 
 

@@ -6,17 +6,19 @@ All that the tests of `tests/proofs` know of the engine's inside is here.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.engine import Ranking, contenders, geometric, rankings, tables
+from safeselect.engine import Ranking, contenders, geometric, rankings, single, tables
 from safeselect.engine.draws import GUARD
 from safeselect.engine.laws import EXPONENTIAL
 from safeselect.engine.single import WholeNoise
@@ -192,14 +194,20 @@ class Sessions:
         self._waiting: list[int] = []
 
     def enclosed_noise(self, kind: str, noise_rate: Any, digits: int, bits: Any) -> WholeNoise:
-        """The next noise, in the place of an engine."""
+        """The next noise."""
         assert kind == "geometric"
         return WholeNoise(self._waiting.pop(0))
 
     def opened(self, threshold: int, noises: Sequence[int]) -> sessions.Session:
         """With this threshold, its noise included, and these noises of the values."""
         self._waiting = [threshold - self._place, *noises]
-        return sessions.Session(self._terms, self._source, self)
+        return sessions.Session(self._terms, self._source)
+
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        """These noises in the place of those that an engine draws."""
+        with mock.patch.object(single, "enclosed_noise", self.enclosed_noise):
+            yield
 
 
 def plant_in_sessions(patch: pytest.MonkeyPatch, fault: str) -> None:

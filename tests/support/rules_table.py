@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import safeselect
+from public import PUBLIC
 
 __all__ = ["CALLS", "ELSEWHERE", "EVERY", "SESSIONS", "Case"]
 
@@ -52,7 +52,7 @@ class Case:
 
     def run(self, scores: Any = None, **more: Any) -> Any:
         """Call it, or open it: with its own scores unless others are given."""
-        function = getattr(safeselect, self.name)
+        function = PUBLIC[self.name]
         given = {**self.change, **self.cost, **self.fixed, **more}
         given = {name: value for name, value in given.items() if value is not None}
         if self.ask is not None:

@@ -15,7 +15,7 @@ from math import isqrt, log
 from exact_pmf import Law
 
 from safeselect.errors import SourceError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.testing import DeterministicSource
 

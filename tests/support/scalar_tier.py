@@ -10,7 +10,6 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pytest
 from exact_pmf import Choices, Law, choice_tree, combined, restarted
 from sampler_laws import digit_mass, exp_minus, scripted, shortened
@@ -18,7 +17,7 @@ from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
 from safeselect.engine import Ranking
 from safeselect.errors import SourceError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.spec import rankings as _reference
 from safeselect.spec.samplers import (
     LazyGumbel,
@@ -144,9 +143,8 @@ class Scalar:
 
     def peeled(self, noise: Noise, scores: Sequence[int], rounds: Sequence[Round]) -> Ranking:
         drawn = iter(_reference.ExponentialNoise(*each) for each in rounds)
-        steps = np.array(scores, dtype=np.uint64)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_reference, "draw_exponential", lambda *_: next(drawn))
             return _reference.peeled_top_k(
-                "exponential", steps, len(rounds), noise.noise_rate, None
+                "exponential", scores, len(rounds), noise.noise_rate, None
             )

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from safeselect import BoundedRange, GaussianDP, PureDP, Repeated
+from safeselect import BoundedRange, GaussianDP, PureDP
+from safeselect.accounting import Repeated
 from safeselect.release.results import (
     Answers,
     Batch,

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from safeselect.engine import Ranking
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 ONE = 1 << 64
 Cells = tuple[int, ...]

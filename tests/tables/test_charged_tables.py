@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from table_sources import SOURCES
 
-from safeselect import Budget, CallbackSource, InputError, Ledger, SafeSelectError, ScoreError, TopK
+from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError
 from safeselect.cli import main
 from safeselect.mechanisms.items import hold_counts
 from safeselect.release.call import UNREADABLE
+from safeselect.results import TopK
 from safeselect.scores.candidates import Unread, hand_over
+from safeselect.sources import CallbackSource
 from safeselect.tables import duckdb as engine
 from safeselect.tables import top_items
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import safeselect
-from safeselect import Budget, Counts, InputError, Ledger, ParameterError, SafeSelectWarning, TopK
+from safeselect import Budget, Counts, InputError, Ledger, ParameterError, SafeSelectWarning
 from safeselect.cli import main
 from safeselect.release import results
+from safeselect.results import TopK
 from safeselect.scores.candidates import Unread
 from safeselect.tables import (
     choose_cap,

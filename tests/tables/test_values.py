@@ -194,6 +194,7 @@ def test_the_release_is_that_of_quantiles():
         ([1, 2], {"of": "mean"}, ParameterError, "of must be 'smallest', 'largest' or 'sum'"),
         ([1, 2], {"value": "price"}, InputError, "price"),
         ([1, 2], {"quantiles": ["2"]}, ParameterError, "quantile must be at most 1"),
+        ([1, 2], {"lowest": None}, ParameterError, "lowest and highest must be given"),
         ([1, 2], {"step": None}, ParameterError, r"step must be given.* step='99/1000'"),
         ([0.1, 2.0], {"step": None}, ParameterError, r"step must be given.* step='99/1000'"),
         ([1, 2], {"unit": "household"}, ParameterError, "protect"),

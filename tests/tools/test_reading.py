@@ -49,7 +49,7 @@ def test_day_one_is_short() -> None:
 def test_a_call_runs_what_it_should() -> None:
     """A tracer that saw nothing would find every file on its day."""
     assert {"release/call.py", "engine/rankings.py"} <= reading.ran("pure").keys()
-    assert "accounting/optimum/certified.py" in reading.ran("delta").keys() - reading.ran("pure")
+    assert "accounting/optimum/upper.py" in reading.ran("delta").keys() - reading.ran("pure")
     assert "ledger/budget.py" in reading.ran("charged")
 
 

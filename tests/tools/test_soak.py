@@ -137,6 +137,7 @@ def test_a_refuted_law_ends_the_run_with_an_error(tmp_path, monkeypatch, capsys)
     assert "REFUTED: impossible" in capsys.readouterr().out
 
 
+@pytest.mark.nightly("`make soak` works them out, and tests/laws compares each")
 @pytest.mark.slow("works out the laws of all cases")
 def test_the_laws_of_the_cases_are_laws():
     """Every box holds a law, and so narrow that the power stated is not lost in it."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import ceiling
 
 ROOT = Path(__file__).parents[2]
 FAKE = """#!/bin/sh
@@ -126,3 +129,28 @@ def test_the_test_of_proofs_fails_without_coq(path: str, tmp_path: Path) -> None
     )
     assert ran.returncode == 1
     assert "1 failed" in ran.stdout
+
+
+@pytest.mark.parametrize("target", ["quick", "oldest"])
+def test_a_list_of_the_makefile_names_what_is_there(target: str) -> None:
+    """Whoever moves a file of tests moves it in `QUICK` and `SMALL` too."""
+    ran = subprocess.run(
+        ["make", "-C", ROOT, "-n", target],
+        env={**os.environ, "MAKEFLAGS": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    named = re.findall(r"(?<=[ =])tests/[\w/.]+", ran.stdout)
+    assert len(named) > 5
+    assert [each for each in named if not (ROOT / each).exists()] == []
+
+
+def test_the_ceiling_is_above_what_is_there_and_below_twice_that(tmp_path: Path) -> None:
+    count = ceiling.held(ceiling.ROOT / ceiling.PACKAGE)
+    assert count <= ceiling.CEILING < 2 * count
+    (tmp_path / "one.py").write_text('"""Says."""\n\nx = 1  # why\n')
+    (tmp_path / "page.html").write_text("<p>\n\n</p>\n")
+    (tmp_path / "known_answers").mkdir()
+    (tmp_path / "known_answers" / "small.json").write_text("{}\n")
+    assert ceiling.held(tmp_path) == 3

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from safeselect.accounting.composition import (
         Composition,
+        calibrate,
         compose,
         compose_delta,
         composed_epsilon,
     )
     from safeselect.accounting.gaussian import GaussianDP
     from safeselect.accounting.laws import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
-    from safeselect.accounting.pure import optimal_pure_delta
-    from safeselect.accounting.rate import calibrate, per_draw_epsilon
     from safeselect.accounting.repetition import PoissonRepeated, Repeated
 
 __all__ = [
@@ -33,15 +32,11 @@ __all__ = [
     "compose",
     "compose_delta",
     "composed_epsilon",
-    "optimal_pure_delta",
-    "per_draw_epsilon",
 ]
 _HOMES = {
-    "composition": ("Composition", "compose", "compose_delta", "composed_epsilon"),
+    "composition": ("Composition", "calibrate", "compose", "compose_delta", "composed_epsilon"),
     "gaussian": ("GaussianDP",),
     "laws": ("DiscreteGaussian", "DiscreteLaplace", "RandomizedResponse"),
-    "pure": ("optimal_pure_delta",),
-    "rate": ("calibrate", "per_draw_epsilon"),
     "repetition": ("PoissonRepeated", "Repeated"),
 }
 

@@ -11,81 +11,56 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from typing import get_args
 
+from safeselect.accounting.bounds import (
+    BASIC,
+    CLOSE,
+    OPTIMAL_EQUAL,
+    OPTIMAL_UNEQUAL,
+    ORDERS,
+    Bound,
+    basic,
+    known_bounds,
+    pure_sum,
+    pure_tails,
+    without_repetition,
+)
 from safeselect.accounting.gaussian import FARTHEST, GaussianDP
-from safeselect.accounting.laws import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    KnownLaw,
-    RandomizedResponse,
-)
-from safeselect.accounting.moments import Parts, delta_by_orders, epsilon_by_orders, size
-from safeselect.accounting.optimum.certified import (
-    LARGEST,
-    least_delta,
-    least_epsilon,
-    quick_epsilon,
-    worth_trying,
-)
+from safeselect.accounting.laws import KnownLaw
+from safeselect.accounting.moments import Parts, delta_by_orders, size
+from safeselect.accounting.optimum.certified import least_delta, least_epsilon
 from safeselect.accounting.optimum.pairs import profile
 from safeselect.accounting.optimum.problem import MOST_LAWS, Part, Problem, sizes_of, squares_below
-from safeselect.accounting.pure import (
-    MOST_EQUAL,
-    EqualPure,
-    Tails,
-    UnequalPure,
-    exceeds,
-    smallest_delta,
-    smallest_epsilon,
-)
-from safeselect.accounting.repetition import (
-    AnyGuarantee,
-    Base,
-    PoissonRepeated,
-    Repeated,
-    Repetition,
-)
+from safeselect.accounting.optimum.upper import LARGEST, quick_epsilon, worth_trying
+from safeselect.accounting.pure import smallest_delta
+from safeselect.accounting.rate import growth, per_draw_epsilon
+from safeselect.accounting.repetition import AnyGuarantee, Base, Repetition
+from safeselect.accounting.search import nearer
 from safeselect.accounting.sums import is_exactly_left, sum_of_deltas, total, what_is_left
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
+    Family,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
 )
 
-Stated = AnyGuarantee
-"""Guarantees that are stated by a number or two."""
-
-Accounted = Stated | KnownLaw
+Accounted = AnyGuarantee | KnownLaw
 """What can be composed."""
 
-BASIC = "basic composition (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006)"
-BASIC_LAPLACE = "basic composition of Laplace-dominated guarantees (lemma L0)"
-ORDERS = "product of Rényi moments (Canonne, Kamath and Steinke 2020, Proposition 12)"
-OPTIMAL_EQUAL = "optimal composition of pure DP (Kairouz, Oh and Viswanath 2015, Theorem 3.3)"
-OPTIMAL_UNEQUAL = "optimal composition of pure DP (Murtagh and Vadhan 2016, Theorem 1.5)"
 GAUSSIAN = "Gaussian mechanisms add up in mu squared (Dong, Roth and Su 2022)"
 PAIRS = "product of dominating pairs (Zhu, Dong and Wang 2022)"
 ADAPTIVE = "adaptive optimum of bounded ranges (Dong, Durfee and Rogers 2020), fixed pairs first"
 
-CLOSE = Fraction(1, 2**30)
-"""Relative distance of the two ends, where the optimum is exact."""
-
 _PROFILE = 256  # bits of a profile that is compared with delta
 
-_STATED = (BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, ApproximateDP, GaussianDP)
-_PURE = (BoundedRange, LaplaceDominated, PureDP)
-_KINDS = (
-    *_STATED,
-    Repeated,
-    PoissonRepeated,
-    DiscreteLaplace,
-    DiscreteGaussian,
-    RandomizedResponse,
-)
+# Their order is that in which parts are added up: another one moves the last digits of a bound.
+_KINDS: tuple[type, ...] = (BoundedRange, LaplaceDominated, *get_args(Accounted))
+_FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MOST_PARTS = 2**62
 _FINEST = Fraction(1, 10**6)
 
@@ -204,6 +179,69 @@ def composed_epsilon(parts: Parts, delta: object, precision: Fraction | None = _
     return found.epsilon if isinstance(found, ApproximateDP) else Fraction(0)
 
 
+def calibrate(
+    family: Family,
+    *,
+    k: int,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    precision: Number | None = None,
+) -> Fraction:
+    """Return the largest epsilon that each of k draws may have within a total.
+
+    `BoundedRange` for draws of the exponential mechanism, `LaplaceDominated` for permute-and-flip
+    and noisy maxima, `PureDP` for anything else.  The draws may be adaptive.  Rounded down to 32
+    significant bits, so that `compose([family(result)] * k, delta)` is within the total.
+
+    With delta the adaptive optimum is computed on a coarse grid, which takes some hundredths of a
+    second and loses some thousandths up to a thousand draws, and about a hundredth for thousands of
+    bounded ranges.  `precision="1e-6"` loses less and takes seconds; it is then `compose` with this
+    precision that finds the total kept, for every grid is another.
+    The result is the same on every machine.
+
+    Args:
+        family: the kind of guarantee that each draw has.
+        k: how many draws.
+        epsilon: the total, alone or with delta; positive rational.
+        delta: with epsilon: an (epsilon, delta) total.
+        rho: a total in zCDP, instead of epsilon.
+        precision: with delta: the relative distance from the optimum that is near enough.
+
+    Example:
+        >>> from safeselect import BoundedRange, calibrate
+        >>> calibrate(BoundedRange, k=4, epsilon=1)
+        Fraction(1, 4)
+
+    Raises:
+        ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a wrong value.
+    """
+    if not any(family is kind for kind in _FAMILIES):
+        names = ", ".join(kind.__name__ for kind in _FAMILIES)
+        raise ParameterError(f"family must be one of {names}; got {describe(family)}")
+    if (epsilon is None) == (rho is None) or (delta is not None and epsilon is None):
+        raise ParameterError("give exactly one of epsilon and rho; delta goes with epsilon")
+    count = integer(k, "k", minimum=1, maximum=MOST_PARTS)
+    most = None if epsilon is None else rational(epsilon, "epsilon")
+    at = None if delta is None else rational(delta, "delta", below=1)
+    whole = None if rho is None else rational(rho, "rho")
+    near = None if precision is None else rational(precision, "precision")
+    each = per_draw_epsilon(
+        family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
+        count,
+        epsilon=most,
+        delta=at,
+        rho=whole,
+    )
+    if most is None or at is None or near is None or family is PureDP or count == 1:
+        return each
+
+    def composed(rate: Fraction) -> Fraction:
+        return composed_epsilon([(family(rate), count)], at, near)
+
+    return nearer(composed, most, each, each, near, growth(family, count, each, most))
+
+
 def _read(guarantees: Iterable[Accounted]) -> _Counted:
     if not isinstance(guarantees, Iterable):
         raise ParameterError(
@@ -212,7 +250,7 @@ def _read(guarantees: Iterable[Accounted]) -> _Counted:
         )
     counted: Counter[Accounted] = Counter()
     for guarantee in guarantees:
-        if not isinstance(guarantee, _KINDS):
+        if not isinstance(guarantee, Accounted):
             raise ParameterError(
                 f"every part must be a guarantee, got {describe(guarantee)}; write "
                 "result.guarantee, or PureDP('0.5')"
@@ -231,13 +269,8 @@ def _ordered(parts: Iterable[tuple[Accounted, int]]) -> _Counted:
         for guarantee, count in counted.items()
         if isinstance(guarantee, (ApproximateDP, KnownLaw)) or size(guarantee)
     ]
-    return sorted(costly, key=_place)
-
-
-def _place(part: tuple[Accounted, int]) -> tuple[int, ...]:
     # Any order will do that does not depend on the caller's; that of integers is quick.
-    guarantee, _ = part
-    return _numbers(guarantee)
+    return sorted(costly, key=lambda part: _numbers(part[0]))
 
 
 def _numbers(guarantee: Accounted) -> tuple[int, ...]:
@@ -253,15 +286,13 @@ def _plain(parts: _Counted) -> Composition:
     if len(parts) == 1 and parts[0][1] == 1:
         return Composition(parts[0][0], ALONE)
     plain = without_repetition(stated(parts))
-    deltas = _deltas(plain)
-    squares = [(g.mu_squared, count) for g, count in plain if isinstance(g, GaussianDP)]
+    deltas, squares = _deltas(plain), _squares(plain)
     if len(squares) == len(plain):
         return Composition(GaussianDP(total(squares)), GAUSSIAN)
-    if not squares and all(not isinstance(g, ZeroConcentratedDP) for g, _ in plain):
-        whole = pure_sum(plain)
+    if whole := pure_sum(plain):
         if deltas:
             return Composition(ApproximateDP(whole.epsilon, sum_of_deltas(deltas)), BASIC)
-        return Composition(whole, BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE)
+        return Composition(whole, basic(whole))
     rhos = [(g.zcdp.rho, count) for g, count in plain if not isinstance(g, ApproximateDP)]
     if deltas:
         raise ParameterError("ZeroConcentratedDP and ApproximateDP parts need a delta to be added")
@@ -274,9 +305,11 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
         return Composition(ApproximateDP(Fraction(0), delta), NOTHING)
     if len(parts) == 1 and parts[0][1] == 1:
         own = parts[0][0].approximate(delta)
-        found = _least_of_repeated(parts, delta, own.epsilon)
+        best = least_bound(parts, delta, None) if isinstance(parts[0][0], Repetition) else None
+        if best is not None and best.value < own.epsilon:
+            return Composition(ApproximateDP(best.value, delta), best.theorem, best.order)
         lower = alone_below(parts[0][0], own.epsilon, delta, precision)
-        return found or Composition(own, ALONE, lower=lower)
+        return Composition(own, ALONE, lower=lower)
     deltas = _deltas(parts)
     rest = what_is_left(delta, deltas)
     best = least_bound(_without_deltas(parts), rest, precision)
@@ -285,14 +318,6 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     # The lower bound holds at the remaining delta alone, which may have been rounded down.
     lower = best.lower if is_exactly_left(rest, delta, deltas) else Fraction(0)
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
-
-
-def _least_of_repeated(parts: _Counted, delta: Fraction, own: Fraction) -> Composition | None:
-    """Of one repetition alone: its moments at the best order, where they are better."""
-    found = least_bound(parts, delta, None) if isinstance(parts[0][0], Repetition) else None
-    if found is None or found.value >= own:
-        return None
-    return Composition(ApproximateDP(found.value, delta), found.theorem, found.order)
 
 
 def _deltas(parts: Sequence[tuple[Accounted, int]]) -> list[tuple[Fraction, int]]:
@@ -306,23 +331,6 @@ def _without_deltas(parts: _Counted) -> _Counted:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A valid epsilon at a delta, or a valid delta at an epsilon.
-
-    Attributes:
-        value: rational.
-        theorem: which result gave it, in words.
-        order: the Rényi order, where the theorem uses one.
-        lower: no smaller value is possible; 0 where no better lower bound is known.
-    """
-
-    value: Fraction
-    theorem: str
-    order: Fraction | None = None
-    lower: Fraction = Fraction(0)
-
-
 def least_bound(
     parts: list[tuple[Accounted, int]], delta: Fraction, precision: Fraction | None
 ) -> Bound | None:
@@ -331,25 +339,20 @@ def least_bound(
     Without a precision the adaptive optimum is left out.
     """
     plain = stated(parts)
-    if any(isinstance(guarantee, Repetition) for guarantee, _ in plain):
-        return _with_repetition(plain, delta)
-    known = [bound for bound in (_by_sum(plain, delta), _by_orders(plain, delta)) if bound]
+    are_pure = all(isinstance(guarantee, PureDP) for guarantee, _ in parts)
+    known = known_bounds(plain, delta, are_pure=are_pure)
     if not known or not delta:
         return known[0] if known else None
-    most = min(bound.value for bound in known)
-    pure, gaussian = _by_pure_optimum(parts, plain, delta, most), _by_gaussian(plain, delta)
-    # Of equal ones the exact bound comes first.
-    known = [bound for bound in (pure, gaussian) if bound] + known
+    if gaussian := _by_gaussian(plain, delta):
+        known = [gaussian, *known]  # of equal ones the exact bound comes first
     best = min(known, key=lambda bound: bound.value)
-    exact = gaussian or (pure if is_pure(parts) else None)
-    if exact:
-        return replace(best, lower=exact.lower)
-    if all(_concentrated(guarantee) for guarantee, _ in plain):
+    if gaussian or (are_pure and known[0].theorem in (OPTIMAL_EQUAL, OPTIMAL_UNEQUAL)):
+        return replace(best, lower=known[0].lower)
+    if all(isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)) for guarantee, _ in plain):
         return replace(best, lower=_below_noise(plain, delta))
     if precision is None:
         return best
-    quick = _by_quick(parts, delta, best)
-    best = quick or best
+    best = _by_quick(parts, delta, best) or best
     large, others = apart(parts)
     if large and others:
         return _by_the_others(others, large, delta, precision, best)
@@ -359,126 +362,30 @@ def least_bound(
     return bracket if bracket.value < best.value else replace(best, lower=bracket.lower)
 
 
-def stated(parts: list[tuple[Accounted, int]]) -> list[tuple[Stated, int]]:
+def stated(parts: list[tuple[Accounted, int]]) -> list[tuple[AnyGuarantee, int]]:
     """The list with the pure guarantee of each known law, or its zCDP where it has none."""
     return [((g.pure or g.zcdp) if isinstance(g, KnownLaw) else g, count) for g, count in parts]
 
 
-def pure_sum(parts: Sequence[tuple[Stated, int]]) -> LaplaceDominated | PureDP:
-    """The sum of the epsilons; Laplace-dominated where all parts are.
-
-    Along the line from one data set's locations to the neighbour's, the products of Laplace laws
-    differ by at most the distance times the sum: the hypothesis of lemma L0.
-    """
-    epsilon = total([(size(guarantee), count) for guarantee, count in parts])
-    dominated = all(isinstance(g, (BoundedRange, LaplaceDominated)) for g, _ in parts)
-    return LaplaceDominated(epsilon) if dominated else PureDP(epsilon)
-
-
-def without_repetition(parts: Sequence[tuple[Stated, int]]) -> list[tuple[Stated, int]]:
-    """The same list with what follows from repeated runs, for theorems that do not know it."""
-    return [(g.single if isinstance(g, Repetition) else g, count) for g, count in parts]
-
-
-def _with_repetition(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | None:
-    """The best of the upper bounds; nothing is known from below."""
-    single = without_repetition(parts)
-    known = [bound for bound in (_by_sum(single, delta), _by_orders(parts, delta)) if bound]
-    if not known:
-        return None
-    most = min(bound.value for bound in known)
-    pure = _by_pure_optimum([*single], single, delta, most) if delta else None
-    best = min([pure, *known] if pure else known, key=lambda bound: bound.value)
-    return replace(best, lower=Fraction(0))
-
-
-def moments_of(parts: list[tuple[Stated, int]]) -> Parts:
-    """The same list for the product accountant: mu-GDP has the moments of (mu**2 / 2)-zCDP."""
-    return [(g.zcdp if isinstance(g, GaussianDP) else g, count) for g, count in parts]
-
-
-def _concentrated(guarantee: Stated) -> bool:
-    """Whether it has no epsilon of its own."""
-    return isinstance(guarantee, (ZeroConcentratedDP, GaussianDP))
-
-
-def _by_sum(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | None:
-    if any(_concentrated(guarantee) for guarantee, _ in parts):
-        return None
-    whole = pure_sum(parts)
-    epsilon = whole.approximate(delta).epsilon if delta else whole.epsilon
-    return Bound(epsilon, BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE)
-
-
-def _by_orders(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | None:
-    if not delta or not parts:
-        return None
-    epsilon, excess = epsilon_by_orders(moments_of(parts), delta)
-    return Bound(epsilon, ORDERS, 1 + excess)
-
-
-def pure_tails(parts: list[tuple[Stated, int]]) -> tuple[Tails, str] | None:
-    """The exact loss of randomized responses, with its theorem, where they are few or equal.
-
-    Every part must imply PureDP.
-    """
-    counted: Counter[Fraction] = Counter()
-    for guarantee, count in parts:
-        if _concentrated(guarantee):
-            return None
-        counted[size(guarantee)] += count
-    pures = list(counted.items())
-    if len(pures) == 1:
-        equal = EqualPure(*pures[0])
-        return (equal, OPTIMAL_EQUAL) if pures[0][1] <= MOST_EQUAL else None
-    unequal = UnequalPure.of(pures)
-    return None if unequal is None or not pures else (unequal, OPTIMAL_UNEQUAL)
-
-
-def is_pure(parts: list[tuple[Accounted, int]]) -> bool:
-    """Whether randomized responses are really the worst."""
-    return all(isinstance(guarantee, PureDP) for guarantee, _ in parts)
-
-
-def _by_pure_optimum(
-    parts: list[tuple[Accounted, int]],
-    plain: list[tuple[Stated, int]],
-    delta: Fraction,
-    most: Fraction,
-) -> Bound | None:
-    """The optimum of pure guarantees, where that is at most `most`."""
-    found = pure_tails(plain)
-    if found is None:
-        return None
-    tails, theorem = found
-    epsilon = smallest_epsilon(tails, delta, most)
-    if epsilon is None:
-        return None
-    less = epsilon * (1 - CLOSE)
-    sure = is_pure(parts) and exceeds(tails, less, delta)
-    return Bound(epsilon, theorem, lower=less if sure else Fraction(0))
-
-
-def _by_gaussian(parts: list[tuple[Stated, int]], delta: Fraction) -> Bound | None:
+def _by_gaussian(parts: Parts, delta: Fraction) -> Bound | None:
     """Where all are Gaussian, their sum."""
-    if not parts or not all(isinstance(guarantee, GaussianDP) for guarantee, _ in parts):
+    squares = _squares(parts)
+    if not parts or len(squares) < len(parts):
         return None
-    epsilon = GaussianDP(_squares(parts)).approximate(delta).epsilon
-    less = GaussianDP(
-        squares_below([(g.mu_squared, n) for g, n in parts if isinstance(g, GaussianDP)])
-    )
+    epsilon = GaussianDP(total(squares)).approximate(delta).epsilon
+    less = GaussianDP(squares_below(squares))
     return Bound(epsilon, GAUSSIAN, lower=surely_more(less, epsilon, delta))
 
 
-def _below_noise(parts: list[tuple[Stated, int]], delta: Fraction) -> Fraction:
+def _below_noise(parts: Parts, delta: Fraction) -> Fraction:
     """The lower end of zCDP and Gaussian noise: all of it may be Gaussian."""
     squares = [(2 * g.zcdp.rho, n) for g, n in parts if g.zcdp is not None]
     noise = GaussianDP(squares_below(squares))
     return surely_more(noise, noise.approximate(delta).epsilon, delta)
 
 
-def _squares(parts: list[tuple[Stated, int]]) -> Fraction:
-    return total([(g.mu_squared, n) for g, n in parts if isinstance(g, GaussianDP)])
+def _squares(parts: Parts) -> list[tuple[Fraction, int]]:
+    return [(g.mu_squared, count) for g, count in parts if isinstance(g, GaussianDP)]
 
 
 def _by_quick(parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound) -> Bound | None:
@@ -496,10 +403,14 @@ def _by_quick(parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound)
 
 def apart(parts: list[tuple[Accounted, int]]) -> tuple[Fraction, list[tuple[Accounted, int]]]:
     """The sum of the parts above 4 nats, which keep nothing private, and all others."""
-    is_large = [isinstance(g, _PURE) and g.epsilon > LARGEST for g, _ in parts]
-    pairs = list(zip(parts, is_large, strict=True))
-    large = [(g.epsilon, count) for (g, count), big in pairs if big and isinstance(g, _PURE)]
-    return total(large), [part for part, big in pairs if not big]
+    large: list[tuple[Fraction, int]] = []
+    others: list[tuple[Accounted, int]] = []
+    for part, count in parts:
+        if isinstance(part, _FAMILIES) and part.epsilon > LARGEST:
+            large.append((part.epsilon, count))
+        else:
+            others.append((part, count))
+    return total(large), others
 
 
 def _by_the_others(
@@ -554,25 +465,20 @@ def least_delta_bound(
 ) -> Bound:
     """The same for delta at an epsilon: the numbers of the bound are deltas."""
     known, plain = [], stated(parts)
-    single = without_repetition(plain)
-    if not any(_concentrated(guarantee) for guarantee, _ in single):
-        whole = pure_sum(single)
-        theorem = BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE
-        known.append(Bound(whole.delta(epsilon), theorem))
+    if whole := pure_sum(plain):
+        known.append(Bound(whole.delta(epsilon), basic(whole)))
         if not known[0].value:
             return known[0]
-    delta, excess = delta_by_orders(moments_of(plain), epsilon)
+    delta, excess = delta_by_orders(plain, epsilon)
     known.insert(0, Bound(delta, ORDERS, 1 + excess))  # of equal bounds the first is named
-    if all(isinstance(guarantee, GaussianDP) for guarantee, _ in plain):
-        normal = GaussianDP(_squares(plain))
-        known.append(Bound(normal.delta(epsilon), GAUSSIAN))
-    pure = pure_tails(single)
+    squares = _squares(plain)
+    if len(squares) == len(plain):
+        known.append(Bound(GaussianDP(total(squares)).delta(epsilon), GAUSSIAN))
+    pure = pure_tails(plain)
     if pure is not None:
         known.append(Bound(smallest_delta(pure[0], epsilon), pure[1]))
     best = min(known, key=lambda bound: bound.value)
-    if any(isinstance(guarantee, Repetition) for guarantee, _ in plain):
-        return best
-    if is_pure(parts) and pure is not None:
+    if pure is not None and all(isinstance(guarantee, PureDP) for guarantee, _ in parts):
         return replace(best, lower=best.value * (1 - CLOSE))
     large, others = apart(parts)
     if large and others and large <= epsilon:

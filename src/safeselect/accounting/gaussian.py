@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import ClassVar
 
 from safeselect.accounting.search import halved
-from safeselect.exact.interval import Interval, above_zero, normal
+from safeselect.exact.interval import Interval, above_zero
+from safeselect.exact.normal import normal
 from safeselect.exact.parameters import Number, rational
 from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
 
-_MOST_STEPS = 200
 _LEAST = Fraction(1, 2**4000)  # no delta is stated smaller
 _FAR = 5600  # z**2 with e**(-z**2 / 2) below 2**-4000
 FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
@@ -79,7 +79,7 @@ class GaussianDP:
         def enough(epsilon: Fraction) -> bool:
             return bool(self.tails(epsilon, 192)[0].upper <= Interval.of(at, 192).lower)
 
-        return ApproximateDP(halved(enough, Fraction(0), high, _MOST_STEPS), at)
+        return ApproximateDP(halved(enough, Fraction(0), high), at)
 
     def _tail(self, epsilon: Fraction, precision: int) -> Interval:
         mu, half = _scale(self.mu_squared, precision)

@@ -81,7 +81,37 @@ _MOST_SHIFT = 2**12
 _MOST_VARIANCE = 2**20
 _MOST_ANSWERS = 2**62
 _BITS = 192  # of masses, where a law is read alone
-_MOST_STEPS = 300
+
+
+@lru_cache(maxsize=8)
+def _known(law: KnownLaw) -> Atoms:
+    return law.atoms(_BITS)
+
+
+def _delta(law: KnownLaw, epsilon: object) -> Fraction:
+    """The smallest delta at this epsilon, rounded up."""
+    at = rational(epsilon, "epsilon", zero=True)
+    atoms = _known(law)
+    if at >= atoms.losses[0][1] and not atoms.beyond:
+        return Fraction(0)
+    return min(Fraction(1), short_up(Fraction(atoms.above([at])[0], 1 << _BITS)))
+
+
+def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
+    """The smallest epsilon at this delta, to within 2**-40 of itself."""
+    at = rational(delta, "delta", below=1)
+    atoms = _known(law)
+    goal = (at.numerator << _BITS) // at.denominator
+    low, high = Fraction(0), atoms.losses[0][1]
+    if atoms.above([high])[0] > goal:
+        # Below what the masses resolve.
+        return law.zcdp.approximate(at)
+    if atoms.above([low])[0] <= goal:
+        return ApproximateDP(low, at)
+    high = halved(lambda epsilon: atoms.above([epsilon])[0] <= goal, low, high)
+    # Chances below what the masses resolve were rounded away; what is implied knows them.
+    implied = (law.pure or law.zcdp).approximate(at).epsilon
+    return ApproximateDP(min(high, implied), at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +129,9 @@ class DiscreteLaplace:
 
     epsilon: Fraction
     shift: int = 1
+
+    delta = _delta
+    approximate = _approximate
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon"))
@@ -123,14 +156,6 @@ class DiscreteLaplace:
     def zcdp(self) -> ZeroConcentratedDP:
         """That of the pure guarantee."""
         return self.pure.zcdp
-
-    def delta(self, epsilon: object) -> Fraction:
-        """The smallest delta at this epsilon, rounded up."""
-        return _delta(self, epsilon)
-
-    def approximate(self, delta: object) -> ApproximateDP:
-        """The smallest epsilon at this delta, to within 2**-40 of itself."""
-        return _approximate(self, delta)
 
     def atoms(self, bits: int) -> Atoms:
         """All values up to 0 have the largest loss, those from the shift on the least."""
@@ -165,6 +190,9 @@ class DiscreteGaussian:
     sigma2: Fraction
     shift: int = 1
 
+    delta = _delta
+    approximate = _approximate
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma2", rational(self.sigma2, "sigma2", below=_MOST_VARIANCE))
         integer(self.shift, "shift", minimum=1, maximum=_MOST_SHIFT)
@@ -188,14 +216,6 @@ class DiscreteGaussian:
     def zcdp(self) -> ZeroConcentratedDP:
         """(shift**2 / (2 sigma2))-zCDP (Canonne, Kamath and Steinke 2020, Theorem 4)."""
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
-
-    def delta(self, epsilon: object) -> Fraction:
-        """The smallest delta at this epsilon, rounded up."""
-        return _delta(self, epsilon)
-
-    def approximate(self, delta: object) -> ApproximateDP:
-        """The smallest epsilon at this delta, to within 2**-40 of itself."""
-        return _approximate(self, delta)
 
     def atoms(self, bits: int) -> Atoms:
         """From -r to shift + r, symmetric under x -> shift - x; the rest is below 2**-bits."""
@@ -237,6 +257,9 @@ class RandomizedResponse:
     p: Fraction
     n: int
 
+    delta = _delta
+    approximate = _approximate
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", rational(self.p, "p", below=1))
         integer(self.n, "n", minimum=2, maximum=_MOST_ANSWERS)
@@ -261,14 +284,6 @@ class RandomizedResponse:
         """That of the pure guarantee."""
         return self.pure.zcdp
 
-    def delta(self, epsilon: object) -> Fraction:
-        """The smallest delta at this epsilon, rounded up."""
-        return _delta(self, epsilon)
-
-    def approximate(self, delta: object) -> ApproximateDP:
-        """The smallest epsilon at this delta, to within 2**-40 of itself."""
-        return _approximate(self, delta)
-
     def atoms(self, bits: int) -> Atoms:
         """The true answer, the other data set's, and all the rest, which tells nothing."""
         precision, other = bits + 64, self.p / self.n
@@ -286,32 +301,3 @@ class RandomizedResponse:
 
 
 KnownLaw = DiscreteLaplace | DiscreteGaussian | RandomizedResponse
-
-
-@lru_cache(maxsize=8)
-def _known(law: KnownLaw) -> Atoms:
-    return law.atoms(_BITS)
-
-
-def _delta(law: KnownLaw, epsilon: object) -> Fraction:
-    at = rational(epsilon, "epsilon", zero=True)
-    atoms = _known(law)
-    if at >= atoms.losses[0][1] and not atoms.beyond:
-        return Fraction(0)
-    return min(Fraction(1), short_up(Fraction(atoms.above([at])[0], 1 << _BITS)))
-
-
-def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
-    at = rational(delta, "delta", below=1)
-    atoms = _known(law)
-    goal = (at.numerator << _BITS) // at.denominator
-    low, high = Fraction(0), atoms.losses[0][1]
-    if atoms.above([high])[0] > goal:
-        # Below what the masses resolve.
-        return law.zcdp.approximate(at)
-    if atoms.above([low])[0] <= goal:
-        return ApproximateDP(low, at)
-    high = halved(lambda epsilon: atoms.above([epsilon])[0] <= goal, low, high, _MOST_STEPS)
-    # Chances below what the masses resolve were rounded away; what is implied knows them.
-    implied = (law.pure or law.zcdp).approximate(at).epsilon
-    return ApproximateDP(min(high, implied), at)

@@ -28,7 +28,6 @@ from safeselect.exact.interval import (
     rounded_down,
     rounded_up,
 )
-from safeselect.exact.parameters import integer, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -38,50 +37,44 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 
-_MOST = 2**62
 
-
-def dong_durfee_rogers_epsilon(epsilon: object, k: object, delta: object) -> Fraction:
+def dong_durfee_rogers_epsilon(epsilon: Fraction, k: int, delta: Fraction) -> Fraction:
     """An epsilon for k adaptive mechanisms of bounded range: k rho + epsilon sqrt(k ln(1/delta)/2),
     rho their zCDP parameter, which is also their largest Kullback-Leibler divergence.
 
     Source: Dong, Durfee and Rogers (2020); by Hoeffding's lemma and Chernoff's bound.
     """
-    each, at = rational(epsilon, "epsilon"), rational(delta, "delta", below=1)
-    count = integer(k, "k", minimum=1, maximum=_MOST)
-    rho = BoundedRange(each).zcdp.rho
+    rho = BoundedRange(epsilon).zcdp.rho
 
     def enclosed(precision: int) -> Interval:
-        inside = Interval.of(Fraction(count, 2), precision) * -Interval.of(at, precision).log()
-        return Interval.of(count * rho, precision) + Interval.of(each, precision) * inside.sqrt()
+        inside = Interval.of(Fraction(k, 2), precision) * -Interval.of(delta, precision).log()
+        return Interval.of(k * rho, precision) + Interval.of(epsilon, precision) * inside.sqrt()
 
     return rounded_up(enclosed)
 
 
-def bun_steinke_epsilon(rho: object, delta: object) -> Fraction:
+def bun_steinke_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """The epsilon of rho-zCDP at a delta: rho + 2 sqrt(rho ln(1/delta)).
 
     Source: Bun and Steinke (2016), Proposition 1.3.
     """
-    own, at = rational(rho, "rho"), rational(delta, "delta", below=1)
 
     def bound(precision: int) -> Interval:
-        root = (Interval.of(own, precision) * -Interval.of(at, precision).log()).sqrt()
-        return Interval.of(own, precision) + root + root
+        root = (Interval.of(rho, precision) * -Interval.of(delta, precision).log()).sqrt()
+        return Interval.of(rho, precision) + root + root
 
     return rounded_up(bound)
 
 
-def bun_steinke_rho(epsilon: object, delta: object) -> Fraction:
+def bun_steinke_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The rho with `bun_steinke_epsilon` equal to epsilon, rounded down.
 
     It is (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))**2.
     """
-    at, rest = rational(epsilon, "epsilon"), rational(delta, "delta", below=1)
 
     def root(precision: int) -> Interval:
-        slack = -Interval.of(rest, precision).log()
-        difference = (slack + Interval.of(at, precision)).sqrt() - slack.sqrt()
+        slack = -Interval.of(delta, precision).log()
+        difference = (slack + Interval.of(epsilon, precision)).sqrt() - slack.sqrt()
         return difference * difference
 
     return rounded_down(root)
@@ -216,6 +209,7 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
     Rounded up to 64 significant bits.  The search for the order looks at a summary of long lists;
     the bound is certified for the list itself.
     """
+    parts = _of_moments(parts)
     summary, bits = _summary(parts), _searched_bits(parts)
     best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, bits), _START)
     bound = rounded_up(lambda precision: epsilon_at_order(parts, delta, best, precision))
@@ -224,6 +218,7 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
 
 def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """A delta that the product accountant certifies at this epsilon, and a - 1 for its order."""
+    parts = _of_moments(parts)
     summary, bits = _summary(parts), _searched_bits(parts)
 
     def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
@@ -240,6 +235,11 @@ def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction
     best = argmin(lambda excess: log_delta(summary, excess, bits), _START)
     bound = above_zero(least)
     return min(Fraction(1), bound), best
+
+
+def _of_moments(parts: Parts) -> Parts:
+    """The same list to search an order for: mu-GDP has the moments of (mu**2 / 2)-zCDP."""
+    return [(g.zcdp if isinstance(g, GaussianDP) else g, count) for g, count in parts]
 
 
 def _searched_bits(parts: Parts) -> int:

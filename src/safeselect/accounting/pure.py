@@ -8,17 +8,17 @@ are binomial tails.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, prod
 from typing import Protocol
 
-from safeselect.accounting.binomial import binomial_below
+from gmpy2 import mpfr
+
 from safeselect.accounting.search import short_up
-from safeselect.exact.interval import Interval, above_zero
-from safeselect.exact.parameters import Number, integer, rational
+from safeselect.exact.interval import Interval, above_zero, contexts
 
 MOST_EQUAL = 10**6
 """The optimum is computed for at most so many equal guarantees; the work grows like the root."""
@@ -61,15 +61,9 @@ class EqualPure:
         )
 
 
-def _difference(tails: tuple[Interval, Interval], epsilon: Fraction) -> Interval:
-    """Enclose A - e**epsilon B."""
-    above, below = tails
-    return above - Interval.of(epsilon, above.precision).exp() * below
-
-
 def smallest_delta(tails: Tails, epsilon: Fraction) -> Fraction:
     """A - e**epsilon B, rounded up to 64 significant bits."""
-    bound = above_zero(lambda precision: _difference(tails.at(epsilon, precision), epsilon))
+    bound = above_zero(lambda precision: _delta_at(tails, epsilon, precision)[0])
     return min(Fraction(1), bound)
 
 
@@ -127,27 +121,8 @@ def _delta_at(
 ) -> tuple[Interval, Interval]:
     """Enclosures of delta, and of how fast it falls."""
     above, below = tails.at(epsilon, precision)
-    falls = Interval.of(epsilon, _PRECISION).exp() * below
+    falls = Interval.of(epsilon, max(precision, _PRECISION)).exp() * below
     return above - falls, falls
-
-
-def optimal_pure_delta(epsilon: Number, k: object, epsilon_g: Number) -> Fraction:
-    """The smallest delta at epsilon_g of k adaptively chosen epsilon-DP mechanisms.
-
-    Exactness: at least the true value, and at most 2**-60 of it more.
-    Source: Kairouz, Oh and Viswanath (2015), Theorem 3.3.
-
-    Args:
-        epsilon: of each mechanism; positive rational.
-        k: how many, up to a million.
-        epsilon_g: of all together; rational, at least 0.
-
-    Raises:
-        ParameterError: a parameter is not as above.
-    """
-    each = rational(epsilon, "epsilon")
-    count = integer(k, "k", minimum=1, maximum=MOST_EQUAL)
-    return smallest_delta(EqualPure(each, count), rational(epsilon_g, "epsilon_g", zero=True))
 
 
 _MOST_OUTCOMES = 2**10  # of each half: 2**20 in all, that of twenty unequal guarantees
@@ -236,3 +211,85 @@ def _tails(
         above, below = above + kept, below + flipped
         tails.append((above, below))
     return [loss for loss, _, _ in rows], tails[::-1]
+
+
+_GUARD = 16  # bits more for a sum of many terms
+_LOOK_EVERY = 8  # terms between two looks at whether the rest still matters
+
+
+def binomial_below(trials: int, last: int, log_hit: Interval, log_miss: Interval) -> Interval:
+    """Enclose P(X <= last) for X ~ Bin(trials, q), given ln(q) and ln(1 - q).
+
+    The sum starts at the largest term and walks away from it until a geometric series bounds the
+    rest.  It takes of the order of sqrt(trials) terms.
+
+    Requires: 0 < q < 1; trials below 2**62, so that counts are exact at the precision used.
+    """
+    precision = log_hit.precision
+    if last < 0:
+        return Interval.of(0, precision)
+    if last >= trials:
+        return Interval.of(1, precision)
+    odds = (log_hit - log_miss).exp()
+    # Start at the largest term in the sum.  Any start gives an enclosure; this one a short walk.
+    hit, _ = log_hit.exp().scaled(64)
+    start = min(last, (trials * hit) >> 64)
+    first = _term(trials, start, log_hit, log_miss)
+    down = ((i, trials - i + 1) for i in range(start, 0, -1))
+    up = ((trials - i, i + 1) for i in range(start, last))
+    one = Interval.of(1, precision)
+    return first * (one + _walk(down, one / odds) + _walk(up, odds))
+
+
+def _term(trials: int, hits: int, log_hit: Interval, log_miss: Interval) -> Interval:
+    """Enclose P(X = hits)."""
+    precision = log_hit.precision
+
+    def log_factorial(number: int) -> Interval:
+        low, high = contexts(precision)
+        argument = mpfr(number + 1, 0, low)  # exact: below 2**63
+        return Interval(low.lngamma(argument), high.lngamma(argument), precision)
+
+    misses = trials - hits
+    return (
+        log_factorial(trials)
+        - log_factorial(hits)
+        - log_factorial(misses)
+        + Interval.of(hits, precision) * log_hit
+        + Interval.of(misses, precision) * log_miss
+    ).exp()
+
+
+def _walk(steps: Iterable[tuple[int, int]], factor: Interval) -> Interval:
+    """Enclose the sum over j >= 1 of prod_{i <= j} (above_i / below_i) * factor.
+
+    Everything is rounded down, so the sum is too small; by how much at most follows from the number
+    of terms.
+
+    Requires: above_i / below_i falls with i.
+    """
+    precision = factor.precision
+    down, up = contexts(precision + _GUARD)
+    last, total, number = mpfr(1, 0, down), mpfr(0, 0, down), 0
+    # A term lies below the true one by at most this factor a step: three roundings, and the width
+    # of the factor; one more rounding is that of the sum.  (1 + x)**n is at most e**(n x).
+    lost = up.add(
+        up.sub(up.div(factor.upper, factor.lower), 1), Fraction(1, 2 ** (precision + _GUARD - 4))
+    )
+    enough = Fraction(1, 2**precision)
+    for number, (above, below) in enumerate(steps, 1):
+        last = down.div(down.mul(down.mul(last, factor.lower), above), below)
+        total = down.add(total, last)
+        if number % _LOOK_EVERY:
+            continue
+        # Later ratios are smaller than this one, so the rest is below a geometric series.
+        ratio = up.div(up.mul(factor.upper, above), below)
+        room = down.sub(1, ratio)
+        if room > 0:
+            rest = up.div(up.mul(last, ratio), room)
+            if rest <= up.mul(total, enough):
+                total_above = up.add(total, rest)
+                break
+    else:
+        total_above = total
+    return Interval(total, up.mul(total_above, up.exp(up.mul(number, lost))), precision)

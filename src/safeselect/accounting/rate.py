@@ -6,77 +6,23 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from math import isqrt
 
-from safeselect.accounting.composition import MOST_PARTS, composed_epsilon, pure_sum
+from gmpy2 import mpfr, mpq
+
+from safeselect.accounting.bounds import known_bounds
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.guess import LEAST, MOST, guessed_epsilon
 from safeselect.accounting.moments import bun_steinke_rho, epsilon_at_order, epsilon_by_orders
-from safeselect.accounting.optimum.certified import quick_epsilon
+from safeselect.accounting.optimum.upper import quick_epsilon
 from safeselect.accounting.pure import MOST_EQUAL, EqualPure, newton_epsilon
 from safeselect.accounting.search import BITS, NUDGE, largest, nearer, rounded
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.interval import Interval, contexts
 from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated, PureDP
 
-_FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 _MOST_ORDERS = 12  # tried one after the other; 4 are usual
 _HAZARD = 24  # terms of a continued fraction
 _ALIKE = Fraction(1, 2**18)  # near the best order its rate is flat: the rest is the square of this
 _SEARCHED = 128  # bits of a bound in a search: its result is checked by `compose`
-_MOST_TRIES = 8  # of the search for the adaptive optimum; 3 are usual
 _QUICK_ENOUGH = Fraction(1, 2**12)
-
-
-def calibrate(
-    family: Family,
-    *,
-    k: int,
-    epsilon: Number | None = None,
-    delta: Number | None = None,
-    rho: Number | None = None,
-    precision: Number | None = None,
-) -> Fraction:
-    """Return the largest epsilon that each of k draws may have within a total.
-
-    `BoundedRange` for draws of the exponential mechanism, `LaplaceDominated` for permute-and-flip
-    and noisy maxima, `PureDP` for anything else.  The draws may be adaptive.  Rounded down to 32
-    significant bits, so that `compose([family(result)] * k, delta)` is within the total.
-
-    With delta the adaptive optimum is computed on a coarse grid, which takes some hundredths of a
-    second and loses some thousandths up to a thousand draws, and about a hundredth for thousands of
-    bounded ranges.  `precision="1e-6"` loses less and takes seconds; it is then `compose` with this
-    precision that finds the total kept, for every grid is another.
-    The result is the same on every machine.
-
-    Args:
-        family: the kind of guarantee that each draw has.
-        k: how many draws.
-        epsilon: the total, alone or with delta; positive rational.
-        delta: with epsilon: an (epsilon, delta) total.
-        rho: a total in zCDP, instead of epsilon.
-        precision: with delta: the relative distance from the optimum that is near enough.
-
-    Example:
-        >>> from safeselect import BoundedRange, calibrate
-        >>> calibrate(BoundedRange, k=4, epsilon=1)
-        Fraction(1, 4)
-
-    Raises:
-        ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a wrong value.
-    """
-    if not any(family is kind for kind in _FAMILIES):
-        names = ", ".join(kind.__name__ for kind in _FAMILIES)
-        raise ParameterError(f"family must be one of {names}; got {describe(family)}")
-    if (epsilon is None) == (rho is None) or (delta is not None and epsilon is None):
-        raise ParameterError("give exactly one of epsilon and rho; delta goes with epsilon")
-    return per_draw_epsilon(
-        family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
-        integer(k, "k", minimum=1, maximum=MOST_PARTS),
-        epsilon=None if epsilon is None else rational(epsilon, "epsilon"),
-        delta=None if delta is None else rational(delta, "delta", below=1),
-        rho=None if rho is None else rational(rho, "rho"),
-        precision=None if precision is None else rational(precision, "precision"),
-    )
 
 
 @lru_cache(maxsize=256)
@@ -87,7 +33,6 @@ def per_draw_epsilon(
     epsilon: Fraction | None = None,
     delta: Fraction | None = None,
     rho: Fraction | None = None,
-    precision: Fraction | None = None,
 ) -> Fraction:
     """The largest epsilon (to 32 bits) such that `count` draws of family(epsilon) keep the total.
 
@@ -111,16 +56,18 @@ def per_draw_epsilon(
     # Rounding and the search for an order leave a small slack, and yet the draws must add up to at
     # most the total.  The cut doubles, so this loop ends.
     cut = Fraction(1, 2**BITS)
-    while each > best and composed_epsilon([(family(each), count)], delta, None) > epsilon:
+    while each > best and _composed(family(each), count, delta) > epsilon:
         each, cut = rounded(each * (1 - cut), BITS), 2 * cut
-    each = max(best, each)
-    if precision is None or family is PureDP or count == 1:
-        return each
+    return max(best, each)
 
-    def composed(rate: Fraction) -> Fraction:
-        return composed_epsilon([(family(rate), count)], delta, precision)
 
-    return nearer(composed, epsilon, each, each, precision, _growth(family, count, each, epsilon))
+def _composed(
+    draw: BoundedRange | LaplaceDominated | PureDP, count: int, delta: Fraction
+) -> Fraction:
+    """What `compose` says of so many draws at this delta, but for the adaptive optimum."""
+    if count == 1:
+        return draw.approximate(delta).epsilon
+    return min(bound.value for bound in known_bounds([(draw, count)], delta))
 
 
 def _within_the_quick_bound(
@@ -139,11 +86,11 @@ def _within_the_quick_bound(
     if not LEAST < rho < MOST:
         return least
     guess = max(least, rounded(guessed_epsilon(family, rho), BITS))
-    growth = _growth(family, count, guess, epsilon)
-    return nearer(quick, epsilon, least, guess, _QUICK_ENOUGH, growth)
+    rises = growth(family, count, guess, epsilon)
+    return nearer(quick, epsilon, least, guess, _QUICK_ENOUGH, rises)
 
 
-def _growth(family: Family, count: int, rate: Fraction, epsilon: Fraction) -> Fraction:
+def growth(family: Family, count: int, rate: Fraction, epsilon: Fraction) -> Fraction:
     """By how many times a relative change of the rate about changes the cost: a guess.
 
     That of Gaussian noise with the same variance of losses: mu / epsilon times the hazard rate of
@@ -164,9 +111,9 @@ def _gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
         return GaussianDP(2 * rho).delta(epsilon)
 
     # ln delta is about -(epsilon / mu)**2 / 2, so it changes with ln rho by its own size.
-    growth = max(Fraction(1), -Interval.of(delta, _SEARCHED).log().fractions()[0])
+    rises = max(Fraction(1), -Interval.of(delta, _SEARCHED).log().fractions()[0])
     start = bun_steinke_rho(epsilon, delta)
-    return nearer(cost, delta, start, start, _QUICK_ENOUGH, growth)
+    return nearer(cost, delta, start, start, _QUICK_ENOUGH, rises)
 
 
 def _within_other_bounds(
@@ -183,8 +130,10 @@ def _within_other_bounds(
 
         return largest(alone, epsilon, epsilon)
 
+    kind = PureDP if family is PureDP else LaplaceDominated  # as in `pure_sum`
+
     def added(rate: Fraction) -> Fraction:
-        return pure_sum([(family(rate), count)]).approximate(delta).epsilon
+        return kind(count * rate).approximate(delta).epsilon
 
     @cache
     def newton(rate: Fraction) -> Fraction:
@@ -242,3 +191,88 @@ def _largest_of_rho(family: Family, count: int, rho: Fraction) -> Fraction:
                 return each
             each = rounded(each - each * NUDGE, BITS)
     return largest(cost, rho, draw)
+
+
+LEAST = Fraction(1, 2**60)
+"""Of a rho: there an epsilon of 2**-30 cancels less than half of the digits."""
+
+MOST = 2**26
+"""Of a rho: beyond, terms leave the range of MPFR numbers."""
+
+_BITS = 128
+_SERIES = Fraction(1, 8)  # the terms that are left out fall below 2**-64 of the sum there
+_TERMS = 24
+_MOST_STEPS = 8  # of Newton's method; 3 are usual
+
+
+def guessed_epsilon(family: Family, rho: Fraction) -> Fraction:
+    """About the epsilon of a draw that costs rho, to some twenty digits; nothing is proved of it.
+
+    Requires: rho between LEAST and MOST.
+    """
+    if rho > _SERIES or family is PureDP:
+        return _newton_guess(family, rho)
+    z = isqrt((rho.numerator << 2 * _BITS + 1) // rho.denominator)
+    total = 0
+    for term in _inverse_series(family):  # type: ignore[arg-type]  # mypy doubts: a class is hashable
+        total = (total + term) * z >> _BITS
+    return Fraction(total, 1 << _BITS)
+
+
+@cache
+def _inverse_series(family: Family) -> tuple[int, ...]:
+    """The epsilon of a draw that costs rho, as a series in z = sqrt(2 rho), the last term first.
+
+    The equation t - ln t = 1 + rho has a root above 1 and a root below, 1 + sum of a_n (+-z)**n.
+    With t = e**-epsilon it is the cost of LaplaceDominated, so epsilon is 1 + rho less the root
+    below.  That of BoundedRange is the difference of both roots, y and x in `BoundedRange.zcdp`.
+    The a_n follow from (t - 1) dt/dz = t z; they are those of Stirling's series for n!.
+    """
+    a = [Fraction(1)]
+    for n in range(2, _TERMS + 1):
+        mixed = sum((k * a[k - 1] * a[n - k] for k in range(2, n)), start=Fraction(0))
+        a.append((a[-1] - mixed) / (n + 1))
+    if family is BoundedRange:
+        terms = [(1 - (-1) ** n) * each for n, each in enumerate(a, 1)]
+    else:
+        terms = [-((-1) ** n) * each for n, each in enumerate(a, 1)]
+        terms[1] += Fraction(1, 2)  # rho is z**2 / 2
+    return tuple((each.numerator << _BITS) // each.denominator for each in reversed(terms))
+
+
+def _newton_guess(family: Family, rho: Fraction) -> Fraction:
+    """The guess for a large rho.
+
+    The square root of rho is nearly linear in epsilon, so Newton's method for it converges in a few
+    steps: each squares the relative error.
+    """
+    context, _ = contexts(_BITS)
+    add, sub, mul, div = context.add, context.sub, context.mul, context.div
+    cost = mpfr(mpq(rho.numerator, rho.denominator), 0, context)
+    wanted = context.sqrt(cost)
+
+    def costs(at: mpfr) -> tuple[mpfr, mpfr]:
+        """The rho of this epsilon, and its derivative."""
+        if family is BoundedRange:
+            # With y = at / (1 - e**-at), as in `BoundedRange.zcdp`.
+            rest = context.minus(context.expm1(context.minus(at)))
+            y = div(at, rest)
+            slope = div(sub(add(1, at), y), rest)  # of y
+            return sub(sub(y, 1), context.log(y)), sub(slope, div(slope, y))
+        if family is LaplaceDominated:
+            lost = context.expm1(context.minus(at))
+            return add(at, lost), context.minus(lost)
+        tanh = context.tanh(div(at, 2))
+        return mul(at, tanh), add(tanh, div(mul(at, sub(1, mul(tanh, tanh))), 2))
+
+    # To first order rho is epsilon**2 / 8, or epsilon**2 / 2.
+    at = mul(wanted, context.sqrt(8 if family is BoundedRange else 2))
+    for _ in range(_MOST_STEPS):
+        found, slope = costs(at)
+        root = context.sqrt(found)
+        missing = sub(wanted, root)
+        at = add(at, div(mul(missing, mul(2, root)), slope))
+        if -wanted <= context.mul_2exp(missing, _BITS // 4) <= wanted:
+            break
+    above, below = at.as_integer_ratio()
+    return Fraction(int(above), int(below))

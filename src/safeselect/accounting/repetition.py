@@ -29,8 +29,6 @@ from safeselect.promises.guarantees import (
 Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
 """What one run may guarantee."""
 
-_UNIT = Fraction(1, 1 << 32)
-
 
 def change_of(base: Base, ratio: Interval) -> Interval:
     """Enclose a delta of (ln ratio, delta)-DP of one run, ratio >= 1."""
@@ -53,8 +51,8 @@ def _of_zcdp(rho: Fraction, ratio: Interval) -> Interval:
     own = Interval.of(rho, precision)
     pinsker = (own / Interval.of(2, precision)).sqrt()
     ends = [Fraction(1), pinsker.fractions()[1]]
-    order = round((log.fractions()[1] + rho) / (2 * rho) / _UNIT) * _UNIT if rho else _UNIT
-    if order > 1 + _UNIT:
+    order = round((log.fractions()[1] + rho) / (2 * rho) / _SHORT) * _SHORT if rho else _SHORT
+    if order > 1 + _SHORT:
         b = Interval.of(order, precision)
         less = Interval.of(order - 1, precision)
         exponent = less * (b * own - log) + less * (less / b).log() - b.log()
@@ -118,7 +116,9 @@ class Repeated:
     @property
     def expected_runs(self) -> Fraction:
         """E K, the mean number of runs; rounded up to 64 significant bits."""
-        return _expected_runs(self.eta, self.gamma)
+        if self.eta == 1:
+            return 1 / self.gamma
+        return rounded_up(self.mean_runs)
 
     @property
     def single(self) -> PureDP | ZeroConcentratedDP:
@@ -139,7 +139,17 @@ class Repeated:
         `compose` with this delta finds the least epsilon that is known.
         """
         at = rational(delta, "delta", below=1)
-        return _approximate(self, at, _delta_of_one_run(at, self.eta, self.gamma))
+        less = rounded_down(lambda bits: Interval.of(at, bits) / self.mean_runs(bits))
+        return _approximate(self, at, less)
+
+    def mean_runs(self, precision: int) -> Interval:
+        """Enclose E K = eta (1 - gamma) / (gamma (1 - gamma**eta)), which is above 1."""
+        log = Interval.of(self.gamma, precision).log()
+        odds = Interval.of((1 - self.gamma) / self.gamma, precision)
+        if not self.eta:
+            return odds / -log
+        power = Interval.of(self.eta, precision)
+        return power * odds / -(power * log).expm1()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +241,7 @@ def repeated_moment(repeated: Repetition, one: Interval, excess: Interval) -> In
     """Enclose a bound on ln M(a) of the best run, a = 1 + excess, from ln M(a) of one run."""
     precision = one.precision
     if isinstance(repeated, Repeated):
-        runs = mean_runs(repeated.eta, repeated.gamma, precision)
+        runs = repeated.mean_runs(precision)
         return one + excess * Interval.of(repeated.shift, precision) + runs.log()
     mean = Interval.of(repeated.mean, precision)
     # P(K = 0) + mean e**(...): (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
@@ -247,30 +257,6 @@ def _shift_of_poisson(base: Base, mean: Fraction) -> Fraction:
     if not (base.rho if isinstance(base, ZeroConcentratedDP) else base.epsilon):
         return Fraction(0)
     return rounded_up(lambda bits: Interval.of(mean, bits) * change_of(base, Interval.of(1, bits)))
-
-
-def mean_runs(eta: Fraction, gamma: Fraction, precision: int) -> Interval:
-    """Enclose E K = eta (1 - gamma) / (gamma (1 - gamma**eta)), which is above 1."""
-    log = Interval.of(gamma, precision).log()
-    odds = Interval.of((1 - gamma) / gamma, precision)
-    if not eta:
-        return odds / -log
-    power = Interval.of(eta, precision)
-    return power * odds / -(power * log).expm1()
-
-
-def _expected_runs(eta: Fraction, gamma: Fraction) -> Fraction:
-    """E K, rounded up to 64 significant bits; 1 / gamma for eta = 1."""
-    if eta == 1:
-        return 1 / gamma
-    return rounded_up(lambda precision: mean_runs(eta, gamma, precision))
-
-
-def _delta_of_one_run(delta: Fraction, eta: Fraction, gamma: Fraction) -> Fraction:
-    """delta / E K, rounded down."""
-    return rounded_down(
-        lambda precision: Interval.of(delta, precision) / mean_runs(eta, gamma, precision)
-    )
 
 
 def log_of_ratio_at(rho: Fraction, gamma: Fraction, order: Fraction, precision: int) -> Interval:
@@ -313,7 +299,7 @@ def _rho_of_repeated(repeated: Repetition, rho: Fraction) -> Fraction:
 def _most_likelier(repeated: Repetition, precision: int) -> Interval:
     """E K; with the chance of no run at all, where there is one: what a moment is multiplied by."""
     if isinstance(repeated, Repeated):
-        return mean_runs(repeated.eta, repeated.gamma, precision)
+        return repeated.mean_runs(precision)
     mean = Interval.of(repeated.mean, precision)
     return mean + (-mean).exp()
 

@@ -68,6 +68,7 @@ BITS = 32  # significant bits of a calibrated epsilon: short rates, at most 2**-
 NUDGE = Fraction(1, 2 ** (BITS + 2))
 _MOST_STEPS = 1000  # of a search that usually takes 8, but may begin far away
 _SEARCHED = 128  # bits of a bound in a search: its result is checked by `compose`
+_MOST_HALVINGS = 300
 _MOST_TRIES = 8  # of the search for the adaptive optimum; 3 are usual
 _FASTEST = Fraction(2**32)  # growth of a step of a search that begins far away
 
@@ -166,14 +167,12 @@ def rounded(value: Fraction, bits: int = BITS + 16) -> Fraction:
     return Fraction((above << -down) // below, 1 << -down)
 
 
-def halved(
-    enough: Callable[[Fraction], bool], low: Fraction, high: Fraction, most_steps: int
-) -> Fraction:
+def halved(enough: Callable[[Fraction], bool], low: Fraction, high: Fraction) -> Fraction:
     """A number that is enough, to within 2**-40 of itself above one that is not, by halving.
 
     Requires: `high` is enough, and whatever is larger than what is enough.
     """
-    for _ in range(most_steps):
+    for _ in range(_MOST_HALVINGS):
         if (high - low) * 2**40 <= high:
             break
         middle = short_up((low + high) / 2)

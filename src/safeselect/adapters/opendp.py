@@ -32,8 +32,8 @@ from typing import Any, Literal
 
 from safeselect.adapters._numbers import at_least, number
 from safeselect.errors import ParameterError, SafeSelectError
+from safeselect.exact.interval import NoiseRate
 from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
-from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.select import (
     exponential_mechanism,
     permute_and_flip,

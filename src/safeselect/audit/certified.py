@@ -18,6 +18,7 @@ from safeselect.release.results import code
 
 SCHEMA = "safeselect.certificate/1"
 _ARITHMETIC = ("python", "numpy", "gmpy2", "gmp")
+_DECIDES = ("version", "deciding_sha256")
 _KEYS = {"schema", "utc", "library", "machine", "code", "known_answers", "passed"}
 
 
@@ -82,17 +83,18 @@ def compare_code(written: str | None, ran: Mapping[str, Any]) -> Iterator[Line]:
     try:
         content = json.loads(written)
         checked = content["library"]
-        own = [f"{name} {checked[name]}" for name in ("version", "source_tree_sha256")]
+        own = [f"{name} {checked[name]}" for name in _DECIDES]
+        tree = checked["source_tree_sha256"]
     except (LookupError, RecursionError, TypeError, ValueError):
         yield found(what, "It is no certificate.", "")
         return
-    used = [f"{name} {ran.get(name)}" for name in ("version", "source_tree_sha256")]
-    readable = checked["source_tree_sha256"] != "unreadable"
+    used = [f"{name} {ran.get(name)}" for name in _DECIDES]
+    readable = checked["deciding_sha256"] != "unreadable"
     wrong = (
         None if own == used and readable else f"It is of {', '.join(own)}; {', '.join(used)} ran."
     )
     yield found("certified code", wrong, f"It is of the code that ran: {', '.join(own)}.")
-    if checked["source_tree_sha256"] != code()[1]:
+    if tree != code().source_tree_sha256:
         said = "It is of another version than this command: audit with the version that it names."
         yield Line(what, "not compared", said)
         return

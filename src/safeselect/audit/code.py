@@ -14,7 +14,6 @@ this module, the interpreter or a library.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -27,7 +26,6 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 _PACKAGE = "safeselect"
-_BY_NAME = ("safeselect.spec.rankings", "safeselect.spec.sessions")
 _CACHED = type(lru_cache(len))
 _HOLDERS = (FunctionType, MethodType, staticmethod, classmethod, property, partial, _CACHED)
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
@@ -62,9 +60,7 @@ class Running:
 
 
 def running() -> Running:
-    """Look at all modules of the package that are loaded, and at those that are loaded by name."""
-    for name in _BY_NAME:
-        importlib.import_module(name)
+    """Look at all modules of the package that are loaded."""
     modules = {
         name: module
         for name, module in sorted(sys.modules.items())

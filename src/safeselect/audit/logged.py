@@ -17,7 +17,7 @@ _UNSIGNED = (
     "you the head too can restate the output (labels, positions, counts, gaps, points, values), "
     "the cost with all that follows from it, the mechanism as one of the same form, the declared "
     "sensitivity with its range, and what "
-    "nothing else depends on: candidates, threshold, minimize, engine, grids, score_error, "
+    "nothing else depends on: candidates, threshold, minimize, grids, score_error, "
     "weights, split, margins, gamma, queries, max_rows, max_contributions and quantiles, k of one "
     "draw or session, k_bar and groups_per_user of groups, pre_threshold of a strategy, unit, "
     "time, source, purpose and platform."

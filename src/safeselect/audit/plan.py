@@ -19,14 +19,13 @@ from safeselect.audit.plan_of_counts import of_groups, of_keys, of_list, of_sess
 from safeselect.audit.stated import Plan, Stated
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import integer, rational, read_choice
+from safeselect.exact.parameters import exact_text, integer, rational, read_choice
 from safeselect.mechanisms.measure import Law
 from safeselect.mechanisms.quantiles import Neighbours
 from safeselect.mechanisms.select import Asked, Change, calibrate_unordered, read_gap_grid
 from safeselect.mechanisms.sessions import read_terms
 from safeselect.mechanisms.table import LAWS, Calibration
 from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
-from safeselect.promises.records import exact_text
 from safeselect.release.results import Batch, Release
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}", re.ASCII)

@@ -20,7 +20,7 @@ _COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 def of_list(stated: Stated) -> Plan:
     """A list of items that nobody listed before."""
     total, k, cap = stated.total, stated.whole("k"), stated.maybe("max_contributions")
-    common = _COUNTED | {"grid": "none", "minimize": "no", "k": str(k)} | stated.engine
+    common = _COUNTED | {"grid": "none", "minimize": "no", "k": str(k)}
     read_contributions(cap)
     if stated.name.endswith("laplace"):
         _, k_bar, _ = read_places(k, stated.whole("k_bar"))

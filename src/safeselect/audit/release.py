@@ -19,7 +19,7 @@ from safeselect.audit.stated import Draws, Plan
 from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
 from safeselect.ledger.record import read_numbers
-from safeselect.promises.records import guarantee_record
+from safeselect.promises.guarantees import guarantee_record
 from safeselect.release.codec import read_part
 from safeselect.release.results import Release, from_json
 
@@ -156,6 +156,7 @@ def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
         "library": {
             "name": "safeselect",
             "version": stated.version,
+            "deciding_sha256": stated.deciding_sha256,
             "source_tree_sha256": stated.source_tree_sha256,
         },
         "utc": stated.utc,

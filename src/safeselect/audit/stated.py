@@ -9,7 +9,6 @@ from typing import Any
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import read_choice
 from safeselect.promises.guarantees import ApproximateDP, ZeroConcentratedDP
 from safeselect.release.codec import read_count
 
@@ -71,12 +70,6 @@ class Stated:
     def copied(self, *names: str) -> dict[str, str]:
         """Parameters that follow from no other."""
         return {name: self.text(name) for name in names}
-
-    @property
-    def engine(self) -> dict[str, str]:
-        """The engine as a parameter."""
-        read_choice(self.text("engine"), "engine", ("array", "reference"))
-        return self.copied("engine")
 
     @property
     def total(self) -> ApproximateDP:

@@ -14,7 +14,7 @@ from safeselect.cli._output import write
 from safeselect.cli._releases import GRID
 from safeselect.errors import InputError, ParameterError
 from safeselect.estimates import Plans, explain_groups, explain_items, explain_keys
-from safeselect.promises.records import exact_text
+from safeselect.exact.parameters import exact_text
 
 TOTALS = declare("""
 --epsilon E number several required  total cost, such as 1, 0.1 or 1/3; or several, to compare

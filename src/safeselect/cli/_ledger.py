@@ -277,7 +277,7 @@ verify was given no key, 5 the ledger cannot be used, 6 it is busy: try again
         _action("repair", "move what follows the last good line out of a damaged ledger", _repair),
         _action(
             "append",
-            "make an older copy whole from the lines of its receiver",
+            "make an older copy whole from the lines that its witness kept",
             _append,
             declare("LINES optional =-  a file; or input") + PUBLIC_KEYS,
         ),

@@ -16,10 +16,10 @@ from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import escaped, say, write
 from safeselect.errors import ParameterError
 from safeselect.estimates.users import plan_keys
+from safeselect.exact.parameters import exact_text
 from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.measure import noise_of
 from safeselect.mechanisms.table import MECHANISMS
-from safeselect.promises.records import exact_text
 from safeselect.release import results
 from safeselect.release.results import Groups, Noise, TopK
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group

@@ -318,6 +318,7 @@ def _details(release: Release) -> Html:
                 f"{name} {each}" for name, each in _texts(content["source"]).items()
             ),
             "library": f"{library.get('name')} {library.get('version')}",
+            "deciding code": _code(library.get("deciding_sha256", "")),
             "source tree": _code(library.get("source_tree_sha256", "")),
             "record hash": _code(release.record.hash),
         }

@@ -110,14 +110,14 @@ def best_and_rest(values: Integers, m: int, bits: int | None = None) -> tuple[In
         places, rest = _peeled(values, m)
     else:
         places, rest = top_places(values, m, bits), np.copy(values)
-        np.put(rest, places, np.array([np.iinfo(values.dtype).min], dtype=values.dtype))
+        np.put(rest, places, np.array([_least(values.dtype)], dtype=values.dtype))
     return places, int(largest_of(rest))
 
 
 def _peeled(values: Integers, m: int) -> tuple[Indices, Integers]:
     """The places of m maxima, and the values with the least number of the dtype at these places."""
     rest, places = values.copy(), np.empty(m, dtype=np.int64)
-    least = np.iinfo(values.dtype).min
+    least = _least(values.dtype)
     for i in range(m):
         places[i] = place = argmax(rest)
         rest[place] = least
@@ -136,6 +136,12 @@ def _level(values: Integers, m: int, bits: int | None) -> Any:
         np.greater_equal(values, level ^ step, out=reached)
         level ^= (none, step)[int(np.count_nonzero(reached)) >= m]
     return level
+
+
+@lru_cache(maxsize=16)
+def _least(dtype: np.dtype[Any]) -> int:
+    """The least number of the dtype."""
+    return int(np.iinfo(dtype).min)
 
 
 @lru_cache(maxsize=16)

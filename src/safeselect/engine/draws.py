@@ -51,8 +51,7 @@ from safeselect.engine.allowances import (
 from safeselect.engine.arrays import Indices, Numbers, picked, random_lanes, to_integers, word
 from safeselect.engine.laws import Known, Law
 from safeselect.engine.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.randomness.bits import Bits
 
 _ONE = Fraction(1)

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.engine.arrays import fill, random_lanes
-from safeselect.exact.interval import Interval, normal
+from safeselect.exact.interval import Interval
+from safeselect.exact.normal import normal
 from safeselect.randomness.bits import Bits, exhausted, rounds
 
 MOST_TABLED = Fraction(2**20)

@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.engine.arrays import fill
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
 
 Chance = Callable[[int, int], Interval]

@@ -24,7 +24,7 @@ from safeselect.engine.contenders import Ceiling, contenders
 from safeselect.engine.draws import GUARD, Draws, Plan, Weights, draw, plan, rate
 from safeselect.engine.laws import LAWS, UNBOUNDED, Known, lower_end, upper_ends
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 _STEP = Fraction(1)

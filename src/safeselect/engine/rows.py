@@ -23,7 +23,7 @@ from safeselect.engine.draws import Plan, Weights, plan, rate
 from safeselect.engine.laws import LAWS, Law
 from safeselect.engine.rankings import certified_order
 from safeselect.engine.tables import UNKNOWN, noise_table, read_noise
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import REFINEMENTS, Bits, exhausted
 
 _BLOCK = 1 << 15  # how many candidates are handled at once, so that they stay in the cache

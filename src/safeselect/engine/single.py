@@ -9,26 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from safeselect.engine.geometric import discrete_laplace as discrete_laplace
 from safeselect.engine.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.errors import ParameterError
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.randomness.memory import sealed
+from safeselect.randomness.guard import sealed
 
 Kind = Literal["exponential", "laplace", "geometric"]
 
 SPARE = 32
 """Digits of V beyond the precision; the noise of a small V needs them."""
 
-_MORE = 64  # digits by which undecided noise is refined
-
-
-REFERENCE = "safeselect.spec.sessions"
-"""The module with the same functions in the scalar tier; imported by name, on request only."""
+MORE = 64
+"""Digits by which undecided noise is refined."""
 
 
 class EnclosedNoise(Protocol):
@@ -46,18 +39,6 @@ class EnclosedNoise(Protocol):
 
     def refine(self, bits: Bits) -> None:
         """Draw further digits."""
-
-
-class Variates(Protocol):
-    """An engine: the functions that both tiers offer, with the same laws."""
-
-    def discrete_laplace(self, n: int, noise_rate: NoiseRate, bits: Bits) -> NDArray[np.int64]:
-        """Draw n integers x with probability proportional to rho**|x|."""
-
-    def enclosed_noise(
-        self, kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits
-    ) -> EnclosedNoise:
-        """Draw the noise of one number, known by bounds."""
 
 
 @final
@@ -95,8 +76,8 @@ class InvertedNoise:
 
     def refine(self, bits: Bits) -> None:
         """Draw 64 more digits."""
-        self._v = self._v << _MORE | bits.take(_MORE)
-        self._digits += _MORE
+        self._v = self._v << MORE | bits.take(MORE)
+        self._digits += MORE
         self._found = None
 
 
@@ -133,7 +114,7 @@ def enclosed_noise(kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits) -
 
 
 def _whole(drawn: InvertedNoise, bits: Bits) -> int:
-    for _ in rounds(_MORE):
+    for _ in rounds(MORE):
         low, high = (end >> drawn.precision for end in drawn.bounds(drawn.precision, 1))
         if low == high:
             return low

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from safeselect.engine.allowances import ERROR, KEY_BITS, REACH, UNIT_BITS
 from safeselect.engine.arrays import Numbers, take, word
 from safeselect.engine.laws import DIGITS, Law
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 _POINTS_BITS = 6
 UNKNOWN = 1 << 60

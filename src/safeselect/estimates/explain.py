@@ -14,9 +14,8 @@ from fractions import Fraction
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.exact.rate import NoiseRate
 from safeselect.mechanisms.select import CANDIDATES
 from safeselect.mechanisms.table import LAWS, MECHANISMS, Mechanism, calibrate
 from safeselect.scores.reading import Reading, Sensitivity
@@ -65,7 +64,7 @@ def expected_error(
         ParameterError: as for `top_k`; or n k is too large.
 
     Example:
-        >>> from safeselect import expected_error
+        >>> from safeselect.estimates import expected_error
         >>> lost = expected_error(n=100, gap=10, k=5, epsilon=1, sensitivity=1, monotonic=True)
         >>> f"{float(lost):.2f}"  # of 50
         '35.48'
@@ -292,7 +291,7 @@ def _missed_by_one_shot(k: int, bad: int, p: Interval) -> Interval:
         chance * Interval.of(k * j, p.precision) / Interval.of(k + j, p.precision)
         for j, chance in enumerate(_binomial(bad, p))
     ]
-    return _sum(terms, p.precision)
+    return sum(terms, Interval.of(0, p.precision))
 
 
 def _binomial(trials: int, p: Interval) -> list[Interval]:
@@ -311,14 +310,8 @@ def _binomial(trials: int, p: Interval) -> list[Interval]:
 def _mean_inverse(law: list[Interval], g: int) -> Interval:
     """E[1 / (g + J)]."""
     precision = law[0].precision
-    return _sum([c / Interval.of(g + j, precision) for j, c in enumerate(law)], precision)
-
-
-def _sum(terms: list[Interval], precision: int) -> Interval:
-    total = Interval.of(0, precision)
-    for term in terms:
-        total = total + term
-    return total
+    terms = (c / Interval.of(g + j, precision) for j, c in enumerate(law))
+    return sum(terms, Interval.of(0, precision))
 
 
 def decimal(value: Fraction) -> str:

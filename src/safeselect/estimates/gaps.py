@@ -111,7 +111,7 @@ def estimate_from_threshold(
         ParameterError: a number is wrong.
 
     Example:
-        >>> from safeselect import estimate_from_threshold
+        >>> from safeselect.estimates import estimate_from_threshold
         >>> estimate_from_threshold(108, 12, threshold=100, variance_ratio=1)
         Fraction(110, 1)
     """
@@ -256,7 +256,7 @@ def estimate_from_gaps(
         ParameterError: there are not k or k - 1 gaps for k measurements, or a number is wrong.
 
     Example:
-        >>> from safeselect import estimate_from_gaps
+        >>> from safeselect.estimates import estimate_from_gaps
         >>> public = {"rate": "0.1", "noise": "exponential", "measured_rate": "0.1"}
         >>> [float(each) for each in estimate_from_gaps([195, 90], [90, 80], **public)]
         [190.0, 95.0]

@@ -39,7 +39,7 @@ def expected_gap(leads: Iterable[Number], *, rate: Number) -> Fraction:
         ParameterError: leads are empty, or a number is wrong.
 
     Example:
-        >>> from safeselect import expected_gap
+        >>> from safeselect.estimates import expected_gap
         >>> f"{float(expected_gap([0], rate=1)):.4f}"  # two equal scores: 2 ln 2
         '1.3863'
     """
@@ -55,9 +55,8 @@ def expected_gap(leads: Iterable[Number], *, rate: Number) -> Fraction:
     def mean(precision: int) -> Interval:
         one = Interval.of(1, precision)
         # s = exp(-least) * rest with rest >= 1, so that nothing overflows.
-        rest = Interval.of(0, precision)
-        for lead in ahead:
-            rest += Interval.of(least - lead * each, precision).exp()
+        odds_of = (Interval.of(least - lead * each, precision).exp() for lead in ahead)
+        rest = sum(odds_of, Interval.of(0, precision))
         odds = Interval.of(-least, precision).exp() * rest
         above = (one + odds).log() + Interval.of(least, precision) - rest.log()
         return (one + odds) * above / Interval.of(each, precision)
@@ -88,7 +87,7 @@ def gap_p_value(
         ParameterError: gap is negative, or a number or a word is wrong.
 
     Example:
-        >>> from safeselect import gap_p_value
+        >>> from safeselect.estimates import gap_p_value
         >>> f"{float(gap_p_value(10, rate='0.5', noise='exponential')):.4f}"  # e**-5
         '0.0067'
     """
@@ -132,7 +131,7 @@ def gap_confidence_bound(
         ParameterError: gap is negative, or a number or a word is wrong.
 
     Example:
-        >>> from safeselect import gap_confidence_bound
+        >>> from safeselect.estimates import gap_confidence_bound
         >>> bound = gap_confidence_bound(
         ...     30,
         ...     threshold=100,
@@ -144,7 +143,7 @@ def gap_confidence_bound(
         >>> f"{float(bound):.2f}"
         '109.10'
     """
-    read_choice(noise, "noise", tuple(_TAILS))
+    read_choice(noise, "noise", tuple(TAILS))
     above = read_gap(gap) + rational(threshold, "threshold", signed=True)
     chance = rational(alpha, "alpha", below=1)
     rates = rational(threshold_rate, "threshold_rate"), rational(value_rate, "value_rate")
@@ -189,21 +188,15 @@ def _laplace_tail(t: Fraction, first: Fraction, second: Fraction, precision: int
     return noise_rate * (Interval.of(1, precision) + factor * width)
 
 
-_TAILS = {"exponential": _exponential_tail, "laplace": _laplace_tail}
-
-
-def tail(
-    noise: str, t: Fraction, threshold_rate: Fraction, value_rate: Fraction, precision: int
-) -> Interval:
-    """Enclose P(noise of the value - noise of the threshold > t), each of mean 0, for t >= 0."""
-    return _TAILS[noise](t, threshold_rate, value_rate, precision)
+TAILS = {"exponential": _exponential_tail, "laplace": _laplace_tail}
+"""P(noise of the value - noise of the threshold > t), each of mean 0, for t >= 0; enclosed."""
 
 
 def _quantile(noise: str, alpha: Fraction, first: Fraction, second: Fraction) -> Fraction:
     """Return a t >= 0 with tail(t) <= alpha, certified; it is about 2**-80 t above the least."""
 
     def enough(t: Fraction) -> bool:
-        return bool(tail(noise, t, first, second, _PRECISION).upper <= alpha)
+        return bool(TAILS[noise](t, first, second, _PRECISION).upper <= alpha)
 
     if enough(Fraction(0)):
         return Fraction(0)

@@ -54,6 +54,10 @@ class Shrunk:
         return self._clear if self.whole and self._clear > 1 else 0
 
     @property
+    def _apart(self) -> list[Fraction]:
+        return [own - height for own, height in zip(self.measured, self.heights, strict=True)]
+
+    @property
     def _clear(self) -> int:
         return sum(self.rate * height >= _SAFE_NATS for height in self.heights)
 
@@ -74,8 +78,7 @@ class Shrunk:
         if len(self.measured) <= _FEW:
             moves, _ = self._few()
             return tuple(own - move for own, move in zip(self.measured, moves, strict=True))
-        apart = [own - height for own, height in zip(self.measured, self.heights, strict=True)]
-        j = self.safe
+        apart, j = self._apart, self.safe
         first, rest, between, mean = self._means(apart)
         inner, outer, joint = self._parts(apart)
         limit = _FARTHEST / self.measured_rate
@@ -90,14 +93,13 @@ class Shrunk:
 
     def error(self) -> Fraction:
         """Stein's estimate of the mean squared error."""
-        apart = [own - height for own, height in zip(self.measured, self.heights, strict=True)]
-        k, own = len(apart), self.variance
+        k, own = len(self.measured), self.variance
         if others := self._below_one:
             return (own + (k - 1) * others.error()) / k
         if k <= _FEW:
             _, gain = self._few()
             return own - min(gain, (k - 1) * own / (1 + self.ratio)) / k
-        inner, outer, joint = self._parts(apart)
+        inner, outer, joint = self._parts(self._apart)
         together = [_Part(joint.squares + outer.squares, outer.freedom + 1, joint.weight)]
         parts = together if joint.weight and joint.weight == outer.weight else [outer, joint]
         gain = sum((self._gain(part) for part in (inner, *parts)), Fraction(0))
@@ -124,8 +126,8 @@ class Shrunk:
         noise.  A winner below T has a height of h nats or more with probability exp(-h), and those
         after it have less.  So for scales of many steps, harm is below 0.02 variances.
         """
-        apart = [own - height for own, height in zip(self.measured, self.heights, strict=True)]
-        moves, gain = [Fraction(0)] * len(apart), Fraction(0)
+        apart, gain = self._apart, Fraction(0)
+        moves = [Fraction(0)] * len(apart)
         weight = 1 / (1 + self.ratio)
         for n in range(1, len(apart)):
             nats = self.rate * self.heights[n] if self.whole else Fraction(0)

@@ -5,10 +5,12 @@ A small cap on a user's items or groups hides users, a large one costs noise.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
+from itertools import count
 from math import ceil, isqrt
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -284,14 +286,8 @@ def _lead(rate: Fraction) -> int:
         chance = laplace_failure(rate, t, 128)
         return bool(chance.bounded and chance.fractions()[1] <= 1 - _CHANCE)
 
-    high = 1
-    while not enough(high):
-        high *= 2
-    low = 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    high = next(1 << bits for bits in count() if enough(1 << bits))
+    return bisect_left(range(high), True, key=enough)
 
 
 def explain_keys(

@@ -1,4 +1,4 @@
-"""Exact numbers: parameters as typed, enclosures of irrational numbers, and the noise rate.
+"""Exact numbers: parameters as typed, and enclosures of irrational numbers, noise rates among them.
 
-Read the files in this order: `parameters`, `interval`, `rate`.
+Read the files in this order: `parameters`, `interval`, `normal`.
 """

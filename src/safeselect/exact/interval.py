@@ -1,15 +1,19 @@
-"""Enclosures of real numbers, rounded outwards, and bounds taken from them.
+"""Enclosures of real numbers, rounded outwards; bounds taken from them; the noise rate.
 
 Every operation rounds the lower end down and the upper end up.  It uses MPFR contexts of its own,
 never the thread's current context.  So neither the caller's gmpy2 settings nor another thread can
 move a bound.  (The operators of bare MPFR numbers do use the current context.  No file of the
 package uses them; comparisons are exact.)
+
+One public number describes every noise of this library: the factor rho by which the density falls
+from one grid step to the next.  It is exp(-rate), or base**rate for a rational base.  Only
+enclosures of its powers are computed from it, so an irrational rho is as exact as a rational one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,7 +22,9 @@ from gmpy2 import mpfr, mpq
 
 from safeselect.errors import ParameterError
 
-_FAR = 5  # deviations from which on a continued fraction is quicker than erfc
+MIN_RATE = Fraction(1, 2**40)
+MAX_RATE = Fraction(2**20)
+
 # A bound closer to zero would not fit into a guarantee, so it is rounded up to this.
 _SMALLEST_BOUND = Fraction(1, 2**4000)
 
@@ -191,62 +197,63 @@ def above_zero(bound: Callable[[int], Interval]) -> Fraction:
     return max(_SMALLEST_BOUND, found)
 
 
-def normal(value: Interval) -> Interval:
-    """Enclose the normal distribution function: half of erfc(-value / sqrt(2))."""
-    if -value.upper >= _FAR and value.bounded:
-        return _far_tail(-value)
-    precision = value.precision
-    argument = -value * _constants(precision)[0]
-    down, up = contexts(precision)
-    # One erfc for both ends: it takes most of the time.  Its logarithm falls by at most
-    # 2 (|a| + 1) per unit (Birnbaum 1942: the hazard rate is below a + sqrt(a**2 + 2)).
-    nearly = mpfr(down.erfc(argument.lower), 0, down)
-    size = max(up.minus(argument.lower), argument.upper)
-    fall = up.mul(up.mul(2, up.add(size, 1)), up.sub(argument.upper, argument.lower))
-    one_more = up.mul(
-        nearly, up.add(1, Interval.of(Fraction(1, 2 ** (precision - 2)), precision).upper)
-    )
-    half = mpfr("0.5")
-    low, high = down.mul(nearly, down.sub(1, fall)), min(one_more, mpfr(2))
-    return Interval(down.mul(low, half), up.mul(high, half), precision)
+@dataclass(frozen=True, slots=True)
+class NoiseRate:
+    """rho = exp(-rate), or rho = base**rate where a rational base in (0, 1) is given.
 
+    Args:
+        rate: positive rational, per grid step.
+        base: rational in (0, 1), or None for 1/e.
 
-@lru_cache(maxsize=16)
-def _constants(precision: int) -> tuple[Interval, Interval]:
-    """1 / sqrt(2), and 1 / sqrt(2 pi)."""
-    down, up = contexts(precision)
-    one, two = Interval.of(1, precision), Interval.of(2, precision)
-    pi = Interval(down.const_pi(), up.const_pi(), precision)
-    return one / two.sqrt(), one / (two * pi).sqrt()
-
-
-def _far_tail(z: Interval) -> Interval:
-    """Enclose the chance of a deviation above z: density / (z + 1/(z + 2/(z + 3/(z + ...)))).
-
-    All terms are positive, so truncating the fraction after an even and after an odd number of
-    terms gives bounds on the two sides.  Each bound takes as many roundings as terms; the last step
-    covers them.
-    Source: Laplace; Abramowitz and Stegun (1964), 26.2.14.
+    Raises:
+        ParameterError: -ln(rho) is not between 2**-40 and 2**20 per grid step.
     """
-    precision = z.precision
-    down, up = contexts(precision)
-    # With so many terms the difference is about 2**-precision; fewer only make it wider.
-    squared = int(z.lower) ** 2
-    needed = max(24, precision - 18 * squared // 25)
-    terms = 2 * (needed * needed // (10 * squared) + needed // 12 + 1)
-    # After an even number of terms the fraction below is too small, after an odd one too large.
-    most = _broken_off(z.lower, terms, down)
-    least = _broken_off(z.upper, terms + 1, up)
-    slack = Interval.of(Fraction(2 * terms + 4, 2 ** (precision - 1)), precision)
-    one = Interval.of(1, precision)
-    ratio = Interval(down.div(1, least), up.div(1, most), precision)
-    density = (-(z * z) / Interval.of(2, precision)).exp() * _constants(precision)[1]
-    wide = Interval((one - slack).lower, (one + slack).upper, precision)
-    return density * ratio * wide
 
+    rate: Fraction
+    base: Fraction | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
 
-def _broken_off(z: mpfr, terms: int, context: gmpy2.context) -> mpfr:
-    value = z
-    for number in range(terms, 0, -1):
-        value = context.add(z, context.div(number, value))
-    return value
+    def __post_init__(self) -> None:
+        # The limits are for convenience, so an enclosure that only touches the range may pass.
+        low = high = self.rate
+        if self.base is not None:
+            nats = self.nats(64)
+            low, high = nats.fractions() if nats.bounded else (Fraction(0), Fraction(0))
+        if high < MIN_RATE or low > MAX_RATE:
+            raise ParameterError(
+                "the noise rate must be between 2**-40 and 2**20 per grid step; "
+                "choose a grid= nearer to the scale of the noise, or another epsilon"
+            )
+
+        # A rate is looked up in each call, and the hash of a fraction takes a microsecond.
+        object.__setattr__(self, "_hash", hash((self.rate, self.base)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def nats(self, precision: int) -> Interval:
+        """Enclose -ln(rho), the rate in nats per grid step."""
+        rate = Interval.of(self.rate, precision)
+        return rate if self.base is None else rate * -Interval.of(self.base, precision).log()
+
+    def scaled(self, bits: int) -> tuple[int, int]:
+        """Integers (low, high) with low <= nats * 2**bits <= high; at most 2 apart."""
+        if self.base is not None:
+            return self.nats(bits + 64).scaled(bits)
+        above, below = self.rate.numerator << bits, self.rate.denominator
+        return above // below, -(-above // below)
+
+    def power(self, numerator: int, level: int, precision: int) -> Interval:
+        """Enclose rho ** (numerator / 2**level) to about `precision` significant bits.
+
+        Requires: level >= 0; numerator any integer, negative ones included.
+        """
+        exponent = self.rate * Fraction(numerator, 1 << level)
+        # An absolute error of the exponent is a relative error of the power: so a larger exponent
+        # needs more bits.
+        extra = max(0, abs(exponent.numerator).bit_length() - exponent.denominator.bit_length()) + 8
+        working = precision + min(extra, 96)
+        power = Interval.of(exponent, working)
+        if self.base is not None:
+            power = power * -Interval.of(self.base, working).log()
+        return (-power).exp()

@@ -1,5 +1,7 @@
 """Parameters as typed: an epsilon, sensitivity or delta becomes the exact rational that was typed.
 
+Records spell every number in one way only: `exact_text` writes it, `read_exact` reads it.
+
 Sizes are limited *before* any big arithmetic: when a number outgrows its memory, GMP does not raise
 but ends the whole process.
 
@@ -30,6 +32,7 @@ _SMALL = 1 << 32  # people mostly type integers below this: each is read once, a
 _MAX_DIGITS = 1234  # decimal digits of 2**MAX_BITS, and far below int()'s own limit
 _TOO_LONG = f"has too many digits: at most {_MAX_DIGITS} are read"
 _FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)
+_EXACT = re.compile(r"(-?[0-9]+)(?:/([0-9]+))?", re.ASCII)
 # NumPy counts its booleans and time spans among the numbers.
 _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 # Examples for messages, by the last word of a parameter's name.
@@ -233,3 +236,28 @@ def read_choice(value: object, name: str, choices: tuple[str, ...], more: str = 
         raise ParameterError(
             f"{name} must be {', '.join(others)} or {last}, got {describe(value)}{more}"
         )
+
+
+def exact_text(value: Fraction) -> str:
+    """A number as records spell it: exact, in lowest terms.
+
+    GMP writes the digits, because Python may limit how many digits of an int str() writes.
+    """
+    above, below = mpz(value.numerator).digits(), value.denominator
+    return above if below == 1 else f"{above}/{mpz(below).digits()}"
+
+
+def read_exact(written: str) -> Fraction:
+    """Read what `exact_text` writes, with any number of digits.
+
+    Raises:
+        ValueError: it is another spelling, or no number.
+    """
+    match = _EXACT.fullmatch(written)
+    above, below = match.groups() if match else ("0", "0")
+    # GMP reads the digits: Python may limit how many int() reads.
+    divisor = int(mpz(below or "1"))
+    value = Fraction(int(mpz(above)), divisor or 1)
+    if not divisor or exact_text(value) != written:
+        raise ValueError("it is no number in its one spelling")
+    return value

@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 
 import safeselect
-from safeselect import estimates, samplers
+from safeselect import accounting, estimates, prepared, samplers, sources
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import SafeSelectError
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.mechanisms.groups import plan_known, plan_unknown
+from safeselect.mechanisms.keys import PartitionStrategy
 from safeselect.release.results import Release
 
 __all__ = ["SETS", "Row", "Tape", "Told", "differences", "digest", "read", "tell", "verify"]
@@ -173,7 +173,7 @@ def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:
             raise OSError
         return bytes(data)
 
-    guarded = safeselect.CallbackSource(function, exclusive=True)
+    guarded = sources.CallbackSource(function, exclusive=True)
     told = []
     for buffer in (bytearray(size), bytearray(size)):
         try:
@@ -197,7 +197,13 @@ _CALLS: dict[str, Callable[..., Any]] = {
 }
 """What rows call, where `safeselect` has no function of that name."""
 
-_MODULES: dict[str, Any] = {"": safeselect, "samplers": samplers, "estimates": estimates}
+_MODULES: dict[str, Any] = {
+    "": safeselect,
+    "accounting": accounting,
+    "estimates": estimates,
+    "prepared": prepared,
+    "samplers": samplers,
+}
 
 
 def _public(call: str) -> Callable[..., Any]:
@@ -279,7 +285,7 @@ class Told:
             return [self.plain(each) for each in value]
         if hasattr(value, "pure"):
             return _named(value, self.plain)
-        if isinstance(value, safeselect.PartitionStrategy):
+        if isinstance(value, PartitionStrategy):
             self.plain(value.release)
             return None  # it decides later
         if hasattr(value, "to_json"):
@@ -345,7 +351,7 @@ class _Run:
         if not callable(function):
             return self.told.plain(function)
         given = {name: self._value(each) for name, each in words.items()}
-        if self._draws and holder is None and where == "":
+        if self._draws and holder is None and where in ("", "prepared"):
             given["source"] = self.tape
         try:
             found = function(*map(self._value, args), **given)
@@ -369,7 +375,7 @@ class _Run:
             return self._bits
         if name == "$scope":
             return self._scope(*args)
-        form = _FORMS.get(name[1:]) or getattr(safeselect, name[1:])
+        form = _FORMS.get(name[1:]) or _public(name[1:])
         if isinstance(args, dict):
             return form(**{word: self._value(each) for word, each in args.items()})
         return form(*map(self._value, args))

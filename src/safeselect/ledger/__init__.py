@@ -2,20 +2,18 @@
 
 from safeselect.ledger.approvals import Proposals
 from safeselect.ledger.balance import Balance, Budget
-from safeselect.ledger.events import Event, OnEvent
+from safeselect.ledger.book import Event, OnEvent
 from safeselect.ledger.ledger import Ledger
-from safeselect.ledger.pending import Pending
-from safeselect.ledger.replay import Checker, Record, log_lines
-from safeselect.ledger.requests import Outbox, Request
+from safeselect.ledger.pending import Outbox, Pending
+from safeselect.ledger.replay import Checker, Record, Request, log_lines
 from safeselect.ledger.restoring import append, check_log, kept_records, repair, set_aside
 from safeselect.ledger.scope import EXTERNAL, Scope
 from safeselect.ledger.signing import Ed25519Signer, Proposal, Signer, approve
 from safeselect.ledger.store import Journal, Row, Store, Torn
-from safeselect.ledger.witness import Anchor, Receiver
+from safeselect.ledger.witness import Witness
 
 __all__ = [
     "EXTERNAL",
-    "Anchor",
     "Balance",
     "Budget",
     "Checker",
@@ -28,7 +26,6 @@ __all__ = [
     "Pending",
     "Proposal",
     "Proposals",
-    "Receiver",
     "Record",
     "Request",
     "Row",
@@ -36,6 +33,7 @@ __all__ = [
     "Signer",
     "Store",
     "Torn",
+    "Witness",
     "append",
     "approve",
     "check_log",

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
 from safeselect.errors import LedgerDamaged, ParameterError
-from safeselect.exact.parameters import Number, describe, rational
+from safeselect.exact.parameters import Number, describe, exact_text, rational
 from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
 from safeselect.ledger.book import Book, Written, opened_scope
-from safeselect.ledger.pending import balance_of
 from safeselect.ledger.record import text
 from safeselect.ledger.replay import Checker
 from safeselect.ledger.signing import (
+    Approvers,
     Proposal,
     handover_message,
     is_key,
@@ -27,7 +26,7 @@ from safeselect.ledger.signing import (
     read_signer,
     stated,
 )
-from safeselect.promises.records import Content, exact_text
+from safeselect.promises.guarantees import Content
 
 # Mechanisms refuse what is not proved for replaced units, by this exact word.
 _KNOWN = {
@@ -106,7 +105,7 @@ def add_scope(checker: Checker, name: str, budget: Budget, max_refusals: int) ->
 
 def reopen(checker: Checker, name: str, refusals: int, reason: str) -> Written:
     """Return the record that raises the limit of refusals of a scope that is closed."""
-    balance = balance_of(checker, name)
+    balance = checker.balance(name)
     if not balance.is_closed:
         raise ParameterError(f"scope {name!r} is not closed")
     return raised(name, "max_refusals", *more_refusals(balance, refusals), reason)
@@ -114,13 +113,13 @@ def reopen(checker: Checker, name: str, refusals: int, reason: str) -> Written:
 
 def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason: str) -> Written:
     """Return the record that raises a number of a scope's budget."""
-    terms = balance_of(checker, name).budget.terms
+    terms = checker.balance(name).budget.terms
     if limit not in LIMITS or limit not in terms:
         allowed = ", ".join(each for each in LIMITS if each in terms)
         raise ParameterError(f"of scope {name!r} one can raise {allowed}, not {describe(limit)}")
     if after <= terms[limit]:
         raise ParameterError(f"{limit} of scope {name!r} is {terms[limit]} already")
-    balance_of(checker, name).budget.with_limit(limit, after)  # refuses what is no budget
+    checker.balance(name).budget.with_limit(limit, after)  # refuses what is no budget
     return raised(name, limit, exact_text(terms[limit]), exact_text(after), reason)
 
 
@@ -143,26 +142,37 @@ def propose(checker: Checker, written: Written) -> Proposal:
     Raises:
         ParameterError: the ledger has no approvers.
     """
-    if checker.approvers is None:
-        raise ParameterError("nobody approves in this ledger: it was created without approvers=")
+    _approvers(checker)
     kind, content = written
     record: dict[str, Content] = {**content, "kind": kind, "ledger": checker.ledger}
     return Proposal.of(record, checker.changed)
+
+
+def _approvers(checker: Checker) -> Approvers:
+    if checker.approvers is None:
+        raise ParameterError("nobody approves in this ledger: it was created without approvers=")
+    return checker.approvers
+
+
+def read_approvals(approvals: object) -> list[Content]:
+    """Check an argument `approvals=`; its members are checked with what they approve.
+
+    Raises:
+        ParameterError: it is no list.
+    """
+    if isinstance(approvals, (str, bytes, Mapping)) or not isinstance(approvals, Iterable):
+        raise ParameterError(f"approvals must be a list, got {describe(approvals)}")
+    return list(approvals)
 
 
 def enact(book: Book, proposal: object, approvals: object) -> None:
     """Write a change that approvers signed."""
     if not isinstance(proposal, Proposal) or not isinstance(proposal.text, str):
         raise ParameterError(f"proposal must be a Proposal, got {describe(proposal)}")
-    if isinstance(approvals, (str, bytes, Mapping)) or not isinstance(approvals, Iterable):
-        raise ParameterError(f"approvals must be a list, got {describe(approvals)}")
-    signed = list(approvals)
+    signed = read_approvals(approvals)
 
     def decide(checker: Checker) -> Written:
-        if checker.approvers is None:
-            raise ParameterError(
-                "nobody approves in this ledger: it was created without approvers="
-            )
+        approvers = _approvers(checker)
         try:
             content = proposal.content
             ledger, since, kind = (content.pop(name, "") for name in ("ledger", "since", "kind"))
@@ -171,14 +181,14 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
                     "the proposal is for another ledger, or its scopes and limits have changed "
                     "since: propose it anew"
                 )
-            checker.approvers.check(proposal, signed, "the proposal")
+            approvers.check(proposal, signed, "the proposal")
         except LedgerDamaged as error:
             raise ParameterError(str(error)) from None
         if kind == "key":  # the record is signed by the new key, which is not here
             raise ParameterError(
                 "a key is replaced by rotate(key, approvals), with these approvals"
             )
-        return kind, {**content, "approvals": cast("list[Content]", signed)}
+        return kind, {**content, "approvals": signed}
 
     book.write(decide)
 
@@ -194,11 +204,9 @@ def rotate(book: Book, key: object, approvals: object) -> None:
     new = read_signer(key)
     if new is None:
         raise ParameterError("key must be the new signer, got None")
-    if isinstance(approvals, (str, bytes, Mapping)) or not isinstance(approvals, Iterable):
-        raise ParameterError(f"approvals must be a list, got {describe(approvals)}")
+    signed = read_approvals(approvals)
     if not is_signed(new.public_key.hex(), _TEST, new.sign(_TEST).hex()):
         raise ParameterError("the next key signs otherwise than its public key says")
-    signed = list(approvals)
     verified = _verified(book) if signed else None
 
     def decide(checker: Checker) -> Written:
@@ -206,15 +214,12 @@ def rotate(book: Book, key: object, approvals: object) -> None:
         if verified is not None:
             if checker.last != verified:
                 raise ParameterError("somebody else wrote to the ledger meanwhile: try again")
-            record: dict[str, Content] = {**content, "kind": kind, "ledger": checker.ledger}
-            proposal = Proposal.of(record, checker.changed)
+            proposal = propose(checker, (kind, content))
             try:
-                if checker.approvers is None:
-                    raise ParameterError("nobody approves in this ledger: the old key must sign")
-                checker.approvers.check(proposal, signed, "the key")
+                _approvers(checker).check(proposal, signed, "the key")
             except LedgerDamaged as error:
                 raise ParameterError(str(error)) from None
-            return kind, {**content, "approvals": cast("list[Content]", signed)}
+            return kind, {**content, "approvals": signed}
         if book.signer is None or not is_key(book.signer, checker.signer):
             raise ParameterError(
                 "the key in force hands over to the next: open the ledger with it as signer=, or, "

@@ -12,10 +12,10 @@ from safeselect.accounting.cost import rounded_text
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down
-from safeselect.exact.parameters import Number, rational
+from safeselect.exact.parameters import Number, exact_text, rational
 from safeselect.ledger.record import read_numbers, text
 from safeselect.ledger.sums import BITS, Amounts, Parts, add, allows, exceeded, price
-from safeselect.promises.records import Content, exact_text
+from safeselect.promises.guarantees import Content
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -132,15 +132,12 @@ class Budget:
             "itself; calibrate the release in the budget's terms"
         )
 
-    def check(self, scope: str, total: Amounts, price: Amounts) -> None:
-        """Refuse a price that would exceed a cap.
+    def refusal(self, scope: str, total: Amounts, price: Amounts, after: Amounts) -> BudgetError:
+        """Return the error of a price that would exceed a cap.
 
-        Raises:
-            BudgetError: the price would.  The message quotes public numbers: totals, caps, prices.
+        Its message quotes public numbers: totals, caps, prices.
         """
-        short = exceeded(self._caps, add(total, price))
-        if not short:
-            return
+        short = exceeded(self._caps, after)
         left = self.in_epsilon({name: cap - total[name] for name, cap in self._caps.items()})
         asked, allowed = self.in_epsilon(price), self.in_epsilon(self.caps)
         name = short[0] if short[0] in asked else "epsilon"
@@ -149,7 +146,7 @@ class Budget:
             # The first charge leaves less than epsilon minus its price: at an order, delta has a
             # price.
             of = f"{rounded_text(left[name])} is left at delta {rounded_text(self.delta)}"
-        raise BudgetError(
+        return BudgetError(
             f"the budget of scope {scope!r} does not allow this release: it costs {name} "
             f"{rounded_text(asked[name])}, and {of}",
             scope=scope,
@@ -247,6 +244,39 @@ class Balance:
         Which calls were refused depends on private values; no budget bounds what that reveals.
         """
         return self.refusals >= self.max_refusals
+
+    def closed(self, scope: str) -> BudgetError | None:
+        """Return the error of every answer of a closed scope; None for one that is open."""
+        if not self.is_closed:
+            return None
+        return BudgetError(
+            f"scope {scope!r} is closed: calls that were charged were refused for what the data "
+            "hold, and how often is not differentially private; the owner of the ledger opens it "
+            "again with: safeselect ledger reopen",
+            scope=scope,
+        )
+
+    def check_open(self, scope: str) -> None:
+        """Refuse every answer of a closed scope, with one sentence.
+
+        Raises:
+            BudgetError: the scope is closed.
+        """
+        error = self.closed(scope)
+        if error is not None:
+            raise error
+
+    def charge(self, scope: str, price: Amounts) -> dict[str, Content]:
+        """Return what a record states of a charge to this scope, or refuse it.
+
+        Raises:
+            BudgetError: the scope is closed, or the price would exceed a cap.
+        """
+        self.check_open(scope)
+        after = add(self.spent, price)
+        if exceeded(self.budget.caps, after):
+            raise self.budget.refusal(scope, self.spent, price, after)
+        return {"scope": scope, "charge": exact_texts(price), "after": exact_texts(after)}
 
     @classmethod
     def opened(cls, record: Mapping[str, Any], where: str) -> Balance:

@@ -1,4 +1,4 @@
-"""The core of a ledger: what this process knows of it, and the records it writes.
+"""The core of a ledger: what this process knows of it, the records it writes, and who is told.
 
 - A charge is in the book, and on the disk, before `charge` returns.
 - Nothing counts that was not replayed and checked.  In its transaction a writer reads and checks
@@ -7,46 +7,47 @@
   in between, it is computed anew.
 - Each charge gets one further record: released, aborted or, for a session that reserved the worst
   case, settled.  A charge without one was cut short.  With or without, it stands: nothing is freed.
+- A turn is the right of one thread to use what this process knows.  Only `with` on the lock itself
+  ends it, so no exception of a signal handler can come in between.
+- A hook for logs and metrics gets public numbers, never data.  It runs outside the ledger's lock,
+  after the record is on the disk.  So it may use the ledger, and whatever it raises loses neither a
+  charge nor a release.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
-from typing import TypeVar, cast, final
+from typing import Literal, TypeVar, cast, final
+from weakref import WeakSet
 
 from safeselect.errors import (
+    BudgetError,
     LedgerBusy,
     LedgerDamaged,
     LedgerError,
     LedgerRolledBack,
     ParameterError,
+    RepeatedRequest,
+    SafeSelectWarning,
+    SourceError,
 )
 from safeselect.ledger.balance import Budget, exact_texts
-from safeselect.ledger.events import OnEvent
-from safeselect.ledger.record import (
-    LONGEST,
-    SCHEMA,
-    START,
-    Clock,
-    canonical,
-    library,
-    log_line,
-    read_head,
-    record_hash,
-    states_time,
-    utc_now,
-)
+from safeselect.ledger.record import START, Clock, head_of, library, read_head, record_hash, spell
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.signing import Approvers, Signer, is_key, key_of, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
-from safeselect.ledger.stores.turn import Turn, pause
-from safeselect.ledger.witness import Elsewhere, Untold
-from safeselect.promises.records import Content
+from safeselect.ledger.stores.turn import pause
+from safeselect.ledger.witness import Untold, Witnessed
+from safeselect.promises.guarantees import Content
 
 Written = tuple[str, Mapping[str, Content]]
 """The kind of a record, and its content without the fields of every record and the time."""
@@ -107,6 +108,14 @@ def following(journal: Journal, last: Row | None) -> list[Row]:
     return rows[1:]
 
 
+def each_row(journal: Journal) -> Iterator[Row]:
+    """Yield all rows of a journal."""
+    last: Row | None = None
+    while rows := following(journal, last):
+        yield from rows
+        last = rows[-1]
+
+
 def all_rows(store: Store, end: Row) -> Iterator[Row]:
     """Yield all rows up to this one, as they are stored.
 
@@ -162,7 +171,7 @@ def _batch(seq: int, at: int, journal: Journal) -> list[Row]:
     return journal.rows(seq, _BATCH, at)
 
 
-_RECENT = 100  # rows that are kept, for an anchor that is a little behind
+_RECENT = 100  # rows that are kept, for a witness that is a little behind
 
 
 @dataclass(slots=True)
@@ -197,16 +206,13 @@ class Known:
         self.checker.take(reading)
         self.recent.append(row)
 
-    def expects(self, head: str | None) -> bool:
+    def expects(self, head: str) -> bool:
         """Whether a head is among the rows, or awaited; if not, only a replay of all rows can tell.
 
         Raises:
             LedgerRolledBack: another record is in its place.
         """
-        found = read_head(head)
-        if found is None:
-            return True
-        place, hash_ = found
+        place, hash_ = read_head(head) or (-1, START)
         if place > self.last.seq:
             self.checker.heads.want(head)
             return True
@@ -230,26 +236,122 @@ def judged(checker: Checker, written: Written, ledger: str, signer: Signer | Non
     """Return the next record, signed, and judged by the checker that judges all records.
 
     Raises:
-        LedgerError: the record is too long, or a reader would refuse it.
+        LedgerError: a reader would refuse the record.
     """
     kind, content = written
-    record: dict[str, Content] = dict(content)
-    record |= {"schema": SCHEMA, "kind": kind, "ledger": ledger}
-    record |= {"seq": str(checker.count), "previous": checker.last}
-    if states_time(kind):
-        first = cast("Clock", content.get("clock"))
-        record["utc"] = utc_now(checker.clock if checker.count else first)
-    body = canonical(record)
-    hash_, signature = record_hash(body), ""
+    clock = checker.clock if checker.count else cast("Clock", content.get("clock"))
+    body, hash_ = spell(kind, content, ledger, checker.count, checker.last, clock)
+    signature = ""
     if signer is not None:
         signature = signer.sign(signed_message("record", hash_)).hex()
-    if len(log_line(body, hash_, signature)) > LONGEST:
-        raise LedgerError(f"a record would be longer than {LONGEST} bytes: nothing was charged")
     try:
         return checker.read(Row(checker.count, body, hash_, signature))
     except LedgerDamaged as error:
         said = f"nothing was written, because a reader would refuse it: {error}"
         raise LedgerError(said) from None
+
+
+_FAILURES: tuple[tuple[type[Exception], Literal["repeated", "refused", "busy", "failed"]], ...] = (
+    (RepeatedRequest, "repeated"),
+    (BudgetError, "refused"),
+    (LedgerBusy, "busy"),
+    (LedgerError, "failed"),
+    (SourceError, "failed"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened at a ledger.
+
+    Attributes:
+        kind: "charged", "released", "settled" or "aborted", as the record that was written; or, if
+            none was, "refused" for lack of budget or by a closed scope, "repeated" for a request
+            that was charged, or an answer that was released before, "busy" if others held the lock,
+            or "failed".
+        scopes: the names of the scopes.
+        mechanism: name of the mechanism and version of its law; empty from `Ledger.finish`.
+        amounts: the price for each scope, by name as in `Balance.spent`; empty where none was
+            worked out.
+        seconds: how long the ledger took: to wait for its turn, check, write and sync.  The time
+            that a mechanism takes may depend on data, and is never told.
+    """
+
+    kind: Literal[
+        "charged", "released", "settled", "aborted", "refused", "repeated", "busy", "failed"
+    ]
+    scopes: tuple[str, ...]
+    mechanism: str
+    amounts: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
+    seconds: Fraction = Fraction(0)
+
+
+OnEvent = Callable[[Event], object]
+"""A hook for logs and metrics."""
+
+
+@final
+class Turn:
+    """One thread of this process at a time.
+
+    Args:
+        wait: seconds to wait for the other threads.
+    """
+
+    __slots__ = ("__weakref__", "_lock", "_owner", "_wait")
+
+    def __init__(self, wait: int) -> None:
+        self._lock, self._owner, self._wait = threading.Lock(), 0, wait
+        _turns.add(self)
+
+    def renew(self) -> None:
+        """Make a new lock in a child, where the thread that held it does not exist."""
+        self._lock, self._owner = threading.Lock(), 0
+
+    def take(self, work: Callable[[], T], wait: int = 0) -> T:
+        """Run the work in this thread's turn.
+
+        Args:
+            wait: seconds to wait, if that is longer than usual.
+
+        Raises:
+            LedgerBusy: other threads took too long, or this thread is in a turn already, for
+                example in a signal handler that interrupted it.
+        """
+        me, mine = threading.get_ident(), 0
+        wait = max(wait, self._wait)
+        deadline = time.monotonic_ns() + wait * 10**9
+        while (lock := self._lock).locked():
+            # Checked twice: a thread may be switched between taking the lock and recording it.
+            mine = mine + 1 if self._owner == me else 0
+            if mine > 1:
+                raise LedgerBusy(
+                    "this thread is in the middle of using the ledger: a signal handler cannot use "
+                    "it; nothing was charged, try again afterwards"
+                )
+            if time.monotonic_ns() > deadline:
+                raise LedgerBusy(
+                    f"other threads used the ledger for {wait} seconds: nothing was charged, "
+                    "try again"
+                )
+            pause()
+        with lock:
+            self._owner = me
+            done = work()
+            self._owner = 0
+        return done
+
+
+_turns: WeakSet[Turn] = WeakSet()
+
+
+def _renew_turns() -> None:
+    for turn in list(_turns):
+        turn.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_turns)
 
 
 T = TypeVar("T")
@@ -262,7 +364,7 @@ class Book:
     """The records of one ledger: made with `make` or read with `read`."""
 
     __slots__ = (
-        *("_closed", "_elsewhere", "_known", "_seen", "_signer", "_store", "_turn"),
+        *("_closed", "_known", "_published", "_seen", "_signer", "_store", "_turn", "_witness"),
         *("id", "on_event", "public_keys"),
     )
 
@@ -271,10 +373,10 @@ class Book:
         store: Store,
         signer: Signer | None,
         public_keys: Collection[bytes],
-        elsewhere: Elsewhere,
+        witness: Witnessed | None,
     ) -> None:
         self.id = ""
-        self._elsewhere = elsewhere
+        self._witness = witness
         self.on_event: OnEvent | None = None
         self._closed = False
         self._store = store
@@ -283,8 +385,9 @@ class Book:
         self.public_keys = public_keys or own
         self._turn = Turn(_WAIT)
         self._known: Known | None = None
-        # A head that was seen; its record must stay in the ledger.
-        self._seen: str | None = None
+        # The last record that was seen, and a published head: both must stay in the ledger.
+        self._seen: Row | None = None
+        self._published: str | None = None
 
     @classmethod
     def make(
@@ -295,12 +398,13 @@ class Book:
         budgets: Mapping[str, tuple[Budget, int]],
         approvers: Approvers | None,
         clock: Clock,
-        elsewhere: Elsewhere,
+        witness: Witnessed | None,
     ) -> Book:
         """Write the first records: the ledger's, and one for each scope."""
-        book = cls(store, signer, (), elsewhere)
+        book = cls(store, signer, (), witness)
         book.id = id_
-        elsewhere.check_unused()
+        if witness is not None:
+            witness.check_unused()
         first = [made(signer, store.about(), approvers, clock)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
@@ -312,7 +416,7 @@ class Book:
             return known
 
         book._know(store.create(work))
-        book._tell(str(book._seen))
+        book._tell()
         return book
 
     @classmethod
@@ -322,7 +426,7 @@ class Book:
         signer: Signer | None,
         public_keys: Collection[bytes],
         head: str | None,
-        elsewhere: Elsewhere,
+        witness: Witnessed | None,
     ) -> Book:
         """Replay all records.
 
@@ -330,15 +434,16 @@ class Book:
             ParameterError: the ledger has another key.
             LedgerError: it cannot be read, or a record fails its check.
         """
-        book = cls(store, signer, public_keys, elsewhere)
+        book = cls(store, signer, public_keys, witness)
         for row in store.read(lambda journal: journal.rows(0, 1)):
             first = Checker()
             first.check(row.body, row.hash, row.signature)
             if signer is not None and not first.signer:
                 raise ParameterError("signer is not the one with which the ledger was made")
             book.id = first.ledger
-        book._seen = head
-        elsewhere.check_used()
+        book._published = head
+        if witness is not None:
+            witness.check_used(head)
         book._turn.take(book._look)
         return book
 
@@ -352,8 +457,28 @@ class Book:
         """The key that signs, if there is one."""
         return self._signer
 
+    def reported(self, event: Event, work: Callable[[], T]) -> T:
+        """Do the work, and tell the hook, if there is one, what came of it.
+
+        Args:
+            event: what happened if the work succeeds.
+        """
+        if self.on_event is None:
+            return work()
+        start = time.monotonic_ns()
+        try:
+            done = work()
+        except Exception as error:
+            for kind, name in _FAILURES:
+                if isinstance(error, kind):
+                    _tell(self.on_event, replace(event, kind=name, seconds=_since(start)))
+                    break
+            raise
+        _tell(self.on_event, replace(event, seconds=_since(start)))
+        return done
+
     def state(self, read: Callable[[Checker], T]) -> T:
-        """Return what is read from the state so far; all of it is on the disk and anchored."""
+        """Return what is read from the state so far; all of it is on the disk and witnessed."""
         return self._turn.take(lambda: read(self._look().checker))
 
     def last(self) -> Row:
@@ -406,28 +531,32 @@ class Book:
         if self._closed:
             raise LedgerError(f"the ledger {self.name!r} was closed: open it again")
         known = self._store.read(self._caught_up)
-        if self._elsewhere.is_behind(known.last.seq):
+        if self._witness is not None and self._witness.is_behind(known.last.seq):
             # Whatever is told of a record is sent first, if it continues what was sent before.
-            self._elsewhere.ask()
+            self._witness.ask()
             known = self._store.read(self._caught_up)
-            self._tell(known.checker.head)
+            self._tell()
         return known
 
-    def _tell(self, head: str) -> None:
-        """Bring what is kept elsewhere up to this head."""
+    def _tell(self) -> None:
+        """Bring the witness, if there is one, up to the last record that was seen."""
+        if self._witness is None or self._seen is None:
+            return
 
         def rows_after(after: str | None, head: str) -> Iterator[list[Row]]:
             at = None if self._known is None else self._known.at(after)
             return rows_between(self._store, after, head, at)
 
-        self._elsewhere.bring(head, rows_after, lambda: self._store.read(self._caught_up))
+        head = head_of(self._seen.seq, self._seen.hash)
+        self._witness.bring(head, rows_after, lambda: self._store.read(self._caught_up))
 
     def _written(self, decide: Callable[[Checker], Written], signer: Signer | None) -> Reading:
         known = self._known
         if known is None or self._closed:
             known = self._look()  # the long first read needs no lock
-        self._elsewhere.ask()
-        if known.checker.signer and self._signer is None and signer is None:
+        if self._witness is not None:
+            self._witness.ask()
+        if known.checker.keys.signer and self._signer is None and signer is None:
             raise LedgerError("the ledger is signed: open it with signer= to write to it")
         while True:
             known, reading, row, is_torn = self._store.write(
@@ -440,7 +569,7 @@ class Book:
                 break
         self._signer = signer or self._signer
         try:
-            self._tell(known.checker.head)
+            self._tell()
         except (LedgerDamaged, LedgerRolledBack):
             raise
         except LedgerError as error:
@@ -463,13 +592,13 @@ class Book:
         return known, reading, journal.append(reading.row), torn is not None
 
     def _know(self, known: Known) -> None:
-        self._known, self._seen = known, known.checker.head
+        self._known, self._seen = known, known.last
         self.id = known.checker.ledger
 
     def _caught_up(self, journal: Journal) -> Known:
-        """Read and check the new records, among them those that are known elsewhere."""
-        known = self._known
-        if known is None or not all(map(known.expects, self._elsewhere.expected)):
+        """Read and check the new records, among them what the witness knows."""
+        known, expected = self._known, None if self._witness is None else self._witness.expected
+        if known is None or (expected is not None and not known.expects(expected)):
             return self._replayed(journal)
         rows = following(journal, known.last)
         if rows:
@@ -483,9 +612,11 @@ class Book:
 
     def _replayed(self, journal: Journal) -> Known:
         """Read and check all records."""
-        checker, last = Checker(self.public_keys, self._seen), None
-        for head in self._elsewhere.expected:
-            checker.heads.want(head)
+        checker, last = Checker(self.public_keys, self._published), None
+        if self._seen is not None:
+            checker.heads.want(head_of(self._seen.seq, self._seen.hash))
+        if self._witness is not None:
+            checker.heads.want(self._witness.expected)
         known = Known(checker)
         while rows := following(journal, last):
             known.take(rows, verify=False)
@@ -503,3 +634,18 @@ class Book:
     def _check_signer(self, checker: Checker) -> None:
         if self._signer is not None and not is_key(self._signer, checker.signer):
             raise ParameterError("signer is not the one with which the ledger is signed now")
+
+
+def _since(start: int) -> Fraction:
+    return Fraction(time.monotonic_ns() - start, 10**9)
+
+
+def _tell(hook: OnEvent, event: Event) -> None:
+    try:
+        hook(event)
+    except Exception as error:  # noqa: BLE001 - a log that fails must lose no charge and no release
+        # A filter may turn the warning into an error, which must not get out either.
+        with suppress(Warning):
+            warnings.warn(
+                f"on_event failed with {type(error).__name__}", SafeSelectWarning, stacklevel=2
+            )

@@ -23,12 +23,10 @@ from safeselect.ledger.approvals import (
     unapproved,
 )
 from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
-from safeselect.ledger.book import Book
-from safeselect.ledger.events import OnEvent
-from safeselect.ledger.pending import SALT_BYTES, balance_of, finish_request
-from safeselect.ledger.record import Clock, head_of, read_head, text
-from safeselect.ledger.replay import Checker, Record
-from safeselect.ledger.requests import Request, request_hash
+from safeselect.ledger.book import Book, OnEvent
+from safeselect.ledger.pending import SALT_BYTES, finish_request
+from safeselect.ledger.record import Clock, head_of, read_head, request_hash, text
+from safeselect.ledger.replay import Checker, Record, Request
 from safeselect.ledger.scope import Scope, scope_of
 from safeselect.ledger.signing import (
     Proposal,
@@ -40,7 +38,7 @@ from safeselect.ledger.signing import (
 from safeselect.ledger.store import Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.ledger.witness import Anchor, Receiver, read_elsewhere
+from safeselect.ledger.witness import Witness, read_witness
 from safeselect.release.results import Receipt
 
 # Nothing finer: the time between two charges in a row may be private.
@@ -135,8 +133,7 @@ class Ledger:
         approvers: Iterable[bytes] = (),
         approvals_needed: int | None = None,
         clock: Clock = "day",
-        anchor: Anchor | None = None,
-        ship: Receiver | None = None,
+        witness: Witness | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
         """Make a new ledger.
@@ -151,8 +148,8 @@ class Ledger:
                 limit, each a PEM file or its 32 bytes.
             approvals_needed: how many of them must sign; all by default.
             clock: how finely records and releases state the time: "day", "hour" or "minute".
-            anchor: keeps the newest head elsewhere, so that a ledger that was rolled back is found.
-            ship: keeps every line elsewhere, so that an older copy is made whole again.
+            witness: keeps the newest head elsewhere, so that a ledger that was rolled back is
+                found; and the lines, if it likes, so that an older copy is made whole again.
             on_event: gets an `Event` after each charge, refusal and outcome; what it raises warns.
 
         Raises:
@@ -161,10 +158,10 @@ class Ledger:
         """
         terms = read_terms(budgets, max_refusals)
         hook, key = read_hook(on_event), read_signer(signer)
-        elsewhere = read_elsewhere(anchor, ship)
+        witnessed = read_witness(witness)
         people = read_approvers(approvers, approvals_needed, key, len(terms))
         about = os.urandom(16).hex(), terms, people, read_clock(clock)
-        book = Book.make(read_place(place), key, *about, elsewhere)
+        book = Book.make(read_place(place), key, *about, witnessed)
         book.on_event = hook
         return cls(book)
 
@@ -176,8 +173,7 @@ class Ledger:
         signer: Signer | None = None,
         public_keys: Collection[bytes] = (),
         head: str | None = None,
-        anchor: Anchor | None = None,
-        ship: Receiver | None = None,
+        witness: Witness | None = None,
         on_event: OnEvent | None = None,
     ) -> Ledger:
         """Open a ledger that exists, and check every record.
@@ -191,7 +187,8 @@ class Ledger:
                 the signer's.  One of the ledger's keys must be among them, and if they are several,
                 all of its keys.
             head: one that was published earlier; without it a cut of the end is not found.
-            anchor, ship, on_event: as for `create`.
+            witness: as for `create`; one that knows no ledger yet needs `head`, once.
+            on_event: as for `create`.
 
         Raises:
             ParameterError: a parameter is wrong, or the signer is not the ledger's.
@@ -202,7 +199,7 @@ class Ledger:
         read_head(head)
         read_public_keys(public_keys)
         hook, key = read_hook(on_event), read_signer(signer)
-        book = Book.read(read_place(place), key, public_keys, head, read_elsewhere(anchor, ship))
+        book = Book.read(read_place(place), key, public_keys, head, read_witness(witness))
         book.on_event = hook
         return cls(book)
 
@@ -308,7 +305,7 @@ class Ledger:
             ParameterError: there is no such scope.
         """
         asked = text(name, "scope")
-        return self._book.state(lambda checker: balance_of(checker, asked))
+        return self._book.state(lambda checker: checker.balance(asked))
 
     def scopes(self) -> dict[str, Balance]:
         """Return the balance of every scope, by name."""

@@ -1,6 +1,11 @@
 """A charge whose outcome is still to be written: released, settled or aborted, once.
 
 The salt of the commitment is drawn right after the charge.  Only these bits go to no sampler.
+
+A request has an identity under which a charge is made at most once, so that a retry is safe.  Its
+outbox is the caller's own store, which gets every answer before the ledger says that it is
+released.  So a caller who lost the connection, or whose process died, finds the answer there, and
+nothing has to be drawn twice.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from safeselect.errors import (
     BudgetError,
@@ -23,15 +28,12 @@ from safeselect.errors import (
     ScoreError,
     SourceError,
 )
-from safeselect.ledger.balance import Balance
-from safeselect.ledger.book import Book, Written
-from safeselect.ledger.events import Event, reported
+from safeselect.ledger.book import Book, Event, Written
 from safeselect.ledger.record import commitment
 from safeselect.ledger.replay import Checker
-from safeselect.ledger.requests import Asking
 from safeselect.ledger.witness import reason_of
-from safeselect.promises.records import Content
-from safeselect.randomness.memory import Generation, generation
+from safeselect.promises.guarantees import Content
+from safeselect.randomness.guard import Generation, generation
 from safeselect.release.results import Receipt
 
 SALT_BYTES = 32
@@ -40,13 +42,61 @@ SALT_BYTES = 32
 OUTCOME_WAIT = 60
 """Seconds for which an outcome is tried while others hold the ledger's lock: its charge stands."""
 
+_new_salt = partial(os.urandom, SALT_BYTES)
+
 T = TypeVar("T")
 
 Reason = Literal["source", "interrupt", "error", "input"]
 
 
-def _new_salt() -> bytes:
-    return os.urandom(SALT_BYTES)
+class Outbox(Protocol):
+    """A place for answers until their caller has them; a function will do."""
+
+    def __call__(self, request: str, charge: int, salt: bytes, output: str, /) -> None:
+        """Keep an answer durably before this returns; raise if that is not certain.
+
+        Whoever reads the entry knows the answer, released or not.  Show it only after
+        `Ledger.finish` has returned for it.
+
+        Args:
+            request: the identity that was passed to `asked`.
+            charge: the place in the ledger of the record of the charge.
+            salt: opens the commitment to the answer.
+            output: the answer in JSON, without its receipt.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One request.
+
+    Attributes:
+        request: its identity.
+        question: what the caller adds to the question, beyond what the mechanism knows of it.
+        outbox: where the answer goes before it is released.
+    """
+
+    request: str
+    question: str = ""
+    outbox: Outbox | None = None
+
+    def deliver(self, charge: int, salt: bytes, output: str) -> None:
+        """Put the answer into the outbox.
+
+        Raises:
+            LedgerError: the outbox failed.  Its own error may quote the answer, so only its type is
+                named.
+        """
+        if self.outbox is None:
+            return
+        try:
+            self.outbox(self.request, charge, salt, output)
+        except Exception as error:  # noqa: BLE001 - any failure withholds the answer
+            failed = type(error).__name__
+        else:
+            return
+        # Outside the handler, so that it has no exception as its context.
+        raise LedgerError(f"the outbox failed with {failed}")
 
 
 @dataclass(slots=True)
@@ -81,7 +131,7 @@ class Pending:
 
         def look(checker: Checker) -> None:
             for name in self._event.scopes:
-                check_open(name, balance_of(checker, name))
+                checker.balance(name).check_open(name)
 
         standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
@@ -104,9 +154,9 @@ class Pending:
         """
         if not isinstance(output, str):
             raise ParameterError(f"output must be text, got {type(output).__name__}")
-        check_process(self._born)
         salt = self.salt if salt is None else salt
         if self._asking is not None and self._asking.outbox is not None:
+            check_process(self._born)
             # From here on the outbox may have the answer, unless it says that it failed.
             self._is_kept = True
             deliver = partial(self._asking.deliver, self.charge, salt, output)
@@ -149,7 +199,7 @@ class Pending:
             return None
 
         def look(checker: Checker, scopes: tuple[str, ...]) -> None:
-            closed.extend(filter(None, (_closed(name, checker.scopes[name]) for name in scopes)))
+            closed.extend(filter(None, (checker.scopes[name].closed(name) for name in scopes)))
 
         self._settle("aborted", {"reason": reason}, look)
         return closed[0] if closed else None
@@ -214,8 +264,8 @@ class Pending:
             return self.book.write(decide, wait=OUTCOME_WAIT).row.seq
 
         event = replace(self._event, kind=kind)
-        hook, end = self.book.on_event, _ASK_AGAIN if kind == "settled" else _LOST
-        return reported(hook, event, lambda: standing(self.charge, self._born, write, end))
+        end = _ASK_AGAIN if kind == "settled" else _LOST
+        return self.book.reported(event, lambda: standing(self.charge, self._born, write, end))
 
 
 def _reason(error: BaseException | None, private: type[Exception]) -> Reason:
@@ -254,7 +304,7 @@ def finish(
         if waits is None:
             raise LedgerError(f"the outcome of charge {charge} is in the ledger already")
         for name in waits.scopes:
-            check_open(name, checker.scopes[name])
+            checker.scopes[name].check_open(name)
         return "released", {"charge": str(charge), "commitment": committed}
 
     def write() -> int:
@@ -266,9 +316,9 @@ def finish(
             raise LedgerError(f"charge {charge} was not released")
         return found.record
 
-    event = replace(event, kind="released")
     try:
-        place = reported(book.on_event, event, lambda: standing(charge, born, write))
+        event = replace(event, kind="released")
+        place = book.reported(event, lambda: standing(charge, born, write))
     except _Released:
         # Another process wrote the record; a look makes it durable.
         place = standing(charge, born, look)
@@ -341,38 +391,3 @@ def check_process(born: Generation) -> None:
             "this process was forked in the middle of a call of its parent's, to which the charge "
             "belongs: call anew"
         )
-
-
-def check_open(scope: str, balance: Balance) -> None:
-    """Refuse every answer of a closed scope, with one sentence.
-
-    Raises:
-        BudgetError: the scope is closed.
-    """
-    error = _closed(scope, balance)
-    if error is not None:
-        raise error
-
-
-def _closed(scope: str, balance: Balance) -> BudgetError | None:
-    """Return the error of every answer of a closed scope; None for one that is open."""
-    if not balance.is_closed:
-        return None
-    return BudgetError(
-        f"scope {scope!r} is closed: calls that were charged were refused for what the data "
-        "hold, and how often is not differentially private; the owner of the ledger opens it "
-        "again with: safeselect ledger reopen",
-        scope=scope,
-    )
-
-
-def balance_of(checker: Checker, scope: str) -> Balance:
-    """Return the balance of a scope.
-
-    Raises:
-        ParameterError: there is no such scope.
-    """
-    balance = checker.scopes.get(scope)
-    if balance is None:
-        raise ParameterError(f"there is no scope {scope!r} in this ledger")
-    return balance

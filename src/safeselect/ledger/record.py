@@ -23,6 +23,7 @@ import json
 import platform
 import re
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -34,9 +35,9 @@ import gmpy2
 import numpy as np
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.exact.parameters import describe, rational
+from safeselect.exact.parameters import describe, exact_text, rational
 from safeselect.ledger.store import Row
-from safeselect.promises.records import Content, exact_text
+from safeselect.promises.guarantees import Content
 from safeselect.release.results import code
 
 SCHEMA = "safeselect.record/1"
@@ -48,6 +49,8 @@ START = "0" * 64
 # Each use of the hash has different first bytes, so that no input of one is an input of another.
 RECORD_DOMAIN = b"safeselect/record/1\x00"
 _OUTPUT = b"safeselect/out/1\x00"
+_REQUEST_ID = b"safeselect/request/1\x00"
+_ASKED = b"safeselect/asked/1\x00"
 
 _MOST_CHARACTERS = 200
 _SHORT = 64
@@ -111,6 +114,19 @@ def record_hash(body: str) -> str:
 def commitment(salt: bytes, output: str) -> str:
     """Return the commitment to an output: a hash that reveals nothing without the salt."""
     return hashlib.sha256(_OUTPUT + salt + output.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# Both take in the identities of ledger and request, so that nobody who reads the records can guess
+# what was asked, as long as the identity of the request is random.
+def request_hash(ledger: str, request: str) -> str:
+    """Return the identity of a request in the records of a ledger."""
+    return hashlib.sha256(_REQUEST_ID + f"{ledger} {request}".encode()).hexdigest()
+
+
+def question_hash(ledger: str, request: str, question: Mapping[str, Content]) -> str:
+    """Return the hash of a question, by which a retry is told from another question."""
+    asked = canonical({"ledger": ledger, "request": request, "question": dict(question)})
+    return hashlib.sha256(_ASKED + asked.encode()).hexdigest()
 
 
 def read_numbers(content: object, what: str) -> dict[str, Fraction]:
@@ -199,11 +215,9 @@ _DIGITS: dict[Clock, int] = {"day": 10, "hour": 13, "minute": 16}
 @cache
 def library() -> dict[str, str]:
     """Return what records say about the code; computed once a process, at its first ledger."""
-    version_, source_tree = code()
     return {
         "name": "safeselect",
-        "version": version_,
-        "source_tree_sha256": source_tree,
+        **code()._asdict(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "numpy": np.__version__,
         "gmpy2": gmpy2.version(),
@@ -329,6 +343,37 @@ def read_head(head: object) -> tuple[int, str] | None:
     return int(match.group(1)), match.group(2)
 
 
+def spell(
+    kind: str, content: Mapping[str, Content], ledger: str, seq: int, previous: str, clock: Clock
+) -> tuple[str, str]:
+    """Return the body and the hash of the next record.
+
+    Args:
+        content: its fields, but for the time and those of every record.
+    """
+    record: dict[str, Content] = dict(content)
+    record |= {"schema": SCHEMA, "kind": kind, "ledger": ledger}
+    record |= {"seq": str(seq), "previous": previous}
+    if isinstance(kind, str) and "utc" in _KINDS.get(kind, ()):  # a proposal may hold any kind
+        record["utc"] = utc_now(clock)
+    body = canonical(record)
+    return body, record_hash(body)
+
+
+def read_row(row: Row, where: str) -> Fields:
+    """Read a record as it is stored: of the stated hash, and as `read_record` reads it.
+
+    Raises:
+        LedgerDamaged: it is something else, or its line is too long.
+    """
+    if len(row.body) + len(row.hash) + len(row.signature) + _FRAME > LONGEST:
+        raise LedgerDamaged(f"{where} is longer than {LONGEST} bytes")
+    record = read_record(row.body, where)
+    if record_hash(row.body) != row.hash:
+        raise LedgerDamaged(f"{where} does not have the hash that is stated for it")
+    return record
+
+
 def read_record(body: str, where: str) -> Fields:
     """Read a record: canonical, with the fields and types of its kind, all text printable.
 
@@ -349,11 +394,6 @@ def read_record(body: str, where: str) -> Fields:
     elif kind == "repaired" and not all(_COUNT.fullmatch(record[end]) for end in ("first", "last")):
         raise LedgerDamaged(f"{where} repairs records that have no place")
     return record
-
-
-def states_time(kind: object) -> bool:
-    """Whether records of this kind state a time."""
-    return isinstance(kind, str) and "utc" in _KINDS.get(kind, ())
 
 
 def names_of(kind: str) -> list[list[str]]:
@@ -426,3 +466,6 @@ def read_line(line: str, seq: int, at: int = 0) -> Row:
     if end < 0 or not framed or not line.endswith('"}', start):
         raise LedgerDamaged(f"record {seq} is not a line of a ledger: it was changed or cut")
     return Row(seq, line[84:end], line[9:73], line[start:-2], at)
+
+
+_FRAME = len(log_line("", "", ""))

@@ -11,10 +11,10 @@ its own record judged before it writes it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from safeselect.errors import LedgerDamaged, LedgerRolledBack
+from safeselect.errors import LedgerDamaged, LedgerRolledBack, ParameterError
 from safeselect.ledger.balance import Balance, Budget, charged, raised, refused
 from safeselect.ledger.record import (
     OUTCOMES,
@@ -26,12 +26,19 @@ from safeselect.ledger.record import (
     log_line,
     read_head,
     read_numbers,
-    read_record,
+    read_row,
     read_time,
-    record_hash,
 )
-from safeselect.ledger.requests import Requests
-from safeselect.ledger.signing import Approvers, Keys, check_approved, read_public_keys
+from safeselect.ledger.signing import (
+    Approvers,
+    Proposal,
+    check_approved,
+    check_signature,
+    check_signer,
+    handover_message,
+    is_signed,
+    read_public_keys,
+)
 from safeselect.ledger.store import Row
 
 
@@ -142,6 +149,150 @@ class Heads:
             )
 
 
+Outcome = Literal["released", "settled", "aborted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a ledger knows of a request that was charged.
+
+    Attributes:
+        charge: place of the record of its charge.
+        asked: hash of the question.
+        outcome: "released", "settled" or "aborted"; None if its call still runs, or died.
+        record: place of the record of the outcome.
+        commitment: what a released record holds of the output.
+    """
+
+    charge: int
+    asked: str
+    outcome: Outcome | None = None
+    record: int | None = None
+    commitment: str = ""
+
+
+@dataclass(slots=True)
+class Requests:
+    """All requests of a ledger that were charged.
+
+    Attributes:
+        found: by their hash.
+    """
+
+    found: dict[str, Request] = field(default_factory=dict)
+    _places: dict[int, str] = field(default_factory=dict)
+
+    def at(self, charge: int) -> Request | None:
+        """Return the request of the charge at this place, if it had one."""
+        id_ = self._places.get(charge)
+        return None if id_ is None else self.found[id_]
+
+    def open(self, id_: str, asked: str, charge: int) -> None:
+        """Take in a charge."""
+        self.found[id_], self._places[charge] = Request(charge, asked), id_
+
+    def close(self, charge: int, record: int, content: Mapping[str, Any]) -> None:
+        """Take in the outcome of a charge, if the charge had a request."""
+        id_ = self._places.get(charge)
+        if id_ is not None:
+            self.found[id_] = replace(
+                self.found[id_],
+                outcome=content["kind"],
+                record=record,
+                commitment=content.get("commitment", ""),
+            )
+
+
+@dataclass(slots=True)
+class Keys:
+    """The keys of a ledger so far.
+
+    Attributes:
+        pinned: public keys that somebody trusts: one of the ledger's keys must be among them, and
+            if they are several, all of its keys.  Without any, signatures of records are not
+            verified.
+        signer: what the records state of the key in force; empty in a ledger without signatures.
+        used: all public keys so far.
+    """
+
+    pinned: frozenset[str] = frozenset()
+    signer: dict[str, str] = field(default_factory=dict)
+    used: list[str] = field(default_factory=list)
+
+    def check_first(self, row: Row, signer: Mapping[str, str], where: str) -> None:
+        """Check what the first record states of the key, and its signature.
+
+        The approvers that it names may replace a lost key, so no later signature stands for this.
+
+        Raises:
+            LedgerDamaged: it names no key, or there is a signature and no key.
+        """
+        if signer:
+            check_signer(signer, where)
+            self._check_pinned(signer["public_key"], where)
+        elif self.pinned:
+            raise LedgerDamaged(_NOT_FOUND)
+        check_signature(row, signer, verify=bool(self.pinned))
+
+    def check(self, row: Row, *, verify: bool = True) -> None:
+        """Check the signature of a record by the key in force.
+
+        Raises:
+            LedgerDamaged: it is wrong, missing, or there although nobody signs.
+        """
+        check_signature(row, self.signer, verify=verify and bool(self.pinned))
+
+    def check_next(
+        self, row: Row, record: Fields, approvers: Approvers | None, since: str, where: str
+    ) -> None:
+        """Check a record that replaces the key.
+
+        Args:
+            since: the hash of the last change that could be approved.
+
+        Raises:
+            LedgerDamaged: it names no new key, or neither the key before it nor enough approvers
+                signed it.
+        """
+        signer, handover, approvals = record["signer"], record["handover"], record["approvals"]
+        check_signer(signer, where)
+        public = signer["public_key"]
+        if record["replaces"] != self.signer.get("public_key"):
+            raise LedgerDamaged(f"{where} does not replace the key that there was")
+        if public in self.used:
+            raise LedgerDamaged(f"{where} names a key that signed records before")
+        if approvers is not None and public in approvers.keys:
+            raise LedgerDamaged(f"{where} lets an approver's key sign records")
+        self._check_pinned(public, where)
+        if approvals:
+            if handover or approvers is None:
+                raise LedgerDamaged(f"{where} holds approvals where nobody approves")
+            approvers.check(Proposal.of(record, since), approvals, where)
+        elif not is_signed(self.signer["public_key"], handover_message(record), handover):
+            raise LedgerDamaged(f"{where} is not signed by the key that it replaces")
+        check_signature(row, signer, verify=True)
+
+    def take(self, signer: dict[str, str]) -> None:
+        """Take in the next key, after its record was checked."""
+        self.signer = signer
+        if signer:
+            self.used.append(signer["public_key"])
+
+    def finish(self) -> None:
+        """Check at the end that one of the keys was pinned, if any were.
+
+        Raises:
+            LedgerDamaged: none was.
+        """
+        if self.pinned and self.pinned.isdisjoint(self.used):
+            raise LedgerDamaged(_NOT_FOUND)
+
+    def _check_pinned(self, public: str, where: str) -> None:
+        if len(self.pinned) > 1 and public not in self.pinned:
+            raise LedgerDamaged(f"{where} names a key that is none of those that are accepted")
+
+
+_NOT_FOUND = "the ledger is not signed with the key that is to verify it"
 _NOTHING = Open((), {})
 
 
@@ -209,6 +360,17 @@ class Checker:
         """The head, for publication: place and hash of the last record."""
         return head_of(self.count - 1, self.last)
 
+    def balance(self, scope: str) -> Balance:
+        """Return the balance of a scope.
+
+        Raises:
+            ParameterError: there is no such scope.
+        """
+        balance = self.scopes.get(scope)
+        if balance is None:
+            raise ParameterError(f"there is no scope {scope!r} in this ledger")
+        return balance
+
     def has_nonce(self, nonce: bytes) -> bool:
         """Whether a charge had this nonce."""
         return int.from_bytes(nonce, "big") in self.nonces
@@ -239,9 +401,7 @@ class Checker:
             LedgerDamaged, LedgerRolledBack: as `check` does.
         """
         where, is_signed = f"record {self.count}", True
-        record = read_record(row.body, where)
-        if record_hash(row.body) != row.hash:
-            raise LedgerDamaged(f"{where} does not have the hash that is stated for it")
+        record = read_row(row, where)
         if record["seq"] != str(self.count) or record["previous"] != self.last:
             raise LedgerDamaged(f"{where} does not follow the record before it")
         if (record["kind"] == "created") != (self.count == 0):

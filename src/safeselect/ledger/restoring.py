@@ -1,6 +1,6 @@
 """By hand: reads a ledger's file or a log, makes an older copy whole, repairs a damaged file.
 
-An older copy is made whole from the lines of its receiver.
+An older copy is made whole from the lines that its witness kept.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import BinaryIO
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.book import following, judged, repaired, was_torn
+from safeselect.ledger.book import each_row, judged, repaired, was_torn
 from safeselect.ledger.ledger import read_place
 from safeselect.ledger.record import LONGEST, log_line, read_line, read_record, text
 from safeselect.ledger.replay import Checker, Record
 from safeselect.ledger.signing import Signer, is_key, read_signer
 from safeselect.ledger.store import Journal, Row, Store
 from safeselect.ledger.stores.file import FileJournal, FileStore, end_found
-from safeselect.ledger.witness import Anchor, Receiver, read_elsewhere
+from safeselect.ledger.witness import Witness, read_witness
 
 
 def check_log(log: BinaryIO, checker: Checker) -> Iterator[Record]:
@@ -56,12 +56,9 @@ def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Rec
     with FileIO(file, "r") as opened:
         end, size = end_found(opened)
         journal = FileJournal(opened, end, size)
-        last: Row | None = None
         checker.unfinished = size - end
-        while rows := following(journal, last):
-            for row in rows:
-                yield checker.check(row.body, row.hash, row.signature)
-            last = rows[-1]
+        for row in each_row(journal):
+            yield checker.check(row.body, row.hash, row.signature)
         checker.finish()
 
 
@@ -75,12 +72,12 @@ def append(
     """Add the lines that an older copy of a ledger lacks: all of them, or none.
 
     Lines that the copy has already must be the same ones.  Open the ledger afterwards, with its
-    anchor and its receiver: they tell whether it is whole.
+    witness: that tells whether it is whole.
 
     Args:
         place: the copy; nobody may use it meanwhile.
         lines: lines of the ledger, each with its newline, without holes and in order: what a
-            receiver got, or an exported log.
+            witness kept, or an exported log.
         public_keys: verify the signatures, as for `Ledger.open`; required for a signed ledger.
         head: a head that must be among the records then.
 
@@ -97,13 +94,10 @@ def append(
     checker, given = Checker(public_keys, head), _rows(lines)
 
     def work(journal: Journal) -> Checker:
-        last: Row | None = None
-        while rows := following(journal, last):
-            for row in rows:
-                checker.check(row.body, row.hash, row.signature)
-                if row.seq in given and _stored(row) != _stored(given[row.seq]):
-                    raise LedgerDamaged(f"line {row.seq} is another one than that of the ledger")
-                last = row
+        for row in each_row(journal):
+            checker.check(row.body, row.hash, row.signature)
+            if row.seq in given and given[row.seq]._replace(at=row.at) != row:
+                raise LedgerDamaged(f"line {row.seq} is another one than that of the ledger")
         if checker.signer and not public_keys:
             raise ParameterError("the ledger is signed: lines are added only with public_keys=")
         if given and min(given) > checker.count:
@@ -126,8 +120,7 @@ def repair(
     *,
     signer: Signer | None = None,
     head: str | None = None,
-    anchor: Anchor | None = None,
-    ship: Receiver | None = None,
+    witness: Witness | None = None,
 ) -> Path:
     """Move what follows the last good line of a damaged file out of it, so that it can be used.
 
@@ -138,7 +131,7 @@ def repair(
     Args:
         place: the file.
         signer: the key of a signed ledger.
-        head, anchor, ship: what is known elsewhere of the ledger, as for `Ledger.open`.
+        head, witness: what is known elsewhere of the ledger, as for `Ledger.open`.
 
     Returns:
         Path: the new file with the bytes that were moved.
@@ -146,18 +139,17 @@ def repair(
     Raises:
         ParameterError: the ledger is not damaged; or a parameter is wrong.
         LedgerDamaged: not even the first record is good.
-        LedgerRolledBack: a head, an anchor or a receiver knows a record after the last good line.
-        LedgerError: the file cannot be used, or the anchor or the receiver does not answer.
+        LedgerRolledBack: a head or the witness knows a record after the last good line.
+        LedgerError: the file cannot be used, or the witness does not answer.
     """
-    key, elsewhere = read_signer(signer), read_elsewhere(anchor, ship)
+    key, known = read_signer(signer), read_witness(witness)
     if not isinstance(place, (str, os.PathLike)) or place == ":memory:":
         raise ParameterError(f"only a file is repaired, got {describe(place)}")
     checker = Checker(() if key is None else (key.public_key,), head)
 
     def work(journal: FileJournal) -> tuple[int, Row]:
-        elsewhere.ask()
-        for each in elsewhere.expected:
-            checker.heads.want(each)
+        if known is not None:
+            checker.heads.want(known.ask())
         end, is_damaged = _good_lines(journal, checker)
         if checker.signer and key is None:
             raise ParameterError("the ledger is signed: give its key as signer=")
@@ -178,8 +170,7 @@ def set_aside(
     signer: Signer,
     reason: str,
     head: str | None = None,
-    anchor: Anchor | None = None,
-    ship: Receiver | None = None,
+    witness: Witness | None = None,
 ) -> tuple[int, int]:
     """Set aside the wrong signatures of charges and outcomes, so that the ledger can be used again.
 
@@ -191,7 +182,7 @@ def set_aside(
         place: the store, opened by its owner.  First take the rights from who wrote the records.
         signer: the key of the ledger.
         reason: why; one line that goes into the records.
-        head, anchor, ship: what is known elsewhere of the ledger, as for `Ledger.open`.
+        head, witness: what is known elsewhere of the ledger, as for `Ledger.open`.
 
     Returns:
         tuple[int, int]: the places of the first and the last record that was set aside.
@@ -200,18 +191,14 @@ def set_aside(
         ParameterError: no signature is wrong; or a parameter is.
         LedgerError: the ledger cannot be used, or is damaged in another way.
     """
-    key, elsewhere, why = read_signer(signer), read_elsewhere(anchor, ship), text(reason, "reason")
+    key, known, why = read_signer(signer), read_witness(witness), text(reason, "reason")
     checker = Checker(() if key is None else (key.public_key,), head)
 
     def work(journal: Journal) -> tuple[int, int]:
-        elsewhere.ask()
-        for each in elsewhere.expected:
-            checker.heads.want(each)
-        last: Row | None = None
-        while rows := following(journal, last):
-            for row in rows:
-                checker.check(row.body, row.hash, row.signature)
-                last = row
+        if known is not None:
+            checker.heads.want(known.ask())
+        for row in each_row(journal):
+            checker.check(row.body, row.hash, row.signature)
         if not checker.unsigned:
             raise ParameterError("no signature is wrong: there is nothing to set aside")
         if key is None or not is_key(key, checker.signer):
@@ -265,10 +252,6 @@ def _place(row: Row) -> int:
     if not seq.isascii() or not seq.isdecimal() or len(seq) > _DIGITS:
         raise LedgerDamaged("line 1 has no place in a ledger")
     return int(seq)
-
-
-def _stored(row: Row) -> tuple[str, str, str]:
-    return row.body, row.hash, row.signature
 
 
 _BATCH, _DIGITS = 1000, 18

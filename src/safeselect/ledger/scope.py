@@ -9,32 +9,29 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import get_args
 
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.balance import Balance, exact_texts
-from safeselect.ledger.book import Book, Written
-from safeselect.ledger.events import Event, reported
+from safeselect.ledger.book import Book, Event, Written
 from safeselect.ledger.pending import (
     SALT_BYTES,
+    Asking,
+    Outbox,
     Pending,
-    balance_of,
-    check_open,
     check_process,
     standing,
     standing_error,
 )
-from safeselect.ledger.record import library, text
-from safeselect.ledger.replay import Checker, Reading
-from safeselect.ledger.requests import Asking, Outbox, Request, question_hash, request_hash
-from safeselect.ledger.sums import Amounts, add
+from safeselect.ledger.record import library, question_hash, request_hash, text
+from safeselect.ledger.replay import Checker, Reading, Request
+from safeselect.ledger.sums import Amounts, Parts
 from safeselect.ledger.witness import Untold
-from safeselect.promises.records import Content, guarantee_record
+from safeselect.promises.guarantees import Content, guarantee_record
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.memory import generation
+from safeselect.randomness.guard import generation
 from safeselect.release import call
 from safeselect.sources import observed
 
@@ -67,15 +64,10 @@ class Charge:
 
 def charged(purpose: str, charge: Charge) -> dict[str, Content]:
     """Return the record of a charge without its amounts, which depend on the last total."""
-    parts: list[Content] = [
-        {"count": str(count), "each": guarantee_record(guarantee)}
-        for guarantee, count in charge.parts
-    ]
     return {
+        **_costs(charge.guarantee, charge.parts),
         "purpose": purpose,
         "mechanism": charge.mechanism,
-        "guarantee": guarantee_record(charge.guarantee),
-        "parts": parts,
         "parameters": dict(charge.parameters),
         "source": {"name": charge.source, "production": charge.production, "health": charge.health},
         "nonce": charge.nonce.hex(),
@@ -83,13 +75,12 @@ def charged(purpose: str, charge: Charge) -> dict[str, Content]:
     }
 
 
-def amounts(scope: str, balance: Balance, price: Amounts) -> dict[str, Content]:
-    """Return the amounts of a charge to one scope."""
-    return {
-        "scope": scope,
-        "charge": exact_texts(price),
-        "after": exact_texts(add(balance.spent, price)),
-    }
+@lru_cache(maxsize=256)  # calls with equal arguments cost the same
+def _costs(guarantee: AnyGuarantee, parts: Parts) -> dict[str, Content]:
+    draws: list[Content] = [
+        {"count": str(count), "each": guarantee_record(each)} for each, count in parts
+    ]
+    return {"guarantee": guarantee_record(guarantee), "parts": draws}
 
 
 EXTERNAL = "external"
@@ -284,20 +275,17 @@ class Scope:
             check_process(born)
             if id_ in checker.requests.found:
                 raise RepeatedRequest(record=checker.requests.found[id_].charge)
-            balances = {name: balance_of(checker, name) for name in self.names}
+            balances = {name: checker.balance(name) for name in self.names}
             for name, balance in balances.items():
                 prices[name] = balance.budget.price(charge.guarantee, charge.parts)
-            for name, balance in balances.items():
-                check_open(name, balance)
-                balance.budget.check(name, balance.spent, prices[name])
+            charges: list[Content] = [
+                balance.charge(name, prices[name]) for name, balance in balances.items()
+            ]
             if checker.has_nonce(charge.nonce):
                 raise SourceError(
                     "the source gave a nonce that this ledger has seen: its randomness is a copy "
                     "of another's; nothing was charged and nothing released"
                 )
-            charges: list[Content] = [
-                amounts(name, balance, prices[name]) for name, balance in balances.items()
-            ]
             ran = library()
             stated: dict[str, Content] = {} if checker.library == ran else {"library": {**ran}}
             return "charged", {**content, **stated, "charges": charges}
@@ -314,7 +302,7 @@ class Scope:
             look = partial(self.book.state, lambda checker: checker.requests.found.get(id_))
             raise self._repeated(question, standing(place, born, look))
 
-        made = reported(self.book.on_event, event, write)
+        made = self.book.reported(event, write)
         return Pending(self.book, made.row.seq, made.record["utc"], born, self.asking, event)
 
     def _identity(self, charge: Charge) -> tuple[str, str]:
@@ -358,7 +346,7 @@ def scope_of(book: Book, name: str, unit: str, neighbours: str, purpose: str) ->
     Raises:
         ParameterError: there is no such scope, or it has others.
     """
-    budget = book.state(lambda checker: balance_of(checker, name)).budget
+    budget = book.state(lambda checker: checker.balance(name)).budget
     if (unit, neighbours) != (budget.unit, budget.neighbours):
         raise ParameterError(
             f"scope {name!r} adds up releases for unit {budget.unit!r} and neighbours "

@@ -22,16 +22,16 @@ import re
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal, NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.record import Fields, canonical, parse, text
+from safeselect.ledger.record import canonical, parse, text
 from safeselect.ledger.store import Row
-from safeselect.promises.records import Content
+from safeselect.promises.guarantees import Content
 
 PUBLIC_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 """A public key of Ed25519 in a record."""
@@ -420,103 +420,10 @@ def _read_approval(content: object, where: str) -> tuple[str, str]:
     raise LedgerDamaged(f"{where} holds something that is no approval")
 
 
-ED25519 = "ed25519"
 _HANDED_OVER = ("ledger", "seq", "previous", "replaces", "signer")
-
-
-@dataclass(slots=True)
-class Keys:
-    """The keys of a ledger so far.
-
-    Attributes:
-        pinned: public keys that somebody trusts: one of the ledger's keys must be among them, and
-            if they are several, all of its keys.  Without any, signatures of records are not
-            verified.
-        signer: what the records state of the key in force; empty in a ledger without signatures.
-        used: all public keys so far.
-    """
-
-    pinned: frozenset[str] = frozenset()
-    signer: dict[str, str] = field(default_factory=dict)
-    used: list[str] = field(default_factory=list)
-
-    def check_first(self, row: Row, signer: Mapping[str, str], where: str) -> None:
-        """Check what the first record states of the key, and its signature.
-
-        The approvers that it names may replace a lost key, so no later signature stands for this.
-
-        Raises:
-            LedgerDamaged: it names no key, or there is a signature and no key.
-        """
-        if signer:
-            check_signer(signer, where)
-            self._check_pinned(signer["public_key"], where)
-        elif self.pinned:
-            raise LedgerDamaged(_NOT_FOUND)
-        check_signature(row, signer, verify=bool(self.pinned))
-
-    def check(self, row: Row, *, verify: bool = True) -> None:
-        """Check the signature of a record by the key in force.
-
-        Raises:
-            LedgerDamaged: it is wrong, missing, or there although nobody signs.
-        """
-        check_signature(row, self.signer, verify=verify and bool(self.pinned))
-
-    def check_next(
-        self, row: Row, record: Fields, approvers: Approvers | None, since: str, where: str
-    ) -> None:
-        """Check a record that replaces the key.
-
-        Args:
-            since: the hash of the last change that could be approved.
-
-        Raises:
-            LedgerDamaged: it names no new key, or neither the key before it nor enough approvers
-                signed it.
-        """
-        signer, handover, approvals = record["signer"], record["handover"], record["approvals"]
-        check_signer(signer, where)
-        public = signer["public_key"]
-        if record["replaces"] != self.signer.get("public_key"):
-            raise LedgerDamaged(f"{where} does not replace the key that there was")
-        if public in self.used:
-            raise LedgerDamaged(f"{where} names a key that signed records before")
-        if approvers is not None and public in approvers.keys:
-            raise LedgerDamaged(f"{where} lets an approver's key sign records")
-        self._check_pinned(public, where)
-        if approvals:
-            if handover or approvers is None:
-                raise LedgerDamaged(f"{where} holds approvals where nobody approves")
-            approvers.check(Proposal.of(record, since), approvals, where)
-        elif not is_signed(self.signer["public_key"], handover_message(record), handover):
-            raise LedgerDamaged(f"{where} is not signed by the key that it replaces")
-        check_signature(row, signer, verify=True)
-
-    def take(self, signer: dict[str, str]) -> None:
-        """Take in the next key, after its record was checked."""
-        self.signer = signer
-        if signer:
-            self.used.append(signer["public_key"])
-
-    def finish(self) -> None:
-        """Check at the end that one of the keys was pinned, if any were.
-
-        Raises:
-            LedgerDamaged: none was.
-        """
-        if self.pinned and self.pinned.isdisjoint(self.used):
-            raise LedgerDamaged(_NOT_FOUND)
-
-    def _check_pinned(self, public: str, where: str) -> None:
-        if len(self.pinned) > 1 and public not in self.pinned:
-            raise LedgerDamaged(f"{where} names a key that is none of those that are accepted")
 
 
 def handover_message(record: Mapping[str, Content]) -> bytes:
     """Return what the old key signs: the place, all records before it, and both keys."""
     handed_over = {name: record[name] for name in _HANDED_OVER}
     return signed_message("handover", canonical(handed_over))
-
-
-_NOT_FOUND = "the ledger is not signed with the key that is to verify it"

@@ -9,11 +9,10 @@ from typing import Any, get_args
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import integer, read_choice
+from safeselect.exact.parameters import exact_text, integer, read_choice
 from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.select import select_many
 from safeselect.mechanisms.table import Peeled, calibrate
-from safeselect.mechanisms.tiers import choose_engine
 from safeselect.mechanisms.unknown import (
     draw_list,
     plan_counts,
@@ -22,7 +21,6 @@ from safeselect.mechanisms.unknown import (
     unknown_domain_top_k,
 )
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
-from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source
 from safeselect.release.call import Call, Charge, Scope
 from safeselect.release.results import Groups
@@ -70,7 +68,7 @@ def plan_unknown(
         for counts in tables.values():
             held = hold_counts(dict(counts), None, k_bar + 1)
             with Call(charge, held.read, source=source, scope=None) as call:
-                rows.append((draw_list(query, held, call, choose_engine(None))[0], None))
+                rows.append((draw_list(query, held, call)[0], None))
         return rows
 
     parameters = {

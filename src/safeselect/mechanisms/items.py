@@ -41,7 +41,7 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import plain, ratio_of
 from safeselect.scores.candidates import Column, Unread, hand_over, pairs, read_values
 from safeselect.scores.columns import hushed, index_of
-from safeselect.scores.counts import Counts
+from safeselect.scores.counts import Counts, check_unit, read_fetched
 from safeselect.scores.reading import INTEGERS
 from safeselect.scores.reals import place_of
 
@@ -274,3 +274,45 @@ def _cells(labels: Any) -> list[Any]:
             cell = labels[place]
             cells[place] = cell.as_py() if hasattr(cell, "as_py") else cell
     return cells
+
+
+def check_unknown(
+    counts: object, places: object, *, k_bar: int, contributions: int | None, unit: str | None
+) -> None:
+    """Refuse counts that a mechanism for an unknown domain cannot use.
+
+    Args:
+        places: what the caller states, for counts that are not `Counts`.
+        k_bar: how many items compete at most.
+        contributions: how many items one user may change; None for any number.
+        unit: that of the ledger's scope; None without one.
+
+    Raises:
+        ParameterError: fewer than k_bar + 1 places, a cap that is missing or larger than
+            `contributions`, or another unit.
+    """
+    if isinstance(counts, Counts):
+        if places is not None:
+            raise ParameterError("places= is not needed: these counts say it; leave it out")
+        check_unit(counts.unit, unit)
+        cap = counts.max_contributions
+        if contributions is not None and (cap is None or cap > contributions):
+            got = "they were not capped" if cap is None else f"they were capped at {cap}"
+            raise ParameterError(
+                f"max_contributions={contributions} needs counts in which a user counts for so "
+                f"many items at most, but {got}; write largest_counts(..., "
+                f"max_contributions={contributions})"
+            )
+        fetched = counts.places
+    elif places is None:
+        raise ParameterError(
+            "places= is needed: write places='all' if these are the counts of the whole table, or "
+            f"how many of the largest they are: {k_bar + 1} or more"
+        )
+    else:
+        fetched = read_fetched(places)
+    if fetched != "all" and fetched <= k_bar:
+        raise ParameterError(
+            f"k_bar={k_bar} needs the {k_bar + 1} largest counts, of which the last sets the "
+            f"bottom, but only {fetched} were asked for; write places={k_bar + 1}"
+        )

@@ -19,11 +19,10 @@ from safeselect.engine.gaussian import (
 )
 from safeselect.engine.geometric import discrete_laplace
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact.parameters import Number, rational
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
+from safeselect.exact.parameters import Number, exact_text, rational
 from safeselect.mechanisms.unknown import count_noise
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
-from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of

@@ -34,9 +34,16 @@ import numpy as np
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import FLOATS, Number, describe, integer, rational, read_choice
+from safeselect.exact.parameters import (
+    FLOATS,
+    Number,
+    describe,
+    exact_text,
+    integer,
+    rational,
+    read_choice,
+)
 from safeselect.promises.guarantees import BoundedRange
-from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
@@ -137,9 +144,14 @@ class Grid:
         """Read the two ends and the step.
 
         Raises:
-            ParameterError: they are no numbers, or no dates; the grid is empty or too long; or
-                there is no step.
+            ParameterError: an end or the step is missing; they are no numbers, or no dates; the
+                grid is empty or too long.
         """
+        if lowest is None or highest is None:
+            raise ParameterError(
+                "lowest and highest must be given, the ends of the grid, which must not follow "
+                "from the data: write for example lowest=0, highest=100, or the ends of their type"
+            )
         if isinstance(lowest, date) or isinstance(highest, date):
             ends = [_ordinal(lowest, "lowest"), _ordinal(highest, "highest")]
             kind: type = date
@@ -479,8 +491,8 @@ def quantile(
     values: Values,
     *,
     quantile: Number,
-    lowest: Number | date,
-    highest: Number | date,
+    lowest: Number | date | None = None,
+    highest: Number | date | None = None,
     step: Number | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
@@ -565,8 +577,8 @@ def quantiles(
     values: Values,
     *,
     quantiles: Iterable[Number],
-    lowest: Number | date,
-    highest: Number | date,
+    lowest: Number | date | None = None,
+    highest: Number | date | None = None,
     step: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,

@@ -29,12 +29,11 @@ from safeselect.accounting.repetition import (
 )
 from safeselect.errors import ParameterError, SafeSelectError, ScoreError
 from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import Number, describe, rational
+from safeselect.exact.parameters import Number, describe, exact_text, rational
 from safeselect.ledger.balance import Budget
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
-from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.randomness.memory import generation, sealed
+from safeselect.randomness.guard import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, read_ledger
 from safeselect.release.results import Numbers

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
 import numpy as np
 
@@ -20,9 +20,8 @@ from safeselect.engine import Ranking
 from safeselect.engine.arrays import GridScores, Indices
 from safeselect.engine.draws import Weights
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import Number, integer, rational, read_choice
-from safeselect.exact.rate import MIN_RATE, NoiseRate
+from safeselect.exact.interval import MIN_RATE, Interval, NoiseRate, rounded_up
+from safeselect.exact.parameters import Number, exact_text, integer, rational, read_choice
 from safeselect.mechanisms.table import (
     LAWS,
     MECHANISMS,
@@ -35,9 +34,7 @@ from safeselect.mechanisms.table import (
     calibrate,
     stated,
 )
-from safeselect.mechanisms.weights import GivenWeights
 from safeselect.promises.guarantees import BoundedRange
-from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
 from safeselect.release.results import Batch, Selection, TopK
@@ -54,6 +51,9 @@ from safeselect.scores.candidates import (
     read_matrix,
 )
 from safeselect.scores.reading import Reading, Sensitivity, exactly_one, flag
+
+if TYPE_CHECKING:
+    from safeselect.mechanisms.weights import GivenWeights
 
 CANDIDATES = "the number of candidates"
 
@@ -757,11 +757,12 @@ class Change:
         return cls(size, reading, flag(minimize, "minimize"))
 
 
-@lru_cache(maxsize=256)
-def _recorded(size: Sensitivity, reading: Reading, range_in_steps: Fraction) -> dict[str, str]:
-    """What is said of the scores, with the range that the noise covers."""
-    covered = exact_text(range_in_steps * reading.step)
-    return {**size.as_record, **reading.as_record, "effective_range": covered}
+@lru_cache(maxsize=256)  # of public numbers alone
+def _covered(size: Sensitivity, reading: Reading) -> tuple[Fraction, dict[str, str]]:
+    """The range in steps that the noise covers, and what is said of the scores."""
+    steps = size.range_in_steps(reading)
+    covered = exact_text(steps * reading.step)
+    return steps, {**size.as_record, **reading.as_record, "effective_range": covered}
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -796,13 +797,15 @@ class Asked:
         Raises:
             ParameterError: one of them is wrong, or does not go with another.
         """
-        size, reading = change.size, change.reading
-        range_in_steps = size.range_in_steps(reading)
-        said = _recorded(size, reading, range_in_steps)
+        range_in_steps, said = _covered(change.size, change.reading)
         recorded = {**said, "minimize": "yes" if change.minimize else "no"}
-        scope = read_ledger(ledger, monotonic=size.monotonic)
+        scope = read_ledger(ledger, monotonic=change.size.monotonic)
         given = None if source is None else resolve(source)
-        heavy = None if weights is None else GivenWeights.read(weights)
+        heavy = None
+        if weights is not None:
+            from safeselect.mechanisms.weights import GivenWeights
+
+            heavy = GivenWeights.read(weights)
         return cls(cost, change, range_in_steps, recorded, heavy, given, scope)
 
     def calibrate(self, name: str, k: int = 1, rows: int = 1) -> Calibration:

@@ -36,7 +36,7 @@ import gmpy2
 
 from safeselect.accounting.cost import read_epsilon
 from safeselect.engine import single
-from safeselect.engine.single import SPARE, EnclosedNoise, Kind, Variates
+from safeselect.engine.single import MORE, SPARE, EnclosedNoise, Kind
 from safeselect.errors import (
     BudgetError,
     LedgerError,
@@ -45,14 +45,11 @@ from safeselect.errors import (
     ScoreError,
     SourceError,
 )
-from safeselect.exact.interval import Interval
-from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.exact.rate import NoiseRate
-from safeselect.mechanisms.tiers import named_engine
+from safeselect.exact.interval import Interval, NoiseRate
+from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
-from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.randomness.memory import generation, sealed
+from safeselect.randomness.guard import generation, sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, source_name
 from safeselect.release.results import Answers, Receipt
@@ -70,7 +67,6 @@ SQRT2 = Fraction(isqrt(2 << 120), 1 << 60).limit_denominator(_MOST_PARTS)
 
 _REACH = 2**64  # grid steps from the threshold; values farther away are cut
 _MEAN_PLACES = 20  # binary places of the mean of geometric noise
-_REFINED = 8  # digits by which the scalar tier refines one of two noises; the array engine takes 64
 _MANY = 4096  # bytes for which `query_many` asks the source at once
 
 _EXHAUSTED = (
@@ -465,17 +461,13 @@ class Session:
     Args:
         terms: the public parameters, as charged.
         source: a source that `sources.resolve` returned.
-        engine: the tier that draws the noise.
         scope: the scope of a ledger to charge; or None.
     """
 
-    __slots__ = ("_below", "_bits", "_engine", "_most", "_noise", "_source", "terms", "turns")
+    __slots__ = ("_below", "_bits", "_most", "_noise", "_source", "terms", "turns")
 
-    def __init__(
-        self, terms: Terms, source: Source, engine: Variates, scope: Scope | None = None
-    ) -> None:
+    def __init__(self, terms: Terms, source: Source, scope: Scope | None = None) -> None:
         self.terms = terms
-        self._engine = engine
         self._source = source
         self._below = self._answer_below(terms.epsilon - terms.start)
         self._most = self._below.remaining
@@ -576,15 +568,14 @@ class Session:
         return self._below
 
     def _compare(self, distance: int, branch: Branch, noise: EnclosedNoise, bits: Bits) -> int:
-        """Refine both noises until their bounds decide the comparison; see `decide`.
+        """Refine both noises until their bounds decide the comparison; see `compare`.
 
-        Reveals: whether there was a second round; its probability is below 2**-50 in the array
-            engine.
+        Reveals: whether there was a second round; its probability is below 2**-50.
         """
         threshold, denominator = self._noise, self.terms.denominator
         if threshold is None:
             raise SourceError(_FAILED[1])
-        for _ in rounds(_REFINED):
+        for _ in rounds(MORE // 2):
             precision = max(noise.precision, threshold.precision)
             low, high = noise.bounds(precision, denominator)
             least, most = threshold.bounds(precision, denominator)
@@ -620,20 +611,17 @@ class Session:
         return Answer(False, None, None, Fraction(0), budget, remaining)
 
     def _draw(self, noise_rate: NoiseRate, bits: Bits) -> EnclosedNoise:
-        return self._engine.enclosed_noise(self.terms.noise, noise_rate, self.terms.digits, bits)
+        return single.enclosed_noise(self.terms.noise, noise_rate, self.terms.digits, bits)
 
     def _bytes(self, answers: int) -> int:
         """Return how many bytes the noise of this many answers takes."""
         return answers * len(self.terms.branches) * self.terms.digits // 8
 
 
-def _opened(
-    terms: Terms, monotonic: bool, source: Source | None, ledger: object, engine: object
-) -> Session:
+def _opened(terms: Terms, monotonic: bool, source: Source | None, ledger: object) -> Session:
     """A session on these terms: all parameters are accepted before its first bit is drawn."""
     bytes_from = resolve(source)
-    tier: Variates = named_engine(engine, single, single.REFERENCE)
-    return Session(terms, bytes_from, tier, read_ledger(ledger, monotonic=monotonic))
+    return Session(terms, bytes_from, read_ledger(ledger, monotonic=monotonic))
 
 
 @final
@@ -656,8 +644,7 @@ class SparseVector:
     Exactness: continuous noise is compared by bounds from the digits drawn.  Where these do not
         decide, further digits are drawn.  So ties cost nothing, and nothing is rounded.
     Reveals: the number of random bits depends on values with a probability below 2**-50 an answer.
-        Integers of different lengths take slightly different times.  The tier "reference" hides
-        neither.
+        Integers of different lengths take slightly different times.
 
     A session is one object for one process.  It cannot be copied or pickled, shows no noise, and
     refuses a child of a fork.  Threads may share it.  It is a context manager.
@@ -683,7 +670,6 @@ class SparseVector:
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn; close
             the session, or use a `with` block, to record its end.
-        engine: "reference" for the scalar tier.
 
     Raises:
         ParameterError: a parameter is wrong.
@@ -708,7 +694,6 @@ class SparseVector:
         gap_grid: Number | None = None,
         source: Source | None = None,
         ledger: Scope | None = None,
-        engine: str | None = None,
     ) -> None:
         terms = read_terms(
             "sparse_vector",
@@ -724,7 +709,7 @@ class SparseVector:
             score_error=score_error,
             gap_grid=gap_grid,
         )
-        self._session = _opened(terms, monotonic, source, ledger, engine)
+        self._session = _opened(terms, monotonic, source, ledger)
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
@@ -822,7 +807,7 @@ class AdaptiveSparseVector:
         sigma: positive rational, in score units; by default c sensitivity / e2 times the square
             root of 2 (a fraction near it), which is the standard deviation of that Laplace noise.
         threshold, epsilon, sensitivity, monotonic, noise, split, grid, on_grid, score_error,
-            gap_grid, source, ledger, engine: as for `SparseVector`.
+            gap_grid, source, ledger: as for `SparseVector`.
 
     Raises:
         ParameterError, SourceError: as for `SparseVector`.
@@ -847,7 +832,6 @@ class AdaptiveSparseVector:
         gap_grid: Number | None = None,
         source: Source | None = None,
         ledger: Scope | None = None,
-        engine: str | None = None,
     ) -> None:
         terms = read_terms(
             "adaptive_sparse_vector",
@@ -864,7 +848,7 @@ class AdaptiveSparseVector:
             gap_grid=gap_grid,
             sigma=sigma,
         )
-        self._session = _opened(terms, monotonic, source, ledger, engine)
+        self._session = _opened(terms, monotonic, source, ledger)
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:

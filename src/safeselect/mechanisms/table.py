@@ -23,8 +23,8 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.engine import Ranking
 from safeselect.engine.arrays import GridScores
 from safeselect.engine.draws import Weights
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
+from safeselect.exact.parameters import exact_text
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -33,7 +33,6 @@ from safeselect.promises.guarantees import (
     LaplaceDominated,
     PureDP,
 )
-from safeselect.promises.records import exact_text
 from safeselect.randomness.bits import Bits
 
 Noise = Literal["exponential", "laplace", "gumbel"]

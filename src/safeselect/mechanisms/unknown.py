@@ -17,24 +17,21 @@ from typing import Any, Literal, final, get_args
 import numpy as np
 import numpy.typing as npt
 
+from safeselect import engine
 from safeselect.accounting.cost import read_epsilon
 from safeselect.accounting.rate import per_draw_epsilon
-from safeselect.engine import single
+from safeselect.engine.geometric import discrete_laplace
 from safeselect.errors import BudgetError, ParameterError, ScoreError
-from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.exact.rate import NoiseRate
-from safeselect.mechanisms.items import HeldCounts, hold_counts
+from safeselect.exact.interval import Interval, NoiseRate, rounded_up
+from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
+from safeselect.mechanisms.items import HeldCounts, check_unknown, hold_counts
 from safeselect.mechanisms.sessions import Turns
-from safeselect.mechanisms.tiers import Engine, choose_engine, named_engine
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
-from safeselect.promises.records import exact_text
-from safeselect.randomness.memory import sealed
+from safeselect.randomness.guard import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
 from safeselect.release.results import Noise, Receipt, TopK
 from safeselect.scores.candidates import Labels, Scores
-from safeselect.scores.counts import check_unknown
 
 Noisy = Literal["gumbel", "laplace"]
 Counted = npt.NDArray[np.int64]
@@ -289,16 +286,15 @@ def list_charge(
     parts: tuple[tuple[Guarantee, int], ...],
     k: int,
     candidates: int,
-    engine: object,
     more: Mapping[str, str],
 ) -> Charge:
     """What one list is and costs: one user moves each count by at most 1, all the same way."""
-    counted = {"k": str(k), "candidates": str(candidates), "engine": str(engine or "array")}
+    counted = {"k": str(k), "candidates": str(candidates)}
     return Charge(mechanism, total, parts, {**_COUNTS, **_AS_THEY_ARE, **more, **counted})
 
 
 def draw_list(
-    query: ListQuery, held: HeldCounts, call: Call[Counted], engine: Engine
+    query: ListQuery, held: HeldCounts, call: Call[Counted]
 ) -> tuple[tuple[str, ...], int]:
     """Return the labels of one noisy list, and the k_bar that it was drawn from.
 
@@ -309,7 +305,7 @@ def draw_list(
         chosen, from k_bar.
     """
     counts, chosen = call.values, query.least < query.most
-    k_bar = _choose_places(query, call, engine) if chosen else query.least
+    k_bar = _choose_places(query, call) if chosen else query.least
     scores_on_grid = np.empty(k_bar + 1, dtype=np.uint64)
     # Only differences matter, and no count here lies below the (k_bar + 1)-th.
     np.subtract(counts[:k_bar], counts[k_bar], out=scores_on_grid[:k_bar], casting="unsafe")
@@ -328,7 +324,7 @@ def draw_list(
     return tuple(labels), k_bar
 
 
-def _choose_places(query: ListQuery, call: Call[Counted], engine: Engine) -> int:
+def _choose_places(query: ListQuery, call: Call[Counted]) -> int:
     """Choose the k_bar whose bottom is low, by one exponential mechanism.
 
     The score of k_bar is minus its bottom.  Between neighbours all (k_bar + 1)-th counts move the
@@ -365,7 +361,6 @@ def unknown_domain_top_k(
     labels: Labels[Any] = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-    engine: str | None = None,
 ) -> TopK[str]:
     """Choose at most k of the items with the largest counts; the set of items is private too.
 
@@ -416,7 +411,6 @@ def unknown_domain_top_k(
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is
             drawn, and the result has a receipt.
-        engine: "reference" for the scalar tier.
 
     Returns:
         TopK: at most k labels, best first, often none; with "laplace" their noisy counts
@@ -455,10 +449,8 @@ def unknown_domain_top_k(
         offset, noise_rate, more = plan_counts(total, least, contributions)
         mechanism, more["max_contributions"] = "unknown_domain_top_k_laplace/1", str(contributions)
         parts = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
-    rank = choose_engine(engine)
-    tier: single.Variates = named_engine(engine, single, single.REFERENCE)
     held = hold_counts(counts, labels, most + 1)
-    charge = list_charge(mechanism, total, parts, count, most + 1, engine, more)
+    charge = list_charge(mechanism, total, parts, count, most + 1, more)
     with Call(
         charge,
         held.read,
@@ -467,22 +459,22 @@ def unknown_domain_top_k(
         unit=held.unit,
     ) as call:
         if query is not None:
-            found, k_bar = draw_list(query, held, call, rank)
+            found, k_bar = draw_list(query, held, call)
             return call.commit(TopK(labels=found, k_bar=k_bar, **call.header))
-        shown = _above_bottom(held, call, tier, offset, noise_rate)[:count]
+        shown = _above_bottom(held, call, offset, noise_rate)[:count]
         labels, noisy = tuple(label for label, _ in shown), tuple(each for _, each in shown)
         return call.commit(TopK(labels=labels, counts=noisy, k_bar=least, **call.header))
 
 
 def _above_bottom(
-    held: HeldCounts, call: Call[Counted], tier: single.Variates, offset: int, noise_rate: NoiseRate
+    held: HeldCounts, call: Call[Counted], offset: int, noise_rate: NoiseRate
 ) -> list[tuple[str, int]]:
     """Return the items whose noisy count is above the noisy bottom, the largest first.
 
     Equal noisy counts are in the order of their labels, so the order reveals no more than the
     released pairs.  Strictly above: to pass, an item needs noise of at least the offset.
     """
-    noise = tier.discrete_laplace(held.size, noise_rate, call.bits).tolist()
+    noise = discrete_laplace(held.size, noise_rate, call.bits).tolist()
     noisy = [count + extra for count, extra in zip(call.values.tolist(), noise, strict=True)]
     bottom = noisy.pop() + offset
     found = [
@@ -539,14 +531,14 @@ class PayWhatYouGet:
         epsilon, delta: total cost of the session, charged when it opens.
         ledger: `ledger.scope(...)`: epsilon and delta are charged there when the session opens;
             close the session, or use a `with` block, to record what was used.
-        source, engine: as for `unknown_domain_top_k`.
+        source: as for `unknown_domain_top_k`.
 
     Raises:
         ParameterError: a parameter is wrong.
     """
 
     __slots__ = (
-        *("_engine", "_guarantee", "_limit", "_list", "_part", "_source", "_spent", "_turns"),
+        *("_guarantee", "_limit", "_list", "_part", "_source", "_spent", "_turns"),
         "_unit",
     )
 
@@ -559,7 +551,6 @@ class PayWhatYouGet:
         delta: Number,
         source: Source | None = None,
         ledger: Scope | None = None,
-        engine: str | None = None,
     ) -> None:
         most = integer(outcomes, "outcomes", minimum=1, maximum=_MOST_PLACES)
         limit = self._limit = Spent(
@@ -567,8 +558,6 @@ class PayWhatYouGet:
         )
         whole = self._guarantee = read_total(epsilon, delta)
         self._list, self._part = plan_list(whole, (1, 1, 1), None, draws=most, lists=limit.queries)
-        choose_engine(engine)
-        self._engine = engine
         self._source = source if source is None else resolve(source)
         scope = read_ledger(ledger, monotonic=True)
         self._unit = unit_of(scope)
@@ -666,18 +655,12 @@ class PayWhatYouGet:
         """Read the counts, on which no later error depends, and draw one list."""
         read = partial(once_charged, held.read, _UNREAD) if self._turns.charged else held.read
         charge = list_charge(
-            _MECHANISM,
-            self._guarantee,
-            self._parts,
-            query.k,
-            held.size,
-            self._engine,
-            query.as_record,
+            _MECHANISM, self._guarantee, self._parts, query.k, held.size, query.as_record
         )
         unit = self._unit or held.unit
         try:
             with Call(charge, read, source=self._source, scope=None, unit=unit) as call:
-                labels, k_bar = draw_list(query, held, call, choose_engine(self._engine))
+                labels, k_bar = draw_list(query, held, call)
                 return TopK(labels=labels, k_bar=k_bar, **call.header)
         except ScoreError:
             if not self._turns.charged:

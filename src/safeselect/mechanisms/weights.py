@@ -19,10 +19,9 @@ import numpy as np
 from safeselect.engine.arrays import Indices
 from safeselect.engine.draws import Weights
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import rational
+from safeselect.exact.parameters import exact_text, rational
 from safeselect.mechanisms.table import Calibration, Law
 from safeselect.promises.guarantees import BoundedRange
-from safeselect.promises.records import exact_text
 from safeselect.scores.candidates import labels_of
 
 

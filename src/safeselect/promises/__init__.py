@@ -1,2 +1,1 @@
-"""Guarantees (`guarantees`), and their written form with all that a release says of itself
-(`records`)."""
+"""Guarantees, the theorems between them, and their written form."""

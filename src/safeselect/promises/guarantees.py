@@ -11,14 +11,16 @@ Every value is an exact rational.  Where a theorem gives an irrational number, i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero, log_order_constant
-from safeselect.exact.parameters import Number, rational
+from safeselect.exact.parameters import Number, exact_text, rational
+
+Content = str | list["Content"] | dict[str, "Content"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,3 +289,10 @@ def _delta(
     if at >= guarantee.epsilon:
         return Fraction(0)
     return min(Fraction(1), _enclosed(bound, guarantee.epsilon, at - guarantee.epsilon))
+
+
+def guarantee_record(guarantee: Any) -> dict[str, Content]:
+    """A guarantee as content: its type and its numbers, or the guarantee that it is about."""
+    given = ((field.name, getattr(guarantee, field.name)) for field in fields(guarantee))
+    texts = {n: exact_text(v) if isinstance(v, Fraction) else guarantee_record(v) for n, v in given}
+    return {"type": type(guarantee).__name__, **texts}

@@ -1,4 +1,4 @@
 """Random bits for a release: sources, the guard around each of them, and `Bits`.
 
-The files in the order of reading: `memory`, `guard`, `foreign`, `source`, `bits`.
+The files in the order of reading: `guard`, `source`, `foreign`, `bits`.
 """

@@ -17,8 +17,7 @@ from __future__ import annotations
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import guard_of
-from safeselect.randomness.memory import Generation, byte_view, generation, sealed, wipe
+from safeselect.randomness.guard import Generation, byte_view, generation, guard_of, sealed, wipe
 from safeselect.randomness.source import Source, resolve
 
 MAX_TAKE = 2**20

@@ -16,8 +16,7 @@ from types import ModuleType
 from typing import NamedTuple, final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import NONCE_BYTES, Guard, Worth, own
-from safeselect.randomness.memory import wipe, xored
+from safeselect.randomness.guard import NONCE_BYTES, Guard, Worth, own, wipe, xored
 
 _LONGEST_NAME = 64
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)

@@ -16,11 +16,11 @@ used as it is.
 from __future__ import annotations
 
 import os
-from typing import Protocol, cast, final, runtime_checkable
+from dataclasses import dataclass
+from typing import Literal, Protocol, cast, final, runtime_checkable
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import Guard, guard_of, is_own, own
-from safeselect.randomness.memory import generation, xored
+from safeselect.randomness.guard import Guard, Worth, generation, guard_of, is_own, own, xored
 
 _FRESH_BYTES = 32
 _FEW_BYTES = 512  # up to so many, the kernel gives all of them sooner than OpenSSL is reseeded
@@ -212,3 +212,41 @@ def resolve(source: object | None) -> Source:
             "asserted, and every record says that the bytes are asserted"
         )
     return checked
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The knowledge about a source at this moment, in words for records.
+
+    Args:
+        name: the source's name.  Only this package's classes have this package's names.
+        production: "yes" for the generators of OpenSSL and the system; "asserted" where other code
+            gives the bytes and asserts that they are good; "no" for sources for tests.
+        health: "passed" if the source passed the start-up tests and a canary in this process and
+            has not failed since; else "not tested".
+    """
+
+    name: str
+    production: Worth
+    health: Literal["passed", "not tested"]
+
+
+def observed(source: Source) -> Observed:
+    """Return what is known of a source; of a source with parts, of its weakest part.
+
+    Args:
+        source: what `resolve` returned.
+
+    Returns:
+        Observed: the source's name, and two words for records.
+
+    Raises:
+        ParameterError: the source does not come from `resolve`.
+
+    Example:
+        >>> from safeselect.sources import observed, resolve
+        >>> observed(resolve(None)).production
+        'yes'
+    """
+    guard = guard_of(source)
+    return Observed(source.name, guard.worth, "passed" if guard.tested else "not tested")

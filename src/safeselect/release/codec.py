@@ -30,7 +30,8 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 import numpy as np
 
 from safeselect.errors import InputError, SafeSelectError, from_outside
-from safeselect.promises.records import exact_text, guarantee_record, read_exact
+from safeselect.exact.parameters import exact_text, read_exact
+from safeselect.promises.guarantees import guarantee_record
 from safeselect.scores.candidates import label_text
 
 MOST_DRAWS = 2**21

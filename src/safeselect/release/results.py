@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -17,13 +17,12 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from safeselect.errors import InputError
-from safeselect.promises.records import exact_text, read_exact
-from safeselect.release import codec, display
+from safeselect.exact.parameters import exact_text, read_exact
 from safeselect.scores.candidates import Label, label_text
 
 if TYPE_CHECKING:
@@ -70,10 +69,29 @@ class Receipt:
         require(len(self.salt) == 32, "its salt")
 
 
+BESIDE = ("__main__", "adapters", "audit", "cli", "known_answers", "testing")
+"""What decides no release: nothing else in the package imports these rooms."""
+
+
+class Code(NamedTuple):
+    """What ran, as releases and records state it.
+
+    Attributes:
+        version: of the library.
+        deciding_sha256: the hash of the files that decide a release: all but those of `BESIDE`.
+        source_tree_sha256: the hash of all of them.
+    """
+
+    version: str
+    deciding_sha256: str
+    source_tree_sha256: str
+
+
 @cache
-def code() -> tuple[str, str]:
-    """Return version and hash of the source; computed once a process, at its first release."""
-    return _version(), _source_tree()
+def code() -> Code:
+    """Return version and hashes of the source; computed once a process, at its first release."""
+    root = Path(__file__).parents[1]
+    return Code(_version(), source_hash(root, beside=BESIDE), source_hash(root))
 
 
 def _version() -> str:
@@ -83,15 +101,20 @@ def _version() -> str:
         return "not installed"
 
 
-def _source_tree() -> str:
-    """Return SHA-256 over the path, length and bytes of each of the package's Python files."""
-    root = Path(__file__).parents[1]
+def source_hash(root: Path, *, beside: Collection[str] = ()) -> str:
+    """Return SHA-256 over the path, length and bytes of each Python file of a package.
+
+    Args:
+        beside: names of rooms, or of files at the top, that are left out.
+    """
     digest = hashlib.sha256(b"safeselect/source-tree/1\x00")
     try:
-        for path in sorted(root.rglob("*.py"), key=lambda path: path.relative_to(root).as_posix()):
-            name, content = path.relative_to(root).as_posix().encode(), path.read_bytes()
-            digest.update(b"%d %d\x00" % (len(name), len(content)))
-            digest.update(name + content)
+        files = {path.relative_to(root).as_posix(): path for path in root.rglob("*.py")}
+        for name, path in sorted(files.items()):
+            if name.removesuffix(".py").split("/")[0] not in beside:
+                content = path.read_bytes()
+                digest.update(b"%d %d\x00" % (len(name.encode()), len(content)))
+                digest.update(name.encode() + content)
     except OSError:
         return "unreadable"
     return digest.hexdigest()
@@ -145,7 +168,8 @@ class Statement:
             as effective, monotonic, grid, number of candidates, k and others, as in the record of a
             ledger.
         version: of the library.
-        source_tree_sha256: the hash of the library's source code.
+        deciding_sha256: the hash of the library's files that decide a release.
+        source_tree_sha256: the hash of all its files.
         utc: with `ledger=`, when the release was charged, to the day (or as finely as the ledger
             says); otherwise None.
     """
@@ -154,11 +178,13 @@ class Statement:
     neighbours: str
     parameters: tuple[tuple[str, str], ...]
     version: str
+    deciding_sha256: str
     source_tree_sha256: str
     utc: str | None = None
 
     def __post_init__(self) -> None:
-        require(_TREE.fullmatch(self.source_tree_sha256), "the hash of its code")
+        hashes = self.deciding_sha256, self.source_tree_sha256
+        require(all(map(_TREE.fullmatch, hashes)), "the hash of its code")
         require(self.utc is None or _UTC.fullmatch(self.utc), "its time")
         stated = dict(self.parameters)
         positive = (read_exact(stated[name]) > 0 for name in _NUMBERS if name in stated)
@@ -229,6 +255,8 @@ class Release:
 
     def to_json(self) -> str:
         """One line of JSON, of which all numbers are texts; `from_json` reads it."""
+        from safeselect.release import codec  # loaded with the first release that is written
+
         return codec.write(self)
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -237,17 +265,24 @@ class Release:
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with the columns of `to_dict`."""
-        return display.frame("pandas", self.to_dict())
+        return self._frame("pandas")
 
     def to_polars(self) -> Any:
         """A polars DataFrame with the columns of `to_dict`."""
-        return display.frame("polars", self.to_dict())
+        return self._frame("polars")
 
     def plot(self) -> Any:
         """A matplotlib figure of the columns of `to_dict`; needs safeselect[plots]."""
         return import_module("safeselect.adapters.plots").plot(self)
 
+    def _frame(self, library: str) -> Any:
+        from safeselect.release import display
+
+        return display.frame(library, self.to_dict())
+
     def __repr__(self) -> str:
+        from safeselect.release import display
+
         return display.line(self)
 
 
@@ -314,11 +349,12 @@ class TopK(Release, Generic[Label]):
     def __post_init__(self) -> None:
         Release.__post_init__(self)
         size, places = len(self.labels), self.indices
-        require(places is None or len(places) == size == len({*places}), "its positions")
-        require(not places or min(places) >= 0, "its positions")
-        for found in (self.gaps, self.counts):
-            require(found is None or len(found) == size, "the number of its gaps or counts")
-        require(self.counts is None or self.noise, "the noise of its counts")
+        if places is not None:
+            apart = len(places) == size == len({*places})
+            require(apart and min(places, default=0) >= 0, "its positions")
+        require(self.gaps is None or len(self.gaps) == size, "the number of its gaps")
+        if self.counts is not None:
+            require(self.noise and len(self.counts) == size, "the noise or number of its counts")
         require(self.k_bar is None or self.k_bar >= 1, "how many competed")
         if not self.ordered:
             order = [*map(label_text, self.labels)] if places is None else [*places]
@@ -590,6 +626,8 @@ def from_json(written: str) -> Release:
         >>> from_json(best.to_json()) == best
         True
     """
+    from safeselect.release import codec
+
     release: Release = codec.read(written, SHAPES)
     return release
 
@@ -601,6 +639,8 @@ def json_schema(shape: type[Release]) -> dict[str, Any]:
         >>> json_schema(TopK)["title"]
         'safeselect.top-k/1'
     """
+    from safeselect.release import codec
+
     return codec.json_schema(shape)
 
 

@@ -30,9 +30,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, final
 import numpy as np
 
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact.parameters import FLOATS, Number
+from safeselect.exact.parameters import FLOATS, Number, exact_text
 from safeselect.exact.parameters import INTEGERS as INTEGER_TYPES
-from safeselect.promises.records import exact_text
 from safeselect.scores.counts import Counts
 from safeselect.scores.floats import GridScores
 from safeselect.scores.numbers import CONVERT, Numbers, in_order, nearest_steps, write_steps
@@ -161,7 +160,6 @@ def hand_over(scores: object) -> Column:
     if id(kind) in LISTS:
         return Column(column, len(column))
     if id(kind) not in ARRAYS:
-        subclass_refused(kind)
         from safeselect.scores.columns import column_of  # lists and arrays do without it
 
         column = column_of(column)
@@ -178,21 +176,6 @@ def labels_of(scores: object) -> Any:
     from safeselect.scores.columns import index_labels
 
     return index_labels(scores)
-
-
-def subclass_refused(kind: type) -> None:
-    """Refuse subclasses of NumPy's arrays, such as masked ones.
-
-    Only the class decides: isinstance asks the object, which could run code of its own.
-
-    Raises:
-        ScoreError: it is such a subclass.
-    """
-    if issubclass(kind, np.ndarray) and id(kind) not in ARRAYS:
-        raise ScoreError(
-            f"scores must be a plain NumPy array, got {kind.__name__}; "
-            "its subclass may change what the numbers mean"
-        )
 
 
 def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
@@ -347,10 +330,9 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     Args:
         scores: a two-dimensional NumPy array, or a list of m lists of n numbers.
     """
-    subclass_refused(type(scores))
     if id(type(scores)) not in PLAIN or getattr(scores, "ndim", 2) != 2:
         raise ScoreError(
-            "scores must be a two-dimensional array or a list of rows, got "
+            "scores must be a plain NumPy array, two-dimensional, or a list of rows, got "
             f"{type(scores).__name__}; write [scores] for one row, scores.to_numpy() for a table"
         )
     rows: Any = scores
@@ -444,19 +426,12 @@ def label_text(label: object) -> str:
 
 
 def _count_different(names: tuple[object, ...]) -> int:
-    """How many of these labels are different: by hash where a label has one, else one by one."""
-    with suppress(Exception):  # a label without a hash
-        return len(set(names))
-    known: dict[object, object] = {}
-    rest: list[object] = []
-    for name in names:
-        try:
-            known.setdefault(_key(name), name)
-        except Exception:  # noqa: BLE001 - it has no hash, for whatever reason
-            rest.append(name)
-    return len(known) + sum(
-        not any(name is other or name == other for other in (*known.values(), *rest[:place]))
-        for place, name in enumerate(rest)
+    """How many of these labels are different: by hash where each has one, else one by one."""
+    with suppress(Exception):  # a label without a hash, for whatever reason
+        return len(set(map(_key, names)))
+    return sum(
+        not any(name is other or name == other for other in names[:place])
+        for place, name in enumerate(names)
     )
 
 

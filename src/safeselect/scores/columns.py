@@ -38,8 +38,8 @@ def column_of(scores: Any) -> Any:
     kind = type(scores)
     if not _is_table(kind):
         raise ScoreError(
-            "scores must be a list, a tuple, a dict, a NumPy array or a column of pandas, polars "
-            f"or Arrow, got {kind.__name__}{_instead(kind)}"
+            "scores must be a list, a tuple, a dict, a plain NumPy array or a column of pandas, "
+            f"polars or Arrow, got {kind.__name__}{_instead(kind)}"
         )
     return _only_column(scores)
 
@@ -82,6 +82,8 @@ def _instead(kind: type) -> str:
     if issubclass(kind, (list, tuple, Mapping)):
         builtin = "dict" if issubclass(kind, Mapping) else "list"
         return f"; a subclass may count as it likes: write {builtin}(scores)"
+    if issubclass(kind, np.ndarray):  # such as a masked one
+        return "; a subclass of NumPy's array may change what the numbers mean"
     if hasattr(kind, "__array__") and not issubclass(kind, np.generic):
         return "; write numpy.asarray(scores)"
     if kind.__name__ == "LazyFrame":

@@ -6,8 +6,8 @@ also know how many of them one user may move.  A plain mapping says neither; `Co
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Literal, final
 
@@ -69,13 +69,8 @@ class Counts(Mapping[Any, int]):
         object.__setattr__(self, "counts", MappingProxyType(dict(counts)))
 
     def __repr__(self) -> str:
-        asked = {
-            "places": self.places,
-            "max_contributions": self.max_contributions,
-            "order": self.order,
-            "unit": self.unit,
-        }
-        return f"<Counts {', '.join(f'{name}={value!r}' for name, value in asked.items())}>"
+        asked = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self)[1:])
+        return f"<Counts {', '.join(asked)}>"
 
     def __getitem__(self, label: object) -> int:
         return self.counts[label]
@@ -85,18 +80,6 @@ class Counts(Mapping[Any, int]):
 
     def __len__(self) -> int:
         return len(self.counts)
-
-    def keys(self) -> KeysView[Any]:
-        """The labels."""
-        return self.counts.keys()
-
-    def values(self) -> ValuesView[int]:
-        """The numbers of users."""
-        return self.counts.values()
-
-    def items(self) -> ItemsView[Any, int]:
-        """Pairs (label, number of users)."""
-        return self.counts.items()
 
     def check_known(
         self, change: Sensitivity, reading: Reading, *, unit: str | None, replaced: bool
@@ -143,48 +126,6 @@ def read_fetched(places: object) -> Places:
     if isinstance(places, str):
         raise ParameterError(f"places must be an integer or 'all', got {describe(places)}")
     return integer(places, "places", minimum=1, maximum=2**63 - 1)
-
-
-def check_unknown(
-    counts: object, places: object, *, k_bar: int, contributions: int | None, unit: str | None
-) -> None:
-    """Refuse counts that a mechanism for an unknown domain cannot use.
-
-    Args:
-        places: what the caller states, for counts that are not `Counts`.
-        k_bar: how many items compete at most.
-        contributions: how many items one user may change; None for any number.
-        unit: that of the ledger's scope; None without one.
-
-    Raises:
-        ParameterError: fewer than k_bar + 1 places, a cap that is missing or larger than
-            `contributions`, or another unit.
-    """
-    if isinstance(counts, Counts):
-        if places is not None:
-            raise ParameterError("places= is not needed: these counts say it; leave it out")
-        check_unit(counts.unit, unit)
-        cap = counts.max_contributions
-        if contributions is not None and (cap is None or cap > contributions):
-            got = "they were not capped" if cap is None else f"they were capped at {cap}"
-            raise ParameterError(
-                f"max_contributions={contributions} needs counts in which a user counts for so "
-                f"many items at most, but {got}; write largest_counts(..., "
-                f"max_contributions={contributions})"
-            )
-        fetched = counts.places
-    elif places is None:
-        raise ParameterError(
-            "places= is needed: write places='all' if these are the counts of the whole table, or "
-            f"how many of the largest they are: {k_bar + 1} or more"
-        )
-    else:
-        fetched = read_fetched(places)
-    if fetched != "all" and fetched <= k_bar:
-        raise ParameterError(
-            f"k_bar={k_bar} needs the {k_bar + 1} largest counts, of which the last sets the "
-            f"bottom, but only {fetched} were asked for; write places={k_bar + 1}"
-        )
 
 
 def check_unit(protected: str | None, unit: str | None) -> None:

@@ -149,33 +149,28 @@ def _rational(p: int, q: int, offset: float) -> tuple[Kernel, int]:
     high * 2**32 + middle + z with |middle| <= 2**31 and |z| <= 1/2, all exact, and a step is
     `wide / narrow` units.  z is a multiple of 2**-51 wherever |x| is at least half a step; nearer
     to 0 the step is 0 whatever z is rounded to.
-
-    Where p and q are small, as for a thousandth, 64 bits hold z * narrow at once: the grid lies
-    between 2 and 4 units then, z is a multiple of 2**-52, and wide is 2**11 at most.
     """
     unit = p.bit_length() - q.bit_length()
     unit -= (p < q << unit) if unit >= 0 else (p << -unit < q)
-    is_small = p << max(1 - unit, 0) <= 1 << 11
-    unit, places = (unit - 1, 52) if is_small else (unit - 2, 51)
+    unit -= 2
     wide, narrow = p << max(-unit, 0), q << max(unit, 0)
     above, below = offset.as_integer_ratio()
     # offset is 0, or so large that it is a whole number of units.
     units = (above << max(-unit, 0)) // (below << max(unit, 0))
     moved, beyond = divmod(units * narrow, wide)
     quotient, rest = divmod(narrow << 32, wide)
-    to_high, to_middle, to_z = (float(np.ldexp(_ROUNDER, unit + n)) for n in (32, 0, -places))
+    to_high, to_middle, to_z = (float(np.ldexp(_ROUNDER, unit + n)) for n in (32, 0, -51))
     # k is an estimate of y's steps.  Two roundings of numbers below 2**38 leave it within 2**-13.
     # So the step is k or k + 1 once 2**-10 has been subtracted.
     share_high = float(np.ldexp(float(Fraction(rest, wide)), -unit - 32))
     share_rest = float(np.ldexp(float(Fraction(narrow, wide)), -unit))
     less = float(Fraction(beyond, wide) - Fraction(1, 1 << 10))
-    # The excess over k + 1/2, in 2**-27 or 2**-52 of a unit, over the grid; and the constants of
-    # the bits.  Those of high, middle and k end in 51 zeros, so shifting them up leaves 0.
-    places_up, dropped = (52, 0) if is_small else (27, 24)
-    excess = (2 * beyond - wide << places_up - 1) - (_bits(to_z) >> dropped) * narrow
+    # The excess over k + 1/2, in 2**-27 of a unit, over the grid; and the constants of the bits.
+    # Those of high, middle and k end in 51 zeros, so shifting them up leaves 0.
+    excess = (2 * beyond - wide << 26) - (_bits(to_z) >> 24) * narrow
     by_narrow, by_quotient, start, rest_up, narrow_up, wide_up = (
         np.int64(_word(number))
-        for number in (narrow, quotient, excess, *(n << places_up for n in (rest, narrow, wide)))
+        for number in (narrow, quotient, excess, *(n << 27 for n in (rest, narrow, wide)))
     )
     low_bits = np.int64((1 << 24) - 1)
 
@@ -195,23 +190,21 @@ def _rational(p: int, q: int, offset: float) -> tuple[Kernel, int]:
         np.subtract(y, other, out=y)
         np.add(y, to_z, out=z)
         # From here on all numbers are integers.  high * rest + middle * narrow - k * wide is small.
-        # So it is exact modulo 2**64, also `places_up` places further up.  So is z * narrow, at
-        # once or rounded down.  Because 2**-10 was subtracted, the number compared is above -wide,
-        # and 2**63 is not reached.
+        # So it is exact modulo 2**64, also 27 places further up.  So is z * narrow, of which the
+        # last 24 places are rounded down.  Because 2**-10 was subtracted, the number compared is
+        # above -wide, and 2**63 is not reached.
         highs, middles, ks, spare = (row.view(np.int64) for row in rows[1:])
         np.multiply(middles, narrow_up, out=middles)
         np.multiply(highs, rest_up, out=spare)
         np.add(middles, spare, out=middles)
         np.multiply(ks, wide_up, out=spare)
         np.subtract(middles, spare, out=middles)
-        if not is_small:
-            np.right_shift(scores_on_grid, dropped, out=spare)
-            np.multiply(spare, by_narrow, out=spare)
-            np.add(middles, spare, out=middles)
-            np.bitwise_and(scores_on_grid, low_bits, out=scores_on_grid)
+        np.right_shift(scores_on_grid, 24, out=spare)
+        np.multiply(spare, by_narrow, out=spare)
+        np.add(middles, spare, out=middles)
+        np.bitwise_and(scores_on_grid, low_bits, out=scores_on_grid)
         np.multiply(scores_on_grid, by_narrow, out=scores_on_grid)
-        if not is_small:
-            np.right_shift(scores_on_grid, dropped, out=scores_on_grid)
+        np.right_shift(scores_on_grid, 24, out=scores_on_grid)
         np.add(middles, scores_on_grid, out=middles)
         np.add(middles, start, out=middles)
         # -1 where the step is k, 0 where it is k + 1.

@@ -132,16 +132,14 @@ def _integer_steps(
     most = (p * (REACH - behind) - half - 1) // q
     np.subtract(scores_on_grid.max(), scores_on_grid, out=scores_on_grid)
     near = np.logical_and(scores_on_grid <= np.uint64(min(max(most, 0), _LARGEST)), most >= 0)
-    whole = np.floor_divide(scores_on_grid, np.uint64(p)) if p > 1 else scores_on_grid
-    if p > 1:
-        np.subtract(scores_on_grid, np.multiply(whole, np.uint64(p)), out=scores_on_grid)
-        np.multiply(scores_on_grid, np.uint64(q), out=scores_on_grid)
-        np.add(scores_on_grid, np.uint64(half), out=scores_on_grid)
-        np.floor_divide(scores_on_grid, np.uint64(p), out=scores_on_grid)
+    whole = np.floor_divide(scores_on_grid, np.uint64(p))
+    np.subtract(scores_on_grid, np.multiply(whole, np.uint64(p)), out=scores_on_grid)
+    np.multiply(scores_on_grid, np.uint64(q), out=scores_on_grid)
+    np.add(scores_on_grid, np.uint64(half), out=scores_on_grid)
+    np.floor_divide(scores_on_grid, np.uint64(p), out=scores_on_grid)
     np.multiply(whole, np.uint64(q), out=whole)
-    if p > 1:
-        np.add(scores_on_grid, whole, out=scores_on_grid)
-        whole.fill(0)
+    np.add(scores_on_grid, whole, out=scores_on_grid)
+    whole.fill(0)
     np.subtract(np.uint64((_LARGEST - behind) % REACH), scores_on_grid, out=scores_on_grid)
     np.multiply(scores_on_grid, near, out=scores_on_grid)
 

@@ -15,8 +15,7 @@ from typing import Self, cast
 import numpy as np
 
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe, rational
-from safeselect.promises.records import exact_text
+from safeselect.exact.parameters import describe, exact_text, rational
 
 _ONE = Fraction(1)
 _EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
@@ -64,7 +63,7 @@ class Reading:
     error: Fraction
 
     @classmethod
-    def read(cls, *, grid: object, on_grid: object, score_error: object) -> Self:
+    def read(cls, *, grid: object, on_grid: object, score_error: object) -> Reading:
         """Read and check the arguments of this name.
 
         Raises:
@@ -75,7 +74,7 @@ class Reading:
             if is_on_grid or score_error is not None:
                 given = "on_grid=True" if is_on_grid else "score_error"
                 raise ParameterError(f"{given} goes with grid=, the public step of the scores")
-            return cls(None, False, Fraction(0))
+            return INTEGERS
         step = rational(grid, "grid")
         if score_error is None:
             return cls(step, is_on_grid, Fraction(0) if is_on_grid else step / 2)

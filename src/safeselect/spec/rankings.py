@@ -1,7 +1,11 @@
-"""The scalar tier: the same rankings as `safeselect.engine`, one Python integer at a time.
+"""The mechanisms that choose candidates, as published, one value at a time.
 
-It is the specification of the array engine, with the same interface: a `draw` sees no score, and a
-`combine` draws no bit.
+Scores are integers, in grid steps.  rho is the factor of the noise rate: one grid step more makes a
+candidate 1 / rho times as likely, and noise falls by rho a step.
+
+Two ways to say each mechanism: by chances, as the papers introduce it (`permute_and_flip`,
+`exponential_mechanism`), and as the largest of score + noise (`noisy_top_k`), which is what
+`safeselect.engine` computes.  Tests compare the laws of both, and the engine with both.
 
 - Exponential noise is its floor on the grid, a geometric variable, and a uniformly random ranking
   of all candidates, which decides ties.  The parts of the noise below the grid are independent and
@@ -9,8 +13,7 @@ It is the specification of the array engine, with the same interface: a `draw` s
 - Laplace and Gumbel noise is drawn to a finite depth and combined.  Where that does not determine
   the outcome, every candidate's noise is refined by further digits and combined again.
 
-Reveals: running time and the number of random bits depend on the noise and, for Laplace and
-Gumbel noise, on the scores.  For audit and tests.
+Reveals: running time and the number of random bits depend on the noise and on the scores.
 """
 
 from __future__ import annotations
@@ -18,18 +21,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial, reduce
 from itertools import pairwise
-
-import numpy as np
-from numpy.typing import NDArray
+from operator import add
 
 from safeselect.engine import Ranking
-from safeselect.engine.arrays import GridScores
-from safeselect.engine.draws import Weights
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.spec.samplers import LazyGumbel, LazyLaplace, geometric, permutation
+from safeselect.spec.samplers import (
+    LazyGumbel,
+    LazyLaplace,
+    bernoulli_enclosed,
+    bernoulli_power,
+    geometric,
+    permutation,
+)
 
 _STEP = Fraction(1)
 _CONTINUOUS: dict[str, type[LazyLaplace] | type[LazyGumbel]] = {
@@ -37,6 +43,39 @@ _CONTINUOUS: dict[str, type[LazyLaplace] | type[LazyGumbel]] = {
     "gumbel": LazyGumbel,
 }
 _DIGITS = 8  # by which undecided noise is refined; each round makes a tie 2**-8 times as likely
+
+
+def permute_and_flip(scores: Sequence[int], noise_rate: NoiseRate, bits: Bits) -> int:
+    """Return the first candidate, in a random order, whose coin of chance rho**(best - score) is 1.
+
+    Method: McKenna and Sheldon (2020), Algorithm 1.  The best candidate's coin is always 1.
+    """
+    best = max(scores)
+    order = permutation(bits, len(scores))
+    return next(i for i in order if bernoulli_power(bits, noise_rate, best - scores[i]))
+
+
+def exponential_mechanism(
+    scores: Sequence[int],
+    noise_rate: NoiseRate,
+    bits: Bits,
+    weights: Sequence[Fraction] | None = None,
+) -> int:
+    """Return a candidate with probability proportional to its weight * rho**(best - score).
+
+    Method: McSherry and Talwar (2007).  The candidates are asked in turn; each is taken with its
+        share of all that were not asked before, a real number that is compared lazily.
+    """
+    best, heavy = max(scores), weights or [_STEP] * len(scores)
+
+    def share(first: int, precision: int) -> Interval:
+        chances = [
+            noise_rate.power(best - score, 0, precision) * Interval.of(weight, precision)
+            for score, weight in zip(scores[first:], heavy[first:], strict=True)
+        ]
+        return chances[0] / reduce(add, chances)
+
+    return next(i for i in range(len(scores)) if bernoulli_enclosed(bits, partial(share, i)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,93 +146,59 @@ def combine_continuous(
 
 def noisy_top_k(
     noise: str,
-    scores_on_grid: GridScores,
+    scores: Sequence[int],
     k: int,
     noise_rate: NoiseRate,
     bits: Bits,
     *,
     gaps: bool = False,
     gap_unit: Fraction = _STEP,
-    weights: Weights | None = None,
+    weights: Sequence[Fraction] | None = None,
 ) -> Ranking:
-    """Return the k largest of score + noise drawn once; see `engine.rankings.noisy_top_k`.
+    """Return the k largest of score + noise drawn once, with gaps in units of `gap_unit` steps.
 
     Exponential noise with k = 1 is permute-and-flip (Ding et al. 2021); Gumbel noise is the
-    exponential mechanism, peeled k times (Durfee and Rogers 2019).
+    exponential mechanism, peeled k times (Durfee and Rogers 2019).  A weight adds its logarithm to
+    the Gumbel noise.
     """
     if noise == "exponential":
-        return _exponential_top(scores_on_grid, k, noise_rate, bits, gaps, gap_unit)
-    drawn = [_CONTINUOUS[noise](bits, noise_rate) for _ in scores_on_grid]
-    scores = scores_on_grid.tolist()
+        # On the lattice of b-ths of a step, on which a unit of a/b steps and the scores lie.
+        finer = gap_unit.denominator
+        fine = NoiseRate(noise_rate.rate / finer, noise_rate.base)
+        drawn = draw_exponential(len(scores), fine, bits)
+        steps = [finer * score for score in scores]
+        return combine_exponential(steps, drawn, k, gaps=gaps, unit=gap_unit.numerator)
+    noises = [_CONTINUOUS[noise](bits, noise_rate) for _ in scores]
     for _ in rounds(_DIGITS):
-        level = drawn[0].level
-        floors, width = [each.floor for each in drawn], 1
+        level = noises[0].level
+        floors, width = [each.floor for each in noises], 1
         if weights is not None:
-            floors, width = _weighted(floors, level, noise_rate, weights), 3
+            logs = _weight_floors(weights, level, noise_rate)
+            floors, width = list(map(add, floors, logs)), 3
         ranking = combine_continuous(
             scores, floors, level, k, gaps=gaps, unit=gap_unit, width=width
         )
         if ranking is not None:
             return ranking
-        for each in drawn:
+        for each in noises:
             each.refine(bits, _DIGITS)
     raise exhausted()
 
 
-def _weighted(
-    floors: Sequence[int], level: int, noise_rate: NoiseRate, weights: Weights
-) -> list[int]:
-    """Floors of noise + ln(weight) / nats, from the weights' ratios alone.
-
-    The floor of a logarithm's enclosure lies less than two units below the logarithm.
-    """
-    precision, least = level + 128, []
-    for ratio in weights.ratios:
-        log = Interval.of(ratio, precision).log() / noise_rate.nats(precision)
-        least.append(log.scaled(level)[0])
-    return [
-        floor + least[place] for floor, place in zip(floors, weights.which.tolist(), strict=True)
-    ]
-
-
-def _exponential_top(
-    scores_on_grid: GridScores,
-    k: int,
-    noise_rate: NoiseRate,
-    bits: Bits,
-    gaps: bool,
-    gap_unit: Fraction,
-) -> Ranking:
-    """Use the lattice of b-ths of a step: a unit of a/b steps and the scores lie on it."""
-    finer = gap_unit.denominator
-    noise = draw_exponential(
-        len(scores_on_grid), NoiseRate(noise_rate.rate / finer, noise_rate.base), bits
-    )
-    scores = [finer * score for score in scores_on_grid.tolist()]
-    return combine_exponential(scores, noise, k, gaps=gaps, unit=gap_unit.numerator)
+def _weight_floors(weights: Sequence[Fraction], level: int, noise_rate: NoiseRate) -> list[int]:
+    """The floor of an enclosure of ln(weight) / nats, in units of 2**-level: less than 2 below."""
+    precision = level + 128
+    nats = noise_rate.nats(precision)
+    return [(Interval.of(each, precision).log() / nats).scaled(level)[0] for each in weights]
 
 
 def peeled_top_k(
-    noise: str, scores_on_grid: GridScores, k: int, noise_rate: NoiseRate, bits: Bits
+    noise: str, scores: Sequence[int], k: int, noise_rate: NoiseRate, bits: Bits
 ) -> Ranking:
     """Run k rounds, each with its own noise, on the candidates that remain."""
-    remaining, chosen = list(range(len(scores_on_grid))), []
+    remaining, chosen = list(range(len(scores))), []
     for _ in range(k):
-        winner = noisy_top_k(noise, scores_on_grid[remaining], 1, noise_rate, bits).indices[0]
+        left = [scores[i] for i in remaining]
+        winner = noisy_top_k(noise, left, 1, noise_rate, bits).indices[0]
         chosen.append(remaining.pop(winner))
     return Ranking(tuple(chosen), None)
-
-
-def noisy_max_rows(
-    noise: str,
-    scores_on_grid: GridScores,
-    noise_rate: NoiseRate,
-    bits: Bits,
-    weights: Weights | None = None,
-) -> NDArray[np.int64]:
-    """Return the winner of every row."""
-    winners = (
-        noisy_top_k(noise, row, 1, noise_rate, bits, weights=weights).indices[0]
-        for row in scores_on_grid
-    )
-    return np.fromiter(winners, np.int64, len(scores_on_grid))

@@ -34,10 +34,9 @@ from math import isqrt
 from typing import Protocol, final
 
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.randomness.memory import sealed
+from safeselect.randomness.guard import sealed
 
 _COIN_GUARD = 16  # precision beyond the bits drawn, so that rounding rarely leaves a word undecided
 _LOG_GUARD = 32  # precision beyond that of U, so that the logarithms lose less than U leaves open

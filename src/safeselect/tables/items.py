@@ -23,7 +23,7 @@ from safeselect.estimates.users import (
     read_groups_per_user,
     read_k_bar,
 )
-from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
 from safeselect.ledger import Scope
 from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.keys import Terms, select_partitions
@@ -35,7 +35,6 @@ from safeselect.mechanisms.unknown import (
     read_total,
     unknown_domain_top_k,
 )
-from safeselect.promises.records import exact_text
 from safeselect.randomness.source import Source, resolve
 from safeselect.release import results
 from safeselect.release.call import is_replaced

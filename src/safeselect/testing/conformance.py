@@ -39,7 +39,7 @@ def check_source(
         The names of the rules tested.
 
     Example:
-        >>> from safeselect import SystemSource
+        >>> from safeselect.sources import SystemSource
         >>> from safeselect.testing import check_source
         >>> "no copies" in check_source(SystemSource)
         True

@@ -7,9 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import mpmath
-import numpy as np
 import pytest
-from effort import LONG, some
+from effort import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,14 +29,15 @@ from safeselect.accounting import (
     compose_delta,
     composed_epsilon,
 )
-from safeselect.accounting.optimum import certified
 from safeselect.accounting.optimum.certified import bracket
-from safeselect.accounting.optimum.curve import Curve, backward, start
+from safeselect.accounting.optimum.curve import backward, start
 from safeselect.accounting.optimum.problem import Problem
 
 pytestmark = pytest.mark.claim("C2")
 HERE = Path(__file__).parents[2] / "vectors"
 VECTORS = json.loads((HERE / "accounting.json").read_text())
+
+
 BEFORE = json.loads((HERE / "composition_before.json").read_text())["cases"]
 KINDS = {
     kind.__name__: kind
@@ -74,7 +74,7 @@ def between(composed, value: str, width: Fraction, digits: int = 15) -> None:
 def test_vectors_of_several_parts(parts, epsilon, value):
     """Groups m2 and m3: worked out in 256 bits, elsewhere, from the recursion."""
     assert any(value in map(str, case["output"].values()) for case in VECTORS)
-    between(compose_delta(parts, epsilon), value, Fraction(1, 10**5))
+    between(compose_delta(parts, epsilon, "1e-5"), value, Fraction(1, 10**5))
 
 
 @pytest.mark.parametrize("kind", [BoundedRange, LaplaceDominated, PureDP])
@@ -157,7 +157,7 @@ def test_brackets_overlap_those_of_another_program_and_are_as_narrow_as_asked(na
 
 
 def test_long_rows_stay_near_the_gaussian_limit():
-    composed = compose([BoundedRange(Fraction(1, 150))] * 10240, "1e-6")
+    composed = compose([BoundedRange(Fraction(1, 150))] * 10240, "1e-6", "3e-3")
     assert Fraction("1.4663") < composed.lower < composed.guarantee.epsilon < Fraction("1.471")
 
 
@@ -205,7 +205,9 @@ def test_two_ranges_against_the_recursion(ranges, at):
             recursion([mpmath.mpf(e) for e in o], mpmath.exp(mpmath.mpf(at))) for o in orders
         )
         value = mpmath.nstr(true, 18)
-    between(compose_delta([BoundedRange(e) for e in ranges], at), value, Fraction(1, 10**5), 12)
+    between(
+        compose_delta([BoundedRange(e) for e in ranges], at, "1e-5"), value, Fraction(1, 10**5), 12
+    )
 
 
 def test_a_laplace_pair_before_a_range_by_quadrature():
@@ -226,40 +228,6 @@ def test_a_laplace_pair_before_a_range_by_quadrature():
     between(compose_delta(parts, "0.5"), text, Fraction(1, 10**5), 12)
 
 
-def test_a_range_before_the_noise_is_not_the_worst():
-    """A mutant that takes the range first, on the noise's own profile: it says too little."""
-    case = named("one bounded range and a Gaussian")["output"]
-    noise, step, cells = GaussianDP(Fraction(16, 9)), Fraction(1, 64), 64
-    after = np.array([float(noise.delta(step * n)) for n in range(12 * cells)])
-    wrong = backward(Curve(step, after, after), cells, 1, 11 * cells)
-    assert abs(wrong.lower[5 * cells] / float(case["gaussian_last"]) - 1) < 1e-3
-    right = compose_delta([BoundedRange(1), noise], 5, "1e-3")
-    assert wrong.upper[5 * cells] < 0.9 * float(right.lower)
-    assert right.guarantee.delta >= Fraction(case["optimum"])
-
-
-def sixteen() -> Fraction:
-    delta = Fraction(1, 10**6)
-    problem = Problem.of([(BoundedRange("1/2"), 16)], delta, Fraction(8))
-    return bracket(problem, 64, lambda p, s: p.epsilon(delta) - s).upper
-
-
-@pytest.mark.parametrize("mutant", ["offsets on the grid alone", "values between, not chords"])
-def test_a_bound_that_looks_at_too_little_is_noticed(mutant, monkeypatch):
-    """The known lower bound of sixteen ranges is above what these two find."""
-    known = Fraction("4.752039333")
-    assert sixteen() > known
-
-    def shrunk(*arguments, **more):
-        found = real(*arguments, **more)
-        between = np.append(found.upper[1:], 0) * 0.5 + found.upper * 0.5
-        return Curve(found.step, found.lower if "grid" in mutant else between, found.lower)
-
-    real = certified.row
-    monkeypatch.setattr(certified, "row", shrunk)
-    assert sixteen() < known
-
-
 @pytest.mark.parametrize(
     "parts",
     [
@@ -278,13 +246,6 @@ def test_finer_grids_are_narrower_from_both_sides(parts):
     assert lowers[-1] < uppers[-1]
     widths = [f.upper - f.lower for f in found]
     assert widths[-1] * 16 < widths[0]
-
-
-def test_against_other_bounds_that_are_valid():
-    """Never above the sum, the moments, or the product of the profiles' own pairs."""
-    for number, at in ((0, 0), (1, Fraction(1, 2))):
-        pairs = named("2 of bounded range", number)["output"]["profile_pairs"]
-        assert compose_delta([BoundedRange(1)] * 2, at).guarantee.delta < Fraction(pairs)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -347,14 +308,6 @@ def test_the_two_bounds_never_cross(parts, delta):
     # What a part alone costs is not more than what it costs among others.
     alone = max(part.approximate(delta).epsilon for part, _ in parts)
     assert alone <= composed.guarantee.epsilon * (1 + Fraction(1, 10**9))
-
-
-@pytest.mark.parametrize("epsilon", [6, 20, 64, 1000])
-def test_guarantees_that_protect_nobody_are_composed_at_once(epsilon: int) -> None:
-    """Above 4 nats the optimum is not worked out; the other bounds hold there too."""
-    found = compose([BoundedRange(epsilon)] * 16, "1e-6")
-    assert "optimum of bounded ranges" not in found.theorem
-    assert 0 < found.guarantee.epsilon <= 16 * epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0, 1, 10**6])
@@ -442,71 +395,6 @@ def test_unlike_ranges_are_as_near_as_like_ones(name):
     assert 0 < found.lower <= found.guarantee.epsilon <= found.lower * Fraction(1001, 1000)
 
 
-@pytest.mark.slow("grids that double")
-@pytest.mark.parametrize("name", UNLIKE)
-def test_a_finer_precision_is_never_worse(name):
-    precisions = ("1", "1e-2", "2e-3", "5e-4", "1e-4")[: 5 if LONG else 3]
-    found = [compose(UNLIKE[name], DELTA, p) for p in precisions]
-    uppers = [each.guarantee.epsilon for each in found]
-    lowers = [each.lower for each in found]
-    assert uppers == sorted(uppers, reverse=True)
-    assert lowers == sorted(lowers)
-
-
-def exact(part, delta: Fraction) -> mpmath.mpf:
-    """The least epsilon by the published formulas, at forty digits."""
-    d = mpmath.mpf(delta.numerator) / delta.denominator
-    if isinstance(part, GaussianDP):
-        mu = mpmath.sqrt(mpmath.mpf(part.mu_squared.numerator) / part.mu_squared.denominator)
-
-        def off(e):
-            tail = mpmath.ncdf(mu / 2 - e / mu)
-            return mpmath.log((tail - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)) / d)
-
-        return mpmath.findroot(off, (mu * 3, mu * 5), solver="secant")
-    e = mpmath.mpf(part.epsilon.numerator) / part.epsilon.denominator
-    if isinstance(part, LaplaceDominated):
-        return e + 2 * mpmath.log(1 - d)
-    if isinstance(part, BoundedRange):
-        return e + 2 * mpmath.log(1 - mpmath.sqrt(d * (1 - mpmath.exp(-e))))
-    return e + mpmath.log(1 - d * (1 + mpmath.exp(-e)))
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        PureDP(1),
-        PureDP("0.01"),
-        LaplaceDominated("0.5"),
-        BoundedRange("0.5"),
-        BoundedRange(6),
-        GaussianDP("1/25"),
-    ],
-)
-@pytest.mark.parametrize("precision", ["1e-6", None])
-def test_one_part_has_its_formula_from_both_sides(part, precision):
-    found = compose([part], DELTA, precision)
-    with mpmath.workdps(40):
-        true = exact(part, DELTA)
-        low, high = (
-            mpmath.mpf(x.numerator) / x.denominator for x in (found.lower, found.guarantee.epsilon)
-        )
-        assert (
-            true * (1 - mpmath.mpf(10) ** -8)
-            < low
-            < true
-            <= high
-            < true * (1 + mpmath.mpf(10) ** -8)
-        )
-
-
-def test_gaussian_parts_have_that_of_their_sum():
-    squares = [Fraction(1, 25), Fraction(1, 7), Fraction(3, 11)]
-    found = compose([GaussianDP(each) for each in squares], DELTA)
-    alone = compose([GaussianDP(sum(squares))], DELTA)
-    assert found.lower == alone.lower > found.guarantee.epsilon * (1 - Fraction(1, 10**8))
-
-
 @pytest.mark.parametrize("own", ["1e-6", "1e-7", "1e-30"])
 def test_an_approximate_part_has_its_randomized_response(own):
     found = compose([ApproximateDP(1, own)], DELTA)
@@ -516,20 +404,9 @@ def test_an_approximate_part_has_its_randomized_response(own):
     assert found.lower <= found.guarantee.epsilon
 
 
-def test_several_approximate_parts_have_a_lower_end_too():
-    found = compose([ApproximateDP("1/2", "1e-8")] * 3 + [PureDP("1/4")], DELTA)
-    assert (
-        found.guarantee.epsilon * (1 - Fraction(1, 10**8)) < found.lower < found.guarantee.epsilon
-    )
-
-
 @pytest.mark.parametrize(
     "law", [DiscreteGaussian(25), DiscreteLaplace("1/2", 3), RandomizedResponse("1/4", 5)]
 )
 def test_one_known_law_has_a_lower_end(law):
     found = compose([law], DELTA, "1e-3")
     assert found.guarantee.epsilon * Fraction(99, 100) < found.lower <= found.guarantee.epsilon
-
-
-def test_nothing_better_than_nothing_is_known_of_zcdp():
-    assert compose([ZeroConcentratedDP("1/10")], DELTA).lower == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 
 import mpmath
@@ -63,27 +62,6 @@ def test_a_product_is_on_its_side_of_the_exact_one(ours, theirs, upper, lost):
     found, exact = product(one, other, 0), by_hand(one, other)
     for loss, weight in enumerate(found.weights, found.first):
         assert abs(Fraction(weight, 1 << 40) - exact[loss]) <= Fraction(1, 1 << 40)
-
-
-def test_mutants_of_the_product_are_noticed(monkeypatch):
-    """Rounding down, and a tail that is dropped: each says too little somewhere."""
-    seeded = random.Random(3)
-    one = Masses(0, [seeded.randrange(2**40) for _ in range(9)], 0, 40, True)
-    assert not misses(one, one, 2**38)
-
-    def dropped(law: Masses, lost: int) -> Masses:
-        cut = real(Masses(law.first, law.weights, law.infinite, law.bits, False), lost)
-        return Masses(cut.first, cut.weights, law.infinite, law.bits, True)
-
-    real = pairs._cut
-    monkeypatch.setattr(pairs, "_cut", dropped)
-    assert misses(one, one, 2**40)
-    monkeypatch.undo()
-
-    below = Masses(one.first, one.weights, 0, 40, False)
-    down = product(below, below, 0)
-    exact = by_hand(one, one)
-    assert any(Fraction(w, 1 << 40) < exact[j] for j, w in enumerate(down.weights, down.first))
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 13])
@@ -157,16 +135,6 @@ def test_chords_are_exact_on_the_grid():
             assert (
                 abs(profile_of(law.upper, step, s) - true_profile(pair, s)) < mpmath.mpf(10) ** -30
             )
-
-
-def test_without_the_shift_the_chords_are_not_below():
-    """The shift is needed, and is of the order of a step squared."""
-    pair, step = LaplaceDominated("1/2"), Fraction(1, 16)
-    law = pairs.grid_masses(pair, step, 128, TAIL, 4)
-    with mpmath.workdps(45):
-        s = mp(step) / 2
-        assert profile_of(law.lower, step, s) > true_profile(pair, s)
-    assert step**2 / 16 <= law.shift <= step**2 / 16 * Fraction(12, 10)
 
 
 def test_a_profile_is_read_as_it_is_defined():

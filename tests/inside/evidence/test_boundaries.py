@@ -85,19 +85,19 @@ NO_SIZES = {
         *("laws._QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELLS", "laws._MANTISSA"),
         *("laws._FIRST", "laws._SECOND", "laws._PRODUCT", "laws._ONE_PRODUCT", "laws._TO_CELL"),
         *("laws._TO_INNER_CELL", "rows._PRECISION"),
-        *("draws.GUARD", "single.SPARE", "single._MORE"),
+        *("draws.GUARD", "single.SPARE", "single.MORE"),
         *("gaussian._WORD", "gaussian._SPARE", "gaussian._GUARD"),
         *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
         *("tables._PRECISION", "tables._STEP_BITS"),
         *("samplers._COIN_GUARD", "samplers._LOG_GUARD", "unknown._FINEST", "unknown._PER_NAT"),
         *("rankings._DIGITS", "sessions._DIGITS", "sessions._MOST_PARTS", "sessions._MEAN_PLACES"),
-        *("sessions._REFINED", "draws._DIGITS"),
+        "draws._DIGITS",
     },
     "an allowance: tests/engine/test_allowances.py adds them up": {
         name for name in CONSTANTS if name.startswith("allowances.")
     },
     "a sign for something else, a count that rises, the size of a nonce": {
-        *("tables.UNKNOWN", "laws.UNBOUNDED", "sessions.BELOW", "memory._forks"),
+        *("tables.UNKNOWN", "laws.UNBOUNDED", "sessions.BELOW", "guard._forks"),
         *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
     },
     "of keys, quantiles, runs and estimates: the tests of the file of that name": {
@@ -291,7 +291,7 @@ def test_a_nonce_is_known_again_after_all_that_are_remembered():
     remembered = CONSTANTS["guard._REMEMBERED"]
     for back in (1, 2, remembered - 1):
         nonces = [number.to_bytes(16, "big") for number in range(back)]
-        source = safeselect.CallbackSource(Nonces([*nonces, nonces[0]]), exclusive=True)
+        source = safeselect.sources.CallbackSource(Nonces([*nonces, nonces[0]]), exclusive=True)
         for _ in nonces:
             source.begin()
         with pytest.raises(safeselect.SourceError, match="same nonce twice"):

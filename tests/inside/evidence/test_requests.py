@@ -16,8 +16,8 @@ from tapes import TapeSource, lanes
 
 import engine
 from engine import Bits
-from safeselect import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
 from safeselect.randomness.source import Source
+from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")

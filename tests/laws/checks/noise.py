@@ -17,7 +17,7 @@ from safeselect.engine.draws import plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
 from safeselect.engine.rankings import certified_order
 from safeselect.engine.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
-from safeselect.exact.rate import NoiseRate
+from safeselect.exact.interval import NoiseRate
 
 LAWS = (EXPONENTIAL, LAPLACE, GUMBEL)
 

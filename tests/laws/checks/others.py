@@ -66,7 +66,6 @@ class OtherCase:
             below 2**-30.
         cost: what `release` costs in epsilon.
         looks: what is looked at.
-        takes_engine: whether its call has `engine=`.
         neighbours_free: whether its release is the same for all kinds of neighbours.
         rules_in_full: whether forks and sources are left to the full effort, because the function
             that is called is looked at under another name.
@@ -78,7 +77,6 @@ class OtherCase:
     fingerprint: Callable[..., Hashable]
     cost: Fraction
     looks: tuple[Look, ...]
-    takes_engine: bool = False
     neighbours_free: bool = False
     rules_in_full: bool = False
 

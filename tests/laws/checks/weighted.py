@@ -30,7 +30,6 @@ def weighted(cases: Mapping[str, OneShotCase]) -> Iterator[OtherCase]:
                 partial(_fingerprint, case),
                 Fraction(case.cost["epsilon"]),
                 tuple(_looks(case)),
-                takes_engine=True,
                 rules_in_full=True,
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,15 +84,10 @@ class Profile:
         goal = delta.numerator * scale // delta.denominator
         if self.at(0) <= goal:
             return Fraction(0)
-        low, high = 0, max(1, self.masses.last + len(self.values))
+        high = max(1, self.masses.last + len(self.values))
         if self.masses.upper and self.at(high) > goal:
             return _NONE
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.at(middle) > goal:
-                low = middle
-            else:
-                high = middle
+        low = bisect_left(range(high), True, lo=1, key=lambda place: self.at(place) <= goal) - 1
         return self._above(low, goal) if self.masses.upper else self._below(low, goal + 1)
 
     def delta(self, epsilon: Fraction) -> Fraction:
@@ -101,9 +97,8 @@ class Profile:
         """
         bits = self.masses.bits
         place = epsilon // self.step
-        share = Interval.of(epsilon - self.step * place, bits).expm1() / _cell(self.step, bits)
         here, there = self.at(place), self.at(place + 1)
-        low, high = share.scaled(bits)
+        low, high = self._share(epsilon)
         if self.masses.upper:
             return min(Fraction(1), Fraction(here - ((here - there) * low >> bits), 1 << bits))
         # On the lines through two places to one side, as in `_below`; a cell to the left is
@@ -120,9 +115,13 @@ class Profile:
         if place + 1 >= len(self.values):
             return self.values[-1]
         here, there = self.values[place], self.values[place + 1]
+        return here - ((here - there) * self._share(s)[0] >> self.masses.bits)
+
+    def _share(self, s: Fraction) -> tuple[int, int]:
+        """How much of its cell, in x, lies left of s, times 2**bits; rounded down and up."""
         bits = self.masses.bits
-        share = Interval.of(s - self.step * place, bits).expm1() / _cell(self.step, bits)
-        return here - ((here - there) * share.scaled(bits)[0] >> bits)
+        share = Interval.of(s % self.step, bits).expm1() / _cell(self.step, bits)
+        return share.scaled(bits)
 
     def _above(self, low: int, goal: int) -> Fraction:
         """On the chord from here to the next place."""

@@ -1,179 +1,22 @@
-"""The optimum of an adaptive composition, between two bounds that are computed.
+"""The same optimum bounded from below too, and both bounds brought near each other.
 
-Fixed pairs come first and ranges last.  No other order, fixed or adaptive, gives a larger delta
-(`docs/mathematics.md`, section 14).
+A lower bound shows how little a better theorem could gain; no release rests on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod
 
-from safeselect.accounting.gaussian import FARTHEST, GaussianDP
-from safeselect.accounting.moments import bun_steinke_epsilon
-from safeselect.accounting.optimum import MASS, QUICK_MASS, QUICK_TAIL, TAIL
 from safeselect.accounting.optimum.bracket import Profile
-from safeselect.accounting.optimum.curve import Curve, backward, interleaved, row, start
-from safeselect.accounting.optimum.pairs import (
-    Law,
-    Masses,
-    certain,
-    dots,
-    grid_masses,
-    mirrored,
-    power,
-    product,
-)
-from safeselect.accounting.optimum.problem import (
-    BLOCK,
-    MOST_WORK,
-    ROW,
-    Part,
-    Problem,
-    ranges_of,
-    reach,
-    sizes_of,
-    weight,
-)
-from safeselect.accounting.sums import total
+from safeselect.accounting.optimum.curve import start
+from safeselect.accounting.optimum.pairs import Masses, power, spread
+from safeselect.accounting.optimum.problem import MOST_WORK, ROW, Problem, ranges_of
+from safeselect.accounting.optimum.upper import FIRST, Grid, together, upper_profile
 from safeselect.exact.interval import Interval
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, ZeroConcentratedDP
 
-_NORMAL = 1024  # places of a deviation of a normal law
-_FINEST = 2048  # cells of a range where the grid is finer
-FEW_KINDS = 64
-"""Kinds of parts below which tails are cut off as `TAIL` says."""
 _SHARES = 64  # of a range, as offsets of adversaries that do not adapt
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """The numbers that all laws of a problem share.
-
-    Attributes:
-        step: of the losses.
-        bits: of the masses.
-        tail: what may be cut off, and times 2**bits, `lost`.
-        cells: of the largest epsilon.
-        block: ranges in a row that are worked out one by one; up to `row` a row is not cut.
-    """
-
-    step: Fraction
-    bits: int
-    tail: Fraction
-    cells: int
-    block: int
-    row: int
-
-    @classmethod
-    def of(cls, problem: Problem, cells: int) -> Grid:
-        return cls.on(problem.step(cells), problem.delta, cells, len(problem.above))
-
-    def for_upper(self, block: int) -> Grid:
-        """The same for an upper bound alone, with rows cut into such blocks."""
-        tail, bits = self.tail * (1 << TAIL - QUICK_TAIL), self.bits - MASS + QUICK_MASS
-        return replace(self, tail=tail, bits=bits, block=block, row=0)
-
-    @classmethod
-    def on(cls, step: Fraction, delta: Fraction, cells: int = _NORMAL, kinds: int = 1) -> Grid:
-        """With many kinds there are many products, and each may cut off the less."""
-        bits = MASS + sum((1 / x).__ceil__().bit_length() for x in (delta, step))
-        tail = delta / (1 << TAIL + (kinds // FEW_KINDS).bit_length())
-        return cls(step, bits, tail, cells, BLOCK, ROW)
-
-    @property
-    def lost(self) -> int:
-        return (self.tail.numerator << self.bits) // self.tail.denominator
-
-    def pairs(self, parts: Sequence[tuple[Part, int]]) -> list[tuple[Law, int]]:
-        """Laws of the fixed pairs."""
-        return [
-            (grid_masses(part, self.step, self.bits, self.tail, self.cells), count)
-            for part, count in parts
-            if not isinstance(part, BoundedRange)
-        ]
-
-    def product(self, masses: Iterable[tuple[Masses, int]], *, upper: bool) -> Masses:
-        """Of all, each as often as it says; the shortest first."""
-        powers = [power(law, count, self.lost) for law, count in masses]
-        waiting = [certain(self.bits, upper=upper), *powers]
-        while len(waiting) > 1:
-            waiting.sort(key=lambda law: len(law.weights), reverse=True)
-            waiting.append(product(waiting.pop(), waiting.pop(), self.lost))
-        return waiting[0]
-
-    def curve(self, epsilon: Fraction, count: int, step: Fraction) -> Curve:
-        """The optimum of equal ranges, on a step that divides the range."""
-        return row(
-            step, round(epsilon / step), count, -(-self.reach_of([(epsilon, count)]) // step)
-        )
-
-    def before(self, curve: Curve, epsilon: Fraction, count: int) -> Curve:
-        """The same before a curve, on the curve's step."""
-        most = len(curve.upper) + -(-self.reach_of([(epsilon, count)]) // curve.step)
-        return backward(curve, round(epsilon / curve.step), count, most)
-
-    def reach_of(self, ranges: list[tuple[Fraction, int]]) -> Fraction:
-        """An epsilon at which hardly any delta is left."""
-        share = self.tail / max(1, len(ranges))
-        return sum((reach(epsilon, count, share) for epsilon, count in ranges), Fraction(0))
-
-
-def upper_profile(
-    grid: Grid, masses: list[tuple[Masses, int]], ranges: list[tuple[Fraction, int]]
-) -> Profile:
-    """Fixed pairs before ranges; the heaviest ranges as a curve, where they are on the grid."""
-    last = _together(grid, ranges) if len(ranges) != 1 else None
-    if last is None:
-        last, others = start(grid.step), sorted(ranges, key=weight)
-        if others and not others[-1][0] % grid.step and others[-1][1] <= grid.row:
-            epsilon, count = others.pop()
-            last = grid.curve(epsilon, count, grid.step)
-        for epsilon, count in others:
-            masses = [*masses, *range_masses(grid, epsilon, count)]
-    whole = grid.product(masses, upper=True)
-    return Profile.of(whole, last.upper, grid.step)
-
-
-def range_masses(grid: Grid, epsilon: Fraction, count: int) -> list[tuple[Masses, int]]:
-    """Pairs whose product bounds equal ranges: of rows of them, and of what is left."""
-    step = epsilon / min(_FINEST, -(-epsilon // grid.step))
-    cells = round(epsilon / step)
-    length = grid.block if count > grid.row else count
-    blocks, rest = divmod(count, length)
-    most = -(-grid.reach_of([(epsilon, length)]) // step)
-    # The curve of a block begins with that of the rest.
-    curve, found = start(step), []
-    for number, times in ((rest, 1), (length - rest, blocks)):
-        if number:
-            curve = backward(curve, cells, number, most, upper_only=True)
-            found.append((_dotted(curve, grid), times))
-    return found
-
-
-def _together(grid: Grid, ranges: list[tuple[Fraction, int]]) -> Curve | None:
-    """The optimum of ranges in every order, where they are few and multiples of the step."""
-    states = prod(count + 1 for _, count in ranges)
-    if any(epsilon % grid.step for epsilon, _ in ranges):
-        return None
-    most = -(-grid.reach_of(ranges) // grid.step)
-    if states > ROW or states * len(ranges) * most > MOST_WORK:
-        return None
-    return interleaved(grid.step, tuple(sorted((int(e // grid.step), n) for e, n in ranges)), most)
-
-
-def _dotted(curve: Curve, grid: Grid) -> Masses:
-    """The pair of a curve's upper profile, on the grid."""
-    own = Profile.of(certain(grid.bits, upper=True), curve.upper, curve.step)
-    if curve.step == grid.step:
-        values = list(own.values)
-    else:
-        places = -(-(len(own.values) - 1) * curve.step // grid.step)
-        values = [own.between(grid.step * place) for place in range(places + 1)]
-    below = mirrored(values, grid.step, grid.bits, upper=True)
-    return dots(below[:0:-1] + values, 1 - len(values), grid.step, grid.bits, upper=True)
 
 
 def lower_value(
@@ -184,7 +27,7 @@ def lower_value(
 ) -> Fraction:
     step = grid.step
     kept = sorted(((e // step, n) for e, n in ranges if e >= step), reverse=True)
-    curve = _together(grid, [(cells * step, n) for cells, n in kept]) if len(kept) > 1 else None
+    curve = together(grid, [(cells * step, n) for cells, n in kept]) if len(kept) > 1 else None
     if curve is None:
         mechanisms = sum(n for _, n in kept)
         if mechanisms > ROW:
@@ -233,22 +76,14 @@ def _two_points(grid: Grid, cells: int, count: int, share: Fraction) -> Masses:
     second = Interval.of(1, precision) - first
     both = Masses(0, [max(0, x.scaled(bits)[0]) for x in (second, first)], 0, bits, False)
     powered = power(both, count, grid.lost)
-    weights = [0] * ((len(powered.weights) - 1) * cells + 1)
-    weights[::cells] = powered.weights
-    return Masses(count * (offset - cells) + powered.first * cells, weights, 0, bits, False)
+    wide = spread(powered, cells)
+    return replace(wide, first=wide.first + count * (offset - cells))
 
 
 Read = Callable[[Profile, Fraction], Fraction]
 """Reads a bound off a profile; the losses of that profile may be too large by a shift."""
 
-_LEAST_DELTA = Fraction(1, 2**200)
-# The epsilon of a part: time and memory rise with it, and above 4 nats nothing is kept private.
-LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
-_FIRST = 64  # cells of the largest epsilon, at first
 _MOST_ROUNDS = 7
-_QUICK_BLOCK, _QUICK_LONGEST = 100, 150
-_QUICK_CELLS, _LEAST_CELLS = 16, 4
-_QUICK_PLACES, _QUICK_ROWS = 2**13, 700_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,18 +97,6 @@ class Bracket:
 
     lower: Fraction
     upper: Fraction
-
-
-def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
-    """Whether the values are within the range of floats, and the work is bounded."""
-    sizes = sizes_of(parts)
-    if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > LARGEST:
-        return False
-    noise = [(part.mu_squared, n) for part, n in parts if isinstance(part, GaussianDP)]
-    noise += [(2 * part.rho, n) for part, n in parts if isinstance(part, ZeroConcentratedDP)]
-    if max(most, total(noise)) > FARTHEST:
-        return False
-    return max(sizes) > _SMALLEST and Problem.of(parts, delta, most).work(1) <= 1
 
 
 def least_epsilon(problem: Problem, precision: Fraction) -> Bracket:
@@ -291,7 +114,7 @@ def least_delta(problem: Problem, epsilon: Fraction, precision: Fraction) -> Bra
 
 
 def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read) -> Bracket:
-    cells, best = _FIRST, Bracket(Fraction(0), most)
+    cells, best = FIRST, Bracket(Fraction(0), most)
     while problem.work(cells) > 1 and cells > 1:
         cells //= 2
     last_gap = 4 * most
@@ -327,56 +150,3 @@ def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
 
     lower = lower_value(grid, whole, ranges_of(parts), lowest)
     return Bracket(max(Fraction(0), lower), read(upper, Fraction(0)))
-
-
-def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: Fraction) -> Masses:
-    """One fixed pair that dominates all parts together, on multiples of a step.
-
-    It may be composed with any further guarantees (`docs/mathematics.md`, Lemma 14.4).
-
-    Args:
-        delta: what is cut off is far less than this.
-    """
-    problem = Problem.of(parts, delta, Fraction(1))
-    grid = Grid.on(step, delta)
-    masses = [(law.upper, n) for law, n in grid.pairs(problem.above)]
-    for epsilon, count in ranges_of(problem.above):
-        masses += range_masses(grid, epsilon, count)
-    return grid.product(masses, upper=True)
-
-
-def quick_epsilon(
-    part: BoundedRange | LaplaceDominated, count: int, delta: Fraction
-) -> Fraction | None:
-    """An epsilon for equal parts in a few milliseconds: the upper bound alone, on a coarse grid.
-
-    Some thousandths above the optimum for tens of parts, some hundredths for thousands, and the
-    same on every machine, whoever asks.
-
-    Returns:
-        None where no bound is found so quickly.
-    """
-    listed = [(part, count)]
-    most = min(count * part.epsilon, bun_steinke_epsilon(count * part.zcdp.rho, delta))
-    if not worth_trying(listed, delta, most):
-        return None
-    problem, cells, blocks = Problem.of(listed, delta, most), _FIRST, 1
-    if isinstance(part, BoundedRange):
-        blocks = -(-count // min(_QUICK_BLOCK + count // 20, _QUICK_LONGEST))
-    block = -(-count // blocks)
-    while cells > _QUICK_CELLS and _quick_work(problem, block, cells) > 1:
-        cells -= 2
-    while cells and 3 * most / problem.step(cells) > _QUICK_PLACES:
-        cells //= 2
-    if cells < _LEAST_CELLS:
-        return None
-    grid = Grid.of(problem, cells).for_upper(block)
-    masses = [(law.upper, n) for law, n in grid.pairs(problem.above)]
-    return upper_profile(grid, masses, ranges_of(problem.above)).epsilon(delta)
-
-
-def _quick_work(problem: Problem, block: int, cells: int) -> Fraction:
-    """Of the longest row that is followed range by range."""
-    step, tail = problem.step(cells), problem.delta / (1 << TAIL)
-    rows = [(e, min(n, block)) for e, n in ranges_of(problem.above)]
-    return sum((n * reach(e, n, tail) / step * cells for e, n in rows), Fraction(0)) / _QUICK_ROWS

@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import gmpy2
 
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.optimum import LOOSE_UNITS
 from safeselect.accounting.optimum.concentrated import hull, values_above
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
@@ -29,6 +28,9 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
+
+if TYPE_CHECKING:
+    from safeselect.accounting.laws import KnownLaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +167,11 @@ def power(masses: Masses, count: int, lost: int) -> Masses:
         masses = product(masses, masses, lost)
 
 
-Pair = PureDP | LaplaceDominated | GaussianDP | ZeroConcentratedDP | KnownLaw
-"""Guarantees that a fixed pair of laws dominates; all but zCDP attain it."""
-
 Smooth = PureDP | LaplaceDominated | GaussianDP
-"""Those with a profile that is smooth but for one atom at each end."""
+"""Pairs with a profile that is smooth but for one atom at each end."""
+
+Pair: TypeAlias = "Smooth | ZeroConcentratedDP | KnownLaw"
+"""Guarantees that a fixed pair of laws dominates; all but zCDP attain it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +195,15 @@ def grid_masses(pair: Pair, step: Fraction, bits: int, tail: Fraction, cells: in
     A normal law is put on a multiple of the step, of which about `cells` make a deviation.
     """
     if isinstance(pair, (GaussianDP, ZeroConcentratedDP)):
-        squared = pair.mu_squared if isinstance(pair, GaussianDP) else 2 * pair.rho
+        squared = 2 * pair.zcdp.rho
         deviation = rounded_down(lambda precision: Interval.of(squared, precision).sqrt())
         stride = max(1, -(-deviation // (step * cells)))
         law = _law(GaussianDP(squared), step * stride, bits, tail)
         if isinstance(pair, ZeroConcentratedDP):
             # Gaussian noise is one of the mechanisms that have it.
             law = replace(law, upper=_concentrated(pair, step * stride, bits, tail))
-        return Law(_spread(law.upper, stride), _spread(law.lower, stride), law.shift)
-    if isinstance(pair, KnownLaw):
-        return _known(pair, step, bits)
-    return _law(pair, step, bits, tail)
+        return Law(spread(law.upper, stride), spread(law.lower, stride), law.shift)
+    return _law(pair, step, bits, tail) if isinstance(pair, Smooth) else _known(pair, step, bits)
 
 
 def _concentrated(pair: ZeroConcentratedDP, step: Fraction, bits: int, tail: Fraction) -> Masses:
@@ -213,7 +213,7 @@ def _concentrated(pair: ZeroConcentratedDP, step: Fraction, bits: int, tail: Fra
     return dots(hull(line, step, bits), -last, step, bits, upper=True)
 
 
-def _spread(masses: Masses, stride: int) -> Masses:
+def spread(masses: Masses, stride: int) -> Masses:
     """The same masses on a finer grid."""
     weights = [0] * ((len(masses.weights) - 1) * stride + 1)
     weights[::stride] = masses.weights

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm, prod
+from typing import TypeAlias
 
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.moments import dong_durfee_rogers_epsilon
 from safeselect.accounting.optimum import TAIL
 from safeselect.accounting.optimum.pairs import Pair
@@ -22,7 +22,8 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 
-Part = BoundedRange | Pair
+Part: TypeAlias = "BoundedRange | Pair"
+_NUMBERED = (PureDP, LaplaceDominated, BoundedRange)  # a size says all of them
 
 BLOCK = 512
 """Ranges in a row that are computed one by one; longer rows are powers of these."""
@@ -74,7 +75,7 @@ class Problem:
         below: list[tuple[Part, int]] = []
         types = {type(part) for part in counted} & {PureDP, LaplaceDominated}
         for side, upwards in ((above, True), (below, False)):
-            side += [(part, n) for part, n in counted.items() if isinstance(part, KnownLaw)]
+            side += [(part, n) for part, n in counted.items() if not isinstance(part, _NUMBERED)]
             for kind in (PureDP, LaplaceDominated, BoundedRange):
                 own = [(g.epsilon, n) for g, n in counted.items() if type(g) is kind]
                 kinds = _MOST_RANGES if kind is BoundedRange else MOST_KINDS // max(1, len(types))
@@ -100,16 +101,18 @@ class Problem:
         """
         parts = self.above if upwards else self.below
         largest, ranges = max(sizes_of(parts)), ranges_of(parts)
-        measure = _common([p.unit if isinstance(p, KnownLaw) else p.epsilon for p in sized(parts)])
+        measure = _common([unit for unit, _ in grains(parts)])
         if largest > max(_COMMON, 2 * cells) * measure:
             own = max((e for e, _ in ranges), default=largest)
             others = [part for part in parts if not isinstance(part[0], BoundedRange)]
             # From below a pair is made smaller, too, so that its largest loss is a multiple.
-            pairs = [
-                (p.epsilon, n)
-                for p, n in others
-                if not upwards and isinstance(p, (PureDP, LaplaceDominated))
-            ]
+            pairs = (
+                []
+                if upwards
+                else [
+                    (p.epsilon, n) for p, n in others if isinstance(p, (PureDP, LaplaceDominated))
+                ]
+            )
             step = _fitted(ranges, pairs, -(-cells * own // largest), upwards=upwards)
             if step is not None:
                 ranges = _multiples(ranges, step, upwards=upwards)
@@ -142,17 +145,17 @@ class Problem:
 
 
 def sizes_of(parts: Sequence[tuple[Part, int]]) -> list[Fraction]:
-    """The largest loss of each, or its deviation; but not of noise, which lies on any grid.
+    """The largest loss of each, or its deviation; but not of Gaussian ones, which lie on any grid.
 
     A size is a multiple of the unit of its losses.
     """
-    return [part.size if isinstance(part, KnownLaw) else part.epsilon for part in sized(parts)]
+    return [size for _, size in grains(parts)]
 
 
-def sized(
-    parts: Sequence[tuple[Part, int]],
-) -> list[BoundedRange | LaplaceDominated | PureDP | KnownLaw]:
-    return [part for part, _ in parts if not isinstance(part, (GaussianDP, ZeroConcentratedDP))]
+def grains(parts: Sequence[tuple[Part, int]]) -> list[tuple[Fraction, Fraction]]:
+    """The unit of the losses of each, and its size."""
+    losses = [part for part, _ in parts if not isinstance(part, (GaussianDP, ZeroConcentratedDP))]
+    return [(p.epsilon,) * 2 if isinstance(p, _NUMBERED) else (p.unit, p.size) for p in losses]
 
 
 def _common(sizes: Sequence[Fraction]) -> Fraction:
@@ -195,7 +198,7 @@ def _multiples(
     """Each at least, or at most, as large."""
     found: Counter[Fraction] = Counter()
     for size, count in sizes:
-        found[(-(-size // step) if upwards else size // step) * step] += count
+        found[_multiple(size, step, upwards=upwards)] += count
     return [each for each in found.items() if each[0]]
 
 
@@ -225,10 +228,7 @@ def _fewer(
     if len(short) <= most:
         return list(short.items())
     unit = max(short) / (2 * most)
-    heaps: Counter[Fraction] = Counter()
-    for size, count in short.items():
-        heaps[(-(-size // unit) if upwards else size // unit) * unit] += count
-    return [(size, count) for size, count in heaps.items() if size]
+    return _multiples(list(short.items()), unit, upwards=upwards)
 
 
 def _short(size: Fraction, *, upwards: bool) -> Fraction:
@@ -236,8 +236,11 @@ def _short(size: Fraction, *, upwards: bool) -> Fraction:
     if max(size.numerator.bit_length(), size.denominator.bit_length()) <= _LONGEST:
         return size
     exponent = size.numerator.bit_length() - size.denominator.bit_length() - _LONGEST // 2
-    unit = Fraction(2) ** exponent
-    return (-(-size // unit) if upwards else size // unit) * unit
+    return _multiple(size, Fraction(2) ** exponent, upwards=upwards)
+
+
+def _multiple(size: Fraction, step: Fraction, *, upwards: bool) -> Fraction:
+    return (-(-size // step) if upwards else size // step) * step
 
 
 def squares_below(values: Sequence[tuple[Fraction, int]]) -> Fraction:

@@ -30,7 +30,7 @@ from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, SafeSelect
 from safeselect.ledger.record import log_line, read_line
 from safeselect.ledger.store import Journal, Row, Torn
 from safeselect.ledger.stores.turn import guard, pause
-from safeselect.randomness.memory import Generation, generation
+from safeselect.randomness.guard import Generation, generation
 from safeselect.randomness.source import require_production
 
 try:

@@ -7,7 +7,7 @@ from typing import TypeVar, final
 
 from safeselect.errors import LedgerError
 from safeselect.ledger.store import Journal, Row, Torn
-from safeselect.randomness.memory import generation
+from safeselect.randomness.guard import generation
 
 T = TypeVar("T")
 
@@ -44,11 +44,9 @@ class MemoryStore:
         return self._run(work)
 
     def _run(self, work: Callable[[Journal], T]) -> T:
-        # A child would have a copy of the budget, which would be spent twice.
-        if generation() != self._born:
-            raise LedgerError("a ledger in memory belongs to the process that made it")
         journal = _MemoryJournal(self._rows)
         done = work(journal)
+        # A child would have a copy of the budget, which would be spent twice.
         if generation() != self._born:
             raise LedgerError("a ledger in memory belongs to the process that made it")
         self._rows += journal.new
@@ -60,15 +58,11 @@ class _MemoryJournal:
     """The rows, as a `Journal`."""
 
     __slots__ = ("_rows", "new")
+    torn: Torn | None = None  # no row is ever unfinished
 
     def __init__(self, rows: list[Row]) -> None:
         self._rows = rows
         self.new: list[Row] = []
-
-    @property
-    def torn(self) -> Torn | None:
-        """None: no row is ever unfinished."""
-        return None
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         return self._rows[first : first + count]

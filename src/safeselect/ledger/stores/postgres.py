@@ -33,7 +33,7 @@ from safeselect.exact.parameters import describe
 from safeselect.ledger.store import Journal, Row, Torn
 from safeselect.ledger.stores.postgres_functions import FORMAT, GRANTS, schema_of
 from safeselect.ledger.stores.turn import guard, pause
-from safeselect.randomness.memory import Generation, generation
+from safeselect.randomness.guard import Generation, generation
 
 _SETTINGS = ("autocommit", "row_factory", "prepare_threshold")
 _LOST: list[Any] = []

@@ -1,0 +1,50 @@
+"""How many draws a mechanism takes, by a table written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from audited import both
+from checks.mechanisms import names
+
+from safeselect.audit.draws import _TABLE, drawn
+
+pytestmark = pytest.mark.claim("C9")
+
+OTHERS = {
+    "more labels than were paid for": (both(k="1"), "It takes 1, and its record says 2"),
+    "more keys of a user": (both(max_partitions="4"), "It takes 4", "keys"),
+    "a strategy for more keys of a user": (both(max_partitions="6"), "It takes 6", "a strategy"),
+    "a number that is none": (both(k="x"), "'k' must be a", "groups"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_draws_are_refused(refuse: Any, name: str) -> None:
+    refuse("draws", *OTHERS[name])
+
+
+def test_the_table_has_a_row_for_every_mechanism() -> None:
+    numbers = dict.fromkeys(("k", "rows", "max_groups", "max_partitions", "outcomes"), "3")
+    fitting, rows = {}, set()
+    for name in names():
+        kind, fitting[name] = drawn(name, {**numbers, "quantiles": "1/4, 1/2, 3/4"})
+        row = next(row for row in _TABLE if name.startswith(row[0]))
+        assert row[1] is kind
+        rows.add(row[0])
+    assert {row[0] for row in _TABLE} == rows
+    # By hand once more, where a mistake would be cheapest for a forger.
+    assert fitting["top_k_permute_and_flip/1"] == (3,)
+    assert fitting["top_k_many_exponential/1"] == (9,)
+    assert fitting["select_many_permute_and_flip/1"] == (3,)
+    assert fitting["top_k_by_group_gumbel/1"] == (9, 3)
+    assert fitting["top_k_by_group_permute_and_flip/1"] == (9,)
+    assert fitting["quantiles/1"] == (2,)
+    assert fitting["pay_what_you_get_gumbel/1"] == (3, 1)
+
+
+def test_levels_of_quantiles() -> None:
+    for asked, levels in [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4)]:
+        stated = {"quantiles": ", ".join(f"1/{place + 2}" for place in range(asked))}
+        assert drawn("quantiles/1", stated)[1] == (levels,)

@@ -1,0 +1,63 @@
+"""One verdict about all comparisons: what is absent is never what holds."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+from audited import CHARGED, UP_TO, Case
+
+from safeselect.cli import main
+
+pytestmark = pytest.mark.claim("C8")
+
+Run = pytest.CaptureFixture[bytes]
+LEFT_OUT = {
+    ("head",): "; none: signatures, head",
+    ("certificate",): " up to record 6, which the head names; none: signatures, certificate",
+    ("head", "certificate"): "; none: signatures, head, certificate",
+}
+
+
+@pytest.mark.parametrize("left_out", LEFT_OUT)
+def test_what_is_absent_is_none_and_never_holds(
+    case: Case, capfdbinary: Run, left_out: tuple[str, ...]
+) -> None:
+    code, lines, last = case.audit(capfdbinary, without=[f"--{name}" for name in left_out])
+    missing = LEFT_OUT[left_out]
+    assert (code, last) == (3, f"NOT ESTABLISHED: what was compared holds{missing}")
+    assert all(lines[name].startswith("none: None was given") for name in left_out)
+
+
+def test_without_signatures_a_log_holds_as_far_as_the_head_reaches(
+    case: Case, capfdbinary: Run
+) -> None:
+    code, lines, last = case.audit(capfdbinary)
+    assert (code, last) == (0, UP_TO)
+    assert lines.pop("signatures").startswith("none: The ledger has no key")
+    assert all(line.startswith("holds: ") for line in lines.values())
+
+
+def test_a_page_of_html(case: Case, capfdbinary: Run) -> None:
+    case.rewrite(lambda records: records[CHARGED].update(mechanism="<script>alert(1)</script>"))
+    case.audit(capfdbinary)
+    release, log = case.folder / "r.json", case.folder / "log"
+    assert main(["audit", str(release), "--log", str(log), "--html"]) == 3
+    html = capfdbinary.readouterr().out.decode()
+    tags: list[str] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
+    parser.feed(html)
+    assert "script" not in tags
+    assert "&lt;script&gt;" in html
+    assert "DOES NOT HOLD" in html
+    assert tags.count("tr") >= 8
+
+
+def test_text_of_records_cannot_imitate_the_page(case: Case, capfdbinary: Run) -> None:
+    case.release["statement"]["unit"] = "x\nHOLDS: all 99 comparisons"
+    case.text = json.dumps(case.release)
+    _, lines, last = case.audit(capfdbinary)
+    assert last.startswith("DOES NOT HOLD")
+    assert "\\nHOLDS" in lines["record"]

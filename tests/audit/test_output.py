@@ -1,0 +1,49 @@
+"""An output that its plan cannot have is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from audited import Json, both, release
+
+pytestmark = pytest.mark.claim("C8")
+
+NONE: Json = {"kinds": [], "texts": []}
+OFF = "a point that is not on the grid"
+
+
+def labels(*texts: str) -> Json:
+    return {"kinds": "text", "texts": [*texts]}
+
+
+def values(*texts: str) -> Any:
+    return release(values={"texts": [*texts]})
+
+
+OTHERS = {
+    "a label twice": (release(labels={"texts": ["tea", "tea"]}), "a candidate twice"),
+    "too many values": (values("1", "2", "3"), "another number", "a measurement of integers"),
+    "more items in a group": (
+        release(labels=[labels("a", "b", "c"), NONE, NONE]),
+        "It has 3 labels, and 2 at most were paid for",
+        "groups",
+    ),
+    "an item twice": (release(labels=[labels("a", "a"), NONE, NONE]), "an item twice", "groups"),
+    "more groups": (
+        release(groups=["x", "y", "z", "u"], labels=[NONE] * 4),
+        "It has 4 groups, and 3 were paid for",
+        "groups",
+    ),
+    "a point beside the grid": (values("100"), OFF, "a median"),
+    "a decimal beside the grid": (values("5E-8", "5E-8"), OFF, "decimals"),
+    "a day beside the grid": (values("2025-01-01"), OFF, "a day"),
+    "no grid": (both(step="0"), OFF, "a median"),
+    "quantiles that cross": (values("1", "2", "3"), "has a smaller point", "quartiles"),
+    "no run of best_of": (release(labels=NONE, values=NONE), "It has no run", "the best of runs"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_an_output_that_cannot_be_is_refused(refuse: Any, name: str) -> None:
+    refuse("output", *OTHERS[name])

@@ -1,0 +1,79 @@
+"""`safeselect audit`: each comparison once, in order; releases of every kind hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audited import CHARGED, UP_TO, Case, Json, certificate, record
+from written import EVERY, RHO
+
+from safeselect.cli import main
+
+pytestmark = pytest.mark.claim("C8")
+
+Run = pytest.CaptureFixture[bytes]
+COMPARED = [
+    *("release", "log", "signatures", "head", "commitment", "record", "law", "draws", "plan"),
+    *("output", "price", "source", "certified code", "certificate", "libraries"),
+]
+SOURCE = {"name": "DeterministicSource", "production": "no", "health": "not tested"}
+
+
+def cheaper(charged: Json) -> None:
+    (amount,) = charged["charges"]
+    assert amount["charge"] == {"epsilon": "1"}
+    amount["charge"], amount["after"] = {"epsilon": "1/2"}, {"epsilon": "3/2"}
+
+
+OTHERS = {
+    "a charge below the price": (
+        "price",
+        record(CHARGED, cheaper),
+        "was charged another amount than its guarantee costs",
+    ),
+    "a source for tests": (
+        "source",
+        record(CHARGED, lambda each: each.update(source=SOURCE), source="DeterministicSource"),
+        "a source for tests: NOT PRIVATE",
+    ),
+    "a source that failed its tests": (
+        "source",
+        record(CHARGED, lambda each: each["source"].update(health="failed")),
+        "and its tests were: failed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_charge_and_a_source_that_will_not_do(refuse: Any, name: str) -> None:
+    refuse(*OTHERS[name])
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_release_of_every_kind_holds(tmp_path: Path, capfdbinary: Run, name: str) -> None:
+    case = Case(tmp_path, certificate(), call=EVERY[name], of_rho=name in RHO)
+    code, lines, last = case.audit(capfdbinary)
+    assert (code, last) == (0, UP_TO), lines
+    assert list(lines) == COMPARED
+
+
+def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:
+    case.audit(capfdbinary)
+    release, log = str(case.folder / "r.json"), str(case.folder / "log")
+    for arguments, said in (
+        ([release, "--log", "nothing"], "cannot be read"),
+        (["nothing", "--log", log], "cannot be read as text"),
+        ([str(case.folder), "--log", log], "cannot be read as text"),
+        ([release, "--log", log, "--certificate", "nothing"], "cannot be read as text"),
+        ([release, "--log", log, "--head", "12"], "head must be a text such as"),
+    ):
+        assert main(["audit", *arguments]) == 2
+        out, err = (part.decode() for part in capfdbinary.readouterr())
+        assert (out, said in err) == ("", True)
+    for arguments in ([release], [release, "--log", log, "--public-key", "no hex"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["audit", *arguments])
+    (case.folder / "r.json").write_bytes(b"\xff\xfe")
+    assert main(["audit", release, "--log", log]) == 2
