@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from fractions import Fraction
 from math import comb
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 
 from safeselect.accounting.pure import (
     EqualPure,
-    UnequalPure,
     _walk,
     binomial_below,
     smallest_delta,
@@ -48,47 +46,6 @@ def test_published_numbers():
                 EqualPure(Fraction(case["eps"]), case["k"]), Fraction(case["eps_g"])
             )
             holds(found, mpmath.mpf(case["delta"]))
-
-
-# ------------------------------------------------------------------------- by every outcome
-
-
-def by_outcomes(epsilons, at) -> mpmath.mpf:
-    """Murtagh and Vadhan's sum over all subsets."""
-    total = mpmath.mpf(0)
-    for kept in itertools.product((True, False), repeat=len(epsilons)):
-        gained = mpmath.fsum(mp(e) for e, keep in zip(epsilons, kept, strict=True) if keep)
-        lost = mpmath.fsum(mp(e) for e, keep in zip(epsilons, kept, strict=True) if not keep)
-        total += max(mpmath.exp(gained) - mpmath.exp(mp(at) + lost), 0)
-    return total / mpmath.fprod(1 + mpmath.exp(mp(e)) for e in epsilons)
-
-
-@given(
-    epsilons=st.lists(EPSILONS, min_size=1, max_size=7),
-    at=st.fractions(min_value=0, max_value=5, max_denominator=20),
-)
-@FAST
-def test_unequal_pure_guarantees(epsilons, at):
-    counted = {e: epsilons.count(e) for e in epsilons}
-    tails = UnequalPure.of(list(counted.items()))
-    with mpmath.workdps(40):
-        exact = by_outcomes(epsilons, at)
-        if exact < mpmath.mpf(10) ** -30:
-            assert smallest_delta(tails, at) < Fraction(1, 10**29)
-        else:
-            holds(smallest_delta(tails, at), exact)
-
-
-def test_equal_is_a_case_of_unequal():
-    for at in (0, Fraction(1, 2), Fraction(9, 10), 2):
-        equal = smallest_delta(EqualPure(Fraction(3, 10), 9), Fraction(at))
-        split = smallest_delta(UnequalPure.of([(Fraction(3, 10), 9)]), Fraction(at))
-        assert abs(equal - split) <= equal / 2**60
-
-
-def test_twenty_unequal_are_few_enough_and_forty_are_not():
-    assert UnequalPure.of([(Fraction(i, 7), 1) for i in range(1, 21)]) is not None
-    assert UnequalPure.of([(Fraction(i, 7), 1) for i in range(1, 41)]) is None
 
 
 # ------------------------------------------------------------------------------- the inverse

@@ -217,9 +217,9 @@ def test_what_a_search_finds_beyond_the_total_is_cut_until_it_is_within(monkeypa
     """No total is known for which a search goes beyond it; this one is made to."""
     total, delta, tried = Fraction(2), Fraction(1, 10**6), []
 
-    def known(parts, at):
+    def known(parts, *given):
         tried.append(parts[0][0].epsilon)
-        return known_bounds(parts, at)
+        return known_bounds(parts, *given)
 
     monkeypatch.setattr(rates, "_within_other_bounds", lambda *given: Fraction(6, 5))
     monkeypatch.setattr(rates, "known_bounds", known)

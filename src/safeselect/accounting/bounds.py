@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.moments import Parts, epsilon_by_orders, size
-from safeselect.accounting.pure import (
-    MOST_EQUAL,
-    EqualPure,
-    Tails,
-    UnequalPure,
-    exceeds,
-    smallest_epsilon,
-)
+from safeselect.accounting.pure import Tails, exceeds, smallest_epsilon
 from safeselect.accounting.repetition import AnyGuarantee, Repetition
 from safeselect.accounting.sums import total
 from safeselect.promises.guarantees import (
@@ -29,7 +21,6 @@ BASIC = "basic composition (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006)"
 BASIC_LAPLACE = "basic composition of Laplace-dominated guarantees (lemma L0)"
 ORDERS = "product of Rényi moments (Canonne, Kamath and Steinke 2020, Proposition 12)"
 OPTIMAL_EQUAL = "optimal composition of pure DP (Kairouz, Oh and Viswanath 2015, Theorem 3.3)"
-OPTIMAL_UNEQUAL = "optimal composition of pure DP (Murtagh and Vadhan 2016, Theorem 1.5)"
 
 CLOSE = Fraction(1, 2**30)
 """Relative distance of the two ends, where the optimum is exact."""
@@ -52,12 +43,15 @@ class Bound:
     lower: Fraction = Fraction(0)
 
 
-def known_bounds(parts: Parts, delta: Fraction, *, are_pure: bool = False) -> list[Bound]:
+def known_bounds(
+    parts: Parts, delta: Fraction, tails: tuple[Tails, str] | None, *, are_pure: bool = False
+) -> list[Bound]:
     """All bounds on epsilon of parts none of which is ApproximateDP; of equal ones the exact first.
 
     Args:
         parts: what each guarantees, and how often.
         delta: 0 where only a sum will do.
+        tails: the exact loss of randomized responses, with its theorem, where it is known.
         are_pure: whether nothing more is known of them, so that randomized responses are the worst.
     """
     known: list[Bound] = []
@@ -70,7 +64,6 @@ def known_bounds(parts: Parts, delta: Fraction, *, are_pure: bool = False) -> li
         return known
     epsilon, excess = epsilon_by_orders(parts, delta)
     known.append(Bound(epsilon, ORDERS, 1 + excess))
-    tails = pure_tails(parts)
     least = tails and smallest_epsilon(tails[0], delta, min(bound.value for bound in known))
     if not tails or least is None:
         return known
@@ -91,7 +84,7 @@ def pure_sum(parts: Parts) -> LaplaceDominated | PureDP | None:
     differ by at most the distance times the sum: the hypothesis of lemma L0.
     """
     single = without_repetition(parts)
-    if any(_concentrated(guarantee) for guarantee, _ in single):
+    if any(concentrated(guarantee) for guarantee, _ in single):
         return None
     epsilon = total([(size(guarantee), count) for guarantee, count in single])
     dominated = all(isinstance(g, (BoundedRange, LaplaceDominated)) for g, _ in single)
@@ -103,21 +96,6 @@ def basic(whole: LaplaceDominated | PureDP) -> str:
     return BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE
 
 
-def _concentrated(guarantee: AnyGuarantee) -> bool:
+def concentrated(guarantee: AnyGuarantee) -> bool:
     """Whether it has no epsilon of its own."""
     return isinstance(guarantee, (ZeroConcentratedDP, GaussianDP))
-
-
-def pure_tails(parts: Parts) -> tuple[Tails, str] | None:
-    """The exact loss of randomized responses, with its theorem, where they are few or equal."""
-    counted: Counter[Fraction] = Counter()
-    for guarantee, count in without_repetition(parts):
-        if _concentrated(guarantee):
-            return None
-        counted[size(guarantee)] += count
-    pures = list(counted.items())
-    if len(pures) == 1:
-        equal = EqualPure(*pures[0])
-        return (equal, OPTIMAL_EQUAL) if pures[0][1] <= MOST_EQUAL else None
-    unequal = UnequalPure.of(pures)
-    return None if unequal is None or not pures else (unequal, OPTIMAL_UNEQUAL)

@@ -17,13 +17,11 @@ from safeselect.accounting.bounds import (
     BASIC,
     CLOSE,
     OPTIMAL_EQUAL,
-    OPTIMAL_UNEQUAL,
     ORDERS,
     Bound,
     basic,
     known_bounds,
     pure_sum,
-    pure_tails,
     without_repetition,
 )
 from safeselect.accounting.gaussian import FARTHEST, GaussianDP
@@ -38,6 +36,7 @@ from safeselect.accounting.rate import growth, per_draw_epsilon
 from safeselect.accounting.repetition import AnyGuarantee, Base, Repetition
 from safeselect.accounting.search import nearer
 from safeselect.accounting.sums import is_exactly_left, sum_of_deltas, total, what_is_left
+from safeselect.accounting.unequal import OPTIMAL_UNEQUAL, pure_tails
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import (
@@ -340,7 +339,7 @@ def least_bound(
     """
     plain = stated(parts)
     are_pure = all(isinstance(guarantee, PureDP) for guarantee, _ in parts)
-    known = known_bounds(plain, delta, are_pure=are_pure)
+    known = known_bounds(plain, delta, pure_tails(plain) if delta else None, are_pure=are_pure)
     if not known or not delta:
         return known[0] if known else None
     if gaussian := _by_gaussian(plain, delta):

@@ -7,12 +7,9 @@ are binomial tails.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import comb, prod
 from typing import Protocol
 
 from gmpy2 import mpfr
@@ -123,94 +120,6 @@ def _delta_at(
     above, below = tails.at(epsilon, precision)
     falls = Interval.of(epsilon, max(precision, _PRECISION)).exp() * below
     return above - falls, falls
-
-
-_MOST_OUTCOMES = 2**10  # of each half: 2**20 in all, that of twenty unequal guarantees
-
-
-@dataclass(frozen=True, slots=True)
-class UnequalPure:
-    """epsilon_i-DP mechanisms, adaptively chosen: randomized responses are worst.
-
-    A kept answer adds epsilon_i to the loss, a flipped one subtracts it.  The answers are split
-    into two halves.  For each outcome of one half, the outcomes of the other with a large enough
-    loss are the tail of a sorted list.
-    Source: Murtagh and Vadhan (2016), Theorem 1.5.
-
-    Args:
-        halves: two lists of (epsilon, how many).
-    """
-
-    halves: tuple[tuple[tuple[Fraction, int], ...], tuple[tuple[Fraction, int], ...]]
-
-    @classmethod
-    def of(cls, parts: Sequence[tuple[Fraction, int]]) -> UnequalPure | None:
-        """Split the list (epsilon, how many), or None where it has too many outcomes."""
-        halves: tuple[list[tuple[Fraction, int]], list[tuple[Fraction, int]]] = ([], [])
-        for part in sorted(parts, key=lambda part: -part[1]):
-            smaller = min(halves, key=_outcomes)
-            smaller.append(part)
-            if _outcomes(smaller) > _MOST_OUTCOMES:
-                return None
-        return cls((tuple(halves[0]), tuple(halves[1])))
-
-    def at(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        ours = _table(self.halves[0], precision)
-        losses, tails = _tails(self.halves[1], precision)
-        above = below = Interval.of(0, precision)
-        for loss, kept, flipped in ours:
-            # Strictly above: an equal loss adds nothing to delta either way.
-            tail_above, tail_below = tails[bisect_right(losses, epsilon - loss)]
-            above, below = above + kept * tail_above, below + flipped * tail_below
-        return above, below
-
-
-def _outcomes(half: Sequence[tuple[Fraction, int]]) -> int:
-    return prod(count + 1 for _, count in half)
-
-
-_Row = tuple[Fraction, Interval, Interval]
-
-
-@lru_cache(maxsize=8)
-def _table(half: tuple[tuple[Fraction, int], ...], precision: int) -> list[_Row]:
-    """All outcomes of a half by their loss: (loss, probability, that on the neighbour)."""
-    one = Interval.of(1, precision)
-    rows = [(Fraction(0), one, one)]
-    for epsilon, count in half:
-        own = Interval.of(epsilon, precision)
-        log_kept = -(one + (-own).exp()).log()
-        log_flipped = log_kept - own
-        here = [
-            (
-                (count - 2 * i) * epsilon,
-                _chance(count - i, i, log_kept, log_flipped),
-                _chance(i, count - i, log_kept, log_flipped),
-            )
-            for i in range(count + 1)
-        ]
-        rows = [(a + x, b * y, c * z) for a, b, c in rows for x, y, z in here]
-    return sorted(rows, key=lambda row: row[0])
-
-
-def _chance(kept: int, flipped: int, log_kept: Interval, log_flipped: Interval) -> Interval:
-    precision = log_kept.precision
-    whole = Interval.of(kept, precision) * log_kept + Interval.of(flipped, precision) * log_flipped
-    return Interval.of(comb(kept + flipped, kept), precision) * whole.exp()
-
-
-@lru_cache(maxsize=8)
-def _tails(
-    half: tuple[tuple[Fraction, int], ...], precision: int
-) -> tuple[list[Fraction], list[tuple[Interval, Interval]]]:
-    """The losses in rising order, and the two probabilities of being at or after each place."""
-    rows = _table(half, precision)
-    above = below = Interval.of(0, precision)
-    tails = [(above, below)]
-    for _, kept, flipped in reversed(rows):
-        above, below = above + kept, below + flipped
-        tails.append((above, below))
-    return [loss for loss, _, _ in rows], tails[::-1]
 
 
 _GUARD = 16  # bits more for a sum of many terms

@@ -8,7 +8,7 @@ from math import isqrt
 
 from gmpy2 import mpfr, mpq
 
-from safeselect.accounting.bounds import known_bounds
+from safeselect.accounting.bounds import OPTIMAL_EQUAL, known_bounds
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.moments import bun_steinke_rho, epsilon_at_order, epsilon_by_orders
 from safeselect.accounting.optimum.upper import quick_epsilon
@@ -67,7 +67,9 @@ def _composed(
     """What `compose` says of so many draws at this delta, but for the adaptive optimum."""
     if count == 1:
         return draw.approximate(delta).epsilon
-    return min(bound.value for bound in known_bounds([(draw, count)], delta))
+    tails = (EqualPure(draw.epsilon, count), OPTIMAL_EQUAL) if count <= MOST_EQUAL else None
+    known = known_bounds([(draw, count)], delta, tails)
+    return min(bound.value for bound in known)
 
 
 def _within_the_quick_bound(

@@ -5,15 +5,15 @@ A lower bound shows how little a better theorem could gain; no release rests on 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.curve import start
 from safeselect.accounting.optimum.pairs import Masses, power, spread
-from safeselect.accounting.optimum.problem import MOST_WORK, ROW, Problem, ranges_of
-from safeselect.accounting.optimum.upper import FIRST, Grid, together, upper_profile
+from safeselect.accounting.optimum.problem import MOST_WORK, ROW, Part, Problem, ranges_of
+from safeselect.accounting.optimum.upper import FIRST, Grid, range_masses, together, upper_profile
 from safeselect.exact.interval import Interval
 
 _SHARES = 64  # of a range, as offsets of adversaries that do not adapt
@@ -150,3 +150,19 @@ def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
 
     lower = lower_value(grid, whole, ranges_of(parts), lowest)
     return Bracket(max(Fraction(0), lower), read(upper, Fraction(0)))
+
+
+def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: Fraction) -> Masses:
+    """One fixed pair that dominates all parts together, on multiples of a step.
+
+    It may be composed with any further guarantees (`docs/mathematics.md`, Lemma 14.4).
+
+    Args:
+        delta: what is cut off is far less than this.
+    """
+    problem = Problem.of(parts, delta, Fraction(1))
+    grid = Grid.on(step, delta)
+    masses = [(law.upper, n) for law, n in grid.pairs(problem.above)]
+    for epsilon, count in ranges_of(problem.above):
+        masses += range_masses(grid, epsilon, count)
+    return grid.product(masses, upper=True)

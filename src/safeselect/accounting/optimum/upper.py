@@ -197,22 +197,6 @@ def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fract
     return max(sizes) > _SMALLEST and Problem.of(parts, delta, most).work(1) <= 1
 
 
-def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: Fraction) -> Masses:
-    """One fixed pair that dominates all parts together, on multiples of a step.
-
-    It may be composed with any further guarantees (`docs/mathematics.md`, Lemma 14.4).
-
-    Args:
-        delta: what is cut off is far less than this.
-    """
-    problem = Problem.of(parts, delta, Fraction(1))
-    grid = Grid.on(step, delta)
-    masses = [(law.upper, n) for law, n in grid.pairs(problem.above)]
-    for epsilon, count in ranges_of(problem.above):
-        masses += range_masses(grid, epsilon, count)
-    return grid.product(masses, upper=True)
-
-
 def quick_epsilon(
     part: BoundedRange | LaplaceDominated, count: int, delta: Fraction
 ) -> Fraction | None:
