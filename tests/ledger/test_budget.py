@@ -300,15 +300,15 @@ def test_terms_under_which_nothing_is_proved_are_refused(wrong: dict[str, Any]) 
         "weights": (Fraction(1, 2), Fraction(1, 2)),
     }
     assert Terms(**good)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match=r"own_delta|adds? up|order|for the deltas"):
         Terms(**(good | wrong if wrong else {}))
 
 
 @pytest.mark.parametrize("delta", ["1", "2"])
 def test_default_terms_of_no_budget_are_refused(delta: str) -> None:
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="below 1"):
         Terms.of(Fraction(1), exact(delta))
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="must be positive"):
         Terms.of(Fraction(0), Fraction(1, 10))
 
 
@@ -401,7 +401,7 @@ def test_a_raise_keeps_all_that_was_granted() -> None:
     assert before.own_delta / before.delta == ceiling.own_delta / ceiling.delta
     assert before.at(Fraction(2), Fraction(1, 10**5)) == ceiling
     assert all(caps(ceiling)[name] >= cap for name, cap in caps(before).items())
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="has orders to keep"):
         Terms(epsilon=Fraction(1)).at(Fraction(2), Fraction(1, 10))
 
 

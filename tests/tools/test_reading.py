@@ -50,7 +50,7 @@ def test_a_call_runs_what_it_should() -> None:
     """A tracer that saw nothing would find every file on its day."""
     assert {"release/call.py", "engine/rankings.py"} <= reading.ran("pure").keys()
     assert "accounting/optimum/upper.py" in reading.ran("delta").keys() - reading.ran("pure")
-    assert "ledger/budget.py" in reading.ran("charged")
+    assert "ledger/sums.py" in reading.ran("charged")
 
 
 def test_a_file_on_no_day_is_told(monkeypatch, capsys) -> None:
