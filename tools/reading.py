@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["CALLS", "File", "code_lines", "core", "days", "imports", "main", "ran", "room"]
+__all__ = ["CALLS", "File", "changes", "code_lines", "core", "days", "imports", "main", "ran"]
 
 ROOT = Path(__file__).parents[1] / "src"
 PACKAGE = "safeselect"
@@ -31,6 +31,9 @@ CORE = ("mechanisms.select", "mechanisms.prepared")
 
 _DAY = re.compile(r"^## (Day [^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _ROW = re.compile(r"^\| `([^`]+\.py)` \|", re.MULTILINE)
+_CHANGE = re.compile(
+    r"^\| `([^`]+\.py)` \| [^|]+ \| `([^`|]+)` → `([^`|]+)` \| `(tests/[^`|]+)` \|$", re.MULTILINE
+)
 _SILENT = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
     *(tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
@@ -176,6 +179,11 @@ def ran(call: str) -> dict[str, int]:
 def days() -> dict[str, list[str]]:
     """The days of docs/reading.md, each with its files."""
     return {title: _ROW.findall(text) for title, text in _DAY.findall(ROUTE.read_text("utf-8"))}
+
+
+def changes() -> dict[str, tuple[str, str, str]]:
+    """By the name of a file: a text of it, another text, and the test that must then fail."""
+    return {name: tuple(rest) for name, *rest in _CHANGE.findall(ROUTE.read_text("utf-8"))}
 
 
 def room(name: str) -> list[File]:

@@ -9,8 +9,6 @@ import pytest
 from audited import CHARGED, UP_TO, Case, Json, certificate, record
 from written import EVERY, RHO
 
-from safeselect.cli import main
-
 pytestmark = pytest.mark.claim("C8")
 
 Run = pytest.CaptureFixture[bytes]
@@ -57,23 +55,3 @@ def test_a_release_of_every_kind_holds(tmp_path: Path, capfdbinary: Run, name: s
     code, lines, last = case.audit(capfdbinary)
     assert (code, last) == (0, UP_TO), lines
     assert list(lines) == COMPARED
-
-
-def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:
-    case.audit(capfdbinary)
-    release, log = str(case.folder / "r.json"), str(case.folder / "log")
-    for arguments, said in (
-        ([release, "--log", "nothing"], "cannot be read"),
-        (["nothing", "--log", log], "cannot be read as text"),
-        ([str(case.folder), "--log", log], "cannot be read as text"),
-        ([release, "--log", log, "--certificate", "nothing"], "cannot be read as text"),
-        ([release, "--log", log, "--head", "12"], "head must be a text such as"),
-    ):
-        assert main(["audit", *arguments]) == 2
-        out, err = (part.decode() for part in capfdbinary.readouterr())
-        assert (out, said in err) == ("", True)
-    for arguments in ([release], [release, "--log", log, "--public-key", "no hex"]):
-        with pytest.raises(SystemExit, match="2"):
-            main(["audit", *arguments])
-    (case.folder / "r.json").write_bytes(b"\xff\xfe")
-    assert main(["audit", release, "--log", log]) == 2

@@ -1,31 +1,49 @@
-"""Options of `safeselect explain` that do not go together are refused, each with its reason."""
+"""`safeselect explain-...` prints what the function of this name returns: a table, or JSON."""
 
 from __future__ import annotations
+
+import json
+from fractions import Fraction
 
 import pytest
 
 from safeselect.cli import main
+from safeselect.estimates import explain_groups, explain_items, explain_keys
 
-TOTAL = "--epsilon 1 --delta 1e-6"
+PLANS = {
+    "explain-items -k 5 --max-contributions 3 --epsilon 0.5 1 --delta 1e-7": explain_items(
+        5, ["0.5", 1], "1e-7", max_contributions=3
+    ),
+    "explain-keys --with-counts --pre-threshold 9 --epsilon 0.5 1 --delta 1e-7": explain_keys(
+        ["0.5", 1], "1e-7", pre_threshold=9, with_counts=True
+    ),
+    "explain-groups -k 5 --known --groups 12 --groups-per-user 6 --epsilon 1": explain_groups(
+        5, [1], groups=12, groups_per_user=6, known=True
+    ),
+}
+
+
+@pytest.mark.parametrize("line", PLANS)
+def test_a_command_is_the_function_of_its_name(line: str, capsys) -> None:
+    plans = PLANS[line]
+    assert main(line.split()) == 0
+    assert capsys.readouterr().out == f"{plans}\n"
+    assert main([*line.split(), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    read = {name: [c if c is None else Fraction(c) for c in told[name]] for name in told}
+    assert read == plans.to_dict()
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("--epsilon 1", "-k is needed"),
-        (f"--keys -k 1 {TOTAL}", "--keys goes without -k"),
-        (f"--keys --groups 3 --groups-per-user 1 {TOTAL}", "--keys goes without -k and without"),
-        ("-k 1 --unknown --epsilon 1", "--unknown needs --epsilon and --delta"),
-        ("--keys --rho 1", "--keys needs --epsilon and --delta"),
-        ("-k 1 --groups 3 --groups-per-user 1 --rho 1", "--groups needs --epsilon"),
-        ("-k 1 --groups 3 --epsilon 1", "--groups and --groups-per-user go together"),
-        (f"-k 1 --unknown --groups 3 --groups-per-user 1 --max-groups 2 {TOTAL}", "--max-groups"),
-        (f"-k 1 --max-contributions 2 {TOTAL}", "go with --unknown"),
-        (f"-k 1 --with-counts {TOTAL}", "go with --keys"),
-        (f"-k 1 --json {TOTAL}", "--plot and --json go with"),
+        ("explain --epsilon 1", "required: -k"),
+        ("explain-items -k 1 --epsilon 1", "required: --delta"),
+        ("explain-keys --epsilon 1 --delta 1e-6 -k 1", "unrecognized arguments: -k"),
+        ("explain-groups -k 1 --groups 3 --epsilon 1", "required: --groups-per-user"),
     ],
 )
-def test_what_does_not_go_together(line: str, reason: str, capsys) -> None:
-    assert main(["explain", *line.split()]) == 2
-    out, said = capsys.readouterr()
-    assert (out, reason in said) == ("", True), said
+def test_what_a_command_needs(line: str, reason: str, capsys) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(line.split())
+    assert reason in capsys.readouterr().err

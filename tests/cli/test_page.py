@@ -1,18 +1,24 @@
-"""Templates of pages: every value is escaped once, and HTML is not."""
+"""Pages: every value is escaped once, in HTML and in text, and HTML is not."""
 
 from __future__ import annotations
 
-from safeselect.cli._page import Html, facts, fill, join, page, table
+from safeselect.cli._page import Html, Section, as_html, as_text, columns, fill, join
+
+EVIL = '<b>&"{name}\x1b\u202e'
+SAFE = "&lt;b&gt;&amp;&quot;{name}\\x1b\\u202e"
 
 
 def test_every_value_is_escaped_and_html_is_not() -> None:
-    evil = '<b>&"{name}\x1b\u202e'
-    safe = "&lt;b&gt;&amp;&quot;{name}\\x1b\\u202e"
-    assert fill("<i>{text}</i>", text=evil).text == f"<i>{safe}</i>"
+    assert fill("<i>{text}</i>", text=EVIL).text == f"<i>{SAFE}</i>"
     assert fill("{one}{two}", one=Html("<br>"), two=7).text == "<br>7"
     assert join([Html("<p>"), fill("{a}", a="<")]).text == "<p>\n&lt;"
-    cells = table((evil,), [(evil, Html("<hr>"))]).text
-    assert (cells.count(safe), cells.count("<hr>"), "\x1b" in cells) == (2, 1, False)
-    assert facts({evil: evil}).text.count(safe) == 2
-    assert page(evil, fill("{a}", a=evil)).count(safe) == 2
-    assert fill("{a}", a="x\N{NO-BREAK SPACE}y").text == "x&nbsp;y"
+    page = [Section(EVIL, {EVIL: EVIL}, {EVIL: [(EVIL,), (EVIL,)]})]
+    assert as_html(EVIL, page).count(SAFE) == 8
+    shown = as_text(page)
+    assert shown.count("\\x1b\\u202e") == 6
+    assert "\x1b" not in shown + as_html(EVIL, page)
+
+
+def test_columns_are_as_wide_as_their_widest_cell() -> None:
+    assert columns([("a", 10), ("long", "x")]) == ["a     10", "long  x"]
+    assert columns([]) == []

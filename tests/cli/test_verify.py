@@ -45,7 +45,7 @@ def test_all_is_as_recorded(tmp_path, capsys, monkeypatch):
     assert found["library"]["numpy"] == version("numpy")
     assert {"mpfr", "byte_order", "cpu_features"} == found["machine"].keys()
     assert main(["verify", "--certificate", str(place)]) == 2
-    assert "name a new one" in capsys.readouterr().err
+    assert "needs a new file" in capsys.readouterr().err
 
 
 def test_another_answer_and_other_code_are_told(some, tmp_path, capsys, monkeypatch):

@@ -360,13 +360,10 @@ def test_the_command_shows_who_approves_and_what_was_raised(
     ledger.enact(wanted, signed(wanted, ANN, BEN))
     assert main(["ledger", "show", str(path)]) == 0
     out = capsys.readouterr().out
-    assert "2 of 3 approvers sign every new scope and raised limit" in out
-    assert "  3 " in out
+    assert "2 of 3 keys sign every new scope and every raised limit" in out
     assert "raised epsilon from 1 to 2, approved by 2: a second year" in out
-    assert main(["ledger", "report", str(path)]) == 0
-    page = capsys.readouterr().out
-    assert "2 of 3 keys" in page
-    assert "a second year" in page
+    assert main(["ledger", "show", "--html", str(path)]) == 0
+    assert "a second year" in capsys.readouterr().out
     assert main(["ledger", "export", str(path)]) == 0
     (tmp_path / "log").write_text(capsys.readouterr().out)
     assert main(["ledger", "verify", str(tmp_path / "log")]) == 0

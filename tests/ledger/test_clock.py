@@ -142,14 +142,17 @@ TIMES = {
     ],
 }
 WRONG = [(clock, time) for clock, times in TIMES.items() for time in times]
-PLACES = {0: "created", 1: "scope", 2: "charged"}
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(("kind", "written"), WRONG)
+@pytest.mark.parametrize(
+    ("place", "kind", "written"),
+    [(number % 3, *wrong) for number, wrong in enumerate(WRONG)]
+    + [(place, kind, "2026-09-01T1") for place in range(3) for kind in TIMES],
+)
 def test_a_time_that_is_none_or_of_another_clock_is_refused(
     kind: str, written: str, place: int, tmp_path: Path
 ) -> None:
+    """In the record of a ledger, of a scope or of a charge: one check reads all of them."""
     path = tmp_path / "l"
     ledger = made(path, clock=kind)
     scope(ledger).pay(pure()).released("x", b"s" * 32)

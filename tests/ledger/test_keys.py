@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from covers import pairwise_cover
 from ledgers import TERMS, pure, scope
 from workers import kinds
 
@@ -266,44 +267,44 @@ def approved(*people: Any, ledger: str = "") -> Callable[[dict[str, Any]], objec
 ANYBODY = key_of(EVE)
 
 
-@pytest.mark.parametrize("place", [2, 4, 6])
-@pytest.mark.parametrize("pinned", [None, OLD, NEW])
+FORGED: list[tuple[Any, Any, str]] = [
+    (lambda record: record.update(handover=""), NEW, "not signed by the key that it replaces"),
+    (lambda record: None, None, "has no signature"),
+    (lambda record: None, OLD, "the signature of record . is wrong"),
+    (by(NEW), NEW, "not signed by the key that it replaces"),
+    (by(EVE), NEW, "not signed by the key that it replaces"),
+    (by(ANN), NEW, "not signed by the key that it replaces"),
+    (by(NEW, signer=ANYBODY), EVE, "not signed by the key that it replaces"),
+    (lambda record: record.update(signer=ANYBODY), EVE, "not signed by the key that it"),
+    (by(OLD, replaces=EVE.public_key.hex()), NEW, "does not replace the key that there was"),
+    (by(OLD, signer=key_of(OLD)), OLD, "signed records before"),
+    (by(OLD, signer=key_of(ANN)), ANN, "lets an approver's key sign"),
+    (by(OLD, signer=key_of(NEW) | {"algorithm": "x"}), NEW, "names no key of Ed25519"),
+    (by(OLD, signer={**key_of(NEW), "more": "x"}), NEW, "names no key of Ed25519"),
+    (by(OLD, signer={**key_of(NEW), "public_key": "x"}), NEW, "names no key of Ed25519"),
+    (by(OLD, signer={**key_of(NEW), "public_key": ["x"]}), NEW, "names no key|fields"),
+    (by(OLD, signer={}), NEW, "names no key of Ed25519"),
+    (approved(), NEW, "not signed by the key that it replaces"),
+    (approved(ANN), NEW, "is not for this|needs 2"),
+    (approved(ANN, BEN, ledger="0" * 32), NEW, "is not for this"),
+    (lambda record: record.update(approvals=[{}]), NEW, "holds approvals where"),
+    (lambda record: record.update(handover="x"), NEW, "not signed by the key that it"),
+    (lambda record: record.update(ledger="0" * 32), NEW, "belongs to another ledger"),
+    (lambda record: record.update(kind="torn"), NEW, "fields of its kind"),
+]
+
+
 @pytest.mark.parametrize(
-    ("change", "after", "said"),
-    [
-        (lambda record: record.update(handover=""), NEW, "not signed by the key that it replaces"),
-        (lambda record: None, None, "has no signature"),
-        (lambda record: None, OLD, "the signature of record . is wrong"),
-        (by(NEW), NEW, "not signed by the key that it replaces"),
-        (by(EVE), NEW, "not signed by the key that it replaces"),
-        (by(ANN), NEW, "not signed by the key that it replaces"),
-        (by(NEW, signer=ANYBODY), EVE, "not signed by the key that it replaces"),
-        (lambda record: record.update(signer=ANYBODY), EVE, "not signed by the key that it"),
-        (by(OLD, replaces=EVE.public_key.hex()), NEW, "does not replace the key that there was"),
-        (by(OLD, signer=key_of(OLD)), OLD, "signed records before"),
-        (by(OLD, signer=key_of(ANN)), ANN, "lets an approver's key sign"),
-        (by(OLD, signer=key_of(NEW) | {"algorithm": "x"}), NEW, "names no key of Ed25519"),
-        (by(OLD, signer={**key_of(NEW), "more": "x"}), NEW, "names no key of Ed25519"),
-        (by(OLD, signer={**key_of(NEW), "public_key": "x"}), NEW, "names no key of Ed25519"),
-        (by(OLD, signer={**key_of(NEW), "public_key": ["x"]}), NEW, "names no key|fields"),
-        (by(OLD, signer={}), NEW, "names no key of Ed25519"),
-        (approved(), NEW, "not signed by the key that it replaces"),
-        (approved(ANN), NEW, "is not for this|needs 2"),
-        (approved(ANN, BEN, ledger="0" * 32), NEW, "is not for this"),
-        (lambda record: record.update(approvals=[{}]), NEW, "holds approvals where"),
-        (lambda record: record.update(handover="x"), NEW, "not signed by the key that it"),
-        (lambda record: record.update(ledger="0" * 32), NEW, "belongs to another ledger"),
-        (lambda record: record.update(kind="torn"), NEW, "fields of its kind"),
-    ],
+    ("place", "pinned", "forged"), pairwise_cover([2, 4, 6], [None, OLD, NEW], FORGED)
 )
 def test_forged_records_of_keys(
-    tmp_path: Path, place: int, pinned: Any, change: Any, after: Any, said: str
+    tmp_path: Path, place: int, pinned: Any, forged: tuple[Any, Any, str]
 ) -> None:
     """First, in the middle and last; by whoever may write the file, with or without a pinned key.
 
     The forger has every later key, and gives everything else that a reader wants to see.
     """
-    path = tmp_path / "l"
+    path, (change, after, said) = tmp_path / "l", forged
     keys = keyed(path, place)
     rechained(path, place, lambda record: None, keys)
     pins = [public(pinned)] if pinned else []
@@ -405,7 +406,7 @@ def test_the_command_pins_keys_and_shows_them(
     out = capsys.readouterr().out
     assert f"{new} signs, handed over by the key before it" in out
     assert f"{late} signs, approved by 2" in out
-    assert main(["ledger", "report", str(path), "--public-key", old]) == 0
+    assert main(["ledger", "show", "--html", str(path), "--public-key", old]) == 0
     page = capsys.readouterr().out
     assert all(each in page for each in (old, new, late))
     assert main(["ledger", "export", str(path), "--public-key", old]) == 0

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -335,6 +336,14 @@ def test_the_library_is_named_with_its_hashes() -> None:
     stated = library()
     assert (stated["version"], stated["deciding_sha256"], stated["source_tree_sha256"]) == code()
     assert set(library()) >= {"version", "python", "numpy", "gmpy2", "openssl", "fips_mode"}
+
+
+def test_the_engine_of_tables_is_named_once_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("duckdb", "pyspark"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert {"duckdb", "pyspark"}.isdisjoint(library())
+    monkeypatch.setitem(sys.modules, "duckdb", SimpleNamespace(__version__="9.9"))
+    assert library()["duckdb"] == "9.9"
 
 
 @pytest.mark.parametrize(

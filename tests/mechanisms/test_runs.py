@@ -785,8 +785,8 @@ def test_a_report_shows_the_guarantee_of_one_run_too(tmp_path, capsys):
     )
     scope = made.scope("main", unit="person", neighbours="add_remove", purpose="tuning")
     best_of(lambda s: (1, 2), base=PureDP(1), gamma="1/2", eta="-1/2", ledger=scope)
-    assert main(["ledger", "report", str(place)]) == 0
+    assert main(["ledger", "show", "--html", str(place)]) == 0
     shown = capsys.readouterr().out
     assert "Repeated(PureDP(" in shown
-    assert "eta&nbsp;=&nbsp;-1/2" in shown
+    assert "eta -0.5" in shown
     assert "Papernot and Steinke (2022)" in shown

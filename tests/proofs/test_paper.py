@@ -19,6 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pages import ROOT
 
+pytestmark = pytest.mark.nightly("no change of the package can make it fail")
+
 PAGE = (ROOT / "docs" / "mathematics.md").read_text("utf-8")
 RATIOS = st.fractions(Fraction(1, 8), 4, max_denominator=12)
 ORDERS = ["1.001", "1.5", "2", "3", "10", "100"]

@@ -7,11 +7,12 @@ shipped session, with an engine that gives out the noises of the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import proved
 import pytest
+from effort import LONG, pairs
 from proved_tables import NOISES, SESSIONS, read, session_cases
 
 from safeselect import BudgetError
@@ -49,27 +50,29 @@ def cases() -> Iterator[Case]:
             yield int(k), int(t), tuple(map(int, values)), noises, answer
 
 
-def mismatches(ask: Told, monotonic: bool) -> int:
+def mismatches(ask: Told, monotonic: bool, step: int = 1) -> int:
+    """Of every so many sessions, how many answer otherwise."""
     wrong = 0
     sessions = {k: proved.Sessions(k, monotonic=monotonic) for k in SESSIONS}
-    for k, t, values, noises, answer in cases():
+    for k, t, values, noises, answer in islice(cases(), 0, None, step):
         with sessions[k].drawing():
             wrong += ask(sessions[k].opened(t, noises), values) != answer
     return wrong
 
 
 @pytest.mark.slow("all sessions of small width")
-@pytest.mark.parametrize("ask", [one_by_one, together])
-@pytest.mark.parametrize("monotonic", [False, True])
+@pytest.mark.parametrize(
+    ("ask", "monotonic"), pairs([one_by_one, together], [False, True])[:: 1 if LONG else 3]
+)
 def test_a_session_answers_as_proved(ask: Told, monotonic: bool) -> None:
-    """31 104 sessions, each twice: value after value, and all at once."""
+    """31 104 sessions, each twice: value after value, and all at once, of the other change."""
     assert mismatches(ask, monotonic) == 0
 
 
 @pytest.mark.parametrize("fault", ["at least", "one too many", "noise of the one before"])
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     proved.plant_in_sessions(monkeypatch, fault)
-    assert mismatches(one_by_one, monotonic=True) > 1_000
+    assert mismatches(one_by_one, monotonic=True, step=29) > 35
 
 
 def test_the_table_has_every_case() -> None:

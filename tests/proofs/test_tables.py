@@ -19,6 +19,7 @@ def test_a_table_names_the_sources_that_stand_here(name: str) -> None:
     assert read(name)[0] == digest()
 
 
+@pytest.mark.nightly("`make proofs`, which `.ci/run` calls, does the same")
 @pytest.mark.slow("compiles the proofs and runs their programs")
 def test_the_extracted_programs_give_the_tables(tmp_path: Path) -> None:
     """From the sources: compiled, extracted, run and compared; half a minute of work.
@@ -47,6 +48,7 @@ def copied(place: Path, text: str, other: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.nightly("`make proofs` compares the statements; this plants two that say less")
 @pytest.mark.slow("compiles a proof")
 def test_a_theorem_that_says_less_is_found(tmp_path: Path) -> None:
     """A premise more, and a theorem that is asked about no more."""

@@ -67,17 +67,22 @@ WRONG = {
 
 
 @pytest.mark.claim("C5")
-@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize(
+    ("exclusive", "good"), [(False, 0), (True, 0), (False, 1), (True, 15), (False, 16), (True, 31)]
+)
 @pytest.mark.parametrize("wrong", WRONG)
-def test_every_wrong_answer_is_an_error(exclusive, wrong):
+def test_every_wrong_answer_is_an_error(exclusive, good, wrong):
+    """At once, or after some good bytes; the last 16 of 32 are the canary."""
     device = Device()
-    source = CallbackSource(device, exclusive=exclusive)
+    source = CallbackSource(device, exclusive=exclusive, max_chunk=1 if good else None)
     source.begin()
-    device.answer = WRONG[wrong]
+    device.answer = after(good, WRONG[wrong])
+    device.sizes.clear()
     buffer = bytearray(b"\xff" * 16)
     with pytest.raises(SourceError, match="the callback of the source") as caught:
         source.fill(buffer)
     assert buffer == bytes(16)
+    assert len(device.sizes) == good + 1
     assert "deadbeef" not in "".join(traceback.format_exception(caught.value))
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
@@ -88,35 +93,6 @@ def test_every_wrong_answer_is_an_error(exclusive, wrong):
     with pytest.raises(SourceError, match="stays failed"):
         source.begin()
     assert len(device.sizes) == asked  # a failed source asks no more
-
-
-@pytest.mark.claim("C5")
-@pytest.mark.parametrize("exclusive", [False, True])
-@pytest.mark.parametrize("bad", [raising(OSError()), lambda n: b"", lambda n: None])
-@pytest.mark.parametrize("position", [*range(20), 255, 271])
-def test_a_failure_at_every_byte(position, bad, exclusive):
-    device = Device()
-    source = CallbackSource(device, exclusive=exclusive, max_chunk=1)
-    source.begin()
-    device.answer = after(position, bad)
-    device.sizes.clear()
-    buffer = bytearray(b"\xff" * 256)
-    with pytest.raises(SourceError, match="the callback of the source"):
-        source.fill(buffer)
-    assert buffer == bytes(256)
-    assert len(device.sizes) == position + 1
-    with pytest.raises(SourceError, match="stays failed"):
-        source.begin()
-
-
-@pytest.mark.parametrize("position", range(0, 16, 5))
-def test_a_failure_within_the_nonce(position):
-    device = Device()
-    source = CallbackSource(device, max_chunk=1)
-    source.begin()
-    device.answer = after(position, lambda n: None)
-    with pytest.raises(SourceError, match="the callback of the source answered something"):
-        source.begin()
 
 
 @pytest.mark.parametrize("exclusive", [False, True])
@@ -130,14 +106,6 @@ def test_an_interrupt_passes_and_the_buffer_is_zeroed(exclusive, interrupt):
     with pytest.raises(interrupt):
         source.fill(buffer)
     assert buffer == bytes(16)
-
-
-@pytest.mark.parametrize("exclusive", [False, True])
-def test_constant_bytes_are_noticed_at_the_start(exclusive):
-    with pytest.raises(SourceError, match="start-up test"):
-        CallbackSource(lambda n: b"\x00" * n, exclusive=exclusive).begin()
-    with pytest.raises(SourceError, match="start-up test"):
-        CallbackSource(lambda n: (b"abcdefgh" * n)[:n], exclusive=exclusive).begin()
 
 
 @pytest.mark.parametrize("exclusive", [False, True])

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from safeselect import InputError
+from safeselect.errors import ParameterError
 from safeselect.release.codec import MOST_DRAWS, OtherLabel
 from safeselect.release.results import SHAPES, Selection, TopK, from_json, json_schema
 from shapes import RELEASES, SAID
@@ -208,6 +209,12 @@ def test_the_schemas_are_closed_and_name_their_shape() -> None:
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["title"] == schema["properties"]["schema"]["const"] == shape.schema
         assert schema["additionalProperties"] is False
+
+
+def test_the_schema_of_anything_else_is_refused() -> None:
+    for wrong in (int, "safeselect.top-k/1", None):
+        with pytest.raises(ParameterError, match="the class of a release"):
+            json_schema(wrong)  # type: ignore[arg-type]
 
 
 def test_a_receipt_is_the_only_difference_of_a_release_that_has_one() -> None:

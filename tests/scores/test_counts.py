@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import safeselect
+import safeselect.prepared
 from safeselect import Budget, Counts, Ledger, ParameterError, PayWhatYouGet, select_many, top_k
 
 pytestmark = pytest.mark.claim("C2")

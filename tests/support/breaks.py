@@ -317,9 +317,9 @@ BREAKS = (
     Break(
         _PRIVATE,
         "mechanisms/items.py",
-        "check_unknown",
-        "contributions is not None and (cap is None or cap > contributions)",
-        "None not in (contributions, cap) and cap > contributions",
+        "check_cap",
+        "cap is None or cap > most",
+        "cap is not None and cap > most",
     ),
     Break(
         _PRIVATE,

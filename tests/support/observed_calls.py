@@ -580,7 +580,7 @@ _BY_OTHER = [[0, 80, 0], [20, 9, 3]]
 _CITIES: Args = {"candidates": ["a", "b", "c"]}
 _COLUMNS: Args = {"table": _TRIPS, "item": "city", "user": "rider"}
 _OPENED: dict[str, list[Args]] = {"unit": [{"unit": "person"}, {"unit": "rider"}], **_DRAWN}
-_SMALL: Args = {"table": tables.TableAs(_TRIPS, memory="200MB", progress=True)}
+_SMALL: Args = {"table": tables.TableAs(_TRIPS, memory="200MB")}
 
 
 def _totals(cells: list[list[int]]) -> list[int]:

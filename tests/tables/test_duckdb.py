@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import stat
 import sys
@@ -14,8 +13,7 @@ from typing import Any
 import pytest
 
 from safeselect import InputError, ParameterError
-from safeselect.tables import TableAs, count_distinct_users, largest_counts
-from safeselect.tables import duckdb as engine
+from safeselect.tables import TableAs, count_distinct_users
 from safeselect.tables.duckdb import open_table
 from safeselect.tables.sql import LARGEST_COUNTS
 
@@ -129,7 +127,7 @@ def test_without_duckdb_one_sentence_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(InputError, match=r"pip install 'safeselect\[tables\]'"):
+    with pytest.raises(ParameterError, match=r"pip install 'safeselect\[tables\]'"):
         trips(write(tmp_path / "t.csv", TRIPS))
 
 
@@ -254,44 +252,3 @@ def test_the_engine_may_be_kept_small(tmp_path: Path) -> None:
     for memory in ("0GB", "1", "1TB", "1 GB", "", 7, "1GB'"):
         with pytest.raises(ParameterError, match="memory must be a size such as '500MB' or '2GB'"):
             TableAs(path, memory=memory)  # type: ignore[arg-type]
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("kind", [Terminal, io.StringIO])
-def test_progress_is_for_terminals(
-    kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stream = kind()
-    monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(engine, "_PATIENCE", 0.001)
-    asked = []
-
-    def percent() -> float:
-        asked.append(len(stream.getvalue()))
-        return [-1.0, 12.7, 50.0][min(len(asked), 3) - 1]
-
-    with engine._reported(percent):
-        while kind is Terminal and len(asked) < 4:
-            pass
-    said = stream.getvalue()
-    if kind is Terminal:
-        assert said.startswith("\r\x1b[Kcounting: 12 %\r\x1b[Kcounting: 50 %")
-        assert said.endswith("\r\x1b[K")  # nothing is left of it
-    else:
-        assert (said, asked) == ("", [])
-
-
-def test_progress_of_a_real_count_stays_off_standard_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(engine, "_PATIENCE", 0.01)
-    path = many_pairs(tmp_path)
-    largest_counts(TableAs(path, progress=True), item="item", user="user", places=3)
-    assert capfd.readouterr().out == ""
-    assert "counting: " in stream.getvalue()

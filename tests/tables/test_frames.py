@@ -120,7 +120,7 @@ def test_a_relation_that_cannot_be_computed_says_nothing() -> None:
 def test_without_pyarrow_one_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pl.DataFrame({"city": ["a"], "rider": [1]})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InputError, match="pip install pyarrow"):
+    with pytest.raises(ParameterError, match="pip install pyarrow"):
         count_distinct_users(table, item="city", user="rider")
 
 
@@ -265,12 +265,9 @@ def test_a_public_list_must_still_differ_and_nothing_is_charged(
 
 def test_a_column_that_is_not_there_is_looked_for_near(tmp_path: Path) -> None:
     (tmp_path / "may.csv").write_text("City ;rider\nRome;1\n")
-    (tmp_path / "tab.csv").write_text("city\trider\nRome\t1\n")
     keys = {"item": "city", "user": "rider"}
-    with pytest.raises(InputError, match=r"'rider' .*but with ';': state delimiter=';'"):
+    with pytest.raises(InputError, match=r"with delimiter ',' has no column named 'rider'"):
         count_distinct_users(tmp_path / "may.csv", item="rider", user="City ")
-    with pytest.raises(InputError, match=r"with '\\t': state delimiter='\\t'"):
-        count_distinct_users(tmp_path / "tab.csv", **keys)
     with pytest.raises(InputError, match=r"named 'city'; there is one whose name differs in cap"):
         count_distinct_users(TableAs(tmp_path / "may.csv", delimiter=";"), **keys)
     with pytest.raises(InputError, match=r"named 'city'; there is one whose name differs in cap"):
@@ -308,7 +305,9 @@ def test_several_files_of_one_form(tmp_path: Path) -> None:
         counts = count_distinct_users(TableAs(table, **form), item="city", user="rider")
         assert dict(counts) == expected
     (tmp_path / "may.csv").write_text("city;rider;day\n")
-    with pytest.raises(InputError, match=r"'.*june\.csv' has no column named 'day'"):
+    with pytest.raises(
+        InputError, match=r"'.*june\.csv' with delimiter ';' has no column named 'day'"
+    ):
         count_distinct_users(TableAs(files, **form), item="day", user="rider")
     pl.DataFrame({"city": ["a"], "rider": [1]}).write_parquet(tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_text("city,rider\na,1\n")

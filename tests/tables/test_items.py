@@ -108,9 +108,7 @@ def test_the_command_and_the_call_are_one(
     typed = ["--item", "city", "--user", "rider", "-k", "2", "--epsilon", "9000", "--delta", "1e-9"]
     assert main(["top-k", "trips.parquet", *typed, *options, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    called = top_items(
-        "trips.parquet", **COLUMNS, k=2, epsilon=9000, delta="1/1000000000", **arguments
-    )
+    called = top_items("trips.parquet", **COLUMNS, k=2, epsilon=9000, delta="1e-9", **arguments)
     assert json.loads(called.to_json()) == printed
     assert asked[0] == asked[1]
 

@@ -3,13 +3,12 @@
 import hashlib
 import itertools
 import os
-import warnings
 
 import pytest
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.sources import CallbackSource, SystemSource
-from safeselect.testing import DeterministicSource, InsecureSourceWarning, check_source
+from safeselect.testing import check_source
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
@@ -17,18 +16,6 @@ VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 @pytest.fixture(autouse=True)
 def _soft(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
-
-
-def deterministic(seed):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsecureSourceWarning)
-        return DeterministicSource(seed, i_understand_this_is_not_private=True)
-
-
-def take(source, size):
-    buffer = bytearray(size)
-    source.fill(buffer)
-    return bytes(buffer)
 
 
 class Careful:

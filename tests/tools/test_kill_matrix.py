@@ -9,7 +9,7 @@ import pytest
 
 import kill_matrix
 
-FILE = "src/safeselect/exact/rate.py"
+FILE = "src/safeselect/exact/interval.py"
 
 
 def test_every_known_fault_is_of_a_text_that_is_there_once():
@@ -77,5 +77,5 @@ def test_what_was_made_is_not_made_again(tmp_path: Path, monkeypatch, capsys):
 @pytest.mark.slow("a copy of the repository, and a process in it")
 def test_a_fault_in_a_copy_is_noticed():
     changes = ((FILE, "from __future__", "from __no_future__"),)
-    test = "tests/exact/test_rate.py"
+    test = "tests/exact/test_interval.py"
     assert kill_matrix.killers(changes, [test]) == [test]

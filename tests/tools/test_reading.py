@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from mutants import Mutant, copy, evidence
 
 import reading
 
-README = " ".join((reading.ROOT.parent / "README.md").read_text("utf-8").split())
+ROOT = reading.ROOT.parent
+README = " ".join((ROOT / "README.md").read_text("utf-8").split())
 
 
 def test_each_file_comes_behind_what_it_imports() -> None:
@@ -44,6 +47,46 @@ def test_day_one_is_short() -> None:
     first, *_ = reading.days().values()
     assert len(first) <= 12
     assert sum(reading.code_lines(package / name) for name in first) <= 2100
+
+
+NO_LINE = {
+    *("accounting/__init__.py", "engine/__init__.py"),  # names alone
+    *(f"accounting/{name}.py" for name in ("rate", "bounds", "sums", "pure", "unequal")),
+    "exact/normal.py",
+    *("accounting/optimum/problem.py", "accounting/optimum/upper.py", "spec/sessions.py"),
+    *(f"ledger/{name}.py" for name in ("balance", "signing", "witness")),
+}
+"""Files of which no single line is named yet."""
+
+
+def test_every_file_of_the_route_has_a_line_and_a_test_that_breaks() -> None:
+    package, changes = reading.ROOT / reading.PACKAGE, reading.changes()
+    names = [name for files in reading.days().values() for name in files]
+    assert {name for name in names if name not in changes} <= NO_LINE
+    lost = []
+    for name, (text, other, test) in changes.items():
+        path, _, function = test.partition("::")
+        written = (ROOT / path).is_file() and f"def {function}(" in (ROOT / path).read_text()
+        once = (package / name).read_text("utf-8").count(text) == 1
+        if not (once and written and text != other):
+            lost.append(name)
+    assert lost == []
+
+
+SAMPLE = ("accounting/cost.py", "exact/interval.py", "release/call.py", "ledger/budget.py")
+
+
+@pytest.mark.slow("a copy of the package and a process for each line")
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in SAMPLE else pytest.mark.nightly("one of many"))
+        for name in reading.changes()
+    ],
+)
+def test_the_named_test_fails_when_the_line_is_changed(name: str, tmp_path: Path) -> None:
+    text, other, test = reading.changes()[name]
+    assert not evidence(copy(tmp_path, Mutant(((name, text, other),), "C2", test)), test)
 
 
 def test_a_call_runs_what_it_should() -> None:

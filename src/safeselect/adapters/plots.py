@@ -10,15 +10,13 @@ from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.errors import InputError, ParameterError
 from safeselect.release.display import library
 from safeselect.scores.candidates import label_text
 
-__all__ = ["plot", "plot_path", "plot_plans", "save_plot"]
+__all__ = ["plot", "plot_plans"]
 
 _PLOTS = "pip install 'safeselect[plots]'"
 _SHOWN = 200  # bars
@@ -144,29 +142,3 @@ def _log_scales(plans: Any, name: str, ticks: list[Any], names: Iterable[str]) -
     axes.set_ylabel("users that an item needs")
     axes.set_title(str(plans).partition("\n")[0], fontsize=9, wrap=True)
     return figure, axes
-
-
-def plot_path(path: str) -> Path:
-    """Check, before anything is drawn or charged, that a plot can be written to this path.
-
-    Raises:
-        InputError: there is no such directory.
-        ParameterError: the name has another ending than .png, .svg or .pdf, or there is no
-            matplotlib.
-    """
-    file = Path(path)
-    if file.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"a plot must be named .png, .svg or .pdf, got {path!r}")
-    if file.is_dir() or not file.absolute().parent.is_dir():
-        raise InputError(f"a plot cannot be written to {path!r}: there is no such directory")
-    library("matplotlib", _PLOTS)
-    return file
-
-
-def save_plot(figure: Any, file: Path) -> str | None:
-    """Write a figure; returns what went wrong in one sentence, because the release stands."""
-    try:
-        figure.savefig(file)
-    except Exception:  # noqa: BLE001 - whatever it is, a release was made and must be told
-        return f"the plot could not be written to {str(file)!r}; the release stands"
-    return None

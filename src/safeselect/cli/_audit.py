@@ -8,9 +8,8 @@ from pathlib import Path
 from safeselect.audit.line import verdict
 from safeselect.audit.release import audit
 from safeselect.cli._options import Command, declare
-from safeselect.cli._output import shown, write
-from safeselect.cli._page import fill, page, table
-from safeselect.errors import InputError
+from safeselect.cli._output import reading, shown, write
+from safeselect.cli._page import Section, as_html, columns
 from safeselect.ledger.record import read_head
 
 
@@ -22,36 +21,28 @@ def _run(options: argparse.Namespace) -> int:
         ParameterError: the head or the key is no such thing.
     """
     read_head(options.head)
+    release = _read(options.release)
     certificate = None if options.certificate is None else _read(options.certificate)
-    lines = list(
-        audit(_read(options.release), options.log, options.head, options.public_key, certificate)
-    )
+    lines = [*audit(release, options.log, options.head, options.public_key, certificate)]
     holds, last = verdict(lines)
+    rows = [(f"{line.word:12}", line.what, line.sentence) for line in lines]
     if options.html:
-        rows = [(line.word, line.what, line.sentence) for line in lines]
-        name = Path(options.release).name
-        body = fill(_BODY, name=name, last=last, table=table((), rows))
-        write(page(f"Audit of {name}", body))
+        tables = {"Comparisons": [("Found", "What", "In words"), *rows]}
+        title = f"Audit of {Path(options.release).name}"
+        write(as_html(title, [Section("Verdict", {"": last}, tables)]))
     else:
-        width = max(len(line.what) for line in lines)
-        for line in lines:
-            write(f"{line.word:13}  {line.what:{width}}  {shown(line.sentence)}\n")
-        write(f"\n{shown(last)}\n")
+        write("".join(f"{line}\n" for line in [*columns(rows), "", shown(last)]))
     return 0 if holds else 3
 
 
 def _read(file: str) -> str:
-    try:
+    with reading(file):
         return Path(file).read_bytes().decode("utf-8")
-    except (OSError, ValueError):
-        raise InputError(f"the file {file!r} cannot be read as text") from None
 
 
-_BODY = "<h1>Audit of <code>{name}</code></h1>\n<p><strong>{last}</strong></p>\n{table}"
 AUDIT = Command(
     "audit",
     "check one release: against its ledger, a published head, and the code's certificate",
-    "Reach one verdict about one release.",
     declare("""
 RELEASE  a release in JSON, with its receipt
 --log LOG required  the ledger, or a log that it exported
@@ -62,15 +53,7 @@ RELEASE  a release in JSON, with its receipt
 """),
     _run,
     """\
-Compares, each in a line: the release with the record that its receipt names, and with the record of
-its charge; its plan, computed again from its mechanism, cost and parameters; the records with each
-other, with a head that was published and with their signatures; the code that ran with the
-certificate that safeselect verify --certificate wrote. It reads no data.
-
-A log that is not signed holds up to the head that is given. What can be restated as a whole, with a
-head of the forger's own, no audit sees: the manual of the ledger lists it.
-
-exit codes: 0 it holds; 3 something does not hold, is missing, or could not be compared (the last
-line says what); 2 command line, or a file cannot be read
+Each line is one comparison, and the last one the verdict. A log that is not signed holds up to the
+head that is given; the manual of the ledger lists what no audit sees.
 """,
 )

@@ -18,30 +18,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from safeselect import errors
 from safeselect.cli._audit import AUDIT
-from safeselect.cli._explain import EXPLAIN
+from safeselect.cli._explain import EXPLAIN, EXPLAIN_GROUPS, EXPLAIN_ITEMS, EXPLAIN_KEYS
 from safeselect.cli._ledger import LEDGER
 from safeselect.cli._options import build_parser
 from safeselect.cli._output import UnwrittenError, say, written
 from safeselect.cli._releases import KEYS, SELECT, TOP_K
 from safeselect.cli._verify import VERIFY
-from safeselect.errors import (
-    BudgetError,
-    InputError,
-    LedgerBusy,
-    LedgerDamaged,
-    LedgerError,
-    LedgerRolledBack,
-    SafeSelectError,
-    SafeSelectWarning,
-    SourceError,
-)
+from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
-COMMANDS = (TOP_K, SELECT, KEYS, EXPLAIN, LEDGER, VERIFY, AUDIT)
-_UNFORESEEN = (
-    "something went wrong that safeselect did not foresee; nothing more is said here, because "
-    "details may quote data"
-)
+EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
+COMMANDS = (TOP_K, SELECT, KEYS, *EXPLAINED, LEDGER, VERIFY, AUDIT)
+_UNFORESEEN = "something went wrong that safeselect did not foresee; details may quote data"
 _LOST = "what was to be printed is lost, and a charge to a ledger stands"
 
 
@@ -75,7 +64,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         return 1
     except SafeSelectError as error:
         say(f"safeselect: {error}")
-        return _exit_code(error)
+        return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
     except Exception:  # noqa: BLE001 - its message or traceback may quote data
         say(f"safeselect: {_UNFORESEEN}")
         return 1
@@ -95,14 +84,13 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _exit_code(error: SafeSelectError) -> int:
-    if isinstance(error, LedgerBusy):
-        return 6
-    if isinstance(error, (BudgetError, LedgerDamaged, LedgerRolledBack)):
-        return 3
-    if isinstance(error, LedgerError):
-        return 5
-    return 4 if isinstance(error, SourceError) else 2
+_EXIT_CODES = (  # the first kind that an error is
+    (errors.LedgerBusy, 6),
+    ((errors.BudgetError, errors.LedgerDamaged, errors.LedgerRolledBack), 3),
+    (errors.LedgerError, 5),
+    (errors.SourceError, 4),
+    (SafeSelectError, 2),
+)
 
 
 def _show(

@@ -8,12 +8,9 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
-from safeselect.errors import ParameterError
-from safeselect.exact.parameters import rational
+from safeselect.release.results import code
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +20,7 @@ class Option:
     Attributes:
         flag: as it is typed; a positional argument's is its name.
         told: what argparse is told of it, its help too.
-        heading: the heading of the help under which it stands; what follows ": " explains it.
+        heading: the heading of the help under which it stands.
         instead_of: the first of the options of which at most one is given; exactly one, if that is
             required.
     """
@@ -41,7 +38,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its purpose in one line, what it does, its options, what is said below them.
+    """A command: its purpose in one line, its options, what is said below them.
 
     Attributes:
         run: does it, and returns the exit code; none where there are only commands below it.
@@ -49,18 +46,28 @@ class Command:
 
     name: str
     purpose: str
-    does: str
     options: tuple[Option, ...] = ()
     run: Callable[[argparse.Namespace], int] | None = None
-    about: str | None = None
+    about: str = ""
     actions: tuple[Command, ...] = ()
 
 
 _LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
-_NUMBERS: dict[str, dict[str, Any]] = {
-    "number": {},
-    "part": {"below": 1},
-    "number-or-0": {"zero": True},
+_EXIT_CODES = """
+exit codes: 0 done; 1 unforeseen, or verify found a difference; 2 command line or input file; 3 the
+budget does not allow it, or records or a release do not hold; 4 source of randomness; 5 the ledger
+cannot be used; 6 it is busy: try again
+"""
+
+
+def _integer_or_all(text: str) -> int | str:
+    return text if text == "all" else int(text)
+
+
+_READ: dict[str, Callable[[str], Any]] = {
+    "integer": int,
+    "integer-or-all": _integer_or_all,
+    "hex": bytes.fromhex,
 }
 
 
@@ -69,8 +76,9 @@ def declare(text: str) -> tuple[Option, ...]:
 
     A line has the option as it is typed, its value and what that is, and after two blanks its help;
     behind "| " it goes instead of the one before.  Of a value are said: its name, {its choices},
-    how it is read (count, count-or-all, hex; number, part: below 1, number-or-0), =its default,
-    "several" or "repeated" or "optional", and "required".  Other lines are headings.
+    how it is read (integer, integer-or-all, hex; otherwise as text, of which the function called
+    makes numbers), =its default, "several" or "repeated" or "optional", and "required".  Other
+    lines are headings.
     """
     found: list[Option] = []
     heading = ""
@@ -94,9 +102,7 @@ def _told(flag: str, words: list[str]) -> dict[str, Any]:
     if flag[0] == "-" and not words:
         told["action"] = "store_true"
     for word in words:
-        if word in _NUMBERS:
-            told["type"] = _number(flag.lstrip("-").replace("-", "_"), **_NUMBERS[word])
-        elif word in _READ:
+        if word in _READ:
             told["type"] = _READ[word]
         elif word in ("several", "optional"):
             told["nargs"] = "+" if word == "several" else "?"
@@ -111,32 +117,6 @@ def _told(flag: str, words: list[str]) -> dict[str, Any]:
         else:
             told["metavar"] = word
     return told
-
-
-def _number(name: str, *, below: int | None = None, zero: bool = False) -> Callable[[str], Any]:
-    """Return a reader of a positive rational; with `zero`, of zero too."""
-
-    def read(text: str) -> Fraction:
-        try:
-            return rational(text, name, below=below, zero=zero)
-        except ParameterError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return read
-
-
-def _count(text: str) -> int:
-    """Read a positive integer of at most nine digits."""
-    if not re.fullmatch("[1-9][0-9]{0,8}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
-    return int(text)
-
-
-_READ: dict[str, Callable[[str], Any]] = {
-    "count": _count,
-    "count-or-all": lambda text: text if text == "all" else _count(text),
-    "hex": bytes.fromhex,
-}
 
 
 def given(parsed: argparse.Namespace, options: Iterable[Option]) -> dict[str, Any]:
@@ -164,9 +144,9 @@ def _add_commands(below: Any, commands: tuple[Command, ...]) -> None:
         parser: argparse.ArgumentParser = below.add_parser(
             command.name,
             help=command.purpose,
-            description=command.does,
-            epilog=command.about,
-            formatter_class=HelpFormatter,
+            description=f"{command.purpose[0].upper()}{command.purpose[1:]}.",
+            epilog=f"{command.about}\n{_EXIT_CODES}",
+            formatter_class=_Help,
             allow_abbrev=False,
         )
         parser.set_defaults(run=command.run)
@@ -181,8 +161,7 @@ def _add_options(parser: argparse.ArgumentParser, options: tuple[Option, ...]) -
     either: dict[str, Any] = {}
     for option in options:
         if option.heading not in headed:
-            title, _, about = option.heading.partition(": ")
-            headed[option.heading] = parser.add_argument_group(title, about or None)
+            headed[option.heading] = parser.add_argument_group(option.heading)
         place, told = headed[option.heading], option.told
         if first := option.instead_of:
             if first not in either:
@@ -201,41 +180,16 @@ class _Parser(argparse.ArgumentParser):
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        try:
-            number = version("safeselect")
-        except PackageNotFoundError:
-            number = "(not installed)"
-        sys.stdout.write(f"safeselect {number}\n")
+        sys.stdout.write(f"safeselect {code()[0]}\n")
         parser.exit()
 
 
-class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the paragraphs and columns of a text, and folds their lines to the width.
-
-    A line goes on with the paragraph before it if its words stand below those; a term and the
-    blanks behind it begin one.  No name of an option is broken at a hyphen.
-    """
+class _Help(argparse.HelpFormatter):
+    """Folds texts to the width, keeps their paragraphs, and breaks no option at a hyphen."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        words = " ".join(text.split())
-        return textwrap.wrap(words, width, break_long_words=False, break_on_hyphens=False)
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        paragraphs: list[tuple[str, str]] = []
-        for line in text.splitlines():
-            begin, words = re.fullmatch(r"( *(?:\S.*?  +(?=\S))?)(.*)", line).groups()  # type: ignore[union-attr]
-            if words and paragraphs and paragraphs[-1][1] and begin == " " * len(paragraphs[-1][0]):
-                begin, before = paragraphs.pop()
-                words = f"{before} {words}"
-            paragraphs.append((begin, words))
-        return "\n".join(
-            textwrap.fill(
-                words,
-                width,
-                initial_indent=indent + begin,
-                subsequent_indent=" " * len(indent + begin),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            for begin, words in paragraphs
-        )
+        paragraphs = ("\n".join(self._split_lines(each, width)) for each in text.split("\n\n"))
+        return textwrap.indent("\n\n".join(paragraphs), indent)

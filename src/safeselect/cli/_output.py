@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from unicodedata import category
 
+from safeselect.errors import InputError
 from safeselect.scores.candidates import label_text
 
 _ENDS_LINES = ("Cc", "Cs", "Zl", "Zp")
@@ -44,6 +45,19 @@ def written() -> Iterator[None]:
         raise
     except OSError as error:
         raise UnwrittenError(error.strerror) from None
+
+
+@contextlib.contextmanager
+def reading(file: str) -> Iterator[None]:
+    """Refuse a file that cannot be read.
+
+    Raises:
+        InputError: it cannot.
+    """
+    try:
+        yield
+    except (OSError, ValueError):
+        raise InputError(f"the file {file!r} cannot be read") from None
 
 
 def escaped(label: object) -> str:

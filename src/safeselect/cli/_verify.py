@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from time import time_ns
 
 from safeselect.audit.certified import certificate
@@ -26,14 +27,18 @@ def _run(options: argparse.Namespace) -> int:
     Raises:
         InputError: the certificate's file is there already, or cannot be written.
     """
-    place = None if options.certificate is None else _new_file(options.certificate)
+    try:
+        place = options.certificate and Path(options.certificate)
+        if place:
+            place.touch(exist_ok=False)
+    except OSError as error:
+        raise InputError(f"the certificate needs a new file: {error.strerror}") from None
     with _sources_for_tests():
         answers = verify()
     utc = datetime.fromtimestamp(time_ns() // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     content = certificate(running(), answers, utc)
-    if place is not None:
-        with os.fdopen(place, "w", encoding="ascii") as file:
-            file.write(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=True) + "\n")
+    if place:
+        place.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", "ascii")
     code, known = content["code"], content["known_answers"]
     for differing, said in (
         (code["differing"], f"{code['functions']} functions are what their source compiles to"),
@@ -58,29 +63,13 @@ def _sources_for_tests() -> Iterator[None]:
             os.environ[_VARIABLE] = before
 
 
-def _new_file(path: str) -> int:
-    try:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-    except FileExistsError:
-        raise InputError("the certificate's file is there already: name a new one") from None
-    except OSError as error:
-        raise InputError(f"the certificate cannot be written: {error.strerror}") from None
-
-
 VERIFY = Command(
     "verify",
     "check this installation: the code that is loaded, and its known answers",
-    "Check on this machine that the code is the examined one, and computes the same.",
     declare("--certificate FILE  write a new file with the findings"),
     _run,
     """\
-Checks that the code that is loaded is that of the source files, and that this machine computes what
-the examined code computes: from fixed bytes and made-up scores exactly the releases, prices,
-charges and refusals that were recorded. That takes about five seconds. It reads no data, and it
-does not look at the source of random bytes: each release does that. With --certificate what was
-found is written as JSON, with the versions of all that computes and the hash of the code that runs.
-
-exit codes: 0 all is as recorded, 1 something differs, 2 command line, or the certificate cannot be
-written
+Compares the code that is loaded with its source files, and what this machine makes of known bytes
+and made-up scores with recorded answers. Each release looks at the source of random bytes itself.
 """,
 )

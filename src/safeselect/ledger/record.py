@@ -212,9 +212,16 @@ def _stated(moment: datetime, clock: Clock) -> str:
 _DIGITS: dict[Clock, int] = {"day": 10, "hour": 13, "minute": 16}
 
 
-@cache
 def library() -> dict[str, str]:
-    """Return what records say about the code; computed once a process, at its first ledger."""
+    """Return what records say about the code, and about the engines of tables that are loaded."""
+    loaded = {name: sys.modules[name] for name in ("duckdb", "pyspark") if name in sys.modules}
+    versions = {name: getattr(engine, "__version__", "") for name, engine in loaded.items()}
+    return _library() | versions
+
+
+@cache
+def _library() -> dict[str, str]:
+    """What is the same for the whole process, computed at its first ledger."""
     return {
         "name": "safeselect",
         **code()._asdict(),

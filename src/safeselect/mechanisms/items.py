@@ -295,14 +295,8 @@ def check_unknown(
         if places is not None:
             raise ParameterError("places= is not needed: these counts say it; leave it out")
         check_unit(counts.unit, unit)
-        cap = counts.max_contributions
-        if contributions is not None and (cap is None or cap > contributions):
-            got = "they were not capped" if cap is None else f"they were capped at {cap}"
-            raise ParameterError(
-                f"max_contributions={contributions} needs counts in which a user counts for so "
-                f"many items at most, but {got}; write largest_counts(..., "
-                f"max_contributions={contributions})"
-            )
+        if contributions is not None:
+            check_cap(counts, contributions, "max_contributions", "largest_counts")
         fetched = counts.places
     elif places is None:
         raise ParameterError(
@@ -315,4 +309,22 @@ def check_unknown(
         raise ParameterError(
             f"k_bar={k_bar} needs the {k_bar + 1} largest counts, of which the last sets the "
             f"bottom, but only {fetched} were asked for; write places={k_bar + 1}"
+        )
+
+
+def check_cap(counts: Counts, most: int, name: str, function: str) -> None:
+    """Refuse counts in which a user may count for more items than an argument of this name says.
+
+    Args:
+        function: what counts them as they are needed.
+
+    Raises:
+        ParameterError: their cap is missing or larger than `most`.
+    """
+    cap = counts.max_contributions
+    if cap is None or cap > most:
+        got = "they were not capped" if cap is None else f"they were capped at {cap}"
+        raise ParameterError(
+            f"{name}={most} needs counts in which a user counts for so many items at most, but "
+            f"{got}; write {function}(..., max_contributions={most})"
         )

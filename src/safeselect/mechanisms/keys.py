@@ -43,7 +43,7 @@ from safeselect.engine.arrays import random_lanes
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
-from safeselect.mechanisms.items import NOT_WHOLE, Found, hold_counts, item, whole_counts
+from safeselect.mechanisms.items import NOT_WHOLE, Found, check_cap, hold_counts, item, whole_counts
 from safeselect.mechanisms.unknown import read_total
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.randomness.bits import Bits
@@ -702,14 +702,7 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     if not isinstance(counts, Counts):
         return
     check_unit(counts.unit, unit)
-    cap = counts.max_contributions
-    if cap is None or cap > max_partitions:
-        got = "they were not capped" if cap is None else f"they were capped at {cap}"
-        raise ParameterError(
-            f"max_partitions={max_partitions} needs counts in which a user counts for so many keys "
-            f"at most, but {got}; write count_distinct_users(..., "
-            f"max_contributions={max_partitions})"
-        )
+    check_cap(counts, max_partitions, "max_partitions", "count_distinct_users")
     if counts.places != "all":
         raise ParameterError(
             f"these are the {counts.places} largest counts of a table, and which they are depends "

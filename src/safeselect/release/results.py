@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 
 import numpy as np
 
-from safeselect.errors import InputError
+from safeselect.errors import InputError, ParameterError
 from safeselect.exact.parameters import exact_text, read_exact
 from safeselect.scores.candidates import Label, label_text
 
@@ -635,10 +635,16 @@ def from_json(written: str) -> Release:
 def json_schema(shape: type[Release]) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of what `to_json` of a shape writes.
 
+    Raises:
+        ParameterError: it is none of the six classes of releases.
+
     Example:
         >>> json_schema(TopK)["title"]
         'safeselect.top-k/1'
     """
+    if shape not in SHAPES:
+        names = ", ".join(each.__name__ for each in SHAPES)
+        raise ParameterError(f"shape must be the class of a release: {names}; got {shape!r}")
     from safeselect.release import codec
 
     return codec.json_schema(shape)

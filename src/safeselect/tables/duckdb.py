@@ -13,8 +13,7 @@
   nothing to SQL.
 - A table of another connection is read through Arrow, so that connection's settings, such as a
   collation in which two keys are equal, have no effect here.
-- How long a count takes depends on private data, and so does the line that says how far it is.  It
-  is for people who may read the data: on standard error, and only if that is a terminal.
+- How long a count takes depends on private data.
 
 What the engine spills is clear text of the rows, and a process that is killed cannot remove it.  So
 each private directory is locked by its owner, by `flock`, for as long as the owner lives, and
@@ -36,18 +35,16 @@ import os
 import re
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
-from types import ModuleType
 from typing import Any
 
 from safeselect.errors import InputError
+from safeselect.release.display import library
 from safeselect.tables.files import Source, TableAs, identifier, literal, paths_of, shown, source_of
 from safeselect.tables.frames import as_arrow, without_rows
 from safeselect.tables.sql import KEYS, LABELS, spelled
@@ -69,9 +66,8 @@ _CONFIG = {
 _LOCKED_IN_ORDER = (
     # Implied by the lock below, and stated anyway: SQL cannot name the caller's variables.
     "SET python_enable_replacements = false",
-    # DuckDB would draw its bar on standard output, where the release goes; see `_reported`.
-    "SET enable_progress_bar = true",
-    "SET enable_progress_bar_print = false",
+    # DuckDB would draw its bar on standard output, where the release goes.
+    "SET enable_progress_bar = false",
     "SET allowed_paths = [{files}]",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -96,9 +92,6 @@ _WHOLE = (
 _PREFIX = "safeselect-rows-"
 _PRIVATE = re.compile(f"{_PREFIX}[a-z0-9_]{{8}}", re.ASCII)  # as `mkdtemp` makes them
 _OPEN = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-
-_PATIENCE = 2  # seconds before the first line of progress, and between two lines
-_BLANK = "\r\x1b[K"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +131,7 @@ class Table:
         Raises:
             InputError: the table cannot be read; the message has no word of the engine's own.
         """
-        with _reported(self._connection.query_progress if self._form.progress else None):
-            return _run(self._connection, sql, self._failure, parameters, unfit)
+        return _run(self._connection, sql, self._failure, parameters, unfit)
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
@@ -167,12 +159,12 @@ def open_table(table: object, columns: Mapping[str, str]) -> Iterator[Table]:
         columns: our name -> the column's name in the table; "item", "grp" and "person" are keys.
 
     Raises:
-        InputError: there is no DuckDB, no such file or no such column, or the table is unreadable.
-        ParameterError: an argument has the wrong type.
+        InputError: there is no such file or no such column, or the table is unreadable.
+        ParameterError: there is no DuckDB, or an argument has the wrong type.
     """
     form = table if isinstance(table, TableAs) else TableAs(table)
     table, files = form.table, paths_of(form.table)
-    duckdb = import_duckdb()
+    duckdb = library("duckdb", "pip install 'safeselect[tables]'")
     empty = without_rows(table, [*columns.values()]) if files is None else None
     with private_directory() as private:
         spill = Path(private, "spill")
@@ -265,7 +257,7 @@ def _run(
 
 def ask(question: Callable[[], Any], failure: str, unfit: str | None = None) -> Any:
     """Return DuckDB's answer, or raise one sentence of ours: `unfit` of a cell of another type."""
-    duckdb = import_duckdb()
+    duckdb = library("duckdb", "pip install 'safeselect[tables]'")
     answer = None
     interrupted = exhausted = broken = False
     try:
@@ -285,56 +277,6 @@ def ask(question: Callable[[], Any], failure: str, unfit: str | None = None) -> 
     if answer is None:
         raise InputError(failure)
     return answer
-
-
-def import_duckdb() -> ModuleType:
-    try:
-        import duckdb
-    except ImportError:
-        raise InputError(
-            "reading tables needs DuckDB: install it with pip install 'safeselect[tables]'"
-        ) from None
-    module: ModuleType = duckdb
-    return module
-
-
-@contextmanager
-def _reported(percent: Callable[[], object] | None) -> Iterator[None]:
-    """Show from time to time how far the work inside the `with` block is.
-
-    Args:
-        percent: returns the progress, from 0 to 100; None for silence.
-    """
-    if percent is None or sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-    done = Event()
-    teller = Thread(target=_tell, args=(percent, done), daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        done.set()
-        teller.join()
-
-
-def _tell(percent: Callable[[], object], done: Event) -> None:
-    said = False
-    while not done.wait(_PATIENCE):
-        part = percent()
-        if isinstance(part, (int, float)) and part >= 0:
-            said = _say(f"{_BLANK}counting: {int(part)} %")
-    if said:
-        _say(_BLANK)
-
-
-def _say(text: str) -> bool:
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except (OSError, ValueError):  # a terminal that went away must not stop the count
-        return False
-    return True
 
 
 # ------------------------------------------------------------------------- the directory

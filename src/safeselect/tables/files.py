@@ -15,10 +15,8 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -38,7 +36,6 @@ _CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "utf-16": "utf-16"}
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
 _SURROGATE = re.compile("[\\udc80-\\udcff]")  # these stand for bytes that are not UTF-8
-_DELIMITERS = ",;\t|"
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 _BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
@@ -65,7 +62,6 @@ class TableAs:
             missing. Without it, "7.0" in one file and "7" in another are two users.
         memory: the most memory that DuckDB may use, such as "2GB"; beyond it DuckDB writes to a
             private directory, which is removed afterwards.
-        progress: show on standard error, if it is a terminal, how far DuckDB's count is.
 
     A public list of items or groups is tidied like the cells, and released as it was stated.
 
@@ -89,7 +85,6 @@ class TableAs:
     nfc: bool = False
     whole_numbers: bool = False
     memory: str | None = None
-    progress: bool = False
 
     def __post_init__(self) -> None:
         mark: object = self.delimiter
@@ -100,7 +95,7 @@ class TableAs:
         if self.encoding not in tuple(_CODECS):
             names = ", ".join(map(repr, _CODECS))
             raise ParameterError(f"encoding must be one of {names}, got {describe(self.encoding)}")
-        for name in (*_TIDIED, "progress"):
+        for name in _TIDIED:
             flag(getattr(self, name), name)
         if self.memory is not None and not (
             isinstance(self.memory, str) and _MEMORY.fullmatch(self.memory)
@@ -188,28 +183,15 @@ class Source:
         failure: what to say if it cannot be read.
         place: what it is called.
         header: of a CSV file, whose columns are c0, c1, ...; otherwise DuckDB knows them.
-        usual: of a CSV file, the headers that it has between the usual delimiters.
     """
 
     rows: str
     failure: str = "the table cannot be read"
     place: str = "the table"
     header: list[str] | None = None
-    usual: Callable[[str], list[str]] | None = None
 
     def position(self, names: list[str], wanted: str) -> int:
-        """The position of a column; if a CSV file lacks it, other delimiters are tried."""
-        if self.usual is not None and wanted not in names:
-            for mark in _DELIMITERS:
-                with suppress(InputError):
-                    if wanted in self.usual(mark):
-                        break
-            else:
-                return position(names, wanted, self.place)
-            raise InputError(
-                f"{self.place} has no column named {shown(wanted)} between delimiters as stated, "
-                f"but with {mark!r}: state delimiter={mark!r}, as an option --delimiter {mark!r}"
-            )
+        """The position of a column."""
         return position(names, wanted, self.place)
 
 
@@ -221,8 +203,7 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
         return Source(_PARQUET.format(file=quoted), f"{shown(file)} {failure}", shown(file))
     if not name.endswith((".csv", ".csv.gz")):
         raise InputError(f"{shown(file)} must be named .csv, .csv.gz or .parquet")
-    usual = partial(_header, file, form.encoding)
-    header = usual(form.delimiter)
+    header = _header(file, form.encoding, form.delimiter)
     # Names of ours, so that empty, repeated or odd names in the header never reach SQL.
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
     failure = (
@@ -238,7 +219,7 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
         delimiter=literal(form.delimiter),
         encoding=literal(form.encoding),
     )
-    return Source(rows, failure, shown(file), header, usual)
+    return Source(rows, failure, f"{shown(file)} with delimiter {form.delimiter!r}", header)
 
 
 def _header(file: Path, encoding: str, delimiter: str) -> list[str]:

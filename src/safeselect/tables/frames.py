@@ -14,10 +14,10 @@ from typing import Any
 
 from safeselect.errors import InputError, ParameterError
 from safeselect.mechanisms.items import item
+from safeselect.release.display import library
 from safeselect.scores.columns import hushed
 from safeselect.tables.files import identifier, position, shown
 
-_PLACE = "the table"
 _PANDAS = "pandas.DataFrame"
 _LAZY = "polars.LazyFrame"
 _RELATION = "duckdb.DuckDBPyRelation"
@@ -42,8 +42,8 @@ def without_rows(table: object, columns: Sequence[str]) -> Any:
         An Arrow table without rows; None if the types depend on values.
 
     Raises:
-        InputError: there is no pyarrow, or no such column.
-        ParameterError: the table has another type.
+        InputError: there is no such column.
+        ParameterError: there is no pyarrow, or the table has another type.
     """
     kind, places = _located(table, columns)
     if kind == _PANDAS:
@@ -71,26 +71,22 @@ def as_arrow(table: object, columns: Sequence[str], *values: str) -> Any:
 def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]]:
     """Return the table's kind, and the positions of its columns."""
     kind = f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
-    if kind == "duckdb.DuckDBPyConnection":
-        raise ParameterError(
-            "a DuckDB connection may have many tables: write connection.table('trips') or "
-            "connection.sql('SELECT ...')"
-        )
     if kind not in _NAMES:
         raise ParameterError(
             "a table must be the path of a file, several paths, a pandas or polars DataFrame, "
-            f"a polars LazyFrame, a pyarrow Table or a DuckDB relation, got {type(table).__name__}"
+            f"a polars LazyFrame, a pyarrow Table or a DuckDB relation such as "
+            f"connection.table('trips'), got {type(table).__name__}"
         )
     names = None
     with hushed():  # any error may quote what a LazyFrame read
         names = [*_NAMES[kind](table)]
     if names is None:
         raise InputError("the columns of the LazyFrame cannot be found out")
-    return kind, {name: position(names, name, _PLACE) for name in columns}
+    return kind, {name: position(names, name, "the table") for name in columns}
 
 
 def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
-    arrow, converted = _import_arrow(), None
+    arrow, converted = library("pyarrow", "pip install pyarrow"), None
     with hushed():  # any error may quote cells
         converted = convert(arrow)
     if converted is None:
@@ -150,13 +146,3 @@ def _text(cell: Any) -> str | None:
     # As in SQL, where a float of 2**127 or more is no item.
     is_in_reach = isinstance(cell, str) or (len(whole), whole) < (39, str(2**127))
     return text if is_in_reach else None
-
-
-def _import_arrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise InputError(
-            "reading tables in memory needs pyarrow: install it with pip install pyarrow"
-        ) from None
-    return pyarrow

@@ -23,7 +23,7 @@ from safeselect.estimates.users import (
     read_groups_per_user,
     read_k_bar,
 )
-from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
+from safeselect.exact.parameters import Number, exact_text, integer, rational
 from safeselect.ledger import Scope
 from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.keys import Terms, select_partitions
@@ -487,8 +487,6 @@ def _read_max_groups(max_groups: object, per_user: object, size: int, need: Need
         return 1
     if isinstance(max_groups, str) and max_groups == "all":
         return size
-    if isinstance(max_groups, str):
-        raise ParameterError(f"max_groups must be an integer or 'all', got {describe(max_groups)}")
     # No user is in more groups than there are.
     return min(size, integer(max_groups, "max_groups", minimum=1, maximum=2**31 - 1))
 

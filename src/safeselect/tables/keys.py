@@ -18,7 +18,7 @@ from safeselect.scores.counts import check_unit
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.files import TableAs, shown
 from safeselect.tables.spark import SparkTable, is_spark, open_spark
-from safeselect.tables.sql import FLOATS, GROUPS, INTEGERS, ITEMS, LABELS, TEXT
+from safeselect.tables.sql import DIFFERENT, FLOATS, INTEGERS, LABELS, TEXT
 
 _Read = TypeVar("_Read")
 _NOTHING = '"NULL"'  # a column without a single value, of no declared type
@@ -171,7 +171,7 @@ class Keyed:
 
     def public(self, ours: str) -> list[str]:
         """Return the set of items, or of groups, which the caller asserted to be public."""
-        return [label for (label,) in self.fetch(ITEMS if ours == "item" else GROUPS, ours)]
+        return [label for (label,) in self.fetch(DIFFERENT.format(column=ours), ours)]
 
     def fetch(self, sql: str, *columns: str, **listed: list[str] | None) -> list[tuple[Any, ...]]:
         """Read rows by one statement, once: these columns, by default items and users.

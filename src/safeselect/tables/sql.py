@@ -58,13 +58,13 @@ becomes the nearest double, and the number itself does not.
 WHOLE_TEXT = "CASE WHEN regexp_full_match(value, '[-+ 0-9]+') THEN TRY_CAST(value AS HUGEINT) END"
 """The integer that a cell of text is, if it is one of up to 38 digits; NULL for any other cell."""
 
-ITEMS = """
-SELECT DISTINCT CAST(item AS STRING) AS label
+DIFFERENT = """
+SELECT DISTINCT CAST({column} AS STRING) AS label
 FROM safeselect_rows
-WHERE item IS NOT NULL
+WHERE {column} IS NOT NULL
 ORDER BY label
 """
-"""The set of items, if the caller asserts that it is public; no person is looked at."""
+"""The set of items, or of groups, that the caller asserts to be public; of no person."""
 
 AMONG_CANDIDATES = "AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)"
 """The condition where there is a public list of items; `known` in `GROUPED_COUNTS`."""
@@ -176,14 +176,6 @@ The same kind of hash as above decides which groups; groups outside the list tak
 triples of a person in one group have the same place, so a person moves counts in at most `groups`
 groups, and in each of them at most `contributions` counts.
 """
-
-GROUPS = """
-SELECT DISTINCT CAST(grp AS STRING) AS label
-FROM safeselect_rows
-WHERE grp IS NOT NULL
-ORDER BY label
-"""
-"""The set of groups, if the caller asserts that it is public; no person is looked at."""
 
 LABELS_OF_SCORES = "SELECT CAST(label AS STRING) AS label FROM safeselect_rows ORDER BY label"
 """The candidates of ready scores, which are public."""

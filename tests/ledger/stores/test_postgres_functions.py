@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from ledgers import TERMS, chained, pure, scope
-from postgres import Server, needs_postgres, running_server
-from postgres_roles import APPROVER, CHARGER, OWNER, READER, Place, a_charge, make_roles, refused
+from postgres import needs_postgres
+from postgres_roles import APPROVER, CHARGER, OWNER, READER, Place, a_charge, refused
 from workers import ended, kinds, start_child
 
 from safeselect import (
@@ -30,18 +29,6 @@ from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.stores.postgres import send
 
 pytestmark = [pytest.mark.claim("C9"), needs_postgres]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running_server() as started:
-        make_roles(started)
-        yield started
-
-
-@pytest.fixture
-def place(server: Server, request: pytest.FixtureRequest) -> Place:
-    return Place(server, f"r{abs(hash(request.node.name))}")
 
 
 def test_the_roles_do_their_duties(place: Place) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from ledgers import new, pure, scope
-from postgres import Server, needs_postgres, running_server
+from postgres import Server, needs_postgres
 from workers import ended, kinds, start_child
 
 from safeselect import Ledger, LedgerBusy, LedgerError, ParameterError
@@ -20,12 +19,6 @@ psycopg_pool = pytest.importorskip("psycopg_pool")
 pytestmark = [pytest.mark.claim("C9"), needs_postgres]
 
 THREADS, EACH = 24, 3
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running_server() as started:
-        yield started
 
 
 def pool_of(server: Server, size: int = 2, **options: Any) -> Any:

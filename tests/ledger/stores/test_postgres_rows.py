@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from ledgers import pure, scope
-from postgres import Server, needs_postgres, running_server
-from postgres_roles import CHARGER, READER, Place, a_charge, make_roles, refused
+from postgres import Server, needs_postgres
+from postgres_roles import CHARGER, READER, Place, a_charge, refused
 from workers import ended, kinds
 
 from safeselect import (
@@ -30,18 +30,6 @@ pytestmark = [pytest.mark.claim("C9"), needs_postgres]
 
 KEY = Ed25519Signer(b"k" * 32, key_id="k")
 FALSE = "ab" * 64
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with running_server() as started:
-        make_roles(started)
-        yield started
-
-
-@pytest.fixture
-def place(server: Server, request: pytest.FixtureRequest) -> Place:
-    return Place(server, f"w{abs(hash(request.node.name))}")
 
 
 def nested(levels: int) -> dict[str, Any]:

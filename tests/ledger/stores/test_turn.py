@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -204,18 +203,6 @@ def test_workers_forked_from_a_ledger_that_is_open_know_what_their_parent_knew(
     assert ended(start_child(tell)) == 0
     pending.released("blue", b"s" * 32)
     assert ledger.check().scopes["a"].left == {"epsilon": 0}
-
-
-def test_a_copy_in_memory_is_no_ledger() -> None:
-    memory = scope(new(":memory:", epsilon=1))
-
-    def spend_twice() -> None:
-        with pytest.raises(LedgerError, match="belongs to the process that made it"):
-            memory.pay(pure("1/2"))
-
-    assert ended(start_child(spend_twice)) == 0
-    memory.pay(pure(1))
-    assert memory.book.state(lambda checker: checker.scopes["a"]).spent == {"epsilon": Fraction(1)}
 
 
 def test_the_process_is_compared_before_anything_is_written(
