@@ -75,7 +75,7 @@ REVEALED = [
     "TopK[str]",
     "tuple[str, ...]",
     "tuple[str, ...]",
-    "tuple[Any, ...]",
+    "tuple[int, ...]",
     "tuple[str, ...]",
     "tuple[str, ...] | None",
 ]

@@ -116,6 +116,7 @@ from safeselect.results import (
     Batch,
     PartitionStrategy,
     Receipt,
+    Release,
     Selection,
     Statement,
     TopK,
@@ -269,7 +270,7 @@ def accounts() -> None:
     laws = DiscreteLaplace(one), DiscreteGaussian(one), RandomizedResponse(one / 4, 2)
     assert_type(compose_delta([laws[2]] * 2, epsilon=1, precision="1e-2"), Composition)
     assert_type(calibrate(BoundedRange, k=5, epsilon=1, delta="1e-6"), Fraction)
-    said = from_json(measure([1, 2], epsilon=1, sensitivity_l1=1).to_json())
+    said: Release = from_json(measure([1, 2], epsilon=1, sensitivity_l1=1).to_json())
     fields = list(json_schema(Selection))
     costs = ApproximateDP(one, one / 10**6), ZeroConcentratedDP(one / 8)
     told = explain(k=2, epsilon=1), expected_error(n=5, gap=1, epsilon=1, sensitivity=1)
