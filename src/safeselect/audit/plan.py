@@ -27,6 +27,7 @@ from safeselect.mechanisms.sessions import read_terms
 from safeselect.mechanisms.table import LAWS, Calibration
 from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.release.results import Batch, Release
+from safeselect.scores.reading import Reading
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}", re.ASCII)
 
@@ -162,21 +163,15 @@ def _of_runs(stated: Stated) -> Plan:
 def _of_session(stated: Stated) -> Plan:
     given, whole = stated.parameters, stated.release.guarantee
     name, _, noise = stated.name.rpartition("_")
-    terms = read_terms(
-        name,
-        threshold=stated.text("threshold"),
-        k=stated.whole("k"),
-        epsilon=whole.epsilon,
-        sensitivity=stated.text("sensitivity"),
-        monotonic=stated.flag("monotonic"),
-        noise=noise,
-        split=stated.text("split"),
+    reading = Reading.read(
         grid=None if given.get("grid") == "none" else stated.text("grid"),
         on_grid="on_grid" in given and stated.flag("on_grid"),
         score_error=given.get("score_error"),
-        gap_grid=stated.text("gap_grid"),
-        sigma=stated.text("top_margin") if name == "adaptive_sparse_vector" else None,
     )
+    asked = stated.text("threshold"), stated.whole("k"), whole.epsilon, stated.text("sensitivity")
+    drawn = stated.flag("monotonic"), noise, stated.text("split"), stated.text("gap_grid")
+    sigma = stated.text("top_margin") if name == "adaptive_sparse_vector" else None
+    terms = read_terms(name, reading, *asked, *drawn, sigma)
     return Plan(terms.guarantee, ((terms.guarantee, 1),), terms.as_record)
 
 

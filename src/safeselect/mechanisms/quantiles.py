@@ -561,16 +561,9 @@ def quantile(
         >>> 400 <= found.value <= 600, found.guarantee
         (True, BoundedRange(epsilon=Fraction(1, 1)))
     """
-    return _quantiles(
-        values,
-        [quantile],
-        (lowest, highest, step),
-        (epsilon, None, rho),
-        neighbours,
-        (max_contributions, ties),
-        source,
-        ledger,
-    )
+    grid, treated = Grid.read(lowest, highest, step), (neighbours, max_contributions, ties)
+    paid = PrivacyCost.read(epsilon=epsilon, rho=rho)
+    return release_quantiles(values, [quantile], grid, paid, treated, source, ledger)
 
 
 def quantiles(
@@ -630,39 +623,35 @@ def quantiles(
         >>> [abs(value - near) < 100 for value, near in zip(found.values, (250, 500, 750))]
         [True, True, True]
     """
-    if isinstance(quantiles, (str, bytes)) or not isinstance(quantiles, Iterable):
-        raise ParameterError(
-            f"quantiles must be a list of numbers, got {describe(quantiles)}; write for example "
-            "quantiles=['1/4', '1/2', '3/4']"
-        )
-    return _quantiles(
-        values,
-        list(quantiles),
-        (lowest, highest, step),
-        (epsilon, delta, rho),
-        neighbours,
-        (max_contributions, ties),
-        source,
-        ledger,
-    )
+    grid, treated = Grid.read(lowest, highest, step), (neighbours, max_contributions, ties)
+    paid = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
+    return release_quantiles(values, quantiles, grid, paid, treated, source, ledger)
 
 
-def _quantiles(
+def release_quantiles(
     values: object,
-    asked: list[Any],
-    ends: tuple[Any, Any, Any],
-    cost: tuple[Any, Any, Any],
-    neighbours: object,
-    treated: tuple[object, object],
+    asked: Iterable[Number],
+    grid: Grid,
+    paid: PrivacyCost,
+    treated: tuple[object, object, object],
     source: Source | None,
     ledger: object,
 ) -> Numbers[Any, Fraction]:
-    """The steps of both: read what is public, charge, read the values, draw, report."""
+    """The steps of both: read what is public, charge, read the values, draw, report.
+
+    Args:
+        asked: the quantiles.
+        treated: neighbours, max_contributions and ties, as a caller gave them.
+    """
+    if isinstance(asked, (str, bytes)) or not isinstance(asked, Iterable):
+        raise ParameterError(
+            f"quantiles must be a list of numbers, got {describe(asked)}; write for example "
+            "quantiles=['1/4', '1/2', '3/4']"
+        )
     targets = tuple(_share(each) for each in asked)
     if not targets or len(set(targets)) != len(targets):
         raise ParameterError("quantiles must be different from one another, and at least one")
-    grid = Grid.read(*ends)
-    most, ties = treated
+    neighbours, most, ties = treated
     read_choice(neighbours, "neighbours", get_args(Neighbours))
     read_choice(ties, "ties", get_args(Ties))
     scope, several = read_ledger(ledger, monotonic=False), len(targets) > 1
@@ -675,7 +664,6 @@ def _quantiles(
     count = integer(most, "max_contributions", minimum=1, maximum=2**32)
     if several and count > 1:
         raise ParameterError("several quantiles are proved for max_contributions=1; ask for one")
-    paid = PrivacyCost.read(epsilon=cost[0], delta=cost[1], rho=cost[2])
     levels = len(targets).bit_length()
     each = paid.per_draw(BoundedRange, levels)
     guarantee = paid.guarantee(BoundedRange, each, levels)
@@ -686,11 +674,7 @@ def _quantiles(
     later = reader(values)
     mechanism = f"quantile{'s' * several}{'_below' * (ties == 'below')}/1"
     fine = _FINE if several and ties == "interval" else 1
-    parameters = {
-        **grid.as_record(),
-        "neighbours": str(neighbours),
-        "max_contributions": str(count),
-    }
+    parameters = grid.as_record() | {"neighbours": str(neighbours), "max_contributions": str(count)}
     parameters |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
     charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), parameters)
 
@@ -715,7 +699,7 @@ def _quantiles(
         return call.commit(Numbers(values=values, labels=targets, **call.header))
 
 
-def _share(value: Any) -> Fraction:
+def _share(value: object) -> Fraction:
     share = rational(value, "quantile", zero=True)
     if share > 1:
         raise ParameterError(f"quantile must be at most 1, got {describe(value)}")

@@ -23,7 +23,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import MIN_RATE, Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, exact_text, integer, rational, read_choice
 from safeselect.mechanisms.table import (
-    LAWS,
     MECHANISMS,
     Calibration,
     GapNoise,
@@ -32,7 +31,7 @@ from safeselect.mechanisms.table import (
     Ordered,
     Peeled,
     calibrate,
-    stated,
+    one_draw,
 )
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.randomness.source import Source, resolve
@@ -562,10 +561,7 @@ def top_k_with_gaps(
     change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
     asked = Asked.read(cost, change, None, source, ledger)
     here = asked.on(scores, labels)
-    plan, step = here.with_gaps(f"top_k_with_gaps_{noise}", k, gap_grid)
-    with here.call(plan, {"gap_grid": exact_text(step)}) as call:
-        ranking = here.rank(plan, call, step)
-        return here.top_k(plan, call, ranking, in_scores(ranking, step))
+    return here.in_order(*here.with_gaps(f"top_k_with_gaps_{noise}", k, gap_grid))
 
 
 def top_k_above(
@@ -631,12 +627,7 @@ def top_k_above(
     count = integer(k, "k", minimum=1, maximum=last)
     plan = asked.calibrate(f"top_k_above_{noise}", count)
     step = read_gap_grid(change.reading, plan, gap_grid)
-    with here.call(plan, {"gap_grid": exact_text(step), "threshold": exact_text(place)}) as call:
-        ranking = here.rank(plan, call, step)
-        end = (*ranking.indices, last).index(last)
-        return here.top_k(
-            plan, call, Ranking(ranking.indices[:end], None), in_scores(ranking, step)[:end]
-        )
+    return here.in_order(plan, step, {"threshold": exact_text(place)}, last)
 
 
 def select_many(
@@ -709,14 +700,14 @@ def select_many(
         more = {"max_rows": str(rows)}
     if k is None:
         plan = asked.calibrate(f"select_many_{name}", 1, rows)
-        with here.call(plan, more) as call:
+        with here.call(plan, more=more) as call:
             taken = plan.law.noise, call.values, plan.noise_rate, call.bits, here.used[1]
-            return here.batch(plan, call, engine.noisy_max_rows(*taken))
+            return here.batch(call, engine.noisy_max_rows(*taken))
     count = integer(k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
     plan = asked.calibrate(f"top_k_many_{name}", count, rows)
-    with here.call(plan, more) as call:
+    with here.call(plan, more=more) as call:
         ranked = [plan.rank(row, call.bits, weights=here.used[1]).indices for row in call.values]
-        return here.batch(plan, call, np.array(ranked, dtype=np.int64))
+        return here.batch(call, np.array(ranked, dtype=np.int64))
 
 
 # ---------------------------------------------------------------------------- what they share
@@ -825,10 +816,7 @@ class Asked:
             return self.calibrate(name)
         guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
         rate = NoiseRate(1 / self.range_in_steps, factor)
-        said = stated(rate, self.change.reading.step)
-        return self.weighted(
-            Calibration(f"{name}/1", LAWS[name], 1, guarantee, guarantee, 1, rate, said)
-        )
+        return self.weighted(one_draw(name, 1, guarantee, rate, self.change.reading.step))
 
     def weighted(self, plan: Calibration) -> Calibration:
         """The same under a name that tells of weights, if there are any.
@@ -865,26 +853,20 @@ class Asked:
 
     def choose(self, plan: Calibration, scores: object, labels: object) -> Selection[Any]:
         """One candidate: the whole release."""
-        here = self.on(scores, labels)
-        with here.call(plan) as call:
-            return here.selection(plan, call, here.rank(plan, call), None)
+        return self.on(scores, labels).choose(plan)
 
     def choose_with_gap(
         self, name: str, scores: object, labels: object, gap_grid: object
     ) -> Selection[Any]:
         """One candidate and its gap: the whole release."""
         here = self.on(scores, labels)
-        plan, step = here.with_gaps(name, 1, gap_grid)
-        with here.call(plan, {"gap_grid": exact_text(step)}) as call:
-            ranking = here.rank(plan, call, step)
-            return here.selection(plan, call, ranking, in_scores(ranking, step)[0])
+        return here.choose(*here.with_gaps(name, 1, gap_grid))
 
     def choose_in_order(self, plan: Calibration, here: Here) -> TopK[Any]:
         """Several candidates in order: the whole release."""
         if plan.k > here.size:
             integer(plan.k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
-        with here.call(plan) as call:
-            return here.top_k(plan, call, here.rank(plan, call), None)
+        return here.in_order(plan)
 
 
 def read_base(epsilon: object, rho: object, base: object) -> tuple[PrivacyCost, Fraction | None]:
@@ -952,11 +934,13 @@ class Here:
         plan = self.asked.calibrate(name, count)
         return plan, read_gap_grid(self.asked.change.reading, plan, gap_grid)
 
-    def call(self, plan: Calibration, more: Mapping[str, str] | None = None) -> Call[GridScores]:
-        """The transaction of this plan, with further public parameters for the record."""
-        asked = self.asked
+    def call(
+        self, plan: Calibration, step: Fraction | None = None, more: Mapping[str, str] | None = None
+    ) -> Call[GridScores]:
+        """The transaction of this plan, with the step of its gaps and more for the record."""
+        asked, gaps = self.asked, {} if step is None else {"gap_grid": exact_text(step)}
         counted = {"candidates": str(self.size), "k": str(plan.k)}
-        parameters = {**asked.recorded, **plan.stated, **(more or {}), **counted}
+        parameters = {**asked.recorded, **plan.stated, **gaps, **(more or {}), **counted}
         if self.candidates.is_matrix:
             parameters["rows"] = str(len(self.candidates.rows))
         if self.weights is not None:
@@ -993,26 +977,32 @@ class Here:
             return found
         return Ranking(tuple(np.take(places, found.indices).tolist()), found.gaps)
 
-    def selection(
-        self, plan: Calibration, call: Call[GridScores], ranking: Ranking, gap: Fraction | None
-    ) -> Selection[Any]:
-        """The result of a call that chose one candidate, committed."""
-        (label,) = self.labels(ranking.indices)
-        (index,) = self.positions(ranking.indices) or (None,)
-        return call.commit(Selection(**call.header, label=label, index=index, gap=gap))
+    def choose(self, plan: Calibration, step: Fraction | None = None) -> Selection[Any]:
+        """The release of one candidate; with its gap, if a step is given."""
+        with self.call(plan, step) as call:
+            ranking = self.rank(plan, call, step)
+            (label,) = self.labels(ranking.indices)
+            (index,) = self.positions(ranking.indices) or (None,)
+            gap = None if step is None else in_scores(ranking, step)[0]
+            return call.commit(Selection(**call.header, label=label, index=index, gap=gap))
 
-    def top_k(
+    def in_order(
         self,
         plan: Calibration,
-        call: Call[GridScores],
-        ranking: Ranking,
-        gaps: tuple[Fraction, ...] | None,
+        step: Fraction | None = None,
+        more: Mapping[str, str] | None = None,
+        last: int | None = None,
     ) -> TopK[Any]:
-        """The result of a call that chose several candidates in order, committed."""
-        labels, indices = self.labels(ranking.indices), self.positions(ranking.indices)
-        return call.commit(TopK(**call.header, labels=labels, indices=indices, gaps=gaps))
+        """The release of several candidates in order, as far as the candidate `last`, if given."""
+        with self.call(plan, step, more) as call:
+            ranking = self.rank(plan, call, step)
+            end = (*ranking.indices, last).index(last)
+            indices = ranking.indices[:end]
+            labels, places = self.labels(indices), self.positions(indices)
+            gaps = None if step is None else in_scores(ranking, step)[:end]
+            return call.commit(TopK(**call.header, labels=labels, indices=places, gaps=gaps))
 
-    def batch(self, plan: Calibration, call: Call[GridScores], found: Indices) -> Batch[Any]:
+    def batch(self, call: Call[GridScores], found: Indices) -> Batch[Any]:
         """The result of a call on many rows, committed."""
         (places, _), names = self.used, self.candidates.labels
         indices = np.array(found if places is None else np.take(places, found), dtype=np.int64)
@@ -1043,9 +1033,7 @@ def calibrate_unordered(asked: Asked, size: int, k: int) -> Calibration:
         ParameterError: the mechanism is not proved to keep this cost.
     """
     guarantee, rate = asked.cost.unordered(size, k, asked.range_in_steps)
-    noise_rate, law = NoiseRate(rate), LAWS["top_k_laplace"]
-    said = stated(noise_rate, asked.change.reading.step)
-    return Calibration("top_k_laplace/1", law, k, guarantee, guarantee, 1, noise_rate, said)
+    return one_draw("top_k_laplace", k, guarantee, NoiseRate(rate), asked.change.reading.step)
 
 
 def _laplace_set(here: Here, k: int) -> TopK[Any]:
