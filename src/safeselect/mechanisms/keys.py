@@ -241,7 +241,8 @@ def draw_thresholds(table: KeepTable, count: int, bits: Bits) -> NDArray[np.int6
     found = np.searchsorted(leads, words, side="right")  # at least 1: the first row is 0
     for place in np.flatnonzero(np.equal(np.take(leads, found - 1), words)).tolist():
         low = table.bits - _LEADING
-        found[place] = _threshold(table, int(words[place]) << low | bits.take(low))
+        # The least n with uniform < p_n; the last row is above every uniform number.
+        found[place] = bisect_right(table.rows, int(words[place]) << low | bits.take(low))
     return found.astype(np.int64)
 
 
@@ -257,12 +258,7 @@ def keyed_threshold(table: KeepTable, seed: bytes, item: str) -> int:
         hmac.digest(seed, _DOMAIN + block.to_bytes(4, "big") + message, "sha512")
         for block in range(blocks)
     )
-    return _threshold(table, int.from_bytes(drawn, "big") >> (blocks * _BLOCK - table.bits))
-
-
-def _threshold(table: KeepTable, uniform: int) -> int:
-    """The least n with uniform < p_n; the last row is above every uniform number."""
-    return bisect_right(table.rows, uniform)
+    return bisect_right(table.rows, int.from_bytes(drawn, "big") >> (blocks * _BLOCK - table.bits))
 
 
 @lru_cache(maxsize=16)

@@ -179,7 +179,7 @@ class CoveredScope:
 
     def begin(self, charge: Charge, bits: Bits) -> CoveredScope:
         """Check that the run keeps its base; nothing is charged, and no bit is taken."""
-        self.cover(charge.guarantee, charge.parts)
+        self.check(charge.guarantee, charge.parts)
         return self
 
     def check_open(self) -> None:
@@ -197,16 +197,15 @@ class CoveredScope:
                 "returns; make the release, and ask its sessions, inside the run"
             )
 
-    def check(self, guarantee: AnyGuarantee) -> None:
+    def check(self, guarantee: AnyGuarantee, parts: _Parts = ()) -> None:
         """Check a release that the run makes by other means, before it is made.
+
+        Args:
+            parts: what its draws cost, where that is known.
 
         Raises:
             ParameterError: with it the run would exceed `base`, or the run has ended.
         """
-        self.cover(guarantee, ())
-
-    def cover(self, guarantee: AnyGuarantee, parts: _Parts) -> None:
-        """As `check`, for a release that has parts."""
         self.check_open()
         self._releases.append((guarantee, parts))
         if not _covers(self._base, self._releases):

@@ -244,12 +244,34 @@ class Turns:
             self.finish((self._closed, "this session is closed"))
             self.settle()
 
-    def leave(self, error: BaseException | None) -> None:
-        """Close it at the end of its block; an error of the block is not hidden by another."""
+
+class InTurns:
+    """A session that is asked in turns, in a `with` block or without."""
+
+    __slots__ = ("_turns",)
+    _turns: Turns
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
+        return self._turns.receipt
+
+    def close(self) -> None:
+        """End the session, drop its noise and, with a ledger, settle it, unless that was done.
+
+        Raises:
+            LedgerError: the record could not be written; `close` tries it again.
+        """
+        self._turns.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             self.close()
         except LedgerError:
-            if error is None:
+            if error is None:  # an error of the block is not hidden by another
                 raise
 
 
@@ -607,17 +629,19 @@ class Session:
         return answers * len(self.terms.branches) * self.terms.digits // 8
 
 
-def _opened(terms: Terms, monotonic: bool, source: Source | None, ledger: object) -> Session:
-    """A session on these terms: all parameters are accepted before its first bit is drawn."""
-    bytes_from = resolve(source)
-    return Session(terms, bytes_from, read_ledger(ledger, monotonic=monotonic))
-
-
-class _Asked:
-    """What both kinds have in common: a session that is asked, in a `with` block or without."""
+class _Asked(InTurns):
+    """What both kinds have in common."""
 
     __slots__ = ("_session",)
     _session: Session
+
+    def _open(
+        self, terms: Terms, monotonic: bool, source: Source | None, ledger: Scope | None
+    ) -> None:
+        """All parameters are accepted before the first bit is drawn."""
+        bytes_from = resolve(source)
+        self._session = Session(terms, bytes_from, read_ledger(ledger, monotonic=monotonic))
+        self._turns = self._session.turns
 
     @property
     def guarantee(self) -> LaplaceDominated | PureDP:
@@ -633,11 +657,6 @@ class _Asked:
     def source(self) -> str:
         """The name of the source of random bytes."""
         return source_name(self._session.random)
-
-    @property
-    def receipt(self) -> Receipt | None:
-        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
-        return self._session.turns.receipt
 
     @property
     def threshold_rate(self) -> Fraction:
@@ -672,20 +691,6 @@ class _Asked:
             The same as `query`.
         """
         return self._session.query_many(values)
-
-    def close(self) -> None:
-        """End the session, drop the threshold's noise and, with a ledger, settle it.
-
-        Raises:
-            LedgerError: the record could not be written; `close` tries it again.
-        """
-        self._session.turns.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._session.turns.leave(error)
 
 
 @final
@@ -762,7 +767,7 @@ class SparseVector(_Asked):
         reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
         asked = threshold, k, epsilon, sensitivity, monotonic, noise, split, gap_grid
         terms = read_terms("sparse_vector", reading, *asked)
-        self._session = _opened(terms, monotonic, source, ledger)
+        self._open(terms, monotonic, source, ledger)
 
     @property
     def value_rate(self) -> Fraction:
@@ -821,7 +826,7 @@ class AdaptiveSparseVector(_Asked):
         reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
         asked = threshold, k, epsilon, sensitivity, monotonic, noise, split, gap_grid
         terms = read_terms("adaptive_sparse_vector", reading, *asked, sigma)
-        self._session = _opened(terms, monotonic, source, ledger)
+        self._open(terms, monotonic, source, ledger)
 
     @property
     def sigma(self) -> Fraction:

@@ -20,6 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 from safeselect.errors import InputError
+from safeselect.scores.columns import hushed
 from safeselect.tables.files import position
 from safeselect.tables.sql import LABELS, spelled
 
@@ -112,11 +113,6 @@ def _view(table: Any, at: Mapping[str, int], types: Mapping[str, str]) -> Any:
 
 
 def _ask(question: Callable[[], Any]) -> Any:
-    answer, failed = None, True
-    try:
-        answer, failed = question(), False
-    except Exception:  # noqa: BLE001 - any error may quote cells
-        failed = True
-    if failed:
-        raise InputError("Spark could not count the table; its own log, if it keeps one, says why")
-    return answer
+    with hushed():  # any error may quote cells
+        return question()
+    raise InputError("Spark could not count the table; its own log, if it keeps one, says why")
