@@ -457,16 +457,22 @@ def select_partitions(
         ('Oslo', 'Rome')
     """
     terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
-    scope = read_ledger(ledger, monotonic=True)
+    return release_keys(terms, counts, labels, source, read_ledger(ledger, monotonic=True))
+
+
+def release_keys(
+    terms: Terms, counts: object, labels: object, source: Source | None, scope: Scope | None
+) -> TopK[str]:
+    """The steps of `select_partitions`, once its parameters are read."""
     check_partitions(counts, terms.max_partitions, unit_of(scope))
     chosen = resolve(source)
     held = hold_counts(counts, labels, 0)
     charge = terms.charge("select_partitions")
     with Call(charge, held.found, source=chosen, scope=scope, unit=held.unit) as call:
         kept = _kept(call.values, terms, call.bits)
-        labels, counts = zip(*kept, strict=True) if kept else ((), ())
-        found = counts if terms.with_counts else None
-        return call.commit(TopK(labels=labels, counts=found, ordered=False, **call.header))
+        keys, noisy = zip(*kept, strict=True) if kept else ((), ())
+        found = noisy if terms.with_counts else None
+        return call.commit(TopK(labels=keys, counts=found, ordered=False, **call.header))
 
 
 def _kept(found: Found, terms: Terms, bits: Bits) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from typing import ClassVar, final, get_args
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.exact.parameters import Number, integer, read_choice
-from safeselect.mechanisms.select import Asked, Change, read_base
+from safeselect.mechanisms.select import Asked, read_base
 from safeselect.mechanisms.table import MECHANISMS, Calibration, Noise, Ordered
 from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.source import Source
@@ -81,8 +81,8 @@ class Prepared(_One):
         ledger: Scope | None = None,
     ) -> None:
         cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-        change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-        self._asked = Asked.read(cost, change, weights, source, ledger)
+        scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+        self._asked = Asked.read(cost, scored, weights, source, ledger)
         self._plan = self._asked.calibrate(self._law)
 
 
@@ -164,8 +164,8 @@ class ExponentialMechanismBase2(_One):
         ledger: Scope | None = None,
     ) -> None:
         cost, factor = read_base(epsilon, rho, base)
-        change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-        self._asked = Asked.read(cost, change, weights, source, ledger)
+        scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+        self._asked = Asked.read(cost, scored, weights, source, ledger)
         self._plan = self._asked.calibrate_base2(factor)
 
 
@@ -206,8 +206,8 @@ class ReportNoisyMax(_One):
     ) -> None:
         read_choice(noise, "noise", get_args(Noise))
         cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-        change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-        self._asked = Asked.read(cost, change, weights, source, ledger)
+        scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+        self._asked = Asked.read(cost, scored, weights, source, ledger)
         self._plan = self._asked.calibrate(f"report_noisy_max_{noise}")
 
 
@@ -256,8 +256,8 @@ class TopKMechanism(_Planned):
             read_choice(mechanism, "mechanism", ORDERED, more)
         count = integer(k, "k", minimum=1, maximum=_MOST)
         cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
-        change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-        self._asked = Asked.read(cost, change, weights, source, ledger)
+        scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+        self._asked = Asked.read(cost, scored, weights, source, ledger)
         self._plan = self._asked.calibrate_in_order(mechanism, count)
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> TopK[Label]:

@@ -26,7 +26,7 @@ from safeselect.estimates.users import (
 from safeselect.exact.parameters import Number, exact_text, integer, rational
 from safeselect.ledger import Scope
 from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
-from safeselect.mechanisms.keys import Terms, select_partitions
+from safeselect.mechanisms.keys import Terms, release_keys
 from safeselect.mechanisms.select import permute_and_flip, top_k
 from safeselect.mechanisms.table import Mechanism, Peeled
 from safeselect.mechanisms.unknown import (
@@ -551,16 +551,8 @@ def select_keys(
     warn_if_same(item=item, user=user)
     sql = CAPPED_COUNTS.format(contributions=terms.max_partitions, least=terms.pre_threshold)
     with open_keyed(table, item, user) as keyed:
-        return select_partitions(
-            keyed.counts(0, sql, unit),  # how many there are is private, and nobody asks
-            epsilon=epsilon,
-            delta=delta,
-            max_partitions=max_partitions,
-            pre_threshold=pre_threshold,
-            with_counts=with_counts,
-            source=source,
-            ledger=scope,
-        )
+        # How many there are is private, and nobody asks.
+        return release_keys(terms, keyed.counts(0, sql, unit), None, source, scope)
 
 
 def choose_cap(
