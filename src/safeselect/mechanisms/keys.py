@@ -508,7 +508,7 @@ class _Secret:
     def __deepcopy__(self, memo: object) -> _Secret:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a seed is not copied alone: pickle the whole strategy")
 
 
@@ -537,7 +537,7 @@ class PartitionStrategy:
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (self.terms, self.release, self._secret.seed)
 
     def probability_of_keep(self, users: int) -> Fraction:

@@ -30,6 +30,7 @@ from itertools import accumulate, chain, islice
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
@@ -57,7 +58,7 @@ from safeselect.scores.reals import Place, place_of
 class Later:
     """Values that are read once they are paid for, and whose they are, where that is said."""
 
-    read: Callable[[], Sequence[Any]]
+    read: Callable[[], Sequence[object]]
     unit: str | None
 
 
@@ -89,7 +90,7 @@ def reader(values: object) -> Later:
     return Later(lambda: _cells(held), None)
 
 
-def _cells(held: Any) -> Sequence[Any]:
+def _cells(held: Any) -> Sequence[object]:
     """The values as Python objects, which a grid reads one by one.
 
     Raises:
@@ -110,7 +111,7 @@ def _cells(held: Any) -> Sequence[Any]:
     raise ScoreError(f"values of type {type(held).__name__} cannot be read")
 
 
-def _of_array(array: np.ndarray[Any, Any]) -> list[Any]:
+def _of_array(array: NDArray[np.generic]) -> list[object]:
     # NumPy turns spans and fine times into integers; each is read as what it is.
     return array.tolist() if array.dtype.kind in "biufO" else list(array)
 
@@ -120,6 +121,7 @@ _WRONG = (
     "values must be numbers where the ends of the grid are numbers, or dates where they are dates; "
     "none may be missing or NaN"
 )
+End = Number | date | None
 _KEPT = frozenset((int, Decimal, date, *FLOATS))  # classes of values that are looked at once
 
 
@@ -140,7 +142,7 @@ class Grid:
     kind: type
 
     @classmethod
-    def read(cls, lowest: Any, highest: Any, step: Any) -> Grid:
+    def read(cls, lowest: End, highest: End, step: Number | None) -> Grid:
         """Read the two ends and the step.
 
         Raises:
@@ -178,13 +180,13 @@ class Grid:
             )
         return cls(ends[0], width, points, kind)
 
-    def cells(self, values: Iterable[Any]) -> list[int]:
+    def cells(self, values: Iterable[object]) -> list[int]:
         """The point of each value: the last one that is not above it, or the first; sorted.
 
         Raises:
             ScoreError: a value is missing, or of another kind; it is not quoted.
         """
-        known: dict[Any, int] = {}
+        known: dict[tuple[type, object], int] = {}
         found: list[int] = []
         is_read = False
         with hushed():  # a value's class may raise anything, and quote the value
@@ -202,7 +204,7 @@ class Grid:
             raise ScoreError(_WRONG)
         return sorted(found)
 
-    def _cell(self, value: Any) -> int:
+    def _cell(self, value: object) -> int:
         side, exact = _day_of(value) if self.kind is date else place_of(value)
         if side == 0:
             raise ScoreError(_WRONG)
@@ -213,7 +215,7 @@ class Grid:
         place = (above * q - p * below) * part // (below * q * step)
         return min(max(place, 0), self.points - 1)
 
-    def point(self, place: int) -> Any:
+    def point(self, place: int) -> int | Fraction | Decimal | date:
         """The point at a place, as the ends were given."""
         exact = self.lowest + place * self.step
         if self.kind is date:
@@ -260,7 +262,7 @@ def _day_of(value: Any) -> Place:
     return 2, Fraction(date.toordinal(day))
 
 
-def _decimal(exact: Fraction) -> Any:
+def _decimal(exact: Fraction) -> Decimal | Fraction:
     """The decimal that is equal; a Fraction where there is none."""
     below = exact.denominator
     places = next((n for n in range(below.bit_length()) if 10**n % below == 0), None)

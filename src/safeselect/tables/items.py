@@ -222,7 +222,7 @@ def top_items(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> TopK[Any]:
+) -> TopK[str]:
     """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")

@@ -202,7 +202,7 @@ def table_quantiles(
         rows = stack.enter_context(open_table(table, columns))
         _check(rows.types, columns, dated)
 
-        def read() -> list[Any]:
+        def read() -> list[object]:
             types = rows.load("value", "person")
             _check(types, columns, dated)
             cell = _cell(str(types["value"]), of, dated)
@@ -276,7 +276,7 @@ def _added(kind: str) -> str:
     return ADDED.format(cut=cut, number=number, text=text)
 
 
-def _number(found: Any) -> Any:
+def _number(found: object) -> object:
     """The number of a cell; of text the integer that it is, where no double tells it apart."""
     if not isinstance(found, tuple):
         return found
