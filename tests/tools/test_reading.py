@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mutants import Mutant, copy, evidence
+from mutants import Break, copy, evidence
 
 import reading
 
@@ -86,7 +86,7 @@ SAMPLE = ("accounting/cost.py", "exact/interval.py", "release/call.py", "ledger/
 )
 def test_the_named_test_fails_when_the_line_is_changed(name: str, tmp_path: Path) -> None:
     text, other, test = reading.changes()[name]
-    assert not evidence(copy(tmp_path, Mutant(((name, text, other),), "C2", test)), test)
+    assert not evidence(copy(tmp_path, [Break(name, text, other)]), test)
 
 
 def test_a_call_runs_what_it_should() -> None:
