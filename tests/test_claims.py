@@ -82,7 +82,9 @@ def test_evidence_fails_where_its_code_is_broken_and_only_there(function, eviden
 @pytest.mark.parametrize("text", ["no such line", "def "])
 def test_a_break_whose_text_is_gone_or_not_unique_is_an_error(text):
     with pytest.raises(ValueError, match=f"times: {text}"):
-        replace(BREAKS[0], place=BREAKS[0].file, text=text).made((ROOT / BREAKS[0].path).read_text())
+        replace(BREAKS[0], place=BREAKS[0].file, text=text).made(
+            (ROOT / BREAKS[0].path).read_text()
+        )
 
 
 def test_a_copy_has_every_file_that_git_keeps(tmp_path):

@@ -49,8 +49,10 @@ _CHANGES = {
         (
             "accounting/optimum/bracket.py:between",
             "return here - ((here - there)",
-            "fall = self.values[max(0, place - 1)] - self.values[max(1, place)]\n"
-            "        return here - (fall",
+            (
+                "fall = self.values[max(0, place - 1)] - self.values[max(1, place)]\n"
+                "        return here - (fall"
+            ),
         ),
         OPTIMUM + "test_bracket.py::test_a_curve_on_another_grid_is_its_chords",
     ),
@@ -87,11 +89,7 @@ _CHANGES = {
         OPTIMUM + "test_curve.py::test_a_step_in_floats_is_on_both_sides_of_the_exact_one",
     ),
     "range before Gaussian": (
-        (
-            "accounting/optimum/upper.py:upper_profile",
-            "upper=True)\n    ",
-            _RANGES_FIRST,
-        ),
+        ("accounting/optimum/upper.py:upper_profile", "upper=True)\n    ", _RANGES_FIRST),
         OPTIMUM + "test_certified.py::test_vectors_of_several_parts",
     ),
     "unequal ranges in one order": (

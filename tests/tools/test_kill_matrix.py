@@ -47,9 +47,8 @@ def test_what_the_lists_say():
 
 def test_what_was_made_is_not_made_again(tmp_path: Path, monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        kill_matrix, "faults", lambda: dict.fromkeys(("one", "two", "three"), [CHANGE])
-    )
+    faults = {name: [CHANGE] for name in ("one", "two", "three")}
+    monkeypatch.setattr(kill_matrix, "faults", lambda: faults)
     monkeypatch.setattr(kill_matrix, "executed", lambda place: {FILE: {1: ["q.py::x"]}})
     monkeypatch.setattr(kill_matrix, "killers", lambda changes, tests: asked.append(tests) or tests)
     (tmp_path / "seconds.json").write_text('{"q.py::x": 1.0}')
