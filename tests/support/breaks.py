@@ -266,11 +266,11 @@ _BY_CLAIMS = {
     "C8": (
         ("ledger/scope.py:begin", "pending =", "bits.take(8)\n        pending ="),
         (
-            "ledger/budget.py:exceeded",
+            "ledger/sums.py:exceeded",
             "name for name, cap in caps.items() if after[name] > cap",
             "",
         ),
-        ("ledger/budget.py:add", "total[name] + ", ""),
+        ("ledger/sums.py:add", "total[name] + ", ""),
         (
             "ledger/pending.py:settled",
             "{name: str(n) for name, n in spent.items()}",
