@@ -298,11 +298,11 @@ FAULTS = {
         ("mechanisms.table:dyadic_rate", "Fraction(high, 2**64)", "Fraction(high - 2**40, 2**64)")
     ],
     "quantiles": [
-        ("mechanisms.quantiles:_quantiles", "each / 2 if several and replaced else each", "each")
+        ("mechanisms.quantiles:release_quantiles", "each / 2 if several and replaced else each", "each")
     ],
     "quantile": [
         ("mechanisms.quantiles:_range", "2 * max(s, t - s)", "t"),
-        ("mechanisms.quantiles:_quantiles", "moved = count *", "moved ="),
+        ("mechanisms.quantiles:release_quantiles", "moved = count *", "moved ="),
     ],
     "unknown_domain_top_k": [
         (
