@@ -214,7 +214,7 @@ FAULTS = {
             "LaplaceDominated(self.epsilon)",
             "LaplaceDominated(self.epsilon / 2)",
         ),
-        ("release.call:read_ledger", 'monotonic and ledger.neighbours == "replace_one"', "False"),
+        ("release.call:read_ledger", 'monotonic and scope.neighbours == "replace_one"', "False"),
         ("mechanisms.sessions:read_terms", "cost / spread", "cost / rise"),
         ("mechanisms.sessions:Session._answer_below", "budget // max", "1 + budget // max"),
         (
@@ -298,7 +298,11 @@ FAULTS = {
         ("mechanisms.table:dyadic_rate", "Fraction(high, 2**64)", "Fraction(high - 2**40, 2**64)")
     ],
     "quantiles": [
-        ("mechanisms.quantiles:release_quantiles", "each / 2 if several and replaced else each", "each")
+        (
+            "mechanisms.quantiles:release_quantiles",
+            "each / 2 if several and replaced else each",
+            "each",
+        )
     ],
     "quantile": [
         ("mechanisms.quantiles:_range", "2 * max(s, t - s)", "t"),

@@ -265,11 +265,7 @@ _BY_CLAIMS = {
     ),
     "C8": (
         ("ledger/scope.py:begin", "pending =", "bits.take(8)\n        pending ="),
-        (
-            "ledger/sums.py:exceeded",
-            "name for name, cap in caps.items() if after[name] > cap",
-            "",
-        ),
+        ("ledger/sums.py:exceeded", "name for name, cap in caps.items() if after[name] > cap", ""),
         ("ledger/sums.py:add", "total[name] + ", ""),
         (
             "ledger/pending.py:settled",

@@ -19,7 +19,7 @@ BROKEN: dict[str, Break] = {
     "the rate of answers": Break(
         "mechanisms/sessions.py:read_terms", "[NoiseRate(", "[NoiseRate(16 * "
     ),
-    "the rate of a list": Break("mechanisms/unknown.py:_rate", "return self", "return 8 * self"),
+    "the rate of a list": Break("mechanisms/unknown.py:noise_rate", "Rate(self", "Rate(8 * self"),
     "the rate of counts in a list": Break(
         "mechanisms/unknown.py:plan_counts", "NoiseRate(", "NoiseRate(2 * "
     ),

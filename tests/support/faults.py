@@ -189,7 +189,7 @@ _CHANGES = {
         )
     ],
     "sessions are not refused where neighbours replace": [
-        ("mechanisms/sessions.py:_opened", "=monotonic", "=False")
+        ("mechanisms/sessions.py:_open", "=monotonic))", "=False))")
     ],
     "lists are not refused where neighbours replace": [
         ("mechanisms/unknown.py:unknown_domain_top_k", "monotonic=True", "monotonic=False")
