@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -337,16 +337,16 @@ def test_lines_of_a_signed_ledger_are_verified(tmp_path: Path) -> None:
 
 
 def test_the_command_appends_a_file_or_its_input(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old, lines, head = copies(tmp_path)
     log = tmp_path / "log"
     log.write_bytes(b"".join(lines[:6]))
     assert main(["ledger", "append", str(old), str(log)]) == 0
     assert "has 6 records" in capsys.readouterr().err
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"".join(lines))))
-    assert main(["ledger", "append", str(old), "--head", head]) == 0
-    assert capsys.readouterr().out == f"{head}\n"
+    command = [sys.executable, "-m", "safeselect", "ledger", "append", str(old), "--head", head]
+    done = subprocess.run(command, input=b"".join(lines), capture_output=True, check=True)
+    assert done.stdout.decode() == f"{head}\n"
     log.write_bytes(lines[-1].replace(b"released", b"settled!"))
     assert main(["ledger", "append", str(old), str(log)]) == 3
     assert old.read_bytes() == b"".join(lines)
