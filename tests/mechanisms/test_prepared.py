@@ -118,7 +118,7 @@ def test_what_is_forbidden_later_is_refused_later(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("prepare", "given", "error", "says"),
     [
-        (PermuteAndFlip, {"epsilom": 1}, TypeError, "PermuteAndFlip.__init__.* 'epsilom'"),
+        (PermuteAndFlip, {"epsilom": 1}, TypeError, "Prepared.__init__.* 'epsilom'"),
         (PermuteAndFlip, {"sensitivity": 1}, ParameterError, "exactly one of epsilon and rho"),
         (
             TopKMechanism,

@@ -199,7 +199,7 @@ def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
         ({"epsilon": 0}, "epsilon must be greater than zero"),
         ({"sensitivity": -1}, "sensitivity must be greater than zero"),
         ({"monotonic": 1}, "monotonic must be True or False"),
-        ({"noise": "gumbel"}, "noise must be one of 'exponential', 'laplace', 'geometric'"),
+        ({"noise": "gumbel"}, "noise must be 'exponential', 'laplace' or 'geometric'"),
         ({"split": 1}, "split must be less than 1"),
         ({"grid": 0}, "grid must be greater than zero"),
         ({"gap_grid": -1}, "gap_grid must be greater than zero"),
