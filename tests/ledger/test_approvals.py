@@ -205,9 +205,9 @@ def test_wrong_approvers_are_refused_before_anything_is_made(tmp_path: Path) -> 
         ({"approvers": [b"x" * 31]}, "named by a public key"),
         ({"approvers": "x"}, "must be a list"),
         ({"approvers": 7}, "must be a list"),
-        ({"approvers": PUBLIC[:1], "approvals_needed": 2}, "from 1 to 1"),
-        ({"approvers": PUBLIC[:1], "approvals_needed": 0}, "from 1 to 1"),
-        ({"approvers": PUBLIC[:1], "approvals_needed": True}, "from 1 to 1"),
+        ({"approvers": PUBLIC[:1], "approvals_needed": 2}, "approvals_needed must be"),
+        ({"approvers": PUBLIC[:1], "approvals_needed": 0}, "approvals_needed must be"),
+        ({"approvers": PUBLIC[:1], "approvals_needed": True}, "approvals_needed must be"),
         ({"approvals_needed": 1}, "goes with approvers"),
         ({"approvers": PUBLIC[:1], "signer": ANN}, "cannot be an approver's"),
     ):

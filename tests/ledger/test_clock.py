@@ -123,7 +123,7 @@ def test_an_hour_can_tell_what_a_day_does_not(clock: Clock) -> None:
     "wrong", ["second", "seconds", "DAY", "", None, 86400, ["day"], "week", True]
 )
 def test_a_clock_is_one_of_three_words(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match="clock must be one of day, hour, minute, got"):
+    with pytest.raises(ParameterError, match="clock must be 'day', 'hour' or 'minute', got"):
         made(":memory:", clock=wrong)
 
 

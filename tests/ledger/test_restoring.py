@@ -255,7 +255,7 @@ def test_the_command_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr()
     assert said.out == f"{Ledger.open(path).head}\n"
     assert "l.torn-" in said.err
-    assert "charge that anew" in said.err
+    assert "charge anew" in said.err
     assert main(["ledger", "verify", str(path)]) == 0
 
 

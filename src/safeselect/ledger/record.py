@@ -142,25 +142,24 @@ def read_numbers(content: object, what: str) -> dict[str, Fraction]:
 
 def _read_number(written: object, what: str) -> Fraction:
     # Charges repeat: a cache of short spellings saves most of the time of a replay.
-    if isinstance(written, str) and len(written) <= _SHORT and (value := _short(written)):
-        return value
+    is_short = isinstance(written, str) and len(written) <= _SHORT
+    try:
+        return _short(written) if is_short else _exact(written)
+    except ParameterError as error:
+        raise LedgerDamaged(f"{what} holds {error}") from None
+
+
+def _exact(written: object) -> Fraction:
     try:
         value = rational(written, "number", zero=True)
     except ParameterError:
-        raise LedgerDamaged(f"{what} holds something that is no number") from None
+        raise ParameterError("something that is no number") from None
     if exact_text(value) != written:
-        raise LedgerDamaged(f"{what} holds a number in another spelling than its own")
+        raise ParameterError("a number in another spelling than its own")
     return value
 
 
-@lru_cache(maxsize=1024)
-def _short(written: str) -> Fraction | None:
-    """Read a short number; None if it is not a number or not canonical."""
-    try:
-        value = rational(written, "number", zero=True)
-    except ParameterError:
-        return None
-    return value if exact_text(value) == written else None
+_short = lru_cache(maxsize=1024)(_exact)
 
 
 def text(value: object, name: str) -> str:

@@ -28,7 +28,7 @@ from importlib import import_module
 from typing import Any, Literal, NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.exact.parameters import describe
+from safeselect.exact.parameters import describe, integer
 from safeselect.ledger.record import canonical, parse, text
 from safeselect.ledger.store import Row
 from safeselect.promises.guarantees import Content
@@ -371,13 +371,10 @@ def read_approvers(
         if needed is not None:
             raise ParameterError("approvals_needed goes with approvers")
         return None
-    count = len(keys) if needed is None else needed
     if len(set(keys)) != len(keys) or len(keys) > _MOST:
         raise ParameterError(f"approvers must be at most {_MOST} different keys")
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= len(keys):
-        raise ParameterError(
-            f"approvals_needed must be a whole number from 1 to {len(keys)}, got {describe(needed)}"
-        )
+    asked = len(keys) if needed is None else needed
+    count = integer(asked, "approvals_needed", minimum=1, maximum=len(keys))
     if signer is not None and signer.public_key.hex() in keys:
         raise ParameterError("the key that signs records cannot be an approver's")
     return Approvers(keys, count, scopes)

@@ -29,14 +29,16 @@ from typing import TypeVar, final
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, SafeSelectWarning
 from safeselect.ledger.record import log_line, read_line
 from safeselect.ledger.store import Journal, Row, Torn
-from safeselect.ledger.stores.turn import guard, pause
+from safeselect.ledger.stores.turn import check_process, guard, pause
 from safeselect.randomness.guard import Generation, generation
 from safeselect.randomness.source import require_production
 
 try:
     import fcntl
-except ImportError:  # Windows
+except ImportError:  # Windows: the package works, a ledger in a file does not
     fcntl = None  # type: ignore[assignment]
+
+T = TypeVar("T")
 
 _GOOD = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "apfs"})
 _PASSING = frozenset({"tmpfs", "overlay", "unknown"})
@@ -244,14 +246,6 @@ class FileJournal:
         return placed
 
 
-try:
-    import fcntl
-except ImportError:  # Windows: the package works, a ledger in a file does not
-    fcntl = None  # type: ignore[assignment]
-
-T = TypeVar("T")
-
-
 @final
 class FileStore:
     """The store of a path.
@@ -338,8 +332,7 @@ class FileStore:
             found = work()
         except (OSError, LedgerError) as error:
             failed = said(error, self.name, done) if isinstance(error, OSError) else error
-        if generation() != born:  # the child's descriptor is /dev/null, which has no record
-            raise LedgerError("this process was forked in a call of its parent's: call anew")
+        check_process(born)  # the child's descriptor is /dev/null, which has no record
         if failed is not None:
             raise failed
         return found
@@ -355,8 +348,7 @@ class FileStore:
             journal = FileJournal(file, end_of_lines(file, size), size)
             end, row = work(journal)
             line = log_line(row.body, row.hash, row.signature)
-            if generation() != born:
-                raise LedgerError("this process was forked in the middle of its parent's repair")
+            check_process(born)
             kept = self._path.with_name(f"{self._path.name}.torn-{os.urandom(8).hex()}")
             with FileIO(
                 os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "w"
@@ -418,8 +410,7 @@ class FileStore:
 
     def _append(self, file: FileIO, end: int, lines: bytes, born: Generation) -> None:
         """Write lines at the end, and return when they are on the disk and in their place."""
-        if generation() != born:
-            raise LedgerError("this process was forked in the middle of a charge of its parent's")
+        check_process(born)
         if os.fstat(file.fileno()).st_size != end:
             self._cut(file, end)
         try:
