@@ -176,8 +176,8 @@ def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
     before = path.read_bytes()
     for wrong in (
         {"mechanism": "two\nlines"},
-        {"source": "\u202e"},
-        {"production": "maybe"},
+        {"source": ("\u202e", "yes", "passed")},
+        {"source": ("OpenSSLSource", "maybe", "passed")},
         {"parameters": {"k": 3}},
         {"parameters": {"long": "x" * 2**18}},
         {"nonce": b"short"},

@@ -719,8 +719,9 @@ BREAKS = (
         ("C8",),
         "ledger/scope.py",
         "begin",
-        "        pending = self.pay(Charge(*asked, seen.name, seen.production, seen.health, nonce))\n",
-        '        pending = self.pay(Charge("release/1", *asked[1:], "", False, False, nonce))\n',
+        "        pending = self.pay(Payment(charge, observed(bits.source), nonce))\n",
+        '        unnamed = replace(charge, mechanism="release/1")\n'
+        '        pending = self.pay(Payment(unnamed, Observed("", "no", "not tested"), nonce))\n',
     ),
     Break(
         ("C8",),
