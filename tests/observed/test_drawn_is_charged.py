@@ -276,7 +276,7 @@ FAULTS |= {
     "scores of replaced users that move one way": (
         "SparseVector",
         "release.call:read_ledger",
-        'monotonic and ledger.neighbours == "replace_one"',
+        'monotonic and scope.neighbours == "replace_one"',
         "False",
     ),
     "half of the range without monotonic": (
