@@ -23,7 +23,7 @@ import json
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -66,7 +66,11 @@ def canonical(content: Content) -> str:
     return _ENCODER.encode(content)
 
 
-def parse(body: str, what: str) -> dict[str, Any]:
+Fields = dict[str, Any]
+"""A record, or an object in one."""
+
+
+def parse(body: str, what: str) -> Fields:
     """Read canonical JSON; refuse every other spelling.
 
     Raises:
@@ -78,25 +82,26 @@ def parse(body: str, what: str) -> dict[str, Any]:
         content, end = _DECODER.raw_decode(body)
         if type(content) is not dict or end != len(body) or _ENCODER.encode(content) != body:
             raise ValueError
-        if ("true" in body or "false" in body or "null" in body) and not _is_plain(content):
+        has_words = "true" in body or "false" in body or "null" in body
+        if has_words and not all(type(each) is str for each in _leaves(content)):
             raise ValueError
     except (ValueError, RecursionError):
         raise LedgerDamaged(f"{what} is not canonical JSON: it was changed or cut") from None
     return content
 
 
-def _is_plain(content: object) -> bool:
-    """Whether there are only strings, lists and objects; numbers were refused before."""
+def _leaves(content: object) -> Iterator[object]:
+    """Whatever is no list and no object, with the names of fields."""
     rest = [content]
     while rest:
         value = rest.pop()
-        if isinstance(value, dict):
-            rest += value.values()
-        elif isinstance(value, list):
+        if type(value) is dict:
             rest += value
-        elif not isinstance(value, str):
-            return False
-    return True
+            rest += value.values()
+        elif type(value) is list:
+            rest += value
+        else:
+            yield value
 
 
 def _refuse(_: str) -> None:
@@ -250,9 +255,6 @@ def _fips_mode() -> str:
     except (ImportError, AttributeError, ValueError):
         return "unknown"
 
-
-Fields = dict[str, Any]
-"""A record, or an object in one."""
 
 _Types = dict[str, type]
 _Form = tuple[tuple[str, ...], tuple[type, ...]]
@@ -437,16 +439,8 @@ def _check_texts(record: Fields, body: str, where: str) -> None:
         raise LedgerDamaged(f"{where} holds text that cannot be printed") from None
     if "\\" not in body and "\x7f" not in body:
         return  # ASCII, and nothing in it is escaped
-    rest: list[Any] = [record]
-    while rest:
-        value = rest.pop()
-        if type(value) is dict:
-            rest += value
-            rest += value.values()
-        elif type(value) is list:
-            rest += value
-        elif not value.isprintable():
-            raise LedgerDamaged(f"{where} holds text that cannot be printed")
+    if not all(str(each).isprintable() for each in _leaves(record)):
+        raise LedgerDamaged(f"{where} holds text that cannot be printed")
 
 
 _SIGNATURE = ',"signature":"'

@@ -29,7 +29,7 @@ from typing import Any, Literal, NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe, integer
-from safeselect.ledger.record import canonical, parse, text
+from safeselect.ledger.record import Fields, canonical, parse, text
 from safeselect.ledger.store import Row
 from safeselect.promises.guarantees import Content
 
@@ -262,7 +262,7 @@ class Approvers:
         return {"keys": keys, "needed": str(self.needed), "scopes": str(self.scopes)}
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], signer: Mapping[str, str]) -> Approvers:
+    def of(cls, content: Fields, signer: Mapping[str, str]) -> Approvers:
         """Read what `as_record` wrote.
 
         Raises:
@@ -325,7 +325,7 @@ class Proposal:
         return signed_message("approval", self.text)
 
     @property
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Fields:
         """What is proposed, to be shown to an approver."""
         return dict(parse(self.text, "the proposal"))
 
@@ -388,7 +388,7 @@ def _approver_key(key: object) -> str:
 
 
 def check_approved(
-    approvers: Approvers | None, record: Mapping[str, Any], since: str, place: int, where: str
+    approvers: Approvers | None, record: Fields, since: str, place: int, where: str
 ) -> bool:
     """Check the approvals of a new scope or a raised limit; return whether approvers signed it.
 
