@@ -74,7 +74,9 @@ class Budget:
         # This refuses a cap that allows nothing.
         object.__setattr__(self, "_caps", self._worked_out())
         record: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
-        object.__setattr__(self, "_record", record | {"budget": exact_texts(given)})
+        object.__setattr__(
+            self, "_record", record | {"budget": exact_texts(dict(sorted(given.items())))}
+        )
 
     @property
     def caps(self) -> Amounts:
