@@ -456,7 +456,7 @@ def need_known(cost: PrivacyCost, k: int, mechanism: object) -> Need:
     """
     if mechanism is not None:
         read_choice(mechanism, "mechanism", ("permute_and_flip", "exponential"))
-    name: Any = mechanism or ("permute_and_flip" if cost.is_pure else "exponential")
+    name = str(mechanism or ("permute_and_flip" if cost.is_pure else "exponential"))
     missed = 1 - _CHANCE
     odds = 1 / (2 * missed) if name == "permute_and_flip" else _CHANCE / missed
 

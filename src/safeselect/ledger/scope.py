@@ -243,8 +243,8 @@ class Scope:
             ChargeStands: it was charged, and what is kept elsewhere could not be told.
             LedgerError: the ledger cannot be used.
         """
-        charge = payment.charge
         born, content = generation(), charged(self.purpose, payment)
+        charge = payment.charge
         id_, question = self._identity(charge)
         if id_:
             content["request"] = {"id": id_, "asked": question}

@@ -195,17 +195,17 @@ class FileJournal:
         size: the end of the file.
     """
 
-    __slots__ = ("_end", "_file", "_next", "_size", "lines")
+    __slots__ = ("_file", "_next", "_size", "end", "lines")
 
     def __init__(self, file: FileIO, end: int, size: int) -> None:
-        self._file, self._end, self._size = file, end, size
+        self._file, self.end, self._size = file, end, size
         self._next = end
         self.lines: list[bytes] = []
 
     @property
     def torn(self) -> Torn | None:
         """The bytes after the last whole line."""
-        return None if self._size == self._end else self.torn_from(self._end)
+        return None if self._size == self.end else self.torn_from(self.end)
 
     def torn_from(self, start: int) -> Torn:
         """Describe all bytes from a place on."""
@@ -226,8 +226,8 @@ class FileJournal:
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a line on."""
         found: list[Row] = []
-        while at < self._end and len(found) < count:
-            chunk = os.pread(self._file.fileno(), min(_CHUNK, self._end - at), at)
+        while at < self.end and len(found) < count:
+            chunk = os.pread(self._file.fileno(), min(_CHUNK, self.end - at), at)
             whole = chunk.rfind(b"\n")
             if whole < 0 or whole > _CHUNK:
                 raise LedgerDamaged(f"record {first + len(found)} is cut, or too long")
@@ -341,11 +341,7 @@ class FileStore:
         born = generation()
         check_modes(self._path)
         with FileIO(self._path, "r+") as file:
-            guard(file)
-            self._lock(file, fcntl.LOCK_EX)
-            size = self._check_place(file).st_size
-            self._check_once(file)
-            journal = FileJournal(file, end_of_lines(file, size), size)
+            _, journal = self._held(file, born)
             end, row = work(journal)
             line = log_line(row.body, row.hash, row.signature)
             check_process(born)
@@ -377,20 +373,23 @@ class FileStore:
             )
         check_modes(self._path)
         with _opened(self._path) as file:
-            guard(file)
-            self._lock(file, fcntl.LOCK_EX)
-            here = self._check_place(file)
-            if self._ready != born:
-                self._check_once(file)
-                self._ready = born
-            end = end_of_lines(file, here.st_size)
-            journal = FileJournal(file, end, here.st_size)
+            here, journal = self._held(file, born)
             done = work(journal)
             if lines := b"".join(journal.lines):
-                self._append(file, end, lines, born)
-                self._durable = (here.st_dev, here.st_ino, end + len(lines))
+                self._append(file, journal.end, lines, born)
+                self._durable = (here.st_dev, here.st_ino, journal.end + len(lines))
             fcntl.flock(file, fcntl.LOCK_UN)
         return done
+
+    def _held(self, file: FileIO, born: Generation) -> tuple[os.stat_result, FileJournal]:
+        """Lock the file for writing, and look where its last whole line ends."""
+        guard(file)
+        self._lock(file, fcntl.LOCK_EX)
+        here = self._check_place(file)
+        if self._ready != born:
+            self._check_once(file)
+            self._ready = born
+        return here, FileJournal(file, end_of_lines(file, here.st_size), here.st_size)
 
     def _read(self, work: Callable[[Journal], T]) -> T:
         check_modes(self._path)
