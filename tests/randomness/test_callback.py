@@ -67,21 +67,20 @@ WRONG = {
 
 
 @pytest.mark.claim("C5")
-@pytest.mark.parametrize(
-    ("exclusive", "good"), [(False, 0), (True, 0), (False, 1), (True, 15), (False, 16), (True, 31)]
-)
+@pytest.mark.parametrize(("exclusive", "good"), [(False, 0), (True, 0), (False, 1), (True, 2)])
 @pytest.mark.parametrize("wrong", WRONG)
 def test_every_wrong_answer_is_an_error(exclusive, good, wrong):
-    """At once, or after some good bytes; the last 16 of 32 are the canary."""
+    """At once, or after some good requests, of at most 2**20 bytes and a canary each."""
     device = Device()
-    source = CallbackSource(device, exclusive=exclusive, max_chunk=1 if good else None)
+    source = CallbackSource(device, exclusive=exclusive)
     source.begin()
     device.answer = after(good, WRONG[wrong])
     device.sizes.clear()
-    buffer = bytearray(b"\xff" * 16)
+    size = 16 + good * 2**20
+    buffer = bytearray(b"\xff" * size)
     with pytest.raises(SourceError, match="the callback of the source") as caught:
         source.fill(buffer)
-    assert buffer == bytes(16)
+    assert buffer == bytes(size)
     assert len(device.sizes) == good + 1
     assert "deadbeef" not in "".join(traceback.format_exception(caught.value))
     assert caught.value.__cause__ is None
@@ -99,13 +98,13 @@ def test_every_wrong_answer_is_an_error(exclusive, good, wrong):
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
 def test_an_interrupt_passes_and_the_buffer_is_zeroed(exclusive, interrupt):
     device = Device()
-    source = CallbackSource(device, exclusive=exclusive, max_chunk=4)
+    source = CallbackSource(device, exclusive=exclusive)
     source.begin()
     device.answer = after(2, raising(interrupt))
-    buffer = bytearray(b"\xff" * 16)
+    buffer = bytearray(b"\xff" * 3 * 2**20)
     with pytest.raises(interrupt):
         source.fill(buffer)
-    assert buffer == bytes(16)
+    assert not any(buffer)
 
 
 @pytest.mark.parametrize("exclusive", [False, True])
@@ -125,13 +124,13 @@ def test_a_repeated_nonce_is_noticed_at_the_second_call(exclusive):
 
 def test_exclusive_bytes_are_the_functions():
     device = Device()
-    source = CallbackSource(device, exclusive=True, max_chunk=5)
+    source = CallbackSource(device, exclusive=True)
     source.begin()
     device.answer = lambda n: bytes(range(n))
     buffer = bytearray(12)
     source.fill(buffer)
-    assert buffer == bytes([0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1])
-    assert device.sizes[-6:] == [5] * 5 + [3]  # 12 bytes and the canary
+    assert buffer == bytes(range(12))
+    assert device.sizes[-1] == 28  # 12 bytes and the canary
 
 
 @pytest.mark.claim("C5")
@@ -159,20 +158,6 @@ def test_otherwise_the_systems_bytes_are_mixed_in(monkeypatch):
     source.fill(buffer)
     assert buffer == b"\x33" * 8
     assert source.begin() == b"\x33" * 16
-
-
-@pytest.mark.parametrize(
-    ("max_chunk", "expected"), [(None, [116]), (116, [116]), (64, [64, 52]), (1, [1] * 116)]
-)
-def test_requests_are_split_as_told(max_chunk, expected):
-    device = Device()
-    source = CallbackSource(device, max_chunk=max_chunk)
-    source.begin()
-    device.sizes.clear()
-    source.fill(bytearray(100))
-    assert device.sizes == expected
-    source.fill(bytearray(0))
-    assert device.sizes == expected
 
 
 @pytest.mark.parametrize("exclusive", [False, True])
@@ -215,9 +200,9 @@ def test_a_function_that_uses_its_own_source_gets_an_error(inner, exclusive):
 def test_it_keeps_the_rules(exclusive):
     def failing():
         device = Device()
-        source = CallbackSource(device, exclusive=exclusive, max_chunk=1)
+        source = CallbackSource(device, exclusive=exclusive)
         source.begin()
-        device.answer = after(16 + 20, lambda n: None)
+        device.answer = after(1, lambda n: None)
         return source
 
     ran = check_source(lambda: CallbackSource(os.urandom, exclusive=exclusive), failing=failing)
@@ -249,10 +234,6 @@ def test_names(options, name):
         {"name": "x" * 65},
         {"name": "é"},
         {"name": 3},
-        {"max_chunk": 0},
-        {"max_chunk": -1},
-        {"max_chunk": True},
-        {"max_chunk": 16.0},
         {"exclusive": 1},
         {"exclusive": "no"},
         {"fork_safe": None},

@@ -230,13 +230,10 @@ class TestCheckSource:
 
     def test_the_librarys_own_sources_pass_with_failures(self):
         def failing():
-            left = [16 + 4 * 1024 + 16 + 20]
-
             def answer(count):
-                left[0] -= count
-                return os.urandom(count if left[0] >= 0 else 0)
+                return os.urandom(0 if count == 32 + 16 else count)  # with the canary
 
-            source = CallbackSource(answer, max_chunk=1)
+            source = CallbackSource(answer)
             source.begin()
             return source
 
