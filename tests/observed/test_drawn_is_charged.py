@@ -335,7 +335,7 @@ FAULTS |= {
     ),
     "quantiles of replaced values at the whole rate": (
         "quantiles",
-        "mechanisms.quantiles:_quantiles",
+        "mechanisms.quantiles:release_quantiles",
         "each / 2 if several and replaced else each",
         "each",
     ),
@@ -347,7 +347,7 @@ FAULTS |= {
     ),
     "several values of one unit for one": (
         "quantile",
-        "mechanisms.quantiles:_quantiles",
+        "mechanisms.quantiles:release_quantiles",
         "moved = count *",
         "moved =",
     ),

@@ -696,14 +696,14 @@ BREAKS = (
     ),
     Break(
         ("C8",),
-        "ledger/budget.py",
+        "ledger/sums.py",
         "exceeded",
         "    return [name for name, cap in caps.items() if after[name] > cap]\n",
         "    return []\n",
     ),
     Break(
         ("C8",),
-        "ledger/budget.py",
+        "ledger/sums.py",
         "add",
         "    return {name: _rounded(total[name] + price[name]) for name in total}\n",
         "    return {name: _rounded(price[name]) for name in total}\n",

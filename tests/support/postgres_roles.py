@@ -13,10 +13,10 @@ from postgres import Server
 from safeselect import Ledger, LedgerError
 from safeselect.ledger import Row
 from safeselect.ledger.balance import exact_texts
-from safeselect.ledger.budget import add
 from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.scope import charged
 from safeselect.ledger.stores.postgres import PostgresStore, send
+from safeselect.ledger.sums import add
 
 OWNER, CHARGER, APPROVER, READER = "lo", "lc", "la", "lr"
 
