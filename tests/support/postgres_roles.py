@@ -40,10 +40,14 @@ class Place:
 
     def make(self, signer: Any = None, **budget: object) -> Ledger:
         ledger = new(self.owner, signer=signer, **budget)
+        self.grant()
+        return ledger
+
+    def grant(self) -> None:
+        """Give each role its duty."""
         self.owner.grant(CHARGER, "charger")
         self.owner.grant(APPROVER, "approver")
         self.owner.grant(READER, "reader")
-        return ledger
 
     def conninfo(self, role: str) -> str:
         named = f"{self.server.conninfo} application_name={self.name}"
