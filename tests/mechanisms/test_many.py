@@ -22,7 +22,7 @@ from safeselect import (
     ZeroConcentratedDP,
     select_many,
 )
-from safeselect.accounting import composed_epsilon
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.claim("C2")

@@ -33,7 +33,7 @@ from safeselect import (
     report_noisy_max,
     top_k,
 )
-from safeselect.accounting import composed_epsilon
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.exact.interval import NoiseRate
 from safeselect.mechanisms import select
 from safeselect.scores.candidates import read_candidates

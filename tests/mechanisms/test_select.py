@@ -36,7 +36,7 @@ from safeselect import (
     top_k,
     top_k_with_gaps,
 )
-from safeselect.accounting import composed_epsilon
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.ledger.record import library
 from safeselect.mechanisms import select, table
 from safeselect.results import Selection, TopK

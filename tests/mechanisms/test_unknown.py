@@ -20,7 +20,7 @@ from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
 import safeselect
 from safeselect import ApproximateDP, BoundedRange, ParameterError, PureDP, ScoreError
-from safeselect.accounting import composed_epsilon
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.exact.interval import Interval
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts

@@ -28,7 +28,7 @@ from safeselect import (
     ScoreError,
     SourceError,
 )
-from safeselect.accounting import composed_epsilon
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.engine import Ranking
 from safeselect.mechanisms import unknown
 

@@ -167,13 +167,7 @@ def test_names(options, name):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"name": ""},
-        {"name": "a\nb"},
-        {"name": "x" * 65},
-        {"exclusive": 1},
-        {"fork_safe": None},
-    ],
+    [{"name": ""}, {"name": "a\nb"}, {"name": "x" * 65}, {"exclusive": 1}, {"fork_safe": None}],
 )
 def test_wrong_arguments_are_refused(options):
     with pytest.raises(ParameterError, match=" must be "):

@@ -111,7 +111,7 @@ ACCOUNTING = {
     # ---------------------------------------------------------------- range before Gaussian
     "range before Gaussian": _mutant(_SIDES, _MERGED, _RANGES_FIRST, _VALUES),
     "unequal ranges in one order": _mutant(
-        _BACKWARD,
+        "accounting/optimum/certified.py",
         "                    following[more] = found if known is None else _larger(known, found)\n",
         "                    following[more] = found if known is None else known\n",
         _T + "optimum/test_certified.py::test_two_ranges_against_the_recursion",
