@@ -122,17 +122,6 @@ def test_script(
     assert steps > 0
 
 
-def test_the_runner_of_scripts_can_fail() -> None:
-    steps = list(
-        parse("file a.csv\n    x\n    y\n\n# a comment\n$ safeselect top-k\nOslo\n! no\n? 2\n")
-    )
-    assert steps == [("a.csv", "x\ny\n"), Step(6, "safeselect top-k", ["Oslo"], ["no"], 2)]
-    assert matches("a\n", ["a"])
-    assert matches("a\nb\n", ["a", "..."])
-    for out, wanted in (("a\n", ["b"]), ("a", ["a"]), ("a\n", ["a", "..."]), ("b\n", ["a", "..."])):
-        assert not matches(out, wanted)
-
-
 def test_as_a_process_stdout_is_the_release_and_stderr_the_rest(tmp_path: Path) -> None:
     (tmp_path / "trips.csv").write_text(TRIPS)
     done = run(tmp_path, *TOP)

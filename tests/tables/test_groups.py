@@ -247,7 +247,7 @@ def test_one_release_is_one_charge(tmp_path: Path):
         ({"groups": ["May", "May"]}, InputError, "group 2 repeats group 1"),
         ({"groups": []}, InputError, "the list of groups is empty"),
         ({"max_groups": 0}, ParameterError, "max_groups must be"),
-        ({"max_groups": "some"}, ParameterError, "max_groups must be an integer or 'all'"),
+        ({"max_groups": "some"}, ParameterError, "max_groups must be an integer"),
         ({"group": "week"}, InputError, "no column named 'week'"),
         ({"candidates": ["a"], "k_bar": 9}, ParameterError, "go with an unknown domain"),
         ({"mechanism": "exponential"}, ParameterError, "goes with known candidates"),
