@@ -16,7 +16,6 @@ from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError
 from safeselect.cli import main
 from safeselect.mechanisms.items import hold_counts
 from safeselect.release.call import UNREADABLE
-from safeselect.results import TopK
 from safeselect.scores.candidates import Unread, hand_over
 from safeselect.sources import CallbackSource
 from safeselect.tables import duckdb as engine
@@ -216,14 +215,6 @@ def test_the_table_is_closed_before_noise_is_drawn(
         assert set(open_then[asked:]) == {False}
 
 
-def test_the_public_set_of_items_is_read_without_its_users(tmp_path: Path) -> None:
-    """An item whose rows have no user is an item all the same, and counts 0."""
-    table = csv(tmp_path / "t.csv", "city,rider\n" + "Oslo,1\n" + "Lima,\n")
-    found = top_items(table, item="city", user="rider", k=2, epsilon=10, candidates_are_public=True)
-    assert isinstance(found, TopK)
-    assert set(found.labels) == {"Oslo", "Lima"}
-
-
 SCORES: dict[str, str | bytes] = {
     "no number": "item,n\na,1\nb,x\n",
     "a null": "item,n\na,1\nb,\n",
@@ -262,29 +253,6 @@ def test_scores_of_no_numeric_type_are_told_after_the_charge(
     assert main([*words, "--score", "n"]) == 2
     assert ledger.balance("trips").spent["epsilon"] == 1
     assert UNREADABLE in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        pa.array([3, 9, 4], pa.int8()),
-        pa.array([3, 9, 4], pa.float32()),
-        pa.array([3, 9, 4], pa.float64()),
-        pa.array(["3", "9.0", " +4 "]),
-        pa.array([3, 9, 4], pa.int64()).cast(pa.decimal128(38, 2)),
-    ],
-    ids=lambda column: str(column.type),
-)
-def test_equal_scores_of_any_type_release_the_same(
-    column: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    path = parquet(tmp_path / "s.parquet", item=["a", "b", "c"], n=column)
-    words = ["select", str(path), "--label", "item", "--score", "n", "--epsilon", "10000"]
-    for more in ([], ["--grid", "1", "--on-grid"], ["--grid", "0.5", "--score-error", "0"]):
-        assert main([*words, "--sensitivity", "1", *more]) == 0
-        out, error = capfd.readouterr()
-        assert out == "b\n"
-        assert "effective range 2, " in error
 
 
 def test_what_is_not_read_is_silent_and_read_once() -> None:

@@ -24,7 +24,7 @@ from safeselect.estimates import explain_groups
 from safeselect.release.results import Groups
 from safeselect.tables import TableAs, top_items_by_group
 from safeselect.tables.keys import open_keyed
-from safeselect.tables.sql import AMONG_CANDIDATES, GROUPED_COUNTS
+from safeselect.tables.sql import GROUPED_COUNTS
 
 THREE = ("item", "person", "grp")
 pytest.importorskip("duckdb")
@@ -254,6 +254,7 @@ def test_one_release_is_one_charge(tmp_path: Path):
         ({"delta": None}, ParameterError, "needs epsilon and delta"),
         ({"epsilon": None, "rho": 1}, ParameterError, "needs epsilon and delta, not rho"),
         ({"candidates": ["a"], "k": 2}, ParameterError, "1 is the number of candidates"),
+        ({"k_bar": (5, 10)}, ParameterError, "k_bar must be an integer"),
     ],
 )
 def test_mistakes(change, error, message):
@@ -313,58 +314,3 @@ def test_stated_facts_choose_in_how_many_groups_a_user_counts():
         top_items_by_group(table(), **asked, groups_per_user=3, max_groups=1)
     with pytest.raises(ParameterError, match="groups_per_user must be"):
         top_items_by_group(table(), **asked, groups_per_user="all")
-
-
-FORMS = ["arrow", "relation", "query", "polars", "lazy", "pandas", "objects", "csv", "parquet"]
-
-
-def in_form(form: str, folder: Path):
-    """The rows as a table of this form; with those of pandas a missing rider makes floats."""
-    arrow = table([*ROWS, ("May", "city1", None), (None, "city1", 1), ("May", None, 1)])
-    if form == "arrow":
-        return arrow
-    if form in ("relation", "query"):
-        duckdb = pytest.importorskip("duckdb")
-        connection = duckdb.connect()
-        connection.register("given", arrow)
-        connection.execute("CREATE TABLE trips AS SELECT * FROM given")
-        made = connection.table("trips") if form == "relation" else connection.sql("FROM trips")
-        return made
-    if form in ("polars", "lazy"):
-        frame = pytest.importorskip("polars").from_arrow(arrow)
-        return frame if form == "polars" else frame.lazy()
-    pandas = pytest.importorskip("pandas")
-    frame = arrow.to_pandas()
-    assert frame["rider"].dtype == float
-    if form == "objects":
-        return frame.assign(month=frame["month"].astype(object), city=frame["city"].astype(object))
-    if form == "pandas":
-        return frame
-    file = folder / f"trips.{form}"
-    if form == "parquet":
-        frame.to_parquet(file)
-        return str(file)
-    frame.to_csv(file, index=False)
-    assert "59.0" in file.read_text()
-    assert pandas
-    return TableAs(str(file), whole_numbers=True)
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("known", [None, ["city1", "city4"]])
-def test_every_form_of_a_table_has_the_same_counts(tmp_path, form, known):
-    """A stream, such as a relation's, can be read once."""
-    sql = GROUPED_COUNTS.format(
-        groups=2, places=9, contributions=3, known="" if known is None else AMONG_CANDIDATES
-    )
-    found = []
-    for each in (table(), in_form(form, tmp_path)):
-        with open_keyed(each, "city", "rider", "month") as keyed:
-            found.append(keyed.fetch(sql, *THREE, groups=MONTHS, candidates=known))
-    assert found[0] == found[1]
-    assert len(found[0]) >= 8
-
-
-def test_a_pair_for_k_bar_goes_without_groups():
-    with pytest.raises(ParameterError, match="k_bar must be an integer"):
-        top_items_by_group(table(), **SURE, k=1, k_bar=(5, 10))

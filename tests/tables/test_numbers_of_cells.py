@@ -217,15 +217,7 @@ def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "of"),
-    [
-        (7000103050, "sum"),
-        (10**9 + 11, "smallest"),
-        (2**53 - 1, "largest"),
-        (2**53 + 2, "sum"),
-        (2**53 + 2, "smallest"),
-        (3 * 10**18, "largest"),
-        (3 * 10**18, "sum"),
-    ],
+    [(7000103050, "sum"), (2**53 + 2, "smallest"), (3 * 10**18, "largest"), (3 * 10**18, "sum")],
 )
 @pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 def test_an_empty_cell_of_another_user_moves_no_value(value, of):

@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -174,6 +173,9 @@ def test_other_names_and_other_modes_are_left_alone(folder: Path) -> None:
     names = ("abcdefgh", "rows-abc", "rows-abcdefgh.bak", "rows-ABCDEFGH", "rows-abcdefgh\n")
     others = [abandoned(folder, f"safeselect-{name}") for name in names]
     others.append(abandoned(folder, "xsafeselect-rows-abcdefgh"))
+    for kind, make in (("file", Path.touch), ("pipe", os.mkfifo)):
+        others.append(folder / f"safeselect-rows-{kind * 2}")
+        make(others[-1])
     made = [abandoned(folder, f"safeselect-rows-{mode:08}") for mode in range(4)]
     for each, mode in zip(made, (0o755, 0o770, 0o500, 0o777), strict=True):
         each.chmod(mode)
@@ -183,13 +185,6 @@ def test_other_names_and_other_modes_are_left_alone(folder: Path) -> None:
         each.chmod(0o2700)  # where the folder hands on its group
     swept()
     assert left(folder) == sorted(others)
-
-
-def test_a_file_a_pipe_and_a_socket_of_our_name_are_left_alone(folder: Path) -> None:
-    (folder / "safeselect-rows-filefile").write_text("kept")
-    os.mkfifo(folder / "safeselect-rows-pipepipe")
-    swept()
-    assert len(left(folder)) == 2
 
 
 def test_another_user_is_told_by_its_id(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,21 +284,6 @@ def test_an_owner_that_is_swept_before_it_has_its_lock_makes_another(
     assert left(folder) == []
 
 
-def test_an_owner_that_dies_before_it_has_its_lock_is_swept(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fcntl, "flock", killed)
-        with pytest.raises(KeyboardInterrupt):
-            swept()
-    assert len(left(folder)) == 1
-    swept()
-    assert left(folder) == []
-
-
 def test_without_locks_a_count_works_and_nothing_is_swept(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,43 +356,24 @@ def test_a_name_that_came_to_mean_another_directory_is_left(
     assert list((tmp_path / "moved").iterdir()) == []  # the bytes that were locked are gone
 
 
-def test_many_processes_and_threads_at_once_lose_nothing_of_the_living(folder: Path) -> None:
+def test_many_processes_at_once_lose_nothing_of_the_living(folder: Path) -> None:
     """Each writes, waits and reads again while all others sweep; half of them are killed."""
     program = (
         "import sys, os, random, time\n"
         "from safeselect.tables.duckdb import private_directory\n"
-        "for turn in range(60):\n"
+        "for turn in range(30):\n"
         "    with private_directory() as private:\n"
-        "        (private / 'spill').mkdir()\n"
-        "        (private / 'spill' / 'rows').write_text('x')\n"
+        "        (private / 'rows').write_text('x')\n"
         "        time.sleep(random.random() / 100)\n"
-        "        assert (private / 'spill' / 'rows').read_text() == 'x'\n"
-        "        if turn == 40 and sys.argv[1] == 'dies':\n"
+        "        assert (private / 'rows').read_text() == 'x'\n"
+        "        if turn == 20 and sys.argv[1] == 'dies':\n"
         "            os._exit(9)\n"
     )
     environment = {**os.environ, "TMPDIR": str(folder)}
     running = [
         subprocess.Popen([sys.executable, "-c", program, how], env=environment)
-        for how in ("dies", "lives") * 3
+        for how in ("dies", "lives") * 2
     ]
-    wrong: list[BaseException] = []
-
-    def here() -> None:
-        try:
-            for _ in range(60):
-                with private_directory() as private:
-                    (private / "rows").write_text("x")
-                    time.sleep(0.002)
-                    assert (private / "rows").read_text() == "x"
-        except BaseException as error:
-            wrong.append(error)
-
-    threads = [threading.Thread(target=here) for _ in range(3)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert [each.wait() for each in running] == [9, 0] * 3
-    assert wrong == []
+    assert [each.wait() for each in running] == [9, 0] * 2
     swept()
     assert left(folder) == []
