@@ -8,7 +8,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from effort import some
 from hypothesis import given
@@ -162,44 +161,6 @@ def test_lists_cost_at_least_what_compose_finds(guarantee: Any, name: Any, n: in
     best = compose([guarantee] * n, "1e-6").guarantee
     if name == "rdp" or isinstance(guarantee, PureDP):
         assert found >= float(best.epsilon) * (1 - SLACK)  # type: ignore[union-attr]
-
-
-def laplace_deltas(epsilon: float, n: int, at: float, cells: int) -> tuple[float, float]:
-    """Below and above delta(at) of n Laplace mechanisms: losses rounded down and up to cells.
-
-    The loss epsilon - 2x for x in (0, epsilon) has the density exp(-x) / 2; it is epsilon with
-    probability 1/2, and -epsilon with exp(-epsilon) / 2.
-    """
-    width = 2 * epsilon / cells
-    edges = np.exp(-np.arange(cells + 1) * width / 2) / 2  # from the largest loss downwards
-    middle = (edges[:-1] - edges[1:])[::-1]  # from the smallest loss upwards
-    least, most = [math.exp(-epsilon) / 2], [0.5]
-    bounds = []
-    for one in (
-        np.concatenate([middle, [0.0]]) + np.concatenate([least, np.zeros(cells - 1), most]),
-        np.concatenate([[0.0], middle]) + np.concatenate([least, np.zeros(cells - 1), most]),
-    ):
-        whole = np.array([1.0])
-        for _ in range(n):
-            whole = np.convolve(whole, one)
-        losses = -n * epsilon + width * np.arange(len(whole))
-        bounds.append(float(np.sum(whole * np.maximum(0, -np.expm1(at - losses)))))
-    return bounds[0], bounds[1]
-
-
-@pytest.mark.claim("C2")
-@pytest.mark.parametrize("n", [1, 2, 10])
-def test_laplace_noise_composes_as_its_losses_do(n: int) -> None:
-    made = accountant("pld")
-    made.compose(dp_events([LaplaceDominated("1/3")] * n, accountant="pld"))
-    for at in (0.0, 0.1, 0.3, 1.0):
-        found = made.get_delta(at)
-        below, above = laplace_deltas(1 / 3, n, at, cells=400)
-        assert below * (1 - SLACK) <= found <= above * (1 + SLACK) + 1e-12
-        if at < n / 3:
-            assert above - below < 0.002 * n
-            # The mutant: one event less lies below.
-            assert n == 1 or laplace_deltas(1 / 3, n - 1, at, cells=400)[1] < below
 
 
 def test_mixed_parts_and_a_real_release() -> None:

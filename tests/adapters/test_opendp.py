@@ -355,18 +355,6 @@ def test_the_loss_of_float_scores_is_at_most_what_the_map_says(
     assert worst > allowed / 4  # the bound is not idle
 
 
-@pytest.mark.parametrize("kind", ["f64", "f32"])
-def test_float_scores_are_read_to_the_nearest_step(seen: list[list[int]], kind: str) -> None:
-    made = ours.make_exponential_mechanism(*floats(kind), PURE, 1, grid="0.25")
-    made([0.0, 0.124, 0.125, 0.375, -0.125, 7.0])
-    steps = seen[-1]
-    assert [step - steps[0] for step in steps] == [0, 0, 1, 2, 0, 28]
-    small = ours.make_exponential_mechanism(*floats(kind), PURE, 1, grid="0.25", negate=True)
-    small([0.0, 0.125, 7.0])
-    steps = seen[-1]
-    assert [steps[0] - step for step in steps] == [0, 1, 28]
-
-
 @pytest.mark.claim("C2")
 def test_the_map_adds_what_reading_adds() -> None:
     def epsilon(d_in: float, *, monotonic: bool = False, **reading: Any) -> Fraction:

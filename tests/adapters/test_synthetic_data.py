@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -90,20 +88,6 @@ def test_a_generator_of_the_caller_is_neither_used_nor_moved(prng: Any) -> None:
         assert prng.randint(2**31) == np.random.RandomState(1).randint(2**31)
 
 
-def _chosen(_: object) -> list[int]:
-    return [exponential_mechanism([0.0] * 2**16, 1.0, 1.0, np.random) for _ in range(4)]
-
-
-@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_threads_and_forks_draw_their_own(kind: Any) -> None:
-    """Two lists of four among 65 536 are equal by chance with probability 2**-64."""
-    _chosen(None)  # before the fork, so that there is something to inherit
-    more = {"mp_context": get_context("fork")} if kind is ProcessPoolExecutor else {}
-    with kind(2, **more) as pool:
-        found = list(pool.map(_chosen, range(4)))
-    assert len({tuple(each) for each in found}) == 4
-
-
 def test_a_choice_costs_eps_and_can_be_charged() -> None:
     ledger = new(":memory:", rho="1/4")
     for _ in range(2):
@@ -177,34 +161,6 @@ def test_a_loop_over_models_of_mbi_runs_with_it() -> None:
     theirs = {pair: jnp.asarray(each) for pair, each in errors.items()}
     assert exponential_mechanism(theirs, jnp.sqrt(0.5), jnp.asarray(1.0)) == ("a", "copy")
     assert exponential_mechanism(jnp.asarray(list(errors.values())), 1.0) == 0
-
-
-def test_mst_of_dpmm_runs_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six columns, of which two pairs are copies: the copies are joined."""
-    mst: Any = pytest.importorskip("dpmm.models.mst", reason="dpmm is not installed")
-    import pandas as pd
-
-    calls: list[tuple[int, float]] = []
-
-    def chosen(q: Any, eps: float, **more: Any) -> int:
-        calls.append((len(q), eps))
-        place: int = exponential_mechanism(q, eps, **more)
-        return place
-
-    monkeypatch.setattr(mst.MST, "exponential_mechanism", staticmethod(chosen))
-    rng = np.random.default_rng(3)
-    a, b, c, d = (rng.integers(0, 3, 4000) for _ in range(4))
-    table = pd.DataFrame({"a": a, "a2": a, "b": b, "b2": b, "c": c, "d": d})
-    model = mst.MST(
-        epsilon=5.0, delta=1e-6, n_iters=50, compress=False, domain=dict.fromkeys(table, 3)
-    )
-    model.fit(table)
-    made = model.generate(4000)
-    assert len(calls) == 5
-    # Three equal parts of rho are one for the edges; eps**2 / 8 of each is a fifth of it.
-    assert sum(eps**2 / 8 for _, eps in calls) <= model.rho / 3 * (1 + 1e-9)
-    assert (made["a"] == made["a2"]).mean() > 0.8
-    assert (made["b"] == made["b2"]).mean() > 0.8
 
 
 @pytest.mark.filterwarnings("default::DeprecationWarning:scipy")

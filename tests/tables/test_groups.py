@@ -271,24 +271,6 @@ def test_a_public_set_of_groups_may_not_be_empty():
     assert top_items_by_group(empty, **SURE, k=1).labels == ((),) * 4
 
 
-def test_the_offsets_of_the_page():
-    """docs/tables.md: they follow from public numbers alone."""
-    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text("utf-8")
-    cost = {"epsilon": 1, "delta": Fraction(1, 10**7), "k": 5}
-    for size, row in ((12, "12 groups by month"), (16, "16 groups by carrier")):
-        (line,) = [each for each in page.splitlines() if each.startswith(f"| {row} |")]
-        groups = [f"g{place}" for place in range(size)]
-        offsets = [
-            stated(
-                top_items_by_group(table(), **COLUMNS, groups=groups, max_groups=most, **cost),
-                "offset",
-            )
-            for most in (1, 2, 4, "all")
-        ]
-        written = [int(cell.rpartition("(")[2].rstrip(") |")) for cell in line.split("|")[3:7]]
-        assert written == [round(float(offset)) for offset in offsets]
-
-
 def test_stated_facts_choose_in_how_many_groups_a_user_counts():
     ledger = Ledger.create(
         ":memory:", {"trips": Budget("rider", "add_remove", epsilon=99, delta="0.1")}

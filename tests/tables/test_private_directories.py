@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from safeselect.tables import count_distinct_users
 from safeselect.tables import duckdb as engine
 from safeselect.tables.duckdb import private_directory
 
@@ -83,35 +81,6 @@ def started(folder: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[str],
     for each in running:
         each.kill()
         each.communicate()
-
-
-def test_what_a_killed_count_spilled_is_gone_after_the_next_count(
-    folder: Path, tmp_path: Path
-) -> None:
-    """A real count, killed while its spill is on disk; the bytes are there until the next one."""
-    table = tmp_path / "pairs.csv"
-    with open(table, "w") as file:
-        file.write("city,rider\n")
-        file.writelines(f"{i * 31 % 90001},{PRIVATE}-{i}-{'x' * 60}\n" for i in range(600_000))
-    program = (
-        "from safeselect.tables import TableAs, largest_counts\n"
-        f"largest_counts(TableAs({str(table)!r}, memory='60MB'), item='city', user='rider', "
-        "places=9, max_contributions=2)"
-    )
-    environment = {**os.environ, "TMPDIR": str(folder)}
-    process = subprocess.Popen([sys.executable, "-c", program], env=environment)
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
-        if sum(each.stat().st_size for each in folder.glob("*/spill/*")) > 2**20:
-            break
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    spilled = b"".join(each.read_bytes() for each in folder.glob("*/spill/*"))
-    assert PRIVATE.encode() in spilled
-    rows = pa.table({"city": ["a"], "rider": [1]})
-    assert dict(count_distinct_users(rows, item="city", user="rider")) == {"a": 1}
-    assert left(folder) == []
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -317,22 +286,6 @@ def test_what_cannot_be_removed_stops_no_count(
     assert left(folder) == []
 
 
-def test_a_folder_that_cannot_be_listed_stops_no_count(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder.chmod(0o300)
-    real = os.listdir
-
-    def listed(place: Any = ".") -> Any:
-        if place == folder:
-            raise PermissionError(errno.EACCES, "no")
-        return real(place)
-
-    monkeypatch.setattr(os, "listdir", listed)
-    swept()
-    folder.chmod(0o700)
-
-
 def test_a_name_that_came_to_mean_another_directory_is_left(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,26 +307,3 @@ def test_a_name_that_came_to_mean_another_directory_is_left(
     assert (precious / "file").read_text() == "kept"
     assert made.is_symlink()
     assert list((tmp_path / "moved").iterdir()) == []  # the bytes that were locked are gone
-
-
-def test_many_processes_at_once_lose_nothing_of_the_living(folder: Path) -> None:
-    """Each writes, waits and reads again while all others sweep; half of them are killed."""
-    program = (
-        "import sys, os, random, time\n"
-        "from safeselect.tables.duckdb import private_directory\n"
-        "for turn in range(30):\n"
-        "    with private_directory() as private:\n"
-        "        (private / 'rows').write_text('x')\n"
-        "        time.sleep(random.random() / 100)\n"
-        "        assert (private / 'rows').read_text() == 'x'\n"
-        "        if turn == 20 and sys.argv[1] == 'dies':\n"
-        "            os._exit(9)\n"
-    )
-    environment = {**os.environ, "TMPDIR": str(folder)}
-    running = [
-        subprocess.Popen([sys.executable, "-c", program, how], env=environment)
-        for how in ("dies", "lives") * 2
-    ]
-    assert [each.wait() for each in running] == [9, 0] * 2
-    swept()
-    assert left(folder) == []

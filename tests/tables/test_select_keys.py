@@ -90,15 +90,6 @@ def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None
     assert options["with_counts"] is True
 
 
-@pytest.mark.parametrize("rows", [[], [(None, 1)], [("a", None)]])
-def test_a_table_without_items_is_no_error(rows: list[tuple[Any, Any]]) -> None:
-    columns = {
-        "city": pa.array([city for city, _ in rows], pa.string()),
-        "rider": pa.array([rider for _, rider in rows], pa.int64()),
-    }
-    assert select_keys(pa.table(columns), **COLUMNS, **COST).labels == ()
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

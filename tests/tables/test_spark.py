@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tapes import TapeSource
 
-from safeselect import InputError, partition_strategy, unknown_domain_top_k
+from safeselect import InputError, unknown_domain_top_k
 from safeselect.mechanisms.items import item
 from safeselect.tables import count_distinct_users, largest_counts, select_keys
 from safeselect.tables.keys import open_keyed
@@ -95,43 +95,6 @@ def test_keys_are_those_of_duckdb_though_every_task_fails_once(
         for each in (frame, table(ROWS))
     )
     assert ours == theirs
-
-
-def test_each_key_is_decided_once_though_every_task_fails_once(spark: Any, tmp_path: Path) -> None:
-    """A strategy goes to the workers; tasks that are run again repeat its answers."""
-    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1, with_counts=True)
-    users = strategy.terms.table.centre
-    counted = [(f"key {n}", users) for n in range(1000)]
-    marks = failing_once(tmp_path)
-
-    def decide(part: Iterable[Any]) -> Iterator[Any]:
-        for key, n in marks(part):
-            if strategy.keep_keyed(key, n):
-                yield key, strategy.noisy_count_keyed(key, n)
-
-    found = spark.sparkContext.parallelize(counted, 4).mapPartitions(decide)
-    kept = found.collect()
-    assert len(list(tmp_path.iterdir())) >= 4
-    assert kept == found.collect()  # computed again from the start: the same keys and counts
-    assert sorted(kept) == sorted(
-        (key, strategy.noisy_count_keyed(key, n))
-        for key, n in counted
-        if strategy.keep_keyed(key, n)
-    )
-    assert 400 < len(kept) < 950
-    assert len(set(kept)) == len(kept)
-
-
-@pytest.mark.parametrize("kind", ["TINYINT", "SMALLINT", "INT", "BIGINT", "STRING"])
-def test_keys_of_every_type(spark: Any, kind: str) -> None:
-    rows = [(i % 3 - 1, i) for i in range(20)]
-    frame = spark.createDataFrame(rows, "item INT, user INT").selectExpr(
-        f"CAST(item AS {kind}) AS item", f"CAST(user AS {kind}) AS `user`"
-    )
-    expected = {"-1": 7, "0": 7, "1": 6}
-    assert count_distinct_users(frame, **KEYS) == expected
-    assert count_distinct_users(frame, **KEYS, candidates=["1", "9"]) == {"1": 6, "9": 0}
-    assert list(largest_counts(frame, **KEYS, places=2)) == ["-1", "0"]
 
 
 NUMBERS = ["1.5", "-2.5", "1E-7", "1.25E-5", "123456789.125", "2.0", "-0.0", "1E18", "0.1", "1E30"]
