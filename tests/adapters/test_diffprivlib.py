@@ -362,17 +362,9 @@ def test_rows_and_columns_keep_their_numbers(drawn) -> None:
         assert rows[0] == [BIG] * len(rows[0])
         assert rows[1] == [row[1] for row in nested] or rows[1] == table["b"]
         del drawn[:]
-    ours.median(pa.table(table), 1, (-(2**65), 2**65), axis=0)
-    ours.median(pl.Series([2**100 + 1, 1], dtype=pl.Int128), 1, (0, 2**101))
-    ours.median(pd.Series([BIG, None], dtype="Int64").dropna(), 1, (0, 2**101))
-    ours.median(pa.array([BIG, 1]), 1, (0, 2**101))
-    assert [list(row) for row, _ in drawn] == [
-        [BIG, BIG],
-        [0.5, -1.0],
-        [2**100 + 1, 1],
-        [BIG],
-        [BIG, 1],
-    ]
+    for column in (pl.Series([BIG, 1]), pd.Series([BIG, 1], dtype="Int64"), pa.array([BIG, 1])):
+        ours.median(column, 1, (0, 2**101))
+    assert [list(row) for row, _ in drawn] == [[BIG, 1]] * 3
 
 
 def test_what_cannot_be_read_costs_nothing() -> None:

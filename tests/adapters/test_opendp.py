@@ -89,11 +89,21 @@ def rates(monkeypatch: pytest.MonkeyPatch) -> set[Fraction]:
 @pytest.mark.claim("C1")
 @pytest.mark.parametrize("name", CONSTRUCTORS)
 def test_the_noise_has_the_scale_that_was_asked_for(rates: set[Fraction], name: str) -> None:
-    make, options, *_ = CONSTRUCTORS[name]
+    make, options, family, draws, weight = CONSTRUCTORS[name]
     for measure in (PURE, ZCDP):
-        made = make(*space(), measure, scale="7/3", **options)
-        made([3, 1, 2, 4])
+        make(*space(), measure, scale="7/3", **options)([3, 1, 2, 4])
     assert rates == {Fraction(3, 7)}
+    rates.clear()
+    grid = {"grid": "1/8", "on_grid": True, **options}
+    made = make(*floats(), PURE, scale="7/3", **grid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", safeselect.SafeSelectWarning)
+        made([3.0, 1.125, 2.0, 4.0])
+        # Noise far below the grid: still no total that anybody asked for.
+        make(*floats(), PURE, scale="1/1000", **grid)([3.0, 1.0, 2.0, 4.0])
+    assert rates == {Fraction(3, 56), Fraction(125)}
+    each = family(weight * 2 / Fraction(7, 3))
+    assert made.map(1.0) == at_least(draws * each.epsilon)
 
 
 def test_the_default_of_top_k_follows_the_measure() -> None:
@@ -137,21 +147,6 @@ def test_a_chain_from_rows_to_monotonic_counts() -> None:
     assert chain.check(2, 2.0)
     assert not chain.check(2, 1.99)
     assert chain(["b"] * 900 + ["c"] * 400 + ["a"]) == [1, 2]
-
-
-def test_composition() -> None:
-    theirs = dp.m.make_noisy_max(*space(), PURE, scale=4.0)
-    mine = ours.make_permute_and_flip(*space(), PURE, scale=8)
-    both = dp.c.make_composition([mine, theirs, mine])
-    assert both.map(1) == 1.0
-    assert len(both([1, 2, 3])) == 3
-    adaptive = dp.c.make_adaptive_composition(
-        *space(), PURE, d_in=1, d_mids=[mine.map(1), theirs.map(1)]
-    )
-    queries = adaptive([1, 2, 3])
-    assert {queries(mine), queries(theirs)} <= {0, 1, 2}
-    with pytest.raises(dp.OpenDPException, match=r"no more|exhaust|limit|left|queries|allow"):
-        queries(mine)  # nothing is left
 
 
 def test_an_odometer_and_a_filter() -> None:
@@ -379,24 +374,6 @@ def test_the_map_adds_what_reading_adds() -> None:
     assert exact.map(0.1) == at_least(Fraction(2, 10))
 
 
-@pytest.mark.parametrize("name", CONSTRUCTORS)
-def test_every_measurement_takes_a_grid_and_its_noise_has_the_scale(
-    rates: set[Fraction], name: str
-) -> None:
-    make, options, family, draws, weight = CONSTRUCTORS[name]
-    made = make(*floats(), PURE, scale="7/3", grid="1/8", on_grid=True, **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", safeselect.SafeSelectWarning)
-        made([3.0, 1.125, 2.0, 4.0])
-        # Noise far below the grid: still no total that anybody asked for.
-        make(*floats(), PURE, scale="1/1000", grid="1/8", on_grid=True, **options)(
-            [3.0, 1.0, 2.0, 4.0]
-        )
-    assert rates == {Fraction(3, 56), Fraction(125)}
-    each = family(weight * 2 / Fraction(7, 3))
-    assert made.map(1.0) == at_least(draws * each.epsilon)
-
-
 def test_gaps_of_floats_are_in_score_units() -> None:
     made = ours.make_top_k_with_gaps(
         *floats(), PURE, k=1, scale="1/1000", grid="1/4", gap_grid="1/2", score_error=0
@@ -430,12 +407,6 @@ def test_floats_that_nothing_covers_are_refused(
         with pytest.raises(dp.OpenDPException, match="ScoreError: scores must be finite"):
             made([float(SENTINEL), odd])
         assert str(SENTINEL) not in "".join(capfd.readouterr())
-
-
-def test_integers_may_have_a_grid_too() -> None:
-    made = ours.make_permute_and_flip(*space(), PURE, "1/1000", grid=10, on_grid=True)
-    assert made.map(9) == 0
-    assert made([10, 31, 20]) == 1
 
 
 # ------------------------------------------------------------------------------- contexts
@@ -496,10 +467,3 @@ def test_several_choices(way: str) -> None:
     assert all(gap >= 0 for _, gap in pairs)
     noisy = quantile_scores(made).safe_noisy_max(measure, noise="laplace", negate=True).release()
     assert noisy in range(20)
-
-
-def test_a_scale_may_be_said() -> None:
-    made, measure = context("pure", 1)
-    assert quantile_scores(made).permute_and_flip(measure, 1000.0, negate=True).release() in range(
-        20
-    )

@@ -119,23 +119,6 @@ def test_refusals(given: dict[str, Any], error: type[Exception], says: str) -> N
     assert "900" not in str(raised.value)
 
 
-def test_the_method_of_private_pgm_is_replaced_by_it() -> None:
-    """As in the class of its mechanisms/mechanism.py, and as AIM and JAM call it."""
-
-    class Mechanism:
-        def generalized(self, scores: Any, epsilon: float) -> Any:
-            return self.exponential_mechanism(scores, epsilon, 1.0, base_measure=None)
-
-        exponential_mechanism = staticmethod(exponential_mechanism)
-
-    mechanism = Mechanism()
-    assert mechanism.generalized(np.array([0.5, 1e6]), np.sqrt(0.5)) == 1
-    assert mechanism.exponential_mechanism({"a": 0.5, "b": 1e6}, 1.0, sensitivity=2.0) == "b"
-    # Its fourth argument is base_measure; it must not go unnoticed.
-    with pytest.raises(ParameterError, match="base_measure= with their names"):
-        mechanism.exponential_mechanism({"a": 1, "b": 2}, 1.0, 1.0, {"a": 1, "b": 3})
-
-
 def test_a_loop_over_models_of_mbi_runs_with_it() -> None:
     """The step of AIM: the worst approximated pair is measured; two columns are copies."""
     mbi: Any = pytest.importorskip("mbi", reason="mbi is not installed")

@@ -14,9 +14,7 @@ from table_sources import SOURCES
 
 from safeselect import Budget, InputError, Ledger, SafeSelectError, ScoreError
 from safeselect.cli import main
-from safeselect.mechanisms.items import hold_counts
 from safeselect.release.call import UNREADABLE
-from safeselect.scores.candidates import Unread, hand_over
 from safeselect.sources import CallbackSource
 from safeselect.tables import duckdb as engine
 from safeselect.tables import top_items
@@ -243,22 +241,3 @@ def test_scores_of_no_numeric_type_are_told_after_the_charge(
     assert main([*words, "--score", "n"]) == 2
     assert ledger.balance("trips").spent["epsilon"] == 1
     assert UNREADABLE in capfd.readouterr().err
-
-
-def test_what_is_not_read_is_silent_and_read_once() -> None:
-    times: list[int] = []
-
-    def read() -> list[int]:
-        times.append(1)
-        return [4711, 4712]
-
-    unread = Unread(2, read, ("a", "b"))
-    assert "4711" not in repr(unread)
-    column = hand_over(unread)
-    assert (column.size, times) == (2, [])
-    assert [*column.numbers()] == [4711, 4712]
-    held = hold_counts(Unread(3, lambda: {"a": 2, "b": 5}), None, 3)
-    assert ([*held.read()], held.items) == ([5, 2, 0], ("b", "a", None))
-    with pytest.raises(ScoreError, match="changed their number"):
-        hand_over(Unread(3, read)).numbers()
-    assert len(times) == 2

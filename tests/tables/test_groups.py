@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import safeselect
-from safeselect import (
-    ApproximateDP,
-    Budget,
-    InputError,
-    LaplaceDominated,
-    Ledger,
-    ParameterError,
-    ScoreError,
-    ZeroConcentratedDP,
-    compose,
-)
+from safeselect import Budget, InputError, Ledger, ParameterError, ScoreError
 from safeselect.estimates import explain_groups
 from safeselect.release.results import Groups
 from safeselect.tables import TableAs, top_items_by_group
@@ -150,75 +139,6 @@ def test_an_unknown_domain_in_groups():
         )
     assert found["May"] == found.labels[0]
     assert top_items_by_group(table(), **{**SURE, "groups": ["Yule", "May"]}, k=2)["Yule"] == ()
-
-
-@pytest.mark.parametrize("max_groups", [1, 2, "all"])
-@pytest.mark.parametrize("k", [1, 3])
-def test_the_parts_compose_to_the_guarantee(max_groups, k):
-    """By the accountant of the library, which knows nothing of groups."""
-    cost = {"epsilon": 1, "delta": Fraction(1, 10**6)}
-    public = {**COLUMNS, "groups": MONTHS, "max_groups": max_groups}
-    found = top_items_by_group(table(), **public, k=k, **cost)
-    changed = 4 if max_groups == "all" else max_groups
-    assert found.guarantee == ApproximateDP(1, Fraction(1, 10**6))
-    kinds = Counter(type(part).__name__ for part in found.parts)
-    assert kinds == {"BoundedRange": changed * k, "ApproximateDP": changed}
-    assert compose(
-        found.parts, delta=cost["delta"], precision="1e-3"
-    ).guarantee.epsilon <= Fraction("1.001")
-    assert found.parts[0].epsilon == found.noise_rate
-    # The same as one list where a user is in one group.
-    if changed == 1:
-        one = safeselect.unknown_domain_top_k({"a": 9}, k=k, k_bar=10 * k, places="all", **cost)
-        assert (found.noise_rate, found.statement.number("offset")) == (
-            one.noise_rate,
-            one.statement.number("offset"),
-        )
-
-
-def test_counts_in_groups_share_the_budget():
-    found = top_items_by_group(table(), **SURE, k=2, max_groups=2, max_contributions=5)
-    assert sum(part.epsilon for part in found.parts) == 10_000
-    bottoms = [part for part in found.parts if isinstance(part, ApproximateDP)]
-    assert sum(part.delta for part in bottoms) == Fraction(1, 10**9)
-    assert found.noise_rate == Fraction(10_000, 2 * 5)
-    exact = counted(ROWS, 2, 5)
-    assert [list(row) for row in found.counts] == [
-        [exact[month][city] for city in found[month]] for month in MONTHS
-    ]
-    assert (stated(found, "max_contributions"), found.noise_rate) == (5, 1000)
-    columns = found.to_dict()
-    assert list(columns) == ["group", "rank", "label", "count", "low", "high"]
-    assert columns["group"][:2] == ["May", "May"]
-    assert found.noise.law == "discrete Laplace"
-    assert safeselect.from_json(found.to_json()) == found
-    assert repr(found).startswith("<Groups ['May', 'June', 'July', 'August'], ApproximateDP(")
-
-
-@pytest.mark.parametrize(
-    ("cost", "promise"),
-    [
-        ({"epsilon": 1}, LaplaceDominated(1)),
-        ({"epsilon": 1, "delta": "1e-6"}, ApproximateDP(1, Fraction(1, 10**6))),
-        ({"rho": "0.1"}, ZeroConcentratedDP(Fraction(1, 10))),
-    ],
-)
-def test_known_candidates_cost_what_a_batch_of_so_many_rows_costs(cost, promise):
-    cities = [f"city{place}" for place in range(7)]
-    public = {**COLUMNS, "groups": MONTHS, "candidates": cities, "k": 2, "max_groups": 3}
-    found = top_items_by_group(table(), **public, **cost)
-    batch = safeselect.select_many(
-        [[0] * 7] * 4, k=2, max_rows=3, sensitivity=1, monotonic=True, **cost
-    )
-    assert found.guarantee == batch.guarantee == promise
-    assert (found.parts, found.noise_rate) == (batch.parts, batch.noise_rate)
-    assert [len(row) for row in found.labels] == [2] * 4
-    assert (stated(found, "k_bar"), stated(found, "offset"), found.counts) == (None,) * 3
-    sure = top_items_by_group(table(), **{**public, "max_groups": 4}, epsilon=10**5)
-    exact = counted(ROWS, 4)
-    for month in MONTHS:
-        most = sorted(exact[month].values(), reverse=True)[:2]
-        assert [exact[month].get(city, 0) for city in sure[month]] == most
 
 
 def test_one_release_is_one_charge(tmp_path: Path):

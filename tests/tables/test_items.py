@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 import safeselect
-from safeselect import Budget, Counts, InputError, Ledger, ParameterError, SafeSelectWarning
+from safeselect import Budget, InputError, Ledger, ParameterError, SafeSelectWarning
 from safeselect.cli import main
 from safeselect.release import results
 from safeselect.results import TopK
 from safeselect.scores.candidates import Unread
 from safeselect.tables import (
     choose_cap,
-    count_distinct_users,
     items,
     largest_counts,
     select_keys,
@@ -141,19 +140,6 @@ def test_the_ledger_is_charged_once_and_its_unit_is_that_of_the_counts(tmp_path:
         with pytest.raises(ParameterError, match="but the ledger's scope protects 'rider'"):
             top_items(TABLE, **call, **known, unit="city")
     assert ledger.balance("trips").spent["epsilon"] == 1
-
-
-def test_counts_say_what_was_done() -> None:
-    largest = largest_counts(TABLE, **COLUMNS, places=2, max_contributions=3, unit="rider")
-    assert isinstance(largest, Counts)
-    assert (largest.places, largest.max_contributions) == (2, 3)
-    assert (largest.order, largest.unit) == ("count", "rider")
-    every = count_distinct_users(TABLE, **COLUMNS)
-    assert (every.places, every.max_contributions) == ("all", None)
-    assert (every.order, every.unit) == ("label", None)
-    for counts in (largest, every):
-        assert "Rome" not in repr(counts)
-        assert "30" not in repr(counts)
 
 
 @pytest.mark.claim("C2")

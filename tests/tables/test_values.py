@@ -109,22 +109,6 @@ def test_values_that_pandas_keeps_as_objects_are_read_as_text(cell, values_of):
     assert values_of(table.assign(fare=table["fare"].astype("string")), **ends) == [cell] * 2
 
 
-def test_the_release_is_that_of_quantiles():
-    table = pa.table({"fare": [float(x) for x in range(1000)] * 2, "rider": [*range(1000)] * 2})
-    found = table_quantiles(
-        table,
-        **{**GIVEN, "quantiles": ["3/4", "1/4"], "highest": 999, "epsilon": 8, "of": "largest"},
-        unit="rider",
-    )
-    assert found.mechanism == "quantiles/1"
-    assert found.statement.unit == "rider"
-    assert [
-        abs(value - near) < 100 for value, near in zip(found.values, (750, 250), strict=True)
-    ] == [True] * 2
-    below = table_quantiles(table, **{**GIVEN, "highest": 999, "of": "smallest"}, ties="below")
-    assert below.mechanism == "quantile_below/1"
-
-
 @pytest.mark.parametrize(
     ("column", "more", "error", "match"),
     [
@@ -196,18 +180,6 @@ def test_a_cell_that_is_no_number_is_not_called_a_damaged_file(cell, of, tmp_pat
             "column 'fare' has a cell that is no number, such as 7.25: write a decimal point, not "
             "a comma, and nothing where a value is missing"
         )
-
-
-def test_a_cell_that_is_no_date_is_not_called_a_damaged_file(tmp_path):
-    (tmp_path / "rows.csv").write_text("fare,rider\n29.02.2024,1\n")
-    with pytest.raises(InputError) as found:
-        table_quantiles(
-            tmp_path / "rows.csv", **{**GIVEN, "lowest": DAY, "highest": DAY}, of="largest"
-        )
-    assert str(found.value) == (
-        "column 'fare' has a cell that is no date, such as 2024-02-29: write nothing where a value "
-        "is missing"
-    )
 
 
 class Panic(BaseException):
