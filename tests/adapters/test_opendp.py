@@ -131,40 +131,6 @@ def test_every_integer_type_with_its_extremes(integers: str) -> None:
 # ------------------------------------------------------------------------------- inside OpenDP
 
 
-def test_a_chain_from_rows_to_monotonic_counts() -> None:
-    labels = ["a", "b", "c"]
-    domain, metric = space("i64", monotonic=True)
-    counts = dp.t.make_user_transformation(
-        dp.vector_domain(dp.atom_domain(T=str)),
-        dp.symmetric_distance(),
-        domain,
-        metric,
-        lambda rows: [rows.count(label) for label in labels],
-        lambda d_in: d_in,
-    )
-    chain = counts >> ours.make_top_k(domain, metric, PURE, k=2, scale=2)
-    assert chain.map(1) == 1.0
-    assert chain.check(2, 2.0)
-    assert not chain.check(2, 1.99)
-    assert chain(["b"] * 900 + ["c"] * 400 + ["a"]) == [1, 2]
-
-
-def test_an_odometer_and_a_filter() -> None:
-    odometer = dp.c.make_fully_adaptive_composition(*space(), ZCDP)
-    mine = ours.make_exponential_mechanism(*space(), ZCDP, scale=4)
-    spent = odometer([1, 2, 3])
-    spent(mine)
-    spent(mine)
-    rho = BoundedRange("1/2").zcdp.rho
-    assert spent.privacy_loss(1) == pytest.approx(float(2 * rho), rel=1e-15)
-    assert Fraction(spent.privacy_loss(1)) >= 2 * rho
-    limited = dp.c.make_privacy_filter(odometer, d_in=1, d_out=2.5 * mine.map(1))([1, 2, 3])
-    limited(mine)
-    limited(mine)
-    with pytest.raises(dp.OpenDPException, match=r"budget|filter|exceed"):
-        limited(mine)  # a third does not fit
-
-
 # ------------------------------------------------------------------------------- what is refused
 
 

@@ -19,7 +19,6 @@ from effort import LONG
 from postgres import Server, needs_postgres, running_server
 
 import service_load
-from safeselect.cli import main
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
@@ -99,9 +98,7 @@ def test_both_budgets_end_exactly_and_others_are_refused(server: Server, tmp_pat
     assert load.statuses[403] == 24 - 7
 
 
-def test_who_asks_what(
-    server: Server, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_who_asks_what(server: Server, tmp_path: Path) -> None:
     service = serve(server, tmp_path)
     ada, ben = service.tokens["ada"], service.tokens["ben"]
     key, body = f"/releases/{uuid4()}", {"region": "north", "k": 1}
@@ -122,37 +119,9 @@ def test_who_asks_what(
         ):
             assert service.ask("PUT", path, token, asked)[0] == status, asked
         assert service.ask("GET", "/head", "")[0] == 401
-        head = json.loads(service.ask("GET", "/head", ben)[1])["head"]
+        assert "head" in json.loads(service.ask("GET", "/head", ben)[1])
     finally:
         service.stop()
-    code = audited(server, tmp_path, first[1], head)
-    assert code == 0, capfdbinary.readouterr().out.decode()
-
-
-def audited(server: Server, tmp_path: Path, release: str, head: str) -> int:
-    """What the client has is enough for an auditor with the log, a head and a certificate."""
-    from answering import read_key
-    from audited import certificate
-
-    from safeselect import Ledger
-    from safeselect.ledger import log_lines
-    from safeselect.ledger.stores.postgres import PostgresStore
-
-    ledger = Ledger.open(PostgresStore(server.conninfo, schema="ledger"))
-    for name, text in (
-        ("r.json", release),
-        ("log", "".join(log_lines(ledger.records()))),
-        ("c.json", certificate()),
-    ):
-        (tmp_path / name).write_text(text)
-    files = [str(tmp_path / name) for name in ("r.json", "log", "c.json")]
-    key = read_key(str(tmp_path / "key")).public_key.hex()
-    return main(
-        [
-            *("audit", files[0], "--log", files[1], "--head", head, "--certificate", files[2]),
-            *("--public-key", key),
-        ]
-    )
 
 
 def test_what_is_asked_is_read_strictly_and_not_sent_back(server: Server, tmp_path: Path) -> None:

@@ -53,20 +53,6 @@ class TestCheckSensitivity:
             check_sensitivity(lambda d: [d, -d], [(0, 1)], range_=1)
         assert (caught.value.rule, caught.value.observed) == ("range", 2)
 
-    def test_the_order_of_summation_is_found(self):
-        """Floats clipped to 1, but summed in an order that a neighbour may change."""
-        large, ones = [2.0**53], [1.0] * 1000
-        left, right = large + ones, [*ones, *large]
-        with pytest.raises(
-            SensitivityExceeded, match="exceeds the declared sensitivity: the score of"
-        ) as caught:
-            check_sensitivity(lambda data: [sum(data)], [(left, right)], sensitivity=1)
-        assert caught.value.observed == 1000
-        exact = check_sensitivity(
-            lambda data: [sum(map(int, data))], [(left, right)], sensitivity=1
-        )
-        assert exact == 1
-
     def test_a_grid_too_coarse_for_computed_floats_is_found(self):
         """The float 0.3 lies below 3/10, and 0.3 + 1.0 above 13/10: six steps of 0.2, not five."""
         pair = [(0.3, 0.3 + 1.0)]
@@ -87,9 +73,7 @@ class TestCheckSensitivity:
         [
             (-(2**62), 2**62, 2**63),
             (np.int64(-(2**63)), np.int64(2**63 - 1), 2**64 - 1),
-            (np.uint8(255), np.uint8(0), 255),
             (-(2.0**70), 2.0**70, 2**71),
-            (Decimal(-1), Decimal(2), 3),
             (True, np.float32(0), 1),
         ],
         ids=str,
@@ -134,7 +118,6 @@ class TestCheckSensitivity:
             {"sensitivity": 1, "range_": 1},
             {"range_": 1, "monotonic": True},
             {"sensitivity": 0},
-            {"sensitivity": -1},
             {"range_": float("nan")},
         ],
     )

@@ -113,12 +113,6 @@ class TestReplaySource:
         with pytest.raises(ParameterError, match="nonces"):
             ReplaySource(b"", nonces=nonces)
 
-    def test_a_later_change_of_the_tape_changes_nothing(self):
-        tape = bytearray(b"abc")
-        source = ReplaySource(tape)
-        tape[:] = b"xyz"
-        assert take(source, 3) == b"abc"
-
 
 class TestRecordingSource:
     def test_it_keeps_everything_and_changes_nothing(self):
