@@ -164,3 +164,28 @@ def test_no_adversary_of_mixed_mechanisms_exceeds_the_bound(parts, at, near):
     upper = float(compose_delta(parts, at, "1e-3").guarantee.delta)
     assert best <= upper * (1 + 1e-6)
     assert best >= near * upper
+
+
+@pytest.mark.slow("two hundred unlike laws, multiplied")
+def test_many_unlike_parts_reach_the_precision():
+    """Two hundred Laplace parts: they were made equal, and the two ends 1.5 % apart."""
+    found = compose(
+        [LaplaceDominated(Fraction(100 + i, 10007)) for i in range(200)], "1e-6", "1e-4"
+    )
+    epsilon = found.guarantee.epsilon
+    assert epsilon - found.lower <= epsilon * Fraction(1, 10**4)
+    assert Fraction("1.2434") < epsilon < Fraction("1.2436")
+
+
+def test_a_large_part_is_added_alone():
+    """It used to leave the optimum out for everything beside it, and said a lower end of 0."""
+    small = [BoundedRange("0.1")] * 12
+    rest = compose(small, "1e-6", "1e-3")
+    for large in (PureDP(5), LaplaceDominated(5), BoundedRange(5)):
+        found = compose([*small, large], "1e-6", "1e-3")
+        assert found.guarantee.epsilon <= 5 + rest.guarantee.epsilon
+        assert rest.lower <= found.lower <= found.guarantee.epsilon
+    alone = compose([PureDP(5), PureDP(6)], "1e-6")
+    assert alone.guarantee.epsilon <= 11
+    other = compose_delta([*small, PureDP(5)], Fraction("5.6"), "1e-3")
+    assert other.guarantee.delta <= compose_delta(small, Fraction("0.6"), "1e-3").guarantee.delta

@@ -188,16 +188,3 @@ def test_few_candidates_are_all_contenders(fine: bool) -> None:
         [i for i in range(N) if i not in (0, 3)],
         None,
     )
-
-
-def test_the_last_rounds_of_peeling_do_not_search_the_winners_for_each_candidate() -> None:
-    """With all but ten removed, the removed are passed over once and not once for each."""
-
-    class Winners(list[int]):
-        def __contains__(self, _: object) -> bool:
-            raise AssertionError("the winners are searched")
-
-    public = plan(EXPONENTIAL, 1, NoiseRate(Fraction(1, 3)), False)
-    scores, removed = np.zeros(N, dtype=np.uint64), Winners(range(N - 10))
-    found, ceiling = contenders(scores, Draws([0] * 24, 64), public, 24, removed)
-    assert (found, ceiling) == (list(range(N - 10, N)), None)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from chances import fits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape, exp_bounds
 
-from safeselect.engine import arrays
 from safeselect.engine import geometric as arrays_of
 from safeselect.engine.geometric import (
     FINE,
@@ -243,41 +240,6 @@ def test_shapes_and_requests(data: st.DataObject) -> None:
         assert noise.shape == (n,)
         requests.add(tuple(tape.requests))
     assert len(requests) == 1
-
-
-@pytest.mark.parametrize("noise_rate", [DECAYS[1], DECAYS[9]], ids=str)
-def test_laws(noise_rate: NoiseRate) -> None:
-    """False alarm 1e-9 each, see `fits`; the mutant is the other law."""
-    n = 200_000
-    rho = float(power(noise_rate, 1)[0])
-    ranges = range(40)
-    flat = {g: (1 - rho) * rho**g for g in ranges} | {"more": rho**40}
-    found = Counter(g if g < 40 else "more" for g in geometric(n, noise_rate, Tape(1)).tolist())
-    assert fits(found, flat)
-    signed = {x: (1 - rho) / (1 + rho) * rho ** abs(x) for x in range(-39, 40)}
-    signed["more"] = 1 - sum(signed.values())  # type: ignore[index]
-    both = Counter(
-        x if abs(x) < 40 else "more" for x in discrete_laplace(n, noise_rate, Tape(2)).tolist()
-    )
-    assert fits(both, signed)
-    assert not fits(found, {**signed})
-
-
-@pytest.mark.parametrize("rate", [Fraction(1, 1000), Fraction(1, 10**6), Fraction(1, 2**40)])
-def test_large_scales_by_quantiles(rate: Fraction) -> None:
-    """P(G >= g) at eight quantiles; several digits are at work.  False alarm 1e-9."""
-    n, noise = 100_000, geometric(100_000, NoiseRate(rate), Tape(8))
-    marks = [int(Fraction(j, 2) / rate) for j in range(1, 9)]
-    counts = Counter(np.searchsorted(marks, noise, side="right").tolist())
-    tails = [1.0] + [float(exp_bounds(-rate * g)[0]) for g in marks] + [0.0]
-    law = {j: a - b for j, (a, b) in enumerate(pairwise(tails))}
-    assert sum(counts.values()) == n
-    assert fits(counts, law)
-    assert not fits(counts, {j: law[8 - j] for j in law})
-    # The last digit is nearly uniform on 0 .. 255.
-    last = Counter((noise % 256 // 64).tolist())
-    assert fits(last, dict.fromkeys(range(4), 0.25)) or rate == Fraction(1, 1000)
-    assert arrays.to_integers(noise) == noise.tolist()
 
 
 def test_a_threshold_just_above_a_multiple_of_two_to_minus_64() -> None:

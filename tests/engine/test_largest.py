@@ -48,20 +48,6 @@ def test_a_cluster_in_one_group_is_found(n: int) -> None:
     assert set(members) <= set(select(values, len(members))[0])
 
 
-def test_all_equal_values_give_distinct_indices() -> None:
-    indices, some = select(np.ones(70001, dtype=np.uint64), 100)
-    found = [i for i, value in zip(indices, some, strict=True) if value]
-    assert len(set(found)) == len(found) >= 100
-    assert max(indices) <= 70000
-
-
-@pytest.mark.parametrize(("n", "m"), [(300, 5), (4096, 60), (5000, 30), (100001, 12)])
-def test_a_bound_on_the_numbers_changes_nothing(n: int, m: int) -> None:
-    values = np.random.default_rng(n).integers(1, 2**9, n, dtype=np.uint32)
-    best = [sorted(select(values, m, bits)[1])[-m:] for bits in (9, None)]
-    assert best[0] == best[1]
-
-
 def test_the_members_of_many_groups_are_read_block_by_block() -> None:
     n, m = 49151, 383
     assert GROUP * m > block_size(n)

@@ -31,12 +31,6 @@ LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 RARE = Fraction(1, 2**42)
 
 
-def test_the_window_of_the_lemma() -> None:
-    """A word's width (`test_thresholds`), the fine table's error, and two units of a key."""
-    nats = Fraction(1, 32) + Fraction(2 * ERROR, 2**UNIT_BITS) + 2 * Fraction(1, 2**9)
-    assert nats < Fraction(WINDOW, 2**16)
-
-
 @given(RATES, st.sampled_from([None, Fraction(1, 2), Fraction(2, 3)]), st.sampled_from([48, 144]))
 @settings(max_examples=100, deadline=None)
 def test_the_rate_is_enclosed(number: Fraction, base: Fraction | None, scale: int) -> None:
@@ -109,19 +103,6 @@ def test_an_excess_and_noise_that_is_not_covered_are_rare_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("law", "need", "contenders"),
-    [
-        *((EXPONENTIAL, 1, 9), (EXPONENTIAL, 10, 22), (EXPONENTIAL, 1000, 1125)),
-        *((GUMBEL, 1, 12), (LAPLACE, 1, 12), (LAPLACE, 10, 26), (LAPLACE, 1001, 1532)),
-    ],
-    ids=lambda each: getattr(each, "name", str(each)),
-)
-def test_the_number_of_contenders_is_pinned(law: Law, need: int, contenders: int) -> None:
-    """It is public, and decides how much work a ranking is."""
-    assert plan(law, need, NoiseRate(Fraction(1)), False).contenders == contenders
-
-
-@pytest.mark.parametrize(
     ("k", "gaps", "slot_bits", "scale"),
     [
         *((1, False, 64, 50), (3, False, 64, 52), (256, False, 64, 66), (257, False, 128, 66)),
@@ -150,10 +131,3 @@ def test_padding_is_far_enough() -> None:
         assert bound(mean) < mpmath.mpf(2) ** -46
     # Marked words: at most 2**17 at a time and one in 100; 6 digits, 8 times for 10**6 numbers.
     assert 48 * max(bound(mean) for mean in range(1, 1311)) < mpmath.mpf(2) ** -44
-
-
-def test_plans_are_kept_and_told_apart() -> None:
-    one, same = (plan(GUMBEL, 3, NoiseRate(Fraction(1, 2)), False) for _ in range(2))
-    assert one is same
-    assert plan(GUMBEL, 3, NoiseRate(Fraction(1, 2)), True) != one
-    assert plan(LAPLACE, 3, NoiseRate(Fraction(1, 2)), False) != one

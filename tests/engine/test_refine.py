@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from lattice_oracle import Tape
+from lattice_oracle import Same, Tape
 
 from engine import PEELED
 from safeselect.engine import rankings
@@ -199,14 +199,6 @@ def test_an_endless_tail_is_reported() -> None:
     draws = rankings.draw(5000, public, Zeros(slice(extra, extra + 1), slice(words, words + 1)))
     assert draws.endless == [0]
     assert draws.tail_counts[0] == 0
-
-
-class Same(Tape):
-    """All that is filled is the same; only what is taken differs."""
-
-    def fill(self, buffer: memoryview) -> None:
-        self.requests.append(len(buffer))
-        buffer[:] = bytes([77]) * len(buffer)
 
 
 @pytest.mark.parametrize("n", [3, 40, 5000])

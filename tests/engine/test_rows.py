@@ -12,7 +12,7 @@ import pytest
 from chances import fits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lattice_oracle import Tape
+from lattice_oracle import Same, Tape
 
 from engine import MANY
 from safeselect.engine import rows as rows_module
@@ -83,27 +83,6 @@ def test_equal_words_are_told_apart_by_further_digits():
         assert combine_rows(block, words, more, public.ranking, Tape(0)).tolist() == [
             first > second
         ]
-
-
-def test_even_those_equal_draw_on():
-    public = batch_plan(GUMBEL, 2, NoiseRate(Fraction(1)))
-    counts = Counter()
-    for seed in range(200):
-        tape = Tape(seed)
-        block = np.zeros((2, 1), dtype=np.uint64)
-        words = np.full((2, 1), 12345 << 40, dtype=np.uint64)
-        more = np.full((1, 2), 7, dtype=np.uint64)
-        counts[int(combine_rows(block, words, more, public.ranking, tape)[0])] += 1
-        assert tape.requests[:2] == [-64, -64]
-    assert fits(counts, {0: 0.5, 1: 0.5})
-
-
-class Same(Tape):
-    """All that is filled is the same; only what is taken differs."""
-
-    def fill(self, buffer: memoryview) -> None:
-        self.requests.append(len(buffer))
-        buffer[:] = bytes([77]) * len(buffer)
 
 
 @pytest.mark.parametrize("select", MANY.values())

@@ -89,15 +89,6 @@ def test_tail_bounds_are_in_steps_of_the_thresholds(law: Law) -> None:
         assert result.tail_bounds[count] == len(result.tail_thresholds) - count << 26
 
 
-@each_law
-@pytest.mark.parametrize("width", [2, 4, 6])
-def test_small_tables_are_right_too(law: Law, width: int) -> None:
-    result = bound_table(law, width, 0)
-    assert result.word_bounds[0] == 0
-    for word in range(1, 1 << width):
-        assert 0 <= int(result.word_bounds[word]) - noise(law, word, width) <= 2 * ERROR
-
-
 @given(st.sampled_from(LAWS), RATES)
 @settings(max_examples=60, deadline=None)
 def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> None:
@@ -137,15 +128,8 @@ def test_every_key_is_rounded_up(law: Law, rate: Fraction) -> None:
 @each_law
 def test_tables_are_read_only(law: Law) -> None:
     result, public = bound_table(law), keys(law, NoiseRate(Fraction(1, 3)))
-    for array in (
-        *(result.word_bounds, result.tail_thresholds, result.tail_bounds),
-        public.word_bounds,
-    ):
-        assert not array.flags.writeable
-    assert {array.dtype for array in (public.word_bounds, public.tail_bounds)} == {
-        np.dtype(np.uint32)
-    }
-    assert {array.dtype for array in (result.word_bounds, result.tail_thresholds)} == {
-        np.dtype(np.uint64)
-    }
-    assert not public.tail_bounds.flags.writeable
+    narrow = (public.word_bounds, public.tail_bounds)
+    wide = (result.word_bounds, result.tail_thresholds, result.tail_bounds)
+    assert not any(array.flags.writeable for array in (*narrow, *wide))
+    assert {array.dtype for array in narrow} == {np.dtype(np.uint32)}
+    assert {array.dtype for array in wide} == {np.dtype(np.uint64)}

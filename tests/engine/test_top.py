@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from chances import fits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import Tape
@@ -22,96 +17,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
-
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text("utf-8"))
-DRAWS = 6000
-
-
-def padded(scores: list[str], extra: int) -> Any:
-    """The scores, and many candidates so far below that they never win.
-
-    They lie 2000 grid steps below at rates of 1/10 and more, so each has less than e**-150.
-    """
-    values = [3000 + int(s) for s in scores] + [1000 - i % 7 for i in range(extra)]
-    return np.array(values, dtype=np.uint64)
-
-
-def winners(
-    rank: Callable[..., Ranking], steps: Any, noise_rate: NoiseRate, k: int
-) -> Counter[Any]:
-    tape = Tape(20)
-    found: Counter[Any] = Counter()
-    for _ in range(DRAWS if steps.size < 100 else DRAWS // 3):
-        indices = rank(steps.copy(), k, noise_rate, tape).indices
-        found[indices[0] if k == 1 else ",".join(map(str, indices))] += 1
-    return found
-
-
-LAWS = [
-    (TOPS["exponential"], 1, "a_permute_and_flip_probs", "probs"),
-    (TOPS["gumbel"], 1, "b_exponential_mechanism_probs", "probs"),
-    (TOPS["gumbel"], 1, "b2_base2_exponential_mechanism", "probs"),
-    (TOPS["gumbel"], 2, "c1_peeled_em_top2", "ordered_top2"),
-    (PEELED["gumbel"], 2, "c1_peeled_em_top2", "ordered_top2"),
-    (PEELED["exponential"], 2, "c2_peeled_pf_top2", "ordered_top2"),
-    (TOPS["exponential"], 2, "c3_oneshot_exponential_top2", "ordered_top2"),
-    (TOPS["laplace"], 1, "d_rnm_laplace_argmax", "probs"),
-]
-
-
-def cases() -> list[Any]:
-    """The vectors of four candidates, at moderate rates."""
-    chosen = []
-    for rank, k, group, field in LAWS:
-        for name, case in VECTORS[group]["cases"].items():
-            scores = case.get("scores") or [str(u) for u in case["utilities_to_maximise"]]
-            rate = Fraction(case.get("rate", 1))
-            if len(scores) == 4 and all(s.isdigit() for s in scores) and rate <= 1:
-                base = Fraction(case["base"]) if "base" in case else None
-                law = case[field] if k == 2 else dict(enumerate(case[field]))
-                chances = {outcome: float(p) for outcome, p in law.items()}
-                label = f"{group}-{name}"
-                chosen.append(
-                    pytest.param(rank, k, scores, NoiseRate(rate, base), chances, id=label)
-                )
-    return chosen
-
-
-@pytest.mark.claim("C1")
-@pytest.mark.parametrize("extra", [0, 400])
-@pytest.mark.parametrize(("rank", "k", "scores", "noise_rate", "law"), cases())
-def test_law(
-    rank: Callable[..., Ranking],
-    k: int,
-    scores: list[str],
-    noise_rate: NoiseRate,
-    law: Any,
-    extra: int,
-) -> None:
-    """False alarm below 1e-9 a case, see `fits`; with `extra` the coarse path decides."""
-    assert fits(winners(rank, padded(scores, extra), noise_rate, k), law)
-
-
-def test_the_wrong_noise_is_noticed() -> None:
-    """The mutant: one-shot exponential noise is not the exponential mechanism."""
-    law = {0: 0.0321, 1: 0.0871, 2: 0.2369, 3: 0.6439}  # scores 0..3 at rate 1
-    scores = ["0", "1", "2", "3"]
-    assert fits(winners(TOPS["gumbel"], padded(scores, 0), NoiseRate(Fraction(1)), 1), law)
-    assert not fits(winners(TOPS["exponential"], padded(scores, 0), NoiseRate(Fraction(1)), 1), law)
-
-
-def test_every_law_has_vectors() -> None:
-    assert {case.values[0] for case in cases()} == {rank for rank, *_ in LAWS}
-
-
-@pytest.mark.parametrize("rank", TOPS.values())
-@pytest.mark.parametrize("extra", [0, 400])
-def test_all_equal_scores_are_uniform(rank: Callable[..., Ranking], extra: int) -> None:
-    steps = np.full(4 + extra, 2**64 - 1, dtype=np.uint64)
-    tape, found = Tape(3), Counter[int]()
-    for _ in range(2000):
-        found[rank(steps.copy(), 1, NoiseRate(Fraction(1, 100)), tape).indices[0] % 4] += 1
-    assert fits(found, dict.fromkeys(range(4), 0.25))
 
 
 @given(st.data())
@@ -178,22 +83,6 @@ def test_impossible_k_is_refused(n: int, k: int, gaps: bool) -> None:
     with pytest.raises(ParameterError, match="and the number of candidates,"):
         PEELED["exponential"](np.zeros(n, dtype=np.uint64), n + 1, NoiseRate(Fraction(1)), tape)
     assert tape.requests == []
-
-
-def test_gaps_follow_their_law() -> None:
-    """P(winner 1, gap >= g) = P(1 wins with g less): scores 0, 1 at rate 1 (vector e3)."""
-    tape, found = Tape(9), Counter[Any]()
-    for _ in range(DRAWS):
-        steps = np.array([0, 1], dtype=np.uint64)
-        result = TOPS["exponential"](steps, 1, NoiseRate(Fraction(1)), tape, gaps=True)
-        assert result.gaps is not None
-        found[result.indices[0], min(result.gaps[0], 2)] += 1
-    survival = {
-        0: [0.183939720585721, 0.0676676416183063, 0.024893534183931971, 0.0],
-        1: [0.816060279414279, 0.5, 0.183939720585721161, 0.0],
-    }
-    law = {(w, g): s[g] - (s[g + 1] if g < 2 else 0) for w, s in survival.items() for g in range(3)}
-    assert fits(found, law)
 
 
 @pytest.mark.claim("C1")

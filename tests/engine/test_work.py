@@ -1,18 +1,16 @@
-"""Work follows from public numbers alone: requests, NumPy calls, shapes, dtypes, bytecodes."""
+"""Work follows from public numbers alone: requests, NumPy calls, shapes, dtypes."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import partial
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 from lattice_oracle import Tape
+from numpy_calls import Recorder
 
 from engine import MANY, PEELED, TOPS
 from safeselect.engine import arrays, contenders, draws, rankings, rows, tables
@@ -32,38 +30,6 @@ def families(n: int) -> Iterator[Any]:
     yield rng.integers(0, TOP, n, dtype=np.uint64)
 
 
-class Recorder:
-    """Stands in for `np` and writes down every call with shapes and dtypes."""
-
-    def __init__(self, log: list[Any]) -> None:
-        self._log = log
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(np, name)
-        if not callable(attribute) or isinstance(attribute, type):
-            return attribute
-
-        return self.recording(name, attribute)
-
-    def recording(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            result = function(*args, **kwargs)
-            described = [*map(describe, args), *((k, describe(v)) for k, v in kwargs.items())]
-            # The one exception: how many tail words there are, padded in the next statement.
-            self._log.append((name, described, "?" if name == "flatnonzero" else describe(result)))
-            return result
-
-        return call
-
-
-def describe(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.shape, value.dtype.str
-    if isinstance(value, (tuple, list)):
-        return [describe(v) for v in value]
-    return value if isinstance(value, (str, slice)) else type(value).__name__
-
-
 @contextmanager
 def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
     with monkeypatch.context() as patch:
@@ -77,119 +43,36 @@ def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
         yield
 
 
-GAPS: list[dict[str, Any]] = [{}, {"gaps": True}, {"gaps": True, "gap_unit": Fraction(2, 7)}]
-SHAPES = [(10, 1), (40, 3), (3000, 2), (6000, 1), (40000, 5)]
+CASES = [
+    *((rank, 40000, 5, {}) for rank in TOPS.values()),
+    *(
+        (rank, n, k, more)
+        for rank in TOPS.values()
+        for n, k in ((10, 1), (40, 3), (3000, 2), (6000, 1))
+        for more in ({}, {"gaps": True, "gap_unit": Fraction(2, 7)})
+    ),
+    *((PEELED["exponential"], n, k, {}) for n, k in ((10, 3), (30, 20), (600, 3))),
+]
 
 
 @pytest.mark.claim("C4")
-@pytest.mark.parametrize(("n", "k"), SHAPES)
-@pytest.mark.parametrize("gaps", GAPS)
-@pytest.mark.parametrize("engine", TOPS.values())
+@pytest.mark.parametrize(("rank", "n", "k", "more"), CASES)
 def test_calls_and_requests(
-    engine: Callable[..., Any],
-    n: int,
-    k: int,
-    gaps: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
+    rank: Callable[..., Any], n: int, k: int, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noise_rate = NoiseRate(Fraction(1, 3))
-    engine(np.zeros(n, dtype=np.uint64), k, noise_rate, Tape(0), **gaps)  # fill the caches
+    rank(np.zeros(n, dtype=np.uint64), k, noise_rate, Tape(0), **more)  # fill the caches
     seen = set()
     for steps in families(n):
         for seed in range(TAPES if n < 10000 else 4):
             log: list[Any] = []
             tape = Tape(seed)
             with recorded(monkeypatch, log):
-                engine(steps.copy(), k, noise_rate, tape, **gaps)
+                rank(steps.copy(), k, noise_rate, tape, **more)
             seen.add((repr(log), tuple(tape.requests)))
             if n > 1000:
                 assert len(log) > 20
     assert len(seen) == 1
-
-
-@pytest.mark.parametrize(("n", "k"), [(10, 3), (30, 20), (600, 3)])
-def test_calls_and_requests_of_peeling(n: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    noise_rate = NoiseRate(Fraction(1, 3))
-    PEELED["exponential"](np.zeros(n, dtype=np.uint64), k, noise_rate, Tape(0))
-    seen = set()
-    for steps in families(n):
-        for seed in range(TAPES):
-            log: list[Any] = []
-            tape = Tape(seed)
-            with recorded(monkeypatch, log):
-                PEELED["exponential"](steps.copy(), k, noise_rate, tape)
-            seen.add((repr(log), tuple(tape.requests)))
-    assert len(seen) == 1
-
-
-def opcodes(work: Callable[[], Any]) -> int:
-    """The number of bytecodes that run in the package."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal count
-        if "safeselect" not in frame.f_code.co_filename:
-            return None
-        frame.f_trace_opcodes = True
-        count += event == "opcode"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
-
-
-@pytest.mark.claim("C4")
-@pytest.mark.parametrize("engine", TOPS.values())
-@pytest.mark.parametrize(
-    ("n", "k", "gaps"), [(10, 1, GAPS[0]), (12, 2, GAPS[1]), (12, 2, GAPS[2]), (600, 2, GAPS[1])]
-)
-def test_bytecodes(engine: Callable[..., Any], n: int, k: int, gaps: dict[str, Any]) -> None:
-    noise_rate = NoiseRate(Fraction(1, 3))
-    engine(np.zeros(n, dtype=np.uint64), k, noise_rate, Tape(0), **gaps)
-    seen = {
-        opcodes(partial(engine, steps.copy(), k, noise_rate, Tape(seed), **gaps))
-        for steps in families(n)
-        for seed in range(TAPES)
-    }
-    assert len(seen) == 1
-    assert seen.pop() > 500
-
-
-def test_bytecodes_of_peeling() -> None:
-    noise_rate = NoiseRate(Fraction(1, 3))
-    PEELED["exponential"](np.zeros(40, dtype=np.uint64), 4, noise_rate, Tape(0))
-    seen = {
-        opcodes(partial(PEELED["exponential"], steps.copy(), 4, noise_rate, Tape(seed)))
-        for steps in families(40)
-        for seed in range(TAPES)
-    }
-    assert len(seen) == 1
-
-
-def test_the_counter_notices_a_branch() -> None:
-    """The positive control: what is undecided runs other bytecodes."""
-    noise_rate = NoiseRate(Fraction(1, 3))
-    ties = {
-        opcodes(partial(TOPS["gumbel"], np.zeros(2, np.uint64), 1, noise_rate, tape))
-        for tape in (Tape(0), _Constant())
-    }
-    assert len(ties) == 2
-
-
-class _Constant(Tape):
-    """All slots equal, so that nothing is decided until `take` is asked."""
-
-    def __init__(self) -> None:
-        super().__init__(1)
-
-    def fill(self, buffer: memoryview) -> None:
-        super().fill(buffer)
-        buffer[:] = bytes([77]) * len(buffer)
 
 
 @pytest.mark.claim("C4")

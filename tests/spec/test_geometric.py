@@ -19,7 +19,6 @@ from sampler_laws import (
     endless,
     exp_minus,
     geometric_mass,
-    power,
     scripted,
     shortened,
 )
@@ -114,13 +113,6 @@ def test_the_remainder(exact_parts, t):
     assert agrees(law, remainder_mass(t), range(t))
 
 
-@pytest.mark.parametrize(("t", "unfinished"), [(1, 0.0), (2, 2**-13), (4, 2**-6)])
-def test_the_remainder_bit_by_bit(t, unfinished):
-    law = restarted(bit_tree(lambda bits: remainder_attempt(bits, t), max_leaves=8000))
-    assert law.unfinished <= unfinished
-    assert agrees(law, remainder_mass(t), range(t))
-
-
 @pytest.mark.parametrize("noise_rate", E_DECAYS)
 def test_the_cks_route_from_its_parts(exact_parts, noise_rate):
     law = cks_law(noise_rate)
@@ -128,52 +120,11 @@ def test_the_cks_route_from_its_parts(exact_parts, noise_rate):
     assert agrees(law, partial(geometric_mass, noise_rate), range(40))
 
 
-@pytest.mark.parametrize(
-    ("rate", "unfinished"), [((1, 1), 1e-20), ((2, 1), 1e-20), ((1, 2), 1e-8), ((2, 3), 1e-2)]
-)
-def test_the_cks_route_as_a_whole(exact_parts, rate, unfinished):
-    law = choice_tree(lambda c: geometric_exp(c, *rate), max_leaves=300)
-    assert law.unfinished < unfinished
-    assert agrees(law, partial(geometric_mass, NoiseRate(Fraction(*rate))), range(10))
-
-
 @pytest.mark.parametrize(("rate", "unfinished"), [((2, 1), 0.03), ((1, 1), 0.03), ((1, 2), 0.08)])
 def test_the_cks_route_bit_by_bit(rate, unfinished):
     law = bit_tree(lambda bits: geometric_exp(bits, *rate), max_leaves=10_000)
     assert law.unfinished < unfinished
     assert agrees(law, partial(geometric_mass, NoiseRate(Fraction(*rate))), range(10))
-
-
-def unconditional(choices, t):
-    """Mutant: the remainder is never rejected."""
-    return choices.below(t)
-
-
-def too_kind(choices, t):
-    """Mutant: the remainder is accepted with the next one's probability."""
-    u = choices.below(t)
-    return u if exp_choice(choices, max(u - 1, 0), t) else None
-
-
-@pytest.mark.parametrize("mutant", [unconditional, too_kind])
-def test_the_checker_sees_remainder_mutants(mutant):
-    assert not agrees(remainder_law(5, mutant), remainder_mass(5), range(5))
-
-
-@pytest.mark.parametrize(
-    "join",
-    [
-        lambda u, v: (u + v) // 5,
-        lambda u, v: (u + 7 * v) // 7,
-        lambda u, v: -(-(u + 7 * v) // 5),
-        lambda u, v: (u + 7 * (v + 1)) // 5,
-    ],
-)
-def test_the_checker_sees_wrong_arithmetic(exact_parts, join):
-    noise_rate = NoiseRate(Fraction(5, 7))
-    quotient = choice_tree(lambda c: geometric_exp(c, 1, 1), max_leaves=100)
-    wrong = combined(remainder_law(7), quotient, join)
-    assert not agrees(wrong, partial(geometric_mass, noise_rate), range(10))
 
 
 # ----------------------------------------------------------------------- the digit route
@@ -185,18 +136,6 @@ def test_each_digit_bit_by_bit(noise_rate, step):
         law = bit_tree(coin.toss, max_leaves=60 if step == 1 else 120)
         assert law.unfinished < Fraction(1, 2**24)
         assert agrees(law, coin_mass(digit_mass(noise_rate, numerator, level)), (False, True))
-
-
-@pytest.mark.parametrize("noise_rate", [E_DECAYS[5], BASE_DECAYS[1], BASE_DECAYS[2]])
-def test_the_shipped_coins_bit_by_bit(noise_rate):
-    *digits, quotient = MODULE._digit_coins(noise_rate, 1)
-    assert len(digits) >= 3
-    chances = [digit_mass(noise_rate, 1 << j, 0) for j in range(len(digits))]
-    chances.append(power(noise_rate, 1 << len(digits)))
-    for coin, chance in zip([*digits, quotient], chances, strict=True):
-        law = bit_tree(coin.toss, max_leaves=50)
-        assert law.unfinished < Fraction(1, 2**40)
-        assert agrees(law, coin_mass(chance), (False, True))
 
 
 @pytest.mark.parametrize("name", VECTORS["exponential_bits"])
@@ -232,49 +171,6 @@ def test_the_digit_route_bit_by_bit(noise_rate, step, unfinished):
     law = bit_tree(lambda bits: geometric_digits(bits, noise_rate, step=step), max_leaves=1500)
     assert law.unfinished < unfinished
     assert agrees(law, partial(geometric_mass, noise_rate), range(6))
-
-
-@pytest.mark.parametrize("noise_rate", E_DECAYS)
-def test_both_routes_have_one_law(exact_parts, exact_coins, noise_rate):
-    cks, digits = cks_law(noise_rate), digits_law(noise_rate)
-    assert agrees(digits, cks.bounds, range(30))
-    assert cks.unfinished + digits.unfinished < Fraction(1, 2**17)
-
-
-def inverted(noise_rate, j, top):
-    """Mutant: the chances of 0 and 1 exchanged."""
-    low, high = digit_mass(noise_rate, 1 << j, 0)
-    return 1 - high, 1 - low
-
-
-def not_normalised(noise_rate, j, top):
-    """Mutant: x in the place of x / (1 + x)."""
-    return power(noise_rate, 1 << j)
-
-
-def one_weight(noise_rate, j, top):
-    """Mutant: every digit is tossed with the chance of the last."""
-    return digit_mass(noise_rate, 1, 0)
-
-
-@pytest.mark.parametrize("mutant", [inverted, not_normalised, one_weight])
-def test_the_checker_sees_digit_mutants(monkeypatch, mutant):
-    noise_rate, top = NoiseRate(Fraction(1, 10)), 4
-
-    def fake(noise_rate, step):
-        digits = [ChoiceCoin(mutant(noise_rate, j, top)) for j in range(top)]
-        return (*digits, ChoiceCoin(power(noise_rate, 1 << top)))
-
-    monkeypatch.setattr(MODULE, "_digit_coins", fake)
-    assert not agrees(digits_law(noise_rate, 500), partial(geometric_mass, noise_rate), range(10))
-
-
-def test_the_checker_sees_a_wrong_quotient(monkeypatch):
-    noise_rate = NoiseRate(Fraction(1, 10))
-    coins = [ChoiceCoin(digit_mass(noise_rate, 1 << j, 0)) for j in range(4)]
-    wrong = (*coins, ChoiceCoin(power(noise_rate, 1 << 3)))
-    monkeypatch.setattr(MODULE, "_digit_coins", lambda noise_rate, step: wrong)
-    assert not agrees(digits_law(noise_rate, 500), partial(geometric_mass, noise_rate), range(40))
 
 
 def test_a_tied_digit_goes_on_to_the_next_word():
@@ -335,13 +231,3 @@ def test_rates_are_checked(pair):
     with pytest.raises(ParameterError, match=r"must be Python ints|must be at least"):
         geometric_exp(bits, *pair)
     assert bits.consumed == 0
-
-
-def test_rates_of_4096_bits():
-    huge = 2**4095 + 987654321
-    bits = endless("bignum")
-    assert [geometric_exp(bits, huge, 3) for _ in range(50)] == [0] * 50
-    slow = [geometric_exp(bits, 3, huge) for _ in range(50)]
-    assert all(4080 < value.bit_length() < 4102 for value in slow)
-    level = [geometric_exp(bits, huge, huge - 2) for _ in range(50)]
-    assert 0 < sum(level) < 120  # mean 29, standard deviation 6.8

@@ -106,25 +106,6 @@ def test_fraction_digits_bit_by_bit(monkeypatch, noise_rate):
     assert agrees(law, mass, range(8))
 
 
-def test_the_checker_sees_digit_and_mirror_mutants(exact_parts, monkeypatch):
-    noise_rate = DECAYS[2]
-
-    def mirrored(choices):
-        value = LazyExponential(choices, noise_rate).floor
-        return -value if choices.coin() else value
-
-    law = choice_tree(mirrored, max_leaves=200)
-    assert not agrees(law, partial(laplace_floor_mass, noise_rate), range(-8, 8))
-
-    def inverted(d, level, step):
-        low, high = digit_mass(d, 1, level)
-        return ChoiceCoin((1 - high, 1 - low))
-
-    monkeypatch.setattr(MODULE, "_fraction_coin", inverted)
-    law = choice_tree(floor_of(LazyExponential, noise_rate, 2, 64), max_leaves=200)
-    assert not agrees(law, partial(geometric_mass, noise_rate, level=2), range(16))
-
-
 def test_a_tied_fraction_digit_goes_on_to_the_next_word():
     noise_rate = DECAYS[0]
     p = digit_mass(noise_rate, 1, 1)[0]
@@ -151,37 +132,6 @@ def test_gumbel_bit_by_bit(noise_rate, levels, unfinished, step, leaves):
     law = bit_tree(floor_of(LazyGumbel, noise_rate, levels, step), max_leaves=leaves)
     assert law.unfinished < unfinished
     assert agrees(law, partial(gumbel_mass, noise_rate, level=levels), range(-4, 8 << levels))
-
-
-def test_gumbel_in_depth():
-    noise_rate = DECAYS[2]
-    law = bit_tree(floor_of(LazyGumbel, noise_rate, 3, 1), max_leaves=1500)
-    assert law.unfinished < 2**-7
-    assert agrees(law, partial(gumbel_mass, noise_rate, level=3), range(-8, 64))
-
-
-def test_gumbel_four_bits_at_a_time():
-    law = bit_tree(floor_of(LazyGumbel, DECAYS[0], 1, 4), max_leaves=800)
-    assert law.unfinished < 2**-10
-    assert agrees(law, partial(gumbel_mass, DECAYS[0], level=1), range(-6, 16))
-
-
-@pytest.mark.parametrize("noise_rate", DECAYS)
-def test_the_checker_sees_gumbel_mutants(noise_rate):
-    def hasty(bits):
-        """Mutant: the left end of the first cell decides."""
-        word = bits.take(3) or 1
-        cell = MODULE._gumbel_cell(noise_rate, word, 3)
-        return cell.scaled(1)[0] if cell.bounded else 99
-
-    law = bit_tree(hasty, max_leaves=100)
-    assert law.unfinished == 0
-    assert not agrees(law, partial(gumbel_mass, noise_rate, level=1), range(-4, 8))
-    right = bit_tree(floor_of(LazyGumbel, noise_rate, 1, 2), max_leaves=300)
-    upside_down = {-floor - 1: mass for floor, mass in right.lower.items()}
-    mirrored = type(right)(upside_down, right.unfinished)
-    assert agrees(right, partial(gumbel_mass, noise_rate, level=1), range(-4, 8))
-    assert not agrees(mirrored, partial(gumbel_mass, noise_rate, level=1), range(-4, 8))
 
 
 @pytest.mark.parametrize("noise_rate", WIDE)

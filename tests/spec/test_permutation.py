@@ -19,24 +19,6 @@ def order_mass(n):
     return lambda order: (Fraction(1, factorial(n)),) * 2
 
 
-def naive(choices, n):
-    """Mutant: every place swaps with any place."""
-    order = list(range(n))
-    for place in range(n):
-        other = choices.below(n)
-        order[place], order[other] = order[other], order[place]
-    return order
-
-
-def cyclic(choices, n):
-    """Mutant: no place may keep its own."""
-    order = list(range(n))
-    for last in range(n - 1, 0, -1):
-        other = choices.below(last)
-        order[last], order[other] = order[other], order[last]
-    return order
-
-
 def law_of(shuffle, n):
     return choice_tree(lambda c: tuple(shuffle(c, n)), max_leaves=4000)
 
@@ -48,12 +30,6 @@ def test_every_order_has_the_same_probability(monkeypatch, n):
     law = law_of(permutation, n)
     assert law.unfinished == 0
     assert agrees(law, order_mass(n), permutations(range(n)))
-
-
-@pytest.mark.parametrize("mutant", [naive, cyclic])
-@pytest.mark.parametrize("n", [3, 4, 5])
-def test_the_checker_sees_mutants(mutant, n):
-    assert not agrees(law_of(mutant, n), order_mass(n), permutations(range(n)))
 
 
 @pytest.mark.parametrize(("n", "unfinished"), [(2, 0.0), (3, 1e-3), (4, 1e-2)])

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import factorial, lcm
@@ -33,7 +34,6 @@ from safeselect.spec.rankings import (
     peeled_top_k,
     permute_and_flip,
 )
-from safeselect.spec.samplers import LazyGumbel, LazyLaplace
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -119,33 +119,32 @@ def test_weights_are_added_as_logarithms(monkeypatch):
 # ------------------------------------------------------------------ what the combine step decides
 
 
+def heights(count: int, blocks) -> list[int]:
+    """The cell of each candidate, counted upwards; -1 for those in no block."""
+    floors = [-1] * count
+    for height, block in enumerate(reversed(blocks)):
+        for i in block:
+            floors[i] = height
+    return floors
+
+
 def exponential_outcomes(count: int, k: int, number=np.longdouble):
     """The conditional law of the order given who shares a cell, by the shipped combine step."""
 
     def outcomes(blocks):
-        floors = [-1] * count
-        for height, block in enumerate(reversed(blocks)):
-            for i in block:
-                floors[i] = height
-        law: dict[tuple[int, ...], int] = {}
-        total = 0
+        floors = tuple(heights(count, blocks))
+        law: Counter[tuple[int, ...]] = Counter()
         for ranks in permutations(range(count)):
-            noise = ExponentialNoise(tuple(floors), ranks)
-            order = combine_exponential([0] * count, noise, k).indices
-            law[order] = law.get(order, 0) + 1
-            total += 1
-        return {order: number(times) / number(total) for order, times in law.items()}
+            noise = ExponentialNoise(floors, ranks)
+            law[combine_exponential([0] * count, noise, k).indices] += 1
+        return {order: number(times) / number(factorial(count)) for order, times in law.items()}
 
     return outcomes
 
 
 def continuous_outcomes(count: int, k: int):
     def outcomes(blocks):
-        floors = [-1] * count
-        for height, block in enumerate(reversed(blocks)):
-            for i in block:
-                floors[i] = height
-        ranking = combine_continuous([0] * count, floors, 0, k)
+        ranking = combine_continuous([0] * count, heights(count, blocks), 0, k)
         return None if ranking is None else {ranking.indices: 1}
 
     return outcomes
@@ -217,15 +216,6 @@ def test_combine_continuous_decides_exactly_when_all_completions_agree(level, ca
 # ------------------------------------------------------------------------- the draw, by bit tree
 
 
-def taylor_exp(x: Fraction, terms: int = 60) -> Fraction:
-    """exp(x) for 0 <= -x <= 4 to far below 1e-30."""
-    total, term = Fraction(0), Fraction(1)
-    for j in range(1, terms):
-        total += term
-        term = term * x / j
-    return total
-
-
 def test_draw_exponential_is_independent_geometric_noise_and_a_uniform_ranking():
     law = bit_tree(
         lambda bits: (lambda noise: (noise.floors, noise.ranks))(
@@ -233,7 +223,7 @@ def test_draw_exponential_is_independent_geometric_noise_and_a_uniform_ranking()
         ),
         max_leaves=20_000,
     )
-    rho = taylor_exp(Fraction(-2))
+    rho = exp_minus(Fraction(2))[0]
     assert law.unfinished < Fraction(1, 6)
     for floors in product(range(3), repeat=2):
         for ranks in permutations(range(2)):
@@ -241,46 +231,6 @@ def test_draw_exponential_is_independent_geometric_noise_and_a_uniform_ranking()
             low = law.lower.get((floors, ranks), Fraction(0))
             assert low <= exact + Fraction(1, 10**25)
             assert exact <= low + law.unfinished + Fraction(1, 10**25)
-
-
-@pytest.mark.parametrize("level", [0, 1, 3])
-@pytest.mark.parametrize(
-    "noise_rate", [NoiseRate(Fraction(1)), NoiseRate(Fraction(1), Fraction(1, 2))]
-)
-def test_gumbel_floor_is_the_floor_of_a_gumbel_variable(noise_rate, level):
-    def run(bits):
-        noise = LazyGumbel(bits, noise_rate, step=2)
-        noise.refine(bits, level)
-        return noise.floor
-
-    law = bit_tree(run, max_leaves=1500)
-    assert law.unfinished < Fraction(1, 20)
-    mpmath.mp.dps = 40
-    rate = 1 if noise_rate.base is None else mpmath.log(2)
-    cdf = lambda t: mpmath.exp(-mpmath.exp(-rate * t))  # noqa: E731
-    for floor in range(-3 << level, 6 << level):
-        exact = cdf(mpmath.mpf(floor + 1) / 2**level) - cdf(mpmath.mpf(floor) / 2**level)
-        low = law.lower.get(floor, Fraction(0))
-        assert mpmath.mpf(low.numerator) / low.denominator <= exact + mpmath.mpf(10) ** -30
-        high = low + law.unfinished
-        assert exact <= mpmath.mpf(high.numerator) / high.denominator + mpmath.mpf(10) ** -30
-
-
-def test_laplace_floor_is_the_floor_of_a_laplace_variable():
-    def run(bits):
-        noise = LazyLaplace(bits, NoiseRate(Fraction(1)), step=2)
-        noise.refine(bits, 1)
-        return noise.floor
-
-    law = bit_tree(run, max_leaves=20_000)
-    half = taylor_exp(Fraction(-1, 2))
-    assert law.unfinished < Fraction(1, 20)
-    for floor in range(-5, 5):
-        distance = floor if floor >= 0 else -floor - 1
-        exact = half**distance * (1 - half) / 2
-        low = law.lower.get(floor, Fraction(0))
-        assert low <= exact + Fraction(1, 10**25)
-        assert exact <= low + law.unfinished + Fraction(1, 10**25)
 
 
 # ------------------------------------------------------------ put together, against the vectors
@@ -320,22 +270,23 @@ def two(case):
     }
 
 
-@pytest.mark.claim("C1")
-@pytest.mark.parametrize(("name", "case"), cases("a_permute_and_flip_probs"))
-def test_permute_and_flip_law(name, case):
-    scores, rate = on_grid(case)
-    mass, below = geometric_cells(scores, rate)
-    law = ordered_law(len(scores), 1, mass, below, exponential_outcomes(len(scores), 1))
-    check(law, one(case))
+def one_shot(one_winner: str, two_winners: str) -> list:
+    """Cases of a law of one winner, and of one of two in their order."""
+    return [
+        *((1, case, one(case)) for _, case in cases(one_winner)),
+        *((2, case, two(case)) for _, case in cases(two_winners)),
+    ]
 
 
 @pytest.mark.claim("C1")
-@pytest.mark.parametrize(("name", "case"), cases("c3_oneshot_exponential_top2"))
-def test_one_shot_exponential_top2_law(name, case):
+@pytest.mark.parametrize(
+    ("k", "case", "law"), one_shot("a_permute_and_flip_probs", "c3_oneshot_exponential_top2")
+)
+def test_exponential_noise_law(k, case, law):
     scores, rate = on_grid(case)
     mass, below = geometric_cells(scores, rate)
-    law = ordered_law(len(scores), 2, mass, below, exponential_outcomes(len(scores), 2))
-    check(law, two(case))
+    count = len(scores)
+    check(ordered_law(count, k, mass, below, exponential_outcomes(count, k)), law)
 
 
 @pytest.mark.claim("C1")
@@ -399,19 +350,13 @@ def gumbel_law(scores, k, nats, number, exp, digits):
 
 
 @pytest.mark.claim("C1")
-@pytest.mark.parametrize(("name", "case"), cases("b_exponential_mechanism_probs"))
-def test_exponential_mechanism_law(name, case):
+@pytest.mark.parametrize(
+    ("k", "case", "law"), one_shot("b_exponential_mechanism_probs", "c1_peeled_em_top2")
+)
+def test_gumbel_noise_law(k, case, law):
     scores, rate = on_grid(case)
     nats = np.longdouble(rate.numerator) / np.longdouble(rate.denominator)
-    check(gumbel_law(scores, 1, nats, np.longdouble, np.exp, 20), one(case))
-
-
-@pytest.mark.claim("C1")
-@pytest.mark.parametrize(("name", "case"), cases("c1_peeled_em_top2"))
-def test_one_shot_gumbel_top2_law(name, case):
-    scores, rate = on_grid(case)
-    nats = np.longdouble(rate.numerator) / np.longdouble(rate.denominator)
-    check(gumbel_law(scores, 2, nats, np.longdouble, np.exp, 20), two(case))
+    check(gumbel_law(scores, k, nats, np.longdouble, np.exp, 20), law)
 
 
 @pytest.mark.slow("exhaustive enumeration")

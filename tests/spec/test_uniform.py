@@ -44,13 +44,6 @@ def test_the_checker_sees_mutants(mutant, n):
     assert not agrees(attempt_law(mutant, n), uniform_mass(n), range(n))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 11])
-def test_the_loop_repeats_the_attempt(n):
-    law = bit_tree(lambda bits: uniform_below(bits, n), max_leaves=2000)
-    assert law.unfinished < Fraction(1, 20)
-    assert agrees(law, uniform_mass(n), range(n))
-
-
 def test_values_from_n_on_are_rejected_and_bits_are_not_skipped():
     assert uniform_below(scripted(5, 7, 4, size=3), 5) == 4
     assert uniform_below(scripted(4, size=3), 5) == 4

@@ -82,3 +82,11 @@ class Tape:
     def take(self, count: int) -> int:
         self.requests.append(-count)
         return self._random.getrandbits(count)
+
+
+class Same(Tape):
+    """All that is filled is the same; only what is taken differs."""
+
+    def fill(self, buffer: memoryview) -> None:
+        self.requests.append(len(buffer))
+        buffer[:] = bytes([77]) * len(buffer)
