@@ -9,8 +9,6 @@ from pathlib import Path
 import mpmath
 import pytest
 from effort import some
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from safeselect import (
     ApproximateDP,
@@ -29,20 +27,11 @@ from safeselect.accounting import (
     compose_delta,
     composed_epsilon,
 )
-from safeselect.accounting.optimum.certified import bracket
 from safeselect.accounting.optimum.curve import backward, start
-from safeselect.accounting.optimum.problem import Problem
 
 pytestmark = pytest.mark.claim("C2")
 HERE = Path(__file__).parents[2] / "vectors"
 VECTORS = json.loads((HERE / "accounting.json").read_text())
-
-
-BEFORE = json.loads((HERE / "composition_before.json").read_text())["cases"]
-KINDS = {
-    kind.__name__: kind
-    for kind in (ApproximateDP, BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP)
-}
 
 
 def named(name: str, number: int = 0) -> dict[str, dict[str, str]]:
@@ -156,11 +145,6 @@ def test_brackets_overlap_those_of_another_program_and_are_as_narrow_as_asked(na
     assert "optimum" in composed.theorem or "dominating pairs" in composed.theorem
 
 
-def test_long_rows_stay_near_the_gaussian_limit():
-    composed = compose([BoundedRange(Fraction(1, 150))] * 10240, "1e-6", "3e-3")
-    assert Fraction("1.4663") < composed.lower < composed.guarantee.epsilon < Fraction("1.471")
-
-
 def recursion(ranges: list[float], x: mpmath.mpf) -> mpmath.mpf:
     """T of the first range on T of the others, by search over the offset: no grid, no chord."""
     if not ranges:
@@ -231,37 +215,6 @@ def test_a_laplace_pair_before_a_range_by_quadrature():
 @pytest.mark.parametrize(
     "parts",
     [
-        [(BoundedRange("1/2"), 8)],
-        [(BoundedRange(1), 2), (BoundedRange("1/2"), 3), (PureDP("1/4"), 2)],
-        [(LaplaceDominated("1/3"), 5), (GaussianDP("1/9"), 1), (BoundedRange("1/3"), 4)],
-    ],
-)
-def test_finer_grids_are_narrower_from_both_sides(parts):
-    delta = Fraction(1, 10**5)
-    problem = Problem.of(parts, delta, Fraction(8))
-    found = [bracket(problem, n, lambda p, s: p.epsilon(delta) - s) for n in (16, 32, 64, 128)]
-    uppers, lowers = [f.upper for f in found], [f.lower for f in found]
-    assert uppers == sorted(uppers, reverse=True)
-    assert lowers == sorted(lowers)
-    assert lowers[-1] < uppers[-1]
-    widths = [f.upper - f.lower for f in found]
-    assert widths[-1] * 16 < widths[0]
-
-
-@pytest.mark.parametrize("part", range(4))
-def test_no_list_of_the_past_costs_more(part):
-    """Some of 200 lists of the tests as they were before, at a precision that is quick."""
-    assert len(BEFORE) == 200
-    for case in some(BEFORE[part::4], 4):
-        parts = [KINDS[k](*map(Fraction, a)) for k, a, n in case["parts"] for _ in range(n)]
-        composed = compose(parts, case["delta"], "1e-2")
-        assert composed.guarantee.epsilon <= Fraction(case["epsilon"])
-        assert composed.lower <= composed.guarantee.epsilon
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
         [BoundedRange("0.3")] * 6,
         [LaplaceDominated("0.5"), BoundedRange("0.25"), GaussianDP("0.04")],
         [PureDP("0.1")] * 5,
@@ -285,35 +238,6 @@ def test_delta_at_the_sum_is_nothing():
     for wrong in (-1, "x", None, True):
         with pytest.raises(ParameterError, match="epsilon"):
             compose_delta([PureDP(1)], wrong)
-
-
-DIGITS = st.integers(0, 2).map(lambda i: Fraction(2**300 - i, 3 * 2**300))
-SIZES = st.one_of(st.fractions(Fraction(1, 50), 2, max_denominator=60), DIGITS)
-PARTS = st.one_of(
-    *(SIZES.map(kind) for kind in (BoundedRange, LaplaceDominated, PureDP, GaussianDP))
-)
-
-
-@given(
-    parts=st.lists(st.tuples(PARTS, st.integers(1, 4)), min_size=1, max_size=6),
-    delta=st.sampled_from(["1e-9", "1e-4", "0.2"]),
-)
-@settings(derandomize=True, deadline=None, max_examples=12)
-def test_the_two_bounds_never_cross(parts, delta):
-    """Unequal numbers of many digits too, that are equal once they are rounded."""
-    listed = [part for part, count in parts for _ in range(count)]
-    composed = compose(listed, delta, "1e-1")
-    assert composed.lower <= composed.guarantee.epsilon
-    assert composed.guarantee.epsilon <= compose(listed, delta, None).guarantee.epsilon
-    # What a part alone costs is not more than what it costs among others.
-    alone = max(part.approximate(delta).epsilon for part, _ in parts)
-    assert alone <= composed.guarantee.epsilon * (1 + Fraction(1, 10**9))
-
-
-@pytest.mark.parametrize("epsilon", [0, 1, 10**6])
-def test_parts_of_delta_alone_have_a_delta(epsilon: int) -> None:
-    found = compose_delta([ApproximateDP(0, "1e-9")] * 3, epsilon)
-    assert found.guarantee.delta == 1 - (1 - Fraction(1, 10**9)) ** 3
 
 
 @pytest.mark.slow("a product of long laws")
@@ -354,17 +278,6 @@ def test_lists_whose_exponentials_no_number_holds_have_a_bound(parts):
     assert compose(few, "1e-30", "1e-2").guarantee.epsilon > 0
     with pytest.raises(ParameterError, match="no delta below 1 is proved"):
         compose_delta([GaussianDP(10**12), LaplaceDominated(1)], 1)
-
-
-def test_numbers_of_many_digits_are_added_like_others():
-    """Up to the longest that is read; on no common grid, and rounded to either side."""
-    long = 2**4000 - 1
-    parts = [BoundedRange(Fraction(long - i, 3 * long)) for i in range(12)]
-    parts += [GaussianDP(Fraction(long - 2 * i, 9 * (long - i))) for i in range(3)]
-    odd, even = compose(parts, "1e-6", "1e-2"), [BoundedRange(Fraction(1, 3))] * 12
-    rounded = compose([*even, *[GaussianDP(Fraction(1, 9))] * 3], "1e-6", "1e-2")
-    assert odd.lower <= rounded.guarantee.epsilon
-    assert rounded.lower <= odd.guarantee.epsilon * (1 + Fraction(1, 10**6))
 
 
 def test_noise_that_is_next_to_nothing_beside_large_parts():
