@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hostile_files import written
-from hypothesis import strategies as st
 
 from safeselect import InputError
 from safeselect.tables import read_scores
 
 pytest.importorskip("duckdb")
-
-CELLS = st.one_of(
-    st.text('ab,"\n\r 0189.-+e\0\t\ufeff', max_size=8),
-    st.text(max_size=4),
-    st.integers().map(str),
-    st.floats().map(str),
-)
 
 
 @pytest.mark.claim("C11")
