@@ -8,6 +8,8 @@
    luce <w> <q ...> / <o ...>                             numerator and denominator
    session <k> <t> <q y ...>                              b for below, or the gap, of each answer
    spend <cap> <prices ...>                               what is spent after each; - where refused
+   budget <n> <cap: epsilon own moments ...> / <prices: epsilon impure own moments ...>
+                                                          1 for granted, 0 for refused; what is spent
    one_shot <wide> <rows> <k> <epsilon> <range>           draws, the cost of each, the rate
    sparse_vector <monotonic> <k> <epsilon> <share> <h e d>    the threshold's rate, an answer's cost, its rate
    where an epsilon, a share or a range is a numerator and a denominator *)
@@ -71,6 +73,22 @@ let answer = function
   | "spend" :: cap :: prices ->
     let told (spent, granted) = string_of_int spent ^ if granted then "" else "-" in
     String.concat "," (List.map told (spend (int_of_string cap) 0 (numbers prices)))
+  | "budget" :: n :: rest ->
+    let n = int_of_string n in
+    let caps, prices = split [] rest in
+    let caps = match numbers caps with
+      | eps :: own :: moms -> { eps; impure = 0; moms; own }
+      | _ -> failwith "not the caps of a budget" in
+    let rec priced = function
+      | eps :: impure :: own :: rest ->
+        let moms = List.filteri (fun i _ -> i < n) rest in
+        { eps; impure; moms; own } :: priced (List.filteri (fun i _ -> i >= n) rest)
+      | _ -> [] in
+    let none = { eps = 0; impure = 0; moms = List.init n (fun _ -> 0); own = 0 } in
+    let told = budget caps none (priced (numbers prices)) in
+    let spent = List.fold_left (fun _ (spent, _) -> spent) none told in
+    String.concat "" (List.map (fun (_, granted) -> if granted then "1" else "0") told)
+    ^ ":" ^ commas (spent.eps :: spent.impure :: spent.own :: spent.moms)
   | "one_shot" :: wide :: rest ->
     (match numbers rest with
      | [ rows; k; en; ed; rn; rd ] ->

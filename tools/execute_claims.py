@@ -29,7 +29,8 @@ ROOT = Path(__file__).parents[1]
 for folder in (ROOT / "tests" / "support", ROOT / "tools"):
     sys.path.insert(0, str(folder))
 
-from breaks import BREAKS, Break
+from breaks import BREAKS
+from mutants import Break
 
 import claims
 
@@ -145,11 +146,7 @@ def copy(place: Path, change: Break | None) -> Path:
     """A copy of the repository with this change."""
     shutil.copytree(ROOT, place, ignore=not_copied)
     if change is not None:
-        path = place / change.path
-        source = path.read_text()
-        if source.count(change.text) != 1:
-            raise ValueError(f"{change.path} has {source.count(change.text)} times: {change.text}")
-        path.write_text(source.replace(change.text, change.other))
+        change.make(place)
     return place
 
 

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -34,6 +34,8 @@ ROOT = Path(__file__).parents[1]
 for folder in (ROOT / "tests" / "support", ROOT / "tools"):
     sys.path.insert(0, str(folder))
 
+from mutants import Break
+
 import execute_claims
 
 PACKAGE = "src/safeselect/"
@@ -41,7 +43,7 @@ PLACE = ROOT / "build" / "kills"
 SECONDS = 180
 """Of the tests of one fault."""
 
-Changes = tuple[tuple[str, str, str], ...]
+Changes = Sequence[Break]
 
 
 # ------------------------------------------------------------------------------ the recorded run
@@ -98,7 +100,7 @@ def executed(place: Path) -> dict[str, dict[int, list[str]]]:
 
 
 def faults() -> dict[str, Changes]:
-    """Every known fault by its name: (file, text, other text)."""
+    """Every known fault by its name."""
     from accounting_mutants import ACCOUNTING
     from breaks import BREAKS
     from broken_laws import BROKEN
@@ -106,32 +108,29 @@ def faults() -> dict[str, Changes]:
     from faults import FAULTS
 
     found: dict[str, Changes] = {f"fault: {name}": each for name, each in FAULTS.items()}
-    found |= {f"accounting: {name}": each.changes for name, each in ACCOUNTING.items()}
-    found = {
-        name: tuple((PACKAGE + file, text, other) for file, text, other in changes)
-        for name, changes in found.items()
-    }
+    found |= {f"accounting: {name}": [each] for name, (each, _) in ACCOUNTING.items()}
     found |= {
-        f"claim {number}: {each.path}::{each.function}": ((each.path, each.text, each.other),)
+        f"claim {number}: {each.path}::{each.function}": [each]
         for number, each in enumerate(BREAKS)
     }
-    found |= {f"law: {name}": ((b.path, b.text, b.other),) for name, b in BROKEN.items()}
+    found |= {f"law: {name}": [each] for name, each in BROKEN.items()}
     reasons = tomllib.loads((ROOT / "tools" / "survivors.toml").read_text())["reason"]
     for change in (change for reason in reasons for change in reason["changes"]):
         file, _, lines = change.partition(": ")
         before, _, after = lines.partition(" -> ")
-        if (ROOT / PACKAGE / file).read_text().count(before) == 1:
-            found[f"survivor: {change}"] = ((PACKAGE + file, before, after),)
+        each = Break(file, before, after)
+        if len(each.starts((ROOT / each.path).read_text())) == 1:
+            found[f"survivor: {change}"] = [each]
     return found
 
 
 def reached(changes: Changes, lines: Mapping[str, Mapping[int, list[str]]]) -> set[str]:
     """The tests that execute a changed line; of lines that run at import, all of their file."""
     found: set[str] = set()
-    for path, text, _ in changes:
-        source, of_file = (ROOT / path).read_text(), lines.get(path, {})
-        first = source[: source.index(text)].count("\n") + 1
-        last = first + text.rstrip("\n").count("\n")
+    for each in changes:
+        source, of_file = (ROOT / each.path).read_text(), lines.get(each.path, {})
+        first = source[: each.starts(source)[0]].count("\n") + 1
+        last = first + each.text.rstrip("\n").count("\n")
         near = {test for line in range(first, last + 1) for test in of_file.get(line, ()) if test}
         found |= near or {test for tests in of_file.values() for test in tests if test}
     return found
@@ -152,11 +151,8 @@ def killers(changes: Changes, tests: list[str]) -> list[str]:
     """Those of the tests that fail in a copy with a fault."""
     with tempfile.TemporaryDirectory() as folder:
         place = execute_claims.copy(Path(folder) / "copy", None)
-        for path, text, other in changes:
-            source = (place / path).read_text()
-            if source.count(text) != 1:
-                raise ValueError(f"{path} has {source.count(text)} times: {text}")
-            (place / path).write_text(source.replace(text, other))
+        for each in changes:
+            each.make(place)
         result = place / "outcomes"
         result.touch()
         execute_claims.run(place, tests, SECONDS, {"CLAIM_OUTCOMES": str(result)})

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from mutants import Mutant, copy, evidence
+from mutants import copy, evidence
 
 from faults import BY_TESTS, FAULTS, all_at_once, first_failure
 
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     noticed = 0
     for name, changes in chosen.items():
         with tempfile.TemporaryDirectory() as place:
-            package = copy(Path(place), Mutant(changes, "C1", ""))
+            package = copy(Path(place), changes)
             test = BY_TESTS.get(name)
             if test is None:
                 found = first_failure(package, "law")

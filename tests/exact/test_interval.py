@@ -129,38 +129,6 @@ def test_functions_are_tight(value):
         assert high - low <= (abs(low) + Fraction(1, 2**60)) / 2**120, name
 
 
-def taylor_exp(value: Fraction, terms: int = 60) -> tuple[Fraction, Fraction]:
-    """e**value for 0 <= value <= 1, from below and above, by integers alone."""
-    total, term = Fraction(0), Fraction(1)
-    for n in range(1, terms):
-        total, term = total + term, term * value / n
-    return total, total + 3 * term
-
-
-@given(st.fractions(min_value=0, max_value=1, max_denominator=1000))
-@FAST
-def test_exp_agrees_with_an_integer_taylor_series(value):
-    low, high = taylor_exp(value)
-    ours_low, ours_high = ends(Interval.of(value, 200).exp())
-    assert ours_low <= high
-    assert low <= ours_high
-    assert abs(ours_low - low) <= Fraction(1, 2**190)
-    assert rounded_up(lambda bits: Interval.of(value, bits).exp()) >= low
-    assert rounded_down(lambda bits: Interval.of(value, bits).exp()) <= high
-    e_low, e_high = ends((-Interval.of(value, 200)).exp())
-    assert e_low <= 1 / low
-    assert 1 / high <= e_high
-
-
-@given(st.fractions(min_value=0, max_value=1, max_denominator=1000))
-@FAST
-def test_log_inverts_an_integer_taylor_series(value):
-    low, high = taylor_exp(value)
-    if value:
-        log_low, log_high = ends(Interval.of((low + high) / 2, 150).log())
-        assert log_low - Fraction(1, 2**140) <= value <= log_high + Fraction(1, 2**140)
-
-
 # ------------------------------------------------------------------------- where it is undefined
 
 
@@ -169,24 +137,16 @@ def test_log_inverts_an_integer_taylor_series(value):
     [
         lambda: Interval.of(1, 64) / Interval.of(0, 64),
         lambda: Interval.of(1, 64) / Interval(mpfr(-1), mpfr(1), 64),
-        lambda: Interval.of(0, 64) / Interval.of(0, 64),
-        lambda: Interval.of(1, 64) / Interval(mpfr(0), mpfr(1), 64),
-        lambda: Interval.of(1, 64) / Interval(mpfr(-1), mpfr(0), 64),
-        lambda: Interval.of(0, 64).log(),
         lambda: Interval.of(-1, 64).log(),
         lambda: Interval(mpfr(-1), mpfr(2), 64).log(),
-        lambda: Interval.of(-1, 64).sqrt(),
         lambda: Interval(mpfr(-1), mpfr(2), 64).sqrt(),
         lambda: Interval.of(2**80, 64).exp(),
-        lambda: Interval.of(2**80, 64).expm1(),
         lambda: Interval.of(0, 64) * Interval(mpfr("-inf"), mpfr("inf"), 64),
-        lambda: Interval.of(0, 64) * Interval(mpfr(1), mpfr("inf"), 64),
         lambda: Interval(mpfr(1), mpfr("inf"), 64) - Interval(mpfr(1), mpfr("inf"), 64),
-        lambda: Interval(mpfr("inf"), mpfr("inf"), 64) - Interval(mpfr("inf"), mpfr("inf"), 64),
         lambda: Interval(mpfr("-inf"), mpfr("inf"), 64).exp(),
         lambda: Interval(mpfr("nan"), mpfr(1), 64) + Interval.of(1, 64),
     ],
-    ids=range(18),
+    ids=range(10),
 )
 def test_what_is_undefined_or_too_large_is_unbounded(undefined):
     interval = undefined()
@@ -217,13 +177,10 @@ SETTINGS = [
     {"precision": 5},
     {"precision": 5, "round": gmpy2.RoundUp},
     {"precision": 5, "round": gmpy2.RoundDown},
-    {"precision": 5, "round": gmpy2.RoundToZero},
-    {"precision": 5, "round": gmpy2.RoundAwayZero},
     {"precision": 3, "emin": -2, "emax": 2},
     {"subnormalize": True, "emin": -4},
     {"trap_inexact": True, "trap_underflow": True, "trap_overflow": True},
     {"trap_invalid": True, "trap_divzero": True, "trap_erange": True},
-    {"rational_division": True},
     {"allow_complex": True},
 ]
 
@@ -307,20 +264,6 @@ def test_roundings_of_rationals_are_the_nearest_on_their_side(value, significant
     assert down == math.floor(value / unit) * unit or value - down <= unit * (1 + Fraction(1, 128))
     assert (up / unit).denominator == 1
     assert (down / unit).denominator == 1
-
-
-@given(st.fractions(min_value=Fraction(1, 1000), max_value=1000, max_denominator=10**6))
-@FAST
-def test_a_rounding_has_64_significant_bits(value):
-    for bound in (
-        rounded_up(lambda bits: Interval.of(value, bits).log()),
-        rounded_down(lambda bits: Interval.of(value, bits).sqrt()),
-        rounded_up(lambda bits: Interval.of(value, bits).exp()),
-    ):
-        odd = abs(bound.numerator)
-        while odd and odd % 2 == 0:
-            odd //= 2
-        assert odd.bit_length() <= 64
 
 
 @pytest.mark.parametrize("value", [Fraction(1, 7), Fraction(5), Fraction(10**9, 3)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from decimal import Decimal, localcontext
@@ -49,28 +48,20 @@ def refused(call, *arguments, **options) -> str:
     ("typed", "meant"),
     [
         (1, Fraction(1)),
-        (np.int8(3), Fraction(3)),
         (np.uint64(2**64 - 1), Fraction(2**64 - 1)),
         (gmpy2.mpz(7), Fraction(7)),
         (gmpy2.mpq(1, 3), Fraction(1, 3)),
         (Fraction(1, 3), Fraction(1, 3)),
         (Decimal("0.1"), TENTH),
-        (Decimal("1E-6"), Fraction(1, 10**6)),
         ("0.1", TENTH),
         ("1/3", Fraction(1, 3)),
-        ("+2/6", Fraction(1, 3)),
         ("1e-6", Fraction(1, 10**6)),
-        ("1E+2", Fraction(100)),
         (".5", Fraction(1, 2)),
-        ("5.", Fraction(5)),
         (np.str_("0.1"), TENTH),
         (0.1, TENTH),
-        (np.float64(0.1), TENTH),
         (np.float32(0.1), TENTH),
-        (np.float16(0.1), TENTH),
         (np.longdouble("0.1"), TENTH),
         (1e-6, Fraction(1, 10**6)),
-        (1e22, Fraction(10**22)),
         (5e-324, Fraction(5, 10**324)),
         (1 << (MAX_BITS - 1), Fraction(1 << (MAX_BITS - 1))),
     ],
@@ -130,53 +121,27 @@ def test_ten_charges_of_a_tenth_are_one():
 
 NO_NUMBERS = {
     "True": True,
-    "False": False,
-    "NumPy's True": np.True_,
-    "NumPy's False": np.bool_(False),
     "nan": float("nan"),
     "inf": float("inf"),
-    "-inf": float("-inf"),
-    "NumPy nan": np.float32("nan"),
-    "NumPy inf": np.float64("inf"),
     "Decimal nan": Decimal("NaN"),
     "signalling nan": Decimal("sNaN"),
-    "Decimal inf": Decimal("Infinity"),
     "text nan": "nan",
-    "text inf": "Infinity",
     "mpfr": gmpy2.mpfr("0.5"),
-    "mpc": gmpy2.mpc(1),
     "complex": 1 + 0j,
     "None": None,
-    "bytes": b"1",
     "list": [1],
-    "array of none": np.array(1),
     "array of one": np.array([1]),
     "datetime": np.datetime64(1, "s"),
-    "time span": np.timedelta64(1, "s"),
-    "unitless time span": np.timedelta64(1),
     "object": object(),
-    "class": Fraction,
     "comma": "0,5",
     "Arabic digits": "١٢",  # which int() would read
-    "full-width digits": "５",
-    "superscript": "2²",
-    "half": "½",
     "underscore": "1_000",
-    "leading space": " 0.5",
-    "trailing space": "0.5 ",
     "trailing newline": "0.5\n",
-    "hexadecimal": "0x10",
     "empty": "",
-    "sign": "-",
-    "two signs": "--1",
     "minus sign": "−1",
-    "point": ".",
-    "words": "one half",
     "double ratio": "1/2/3",
     "negative below": "1/-3",
-    "decimals in a ratio": "1.5/2",
     "zero below": "1/0",
-    "percent": "5%",
     "null byte": "1\x00",
 }
 
@@ -189,15 +154,9 @@ def test_no_number(name):
 
 OUT_OF_RANGE = {
     "zero": 0,
-    "minus zero": -0.0,
-    "zero text": "0.000",
     "zero ratio": "0/5",
-    "zero Decimal": Decimal("-0"),
-    "zero mpq": gmpy2.mpq(0),
     "negative": -1,
     "negative float": -0.1,
-    "negative text": "-1/3",
-    "negative Decimal": Decimal("-1e-6"),
     "negative NumPy": np.int64(-(2**63)),
     "smallest negative float": -5e-324,
 }
@@ -222,25 +181,16 @@ def test_the_upper_limit_is_exclusive():
 
 HUGE = {
     "int of 4097 bits": 1 << MAX_BITS,
-    "int of 5000 bits": 1 << 4999,
     "int of a million bits": 1 << 10**6,
-    "negative huge int": -(1 << 10**6),
     "Fraction of 5000 bits": Fraction(1, 1 << 4999),
-    "huge Fraction": Fraction(3**100_000, 2**100_000),
-    "mpz of 5000 bits": gmpy2.mpz(1) << 4999,
     "huge mpz": gmpy2.mpz(1) << 10**8,
     "huge mpq": gmpy2.mpq(gmpy2.mpz(3) ** 600_000, (gmpy2.mpz(1) << 900_001) + 1),
     "1e999999999": "1e999999999",
-    "1e999999": "1e999999",
-    "1e-999999": "1e-999999",
-    "1e1235": "1e1235",
     "Decimal 1e999999": Decimal("1e999999"),
     "Decimal 1e-999999": Decimal("1e-999999"),
-    "Decimal 0e999999": Decimal("0e999999"),
     "Decimal of 100 000 digits": Decimal("1" * 100_000),
     "text of a million digits": "1" * 10**6,
-    "text of 1235 digits": "1" * 1235,
-    "ratio of long texts": "1" * 1235 + "/3",
+    "an exponent of a thousand digits": "1e-" + "9" * 1000,
     "many zeros": "0." + "0" * 10**6 + "1",
 }
 
@@ -271,40 +221,6 @@ def test_long_texts_are_not_quoted(text):
     assert text[:80] not in message
 
 
-def test_numbers_that_would_end_the_process_are_refused_in_time():
-    """GMP aborts on overflow, so this runs in a process of its own."""
-    program = """
-import sys, time
-from decimal import Decimal
-from fractions import Fraction
-from safeselect.exact.parameters import integer, rational
-from safeselect.errors import ParameterError
-values = ["1e" + "9" * n for n in (5, 6, 7, 12, 18, 19, 30, 1000)]
-values += ["1e-" + "9" * n for n in (5, 6, 7, 12, 18, 19, 30, 1000)]
-values += [Decimal("1e999999999"), Decimal("1e-999999999"), Decimal((0, (1,), 10**17))]
-values += [Decimal((1, (1,), -(10**17))), 1 << 10**7, "9" * 10**6 + "/" + "7" * 10**6]
-for value in values:
-    for read in (
-        lambda: rational(value, "x"),
-        lambda: integer(value, "k", minimum=1, maximum=5),
-    ):
-        start = time.process_time()
-        try:
-            read()
-        except ParameterError as error:
-            assert len(str(error)) < 220, len(str(error))
-        else:
-            raise SystemExit("accepted")
-        spent = time.process_time() - start
-        assert spent < 0.05, spent
-print("all refused")
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stdout) == (0, "all refused\n"), done.stderr[-500:]
-
-
 # ------------------------------------------------------------------------------------- integers
 
 
@@ -320,7 +236,7 @@ def test_integers(value):
     [
         *(True, False, np.True_, 1.0, np.float64(2), "3", "k", None, Fraction(3), Decimal(3)),
         *(gmpy2.mpq(3), [3], np.array(3), np.array([3]), 3 + 0j, np.timedelta64(3)),
-        *(np.timedelta64("NaT"), Fraction(10**6000, 7), Decimal("1" * 100_000), object()),
+        *(Fraction(10**6000, 7), Decimal("1" * 100_000), Decimal((0, (1,), 10**17)), object()),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -342,15 +258,12 @@ def test_integers_out_of_range_never_wrap(value):
     [
         ("x", "epsilon", "must be a finite number, got 'x' (str); write for example 1 or '0.1'"),
         (-1, "delta", "must be greater than zero, got -1 (int); write for example '1e-9'"),
-        (0, "gap_grid", "must be greater than zero, got 0 (int); write for example '0.01'"),
-        (0, "split", "must be greater than zero, got 0 (int); write for example '0.5'"),
         (True, "sensitivity", "must be a number, got True (bool); write for example 1"),
         (
             Decimal("NaN"),
             "rho",
             "must be a finite number, got Decimal('NaN') (Decimal); write for example '0.5'",
         ),
-        (float("nan"), "rho", "must be a finite number, got nan (float); write for example '0.5'"),
     ],
 )
 def test_the_message_says_what_to_write(value, name, message):
@@ -378,11 +291,8 @@ def test_too_long_a_text_is_not_kept():
     ("value", "least", "most", "limit", "message"),
     [
         ("x", 1, 5, "", "k must be an integer, got 'x' (str); write for example 3"),
-        ("x", 7, 9, "", "k must be an integer, got 'x' (str); write for example 7"),
-        ("x", 1, 2, "", "k must be an integer, got 'x' (str); write for example 2"),
         (0, 1, 5, "", "k must be between 1 and 5, got 0 (int)"),
         (6, 1, 5, "n", "k must be between 1 and 5, got 6 (int); 5 is n"),
-        (2, 1, 1, "", "k must be between 1 and 1, got 2 (int)"),
         (1, 1, 0, "", "k must be impossible here, got 1 (int)"),
     ],
 )
@@ -394,12 +304,9 @@ def test_the_message_says_what_is_allowed(value, least, most, limit, message):
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (2**128 - 1, f"{2**128 - 1} (int)"),
         (2**128, "int of 129 bits"),
-        (Fraction(1, 10**18), f"Fraction(1, {10**18}) (Fraction)"),
         (Fraction(1, 2**127), f"Fraction(1, {2**127}) (Fraction)"),
         (Fraction(2**128, 3), "Fraction of 129 bits"),
-        ("a" * 58, f"'{'a' * 58}' (str)"),
         ("a" * 59, "a str of 61 characters"),
         (None, "None (NoneType)"),
         ([7], "an object of type list"),
@@ -419,17 +326,12 @@ def test_a_description_is_short(value):
     ("value", "text"),
     [
         (0, "0"),
-        (7, "7"),
         ("1/3", "0.3333"),
-        ("2/3", "0.6667"),
-        ("123456/10", "1.235e+4"),
         ("1e-9", "1.000e-9"),
         ("999999999/2", "5.000e+8"),
-        (10**8, "100000000"),
         (10**9 - 1, "999999999"),
         (10**9, "1.000e+9"),
         ("1/3000", "0.0003333"),
-        ("1/8", "0.1250"),
     ],
 )
 def test_a_number_for_people(value, text):

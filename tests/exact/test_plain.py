@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpz
 
-from safeselect import ParameterError, quantile, top_k
+from safeselect import ParameterError, quantile
 from safeselect.exact.parameters import describe, integer, plain, rational
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
@@ -80,23 +80,6 @@ def test_a_subclass_is_what_it_extends(kind: type, number: Any, exact: Fraction)
     with pytest.warns(UserWarning, match="epsilon="):
         released = quantile([own] * 9, quantile="1/2", **given).value
     assert released == exact * 840 // 1 / Fraction(840)
-
-
-@pytest.mark.parametrize(("kind", "number", "exact"), NUMBERS, ids=IDS)
-def test_a_cost_is_what_its_class_says(kind: type, number: Any, exact: Fraction) -> None:
-    with pytest.warns(UserWarning, match="epsilon=") if exact > 10 else no_warning():
-        made = top_k([1, 2], k=1, epsilon=lying(kind, number), sensitivity=1)
-    assert made.guarantee.epsilon == exact
-
-
-class no_warning:
-    """A context that does nothing."""
-
-    def __enter__(self) -> None:
-        """Nothing is expected."""
-
-    def __exit__(self, *_: object) -> None:
-        """What happens goes on."""
 
 
 @pytest.mark.parametrize("value", [True, np.True_, np.bool_(True), np.uint64(1), mpz(1)])

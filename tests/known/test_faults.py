@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from mutants import Mutant, copy, evidence
+from mutants import Break, copy, evidence
 
 from faults import BY_TESTS, FAULTS, all_at_once
 
@@ -26,7 +26,7 @@ def test_every_fault_can_be_planted(tmp_path):
     lost = []
     for name, changes in FAULTS.items():
         try:
-            copy(tmp_path, Mutant(changes, "C1", ""))
+            copy(tmp_path, changes)
         except ValueError as error:
             lost.append(f"{name}: {error}")
     assert lost == []
@@ -44,7 +44,7 @@ def test_forty_can_be_planted_at_once(tmp_path):
 @pytest.mark.slow("a broken copy and a process for each fault")
 @pytest.mark.parametrize("name", SOME)
 def test_a_fault_alone_is_noticed(name, tmp_path):
-    assert not evidence(copy(tmp_path, Mutant(FAULTS[name], "C1", "")), f"known {SOME[name]}")
+    assert not evidence(copy(tmp_path, FAULTS[name]), f"known {SOME[name]}")
 
 
 @pytest.mark.slow("a process for some rows")
@@ -55,7 +55,7 @@ def test_the_same_rows_are_given_by_an_unbroken_copy(tmp_path):
 @pytest.mark.parametrize("text", ["no such line", "import"])
 def test_a_fault_whose_text_is_gone_or_not_unique_is_an_error(text, tmp_path):
     with pytest.raises(ValueError, match=text):
-        copy(tmp_path, Mutant((("exact/interval.py", text, ""),), "C1", ""))
+        copy(tmp_path, [Break("exact/interval.py", text, "")])
 
 
 @pytest.mark.nightly("a test of `make faults` alone")

@@ -1,269 +1,476 @@
-"""Caps fixed at the opening, and the counterexample that shows why they must be."""
+"""Six amounts, one way of several within its cap: what is granted, and that no one gains by it."""
 
 from __future__ import annotations
 
+import json
+import random
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import comb
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import budget_oracle as oracle
 import mpmath
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from safeselect import (
+from safeselect.accounting.composition import compose
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.repetition import AnyGuarantee, PoissonRepeated, Repeated
+from safeselect.errors import ParameterError
+from safeselect.ledger import budget
+from safeselect.ledger.budget import Terms, View, add, allows, caps, fits, price, ways
+from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
-    BudgetError,
     LaplaceDominated,
-    LedgerDamaged,
-    ParameterError,
     PureDP,
     ZeroConcentratedDP,
-    compose,
 )
-from safeselect.accounting.moments import epsilon_by_orders, log_moment
-from safeselect.ledger import Budget
-from safeselect.ledger.balance import Balance
-from safeselect.ledger.budget import add
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "budget.json").read_text())["cases"]
+KINDS: dict[str, Callable[[Any], AnyGuarantee]] = {
+    "pure": lambda e: PureDP(Fraction(e)),
+    "laplace": lambda e: LaplaceDominated(Fraction(e)),
+    "range": lambda e: BoundedRange(Fraction(e)),
+    "zcdp": lambda rho: ZeroConcentratedDP(Fraction(rho)),
+    "gaussian": lambda squared: GaussianDP(Fraction(squared)),
+    "approximate": lambda both: ApproximateDP(Fraction(both[0]), Fraction(both[1])),
+    "own": lambda delta: ApproximateDP(Fraction(0), Fraction(delta)),
+}
+COSTLY = ApproximateDP(Fraction(10**6), Fraction(1, 2))
+"""A whole that bounds nothing by itself: the parts pay."""
 
 
-def budget(**terms):
-    return Budget("person", "add_remove", **terms)
+def cases(kind: str) -> list[Any]:
+    """The vectors of one kind."""
+    return [pytest.param(c["given"], c["value"], id=c["id"]) for c in VECTORS if c["kind"] == kind]
 
 
-BUDGETS = [
-    {"epsilon": 1},
-    {"rho": "0.1"},
-    {"epsilon": 1, "delta": "1e-6"},
-    {"epsilon": 1, "delta": "1e-6", "order": 20},
-]
+def exact(text: str) -> Fraction:
+    """A number of the vectors."""
+    return Fraction(text)
 
 
-def charged(filter_, spent, guarantee):
-    """What is spent after one more release, by the steps of a charge to a ledger."""
-    price = filter_.price(guarantee)
-    spent = dict.fromkeys(filter_.caps, Fraction(0)) if spent is None else spent
-    Balance(filter_, spent).charge("scope", price)
-    return add(spent, price)
+def terms_of(stated: dict[str, Any], module: ModuleType = budget) -> Terms:
+    """The default terms that a vector names."""
+    own = exact(stated["own_delta"]) if "own_delta" in stated else None
+    made: Terms = module.Terms.of(exact(stated["epsilon"]), exact(stated["delta"]), own)
+    return made
 
 
-def spend(filter_, guarantees):
-    """What is spent after all of them, or None where one is refused."""
-    spent = None
-    for guarantee in guarantees:
-        try:
-            spent = charged(filter_, spent, guarantee)
-        except BudgetError:
-            return None
-    return spent
+def view(parts: Sequence[Any]) -> View:
+    """Parts of a vector as guarantees."""
+    return tuple((KINDS[kind](parameter), count) for kind, parameter, count in parts)
 
 
-# ------------------------------------------------------------------------- the counterexample
-
-FIRST = PureDP("0.044")
-AFTER = {True: [PureDP("0.3214")] * 3, False: [PureDP("0.1363")] * 8}
-"""What is asked next, by whether the first randomized response had a positive loss."""
-REPORTED = Fraction("8.379e-4")
+def nothing(terms: Terms) -> dict[str, Fraction]:
+    """The sums before the first charge."""
+    return dict.fromkeys(terms.names, Fraction(0))
 
 
-def true_delta(at) -> mpmath.mpf:
-    """Of randomized response of FIRST, then of those that its answer asks for."""
-    total = mpmath.mpf(0)
-    for positive, rest in AFTER.items():
-        each, count = mpmath.mpf(str(float(rest[0].epsilon))), len(rest)
-        first = mpmath.mpf("0.044") * (1 if positive else -1)
-        for flips in range(count + 1):
-            loss = first + (count - 2 * flips) * each
-            chance = comb(count, flips) / (1 + mpmath.exp(-first))
-            chance *= mpmath.exp(-flips * each) / (1 + mpmath.exp(-each)) ** count
-            total += chance * max(0, 1 - mpmath.exp(at - loss))
-    return total
+def priced(terms: Terms, parts: View, module: ModuleType = budget) -> dict[str, Fraction]:
+    """The price of a release of which these are the parts, or which this one is."""
+    if len(parts) == 1 and parts[0][1] == 1:
+        found = module.price(terms, parts[0][0])
+    elif any(isinstance(each, ApproximateDP) for each, _ in parts):
+        found = module.price(terms, COSTLY, parts)
+    else:  # nothing has a delta: a whole that bounds less than its parts do
+        found = module.price(terms, ZeroConcentratedDP(Fraction(10**9)), parts)
+    assert found is not None
+    return dict(found)
 
 
-def test_the_best_order_of_the_realised_list_is_wrong():
-    """Each list alone, its best order chosen afterwards, seems to cost epsilon 1 at 8.379e-4."""
-    for rest in AFTER.values():
-        parts = [(FIRST, 1), (rest[0], len(rest))]
-        assert epsilon_by_orders(parts, REPORTED)[0] <= 1
-    with mpmath.workdps(30):
-        true = true_delta(1)
-    assert mpmath.mpf("9.594e-4") < true < mpmath.mpf("9.595e-4")
-    assert true > float(REPORTED) * 1.14
+def count(terms: Terms, first: Sequence[View], each: View, module: ModuleType = budget) -> int:
+    """How many of `each` are granted one after the other, after `first`."""
+    allowed, total = module.caps(terms), nothing(terms)
+    for one in first:
+        cost = priced(terms, one, module)
+        total = module.add(total, cost)
+        assert module.allows(allowed, cost, total)
+    cost, granted = priced(terms, each, module), 0
+    while module.allows(allowed, cost, after := module.add(total, cost)):
+        total, granted = after, granted + 1
+    return granted
 
 
-@pytest.mark.parametrize("order", ["6.5", 8, 10, "14.7", 20, 40, 118, 119, 150, 300])
-@pytest.mark.claim("C2")
-def test_an_order_fixed_in_advance_refuses_what_would_break_the_promise(order):
-    filter_ = budget(order=order, epsilon=1, delta=REPORTED)
-    spent = [spend(filter_, [FIRST, *rest]) for rest in AFTER.values()]
-    assert None in spent
-    # Where both are let through, the promise is true.
-    larger = budget(order=order, epsilon=1, delta="0.01")
-    if None not in [spend(larger, [FIRST, *rest]) for rest in AFTER.values()]:
-        assert true_delta(1) <= 0.01
+# ------------------------------------------------------------------------------------ the vectors
 
 
-def test_some_fixed_order_lets_both_through_at_an_honest_delta():
-    filter_ = budget(order=20, epsilon=1, delta="0.003")
-    assert None not in [spend(filter_, [FIRST, *rest]) for rest in AFTER.values()]
-    assert true_delta(1) <= 0.003
+@pytest.mark.parametrize(("stated", "value"), cases("default_terms"))
+def test_default_terms_and_caps_are_those_of_the_vectors(
+    stated: dict[str, Any], value: dict[str, Any]
+) -> None:
+    terms = terms_of(stated)
+    assert terms.own_delta == exact(value["own_delta"])
+    assert terms.excesses == tuple(exact(each) for each in value["excesses"])
+    assert terms.weights == tuple(exact(each) for each in value["weights"])
+    found = caps(terms)
+    for name, cap in zip(terms.moments, value["caps"], strict=True):
+        assert 0 <= exact(cap) - found[name] < exact(cap) / 2**63
 
 
-# --------------------------------------------------------------------------------- each form
+@pytest.mark.parametrize(("stated", "value"), cases("log_moment"))
+def test_moments_are_those_of_the_vectors(stated: dict[str, Any], value: str) -> None:
+    excess = exact(stated["excess"])
+    terms = Terms(Fraction(1), None, Fraction(1, 2), Fraction(0), (excess,), (Fraction(1),))
+    cost = price(terms, KINDS[stated["guarantee"]](stated["parameter"]))
+    assert cost is not None
+    assert -Fraction(1, 10**38) <= cost["moment_1"] - exact(value) < exact(value) / 2**63
 
 
-def test_what_is_promised_is_worth_what_may_be_spent():
-    """Charges up to the cap and not beyond; the same list, fixed in advance, costs no more."""
-    part = BoundedRange("0.07")
-    for terms in BUDGETS:
-        filter_, spent, charges = budget(**terms), None, 0
-        while True:
-            try:
-                after = charged(filter_, spent, part)
-            except BudgetError:
-                break
-            spent, charges = after, charges + 1
-            assert all(spent[name] <= cap for name, cap in filter_.caps.items())
-        assert charges >= 1
-        price = filter_.price(part)
-        assert spent == {name: charges * amount for name, amount in price.items()}
-        with pytest.raises(BudgetError, match="does not allow this release"):
-            charged(filter_, spent, part)
-        if "delta" in terms:
-            assert compose([part] * charges, terms["delta"]).guarantee.epsilon <= 1
-        elif "rho" in terms:
-            assert charges * part.zcdp.rho <= Fraction("0.1")
-        else:
-            assert charges * part.epsilon <= 1
+@pytest.mark.parametrize(("stated", "value"), cases("granted"))
+def test_as_many_are_granted_as_the_vectors_say(stated: dict[str, Any], value: int) -> None:
+    terms, each = terms_of(stated), view(stated["each"])
+    first = [view([part]) for part in stated["first"]]
+    assert count(terms, first, each) == value
+    total = nothing(terms)
+    for one in first:
+        total = add(total, priced(terms, one))
+    assert fits(caps(terms), total, priced(terms, each)) == value
 
 
-def test_one_order_allows_more_than_a_sum():
-    plan = compose([BoundedRange("0.05")] * 100, "1e-6", None)
-    epsilon = plan.guarantee.epsilon
-    filter_ = budget(order=plan.order, epsilon=epsilon, delta="1e-6")
-    assert spend(filter_, [BoundedRange("0.05")] * 99) is not None
-    assert spend(filter_, [BoundedRange("0.05")] * 102) is None
-    assert spend(budget(epsilon=epsilon), [BoundedRange("0.05")] * 60) is None
+@pytest.mark.parametrize(("stated", "value"), cases("reading"))
+def test_the_loss_so_far_is_that_of_the_vectors(
+    stated: dict[str, Any], value: dict[str, str]
+) -> None:
+    terms, total = terms_of(stated), None
+    for part in stated["charged"]:
+        cost = priced(terms, view([part]))
+        total = add(total or nothing(terms), cost)
+    found = budget.largest_loss(terms, total or nothing(terms))
+    assert found is not None
+    assert -Fraction(1, 10**38) <= found - exact(value["always"]) < Fraction(1, 2**60)
 
 
-def test_prices_are_rounded_up_and_caps_down():
-    filter_ = budget(order=5, epsilon=3, delta="1e-3")
-    for part in (
-        BoundedRange("0.3"),
-        LaplaceDominated("0.3"),
-        PureDP("0.3"),
-        ZeroConcentratedDP(1),
-    ):
-        cost = filter_.price(part)["log_moment"]
-        low, high = log_moment(part, Fraction(4), 200).fractions()
-        assert low <= cost <= high * (1 + Fraction(1, 2**60))
-    with mpmath.workdps(40):
-        exact = 4 * 3 + mpmath.log(mpmath.mpf(1) / 1000) - 4 * mpmath.log(4) + 5 * mpmath.log(5)
-        cap = filter_.caps["log_moment"]
-        ours = mpmath.mpf(cap.numerator) / cap.denominator
-        assert exact * (1 - mpmath.mpf(2) ** -60) <= ours <= exact
+# ------------------------------------------------------- a second implementation, by mpmath alone
+
+ROWS: dict[str, tuple[list[oracle.Part], list[oracle.Part]]] = {
+    "pure": ([], [("pure", "1/40", 1)]),
+    "range": ([], [("range", "1/10", 5)]),
+    "laplace": ([], [("laplace", "1/30", 2)]),
+    "gaussian": ([], [("gaussian", "1/900", 1)]),
+    "zcdp": ([], [("zcdp", "1/1500", 3)]),
+    "approximate": ([], [("approximate", ["1/50", "1e-9"], 1)]),
+    "list": ([], [("range", "1/50", 5), ("own", "1e-10", 1)]),
+    "keys and a measurement": ([], [("approximate", ["1/25", "1e-10"], 1), ("zcdp", "1/2000", 1)]),
+    "after a large one": ([("pure", "1/2", 1)], [("pure", "1/200", 1)]),
+    "after zCDP": ([("zcdp", "1/100", 1)], [("pure", "1/10", 1)]),
+    "mixed": ([], [("pure", "1/60", 1), ("laplace", "1/60", 1), ("range", "1/60", 1)]),
+}
+
+
+@pytest.mark.slow("expectations by mpmath")
+@pytest.mark.parametrize("share", [None, "1/2", "0"])
+@pytest.mark.parametrize("terms", [("1", "1e-6"), ("7/2", "1e-7")])
+@pytest.mark.parametrize("row", ROWS)
+def test_two_implementations_grant_the_same(
+    row: str, terms: tuple[str, str], share: str | None
+) -> None:
+    own = None if share is None else str(Fraction(share) * Fraction(terms[1]))
+    first, each = ROWS[row]
+    with mpmath.workdps(oracle.DIGITS):
+        expected = oracle.Filter(*terms, own).granted(first, each)
+    stated = {"epsilon": terms[0], "delta": terms[1]} | ({} if own is None else {"own_delta": own})
+    assert count(terms_of(stated), [view([part]) for part in first], view(each)) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "granted"),
+    [
+        # list of 5, 10 and 50; pure; one large first: today's sums grant 10, 10, 5, 100 and 100
+        ([("range", "1/50", 5), ("own", "1e-10", 1)], 93),
+        ([("range", "1/100", 10), ("own", "1e-10", 1)], 186),
+        ([("range", "1/250", 50), ("own", "1e-10", 1)], 232),
+        ([("pure", "1/100", 1)], 469),
+        ([("laplace", "1/30", 1)], 46),
+        ([("pure", "1/20", 1)], 22),
+    ],
+)
+def test_what_a_person_of_one_and_a_millionth_may_ask(row: list[Any], granted: int) -> None:
+    assert count(Terms.of(Fraction(1), Fraction(1, 10**6)), [], view(row)) == granted
+
+
+# ------------------------------------------------------------------------------- every guarantee
+
+TERMS = Terms.of(Fraction(1), Fraction(1, 10**6))
+RUNS = Repeated(PureDP(Fraction(1, 50)), Fraction(1), Fraction(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "epsilon", "not_pure", "own"),
+    [
+        (PureDP(Fraction(1, 10)), "1/10", 0, "0"),
+        (LaplaceDominated(Fraction(1, 10)), "1/10", 0, "0"),
+        (BoundedRange(Fraction(1, 10)), "1/10", 0, "0"),
+        (ZeroConcentratedDP(Fraction(1, 1000)), "0", 1, "0"),
+        (GaussianDP(Fraction(1, 1000)), "0", 1, "0"),
+        (ApproximateDP(Fraction(1, 10), Fraction(1, 10**8)), "1/10", 0, "1e-8"),
+        (RUNS, "3/50", 0, "0"),
+        (
+            Repeated(ZeroConcentratedDP(Fraction(1, 1000)), Fraction(1), Fraction(1, 10)),
+            "0",
+            1,
+            "0",
+        ),
+        (PoissonRepeated(ZeroConcentratedDP(Fraction(1, 1000)), Fraction(5)), "0", 1, "0"),
+    ],
+)
+def test_every_guarantee_has_a_price(
+    guarantee: AnyGuarantee, epsilon: str, not_pure: int, own: str
+) -> None:
+    cost = price(TERMS, guarantee)
+    assert cost is not None
+    assert tuple(cost) == TERMS.names
+    assert (cost["epsilon"], cost["not_pure"]) == (exact(epsilon), not_pure)
+    assert cost["own_delta"] == exact(own)
+    assert all(cost[name] > 0 for name in TERMS.moments)
+    assert not budget.understated(TERMS, cost, guarantee)
+    for name in TERMS.moments:
+        low, high = budget._log_moments([(guarantee, 1)], TERMS.moments[name], 256).fractions()
+        assert low <= cost[name] <= high * (1 + Fraction(1, 2**62))
+
+
+def test_a_release_of_pure_delta_fits_where_epsilon_is_used_up() -> None:
+    cost, all_of_it = price(TERMS, KINDS["own"]("1e-9")), price(TERMS, PureDP(Fraction(1)))
+    assert cost is not None
+    assert all_of_it is not None
+    assert set(cost.values()) == {Fraction(0), Fraction(1, 10**9)}
+    total = add(nothing(TERMS), all_of_it)
+    assert ways(caps(TERMS), total) == ["epsilon"]
+    assert fits(caps(TERMS), total, cost) == 250
+    assert fits(caps(TERMS), total, all_of_it) == 0
+
+
+def test_no_price_is_nothing() -> None:
+    cost = price(TERMS, PureDP(Fraction(0)))
+    assert cost is not None
+    assert cost["epsilon"] == Fraction(1, 2**1024)
+    assert allows(caps(TERMS), cost, add(nothing(TERMS), cost))
+    assert not allows(caps(TERMS), nothing(TERMS), nothing(TERMS))
 
 
 @pytest.mark.parametrize(
     ("terms", "guarantee"),
     [
-        ({"epsilon": 1}, ZeroConcentratedDP(1)),
-        ({"epsilon": 1}, ApproximateDP(1, "1e-9")),
-        ({"rho": 1}, ApproximateDP(1, "1e-9")),
-        ({"epsilon": 1, "delta": "1e-6"}, ZeroConcentratedDP("0.1")),
-        ({"epsilon": 1, "delta": "1e-6", "order": 20}, ApproximateDP("0.1", "1e-9")),
+        (Terms(epsilon=Fraction(1)), ZeroConcentratedDP(Fraction(1))),
+        (Terms(epsilon=Fraction(1)), ApproximateDP(Fraction(1), Fraction(1, 10**9))),
+        (Terms(rho=Fraction(1)), ApproximateDP(Fraction(1), Fraction(1, 10**9))),
     ],
 )
-def test_what_does_not_fit_is_refused(terms, guarantee):
-    with pytest.raises(ParameterError, match="adds up"):
-        charged(budget(**terms), None, guarantee)
+def test_a_sum_does_not_take_what_it_does_not_bound(terms: Terms, guarantee: AnyGuarantee) -> None:
+    assert price(terms, guarantee) is None
+    assert budget.understated(terms, nothing(terms), guarantee) == sorted(terms.names)
 
 
-def test_deltas_have_a_cap_of_their_own():
-    filter_ = budget(epsilon=10, delta="2.5e-9")
-    parts = [ApproximateDP("0.1", "1e-9")]
-    assert spend(filter_, parts * 2) == {"epsilon": Fraction(2, 10), "delta": Fraction(2, 10**9)}
-    assert spend(filter_, parts * 3) is None
-
-
-def test_an_order_that_leaves_nothing_is_refused():
-    with pytest.raises(ParameterError, match="allow nothing"):
-        budget(order=2, epsilon=1, delta="1e-6")
-
-
-# ------------------------------------------------------------------------------- at the edges
-
-
-@pytest.mark.parametrize("order", ["1", "1/2"])
-def test_an_order_of_one_or_less_is_refused(order):
-    with pytest.raises(ParameterError, match="order must be greater than 1, got"):
-        budget(epsilon=1, delta="1e-6", order=order)
-
-
-@pytest.mark.parametrize("place", ["unit", "neighbours"])
-def test_what_is_no_text_is_named(place):
-    words = {"unit": "person", "neighbours": "add_remove", place: 7}
-    with pytest.raises(ParameterError, match=rf"^{place} must be"):
-        Budget(words["unit"], words["neighbours"], epsilon=1)
-
-
-def test_a_cap_below_one_allows_something():
-    """ln M up to 0.6 or so: caps are no whole numbers."""
-    small = budget(epsilon="1/2", delta="1/10", order=3)
-    (cap,) = small.caps.values()
-    assert 0 < cap < 1
-    assert charged(small, dict.fromkeys(small.caps, Fraction(0)), PureDP("1/100"))
+def test_rho_takes_what_brings_a_delta_where_delta_is_stated() -> None:
+    terms = Terms(rho=Fraction(1), delta=Fraction(1, 10**6), own_delta=Fraction(1, 10**6))
+    cost = price(terms, ApproximateDP(Fraction(1, 10), Fraction(1, 10**7)))
+    assert cost == {"rho": PureDP(Fraction(1, 10)).zcdp.rho, "own_delta": Fraction(1, 10**7)}
+    assert fits(caps(terms), nothing(terms), cost) == 10
+    assert budget.largest_loss(terms, cost) is None
 
 
 @pytest.mark.parametrize(
-    "content",
+    "wrong",
     [
-        [],
-        "text",
-        None,
-        {"unit": "person", "neighbours": "add_remove"},
-        {"unit": "person", "neighbours": "add_remove", "budget": {"sigma": "1"}},
-        {"unit": "person", "neighbours": "add_remove", "budget": {"epsilon": "1", "sigma": "1"}},
-        {"unit": "person", "neighbours": "add_remove", "budget": {"epsilon": "1", "rho": "1"}},
-        {"unit": 7, "neighbours": "add_remove", "budget": {"epsilon": "1"}},
+        {},
+        {"epsilon": Fraction(1), "rho": Fraction(1)},
+        {"epsilon": Fraction(0)},
+        {"own_delta": Fraction(1, 5)},
+        {"own_delta": -Fraction(1, 100)},
+        {"delta": Fraction(1), "own_delta": Fraction(1)},
+        {"weights": (Fraction(1, 2), Fraction(2, 3))},
+        {"weights": (Fraction(1),)},
+        {"weights": (Fraction(0), Fraction(1, 2))},
+        {"excesses": (Fraction(3), Fraction(3))},
+        {"excesses": (Fraction(0), Fraction(3))},
+        {"excesses": (), "weights": ()},
+        {"own_delta": Fraction(1, 10)},
+        {"epsilon": None, "rho": Fraction(1)},
     ],
 )
-def test_what_is_no_record_of_a_budget_is_damage(content):
-    with pytest.raises(LedgerDamaged, match="holds no budget"):
-        Budget.of(content)
+def test_terms_under_which_nothing_is_proved_are_refused(wrong: dict[str, Any]) -> None:
+    good = {
+        "epsilon": Fraction(1),
+        "delta": Fraction(1, 10),
+        "excesses": (Fraction(3), Fraction(6)),
+        "weights": (Fraction(1, 2), Fraction(1, 2)),
+    }
+    assert Terms(**good)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"own_delta|adds? up|order|for the deltas"):
+        Terms(**(good | wrong if wrong else {}))
 
 
-def test_numbers_of_a_record_that_cannot_be_read_are_named():
-    content = {"unit": "person", "neighbours": "add_remove", "budget": {"epsilon": "one"}}
-    with pytest.raises(LedgerDamaged, match="the budget of a scope"):
-        Budget.of(content)
+@pytest.mark.parametrize("delta", ["1", "2"])
+def test_default_terms_of_no_budget_are_refused(delta: str) -> None:
+    with pytest.raises(ParameterError, match="below 1"):
+        Terms.of(Fraction(1), exact(delta))
+    with pytest.raises(ParameterError, match="must be positive"):
+        Terms.of(Fraction(0), Fraction(1, 10))
 
 
-def test_numbers_of_1024_bits_are_taken_and_longer_ones_refused():
-    longest = Fraction(2**1024 - 1)
-    assert budget(epsilon=longest).epsilon == longest
-    assert budget(epsilon=1 / longest).epsilon == 1 / longest
-    for long in (Fraction(2**1024), Fraction(1, 2**1024)):
-        with pytest.raises(ParameterError, match="epsilon must have at most 1024 bits"):
-            budget(epsilon=long)
+# ----------------------------------------------------------------------- what the filter is worth
 
 
-def test_sums_and_prices_keep_denominators_of_1024_bits():
-    """Exact up to 2**-1024; beyond, rounded up to a multiple of it, deltas too."""
-    unit = Fraction(1, 2**1024)
-    odd = Fraction(1, 2**1024 + 1)
-    assert add({"epsilon": Fraction(0)}, {"epsilon": unit}) == {"epsilon": unit}
-    assert add({"epsilon": Fraction(1)}, {"epsilon": odd}) == {"epsilon": 1 + unit}
-    tiny = budget(epsilon=1, delta="1/2").price(ApproximateDP(odd, Fraction(1, 2) + odd))
-    assert tiny == {"epsilon": unit, "delta": Fraction(1, 2) + unit}
+def test_what_is_granted_is_worth_what_compose_certifies() -> None:
+    """The same list, fixed in advance, costs no more than epsilon, and not much less."""
+    part = BoundedRange(Fraction(1, 50))
+    granted = count(TERMS, [], ((part, 1),))
+    certified = compose([part] * granted, TERMS.delta).guarantee.epsilon
+    assert Fraction(88, 100) < certified <= 1
 
 
-@pytest.mark.parametrize(
-    ("terms", "adds"),
-    [({"epsilon": 1}, "epsilon alone"), ({"epsilon": 1, "delta": "1e-6"}, "epsilon and delta")],
+@given(st.integers(1, 40), st.sampled_from([PureDP, LaplaceDominated, BoundedRange]))
+def test_never_fewer_than_sums_where_nothing_has_a_delta(
+    number: int, kind: Callable[[Fraction], AnyGuarantee]
+) -> None:
+    assert count(TERMS, [], ((kind(Fraction(1, number)), 1),)) >= number
+
+
+def test_with_all_of_delta_set_aside_epsilons_and_deltas_add_up() -> None:
+    """A list (1, 1e-6) of an unknown domain is charged as a whole: its parts add up to more."""
+    terms = Terms.of(Fraction(2), Fraction(2, 10**6), Fraction(2, 10**6))
+    assert caps(terms) == {"epsilon": 2, "not_pure": 0, "own_delta": Fraction(2, 10**6)}
+    whole = ApproximateDP(Fraction(1), Fraction(1, 10**6))
+    parts: View = ((BoundedRange(Fraction(648, 10000)), 50), *view([("own", "5e-7", 1)]))
+    cost = price(terms, whole, parts)
+    assert cost == {"epsilon": 1, "not_pure": 0, "own_delta": Fraction(1, 10**6)}
+    assert fits(caps(terms), nothing(terms), cost) == 2
+    rng = random.Random(36)
+    for _ in range(200):
+        sums, total = [Fraction(0), Fraction(0)], nothing(terms)
+        for _ in range(12):
+            e, d = Fraction(rng.randint(1, 60), 100), Fraction(rng.choice([0, 0, 1, 3]), 10**7)
+            cost = price(terms, ApproximateDP(e, d) if d else PureDP(e))
+            assert cost is not None
+            fit = sums[0] + e <= 2 and sums[1] + d <= terms.delta
+            assert allows(caps(terms), cost, add(total, cost)) == fit
+            if fit:
+                sums, total = [sums[0] + e, sums[1] + d], add(total, cost)
+
+
+PARTS = st.lists(
+    st.sampled_from(
+        [
+            PureDP(Fraction(1, 9)),
+            BoundedRange(Fraction(1, 7)),
+            LaplaceDominated(Fraction(1, 8)),
+            ZeroConcentratedDP(Fraction(1, 300)),
+            ApproximateDP(Fraction(1, 11), Fraction(1, 10**7)),
+            KINDS["own"]("1e-7"),
+        ]
+    ),
+    max_size=30,
 )
-def test_a_guarantee_without_a_price_is_told_what_to_do(terms, adds):
-    said = (
-        rf"adds up {adds}, which ZeroConcentratedDP does not bound by itself; calibrate the "
-        "release in the budget's terms"
+
+
+@given(PARTS, st.randoms(use_true_random=False))
+def test_less_is_granted_and_order_does_not_matter(
+    parts: list[AnyGuarantee], rng: random.Random
+) -> None:
+    def total(listed: list[AnyGuarantee]) -> dict[str, Fraction]:
+        found = nothing(TERMS)
+        for each in listed:
+            cost = price(TERMS, each)
+            assert cost is not None
+            found = add(found, cost)
+        return found
+
+    fewer = [each for each in parts if rng.random() < 0.9]
+    mixed = rng.sample(parts, len(parts))
+    assert total(mixed) == total(parts)
+    if ways(caps(TERMS), total(parts)):
+        assert set(ways(caps(TERMS), total(parts))) <= set(ways(caps(TERMS), total(fewer)))
+
+
+def test_shares_are_those_of_the_way_with_the_most_left() -> None:
+    total = add(nothing(TERMS), priced(TERMS, ((PureDP(Fraction(1, 200)), 100),)))
+    assert budget.used(caps(TERMS), priced(TERMS, ((PureDP(Fraction(1, 4)), 1),))) == exact("1/4")
+    share = budget.used(caps(TERMS), total)
+    assert share == total["moment_1"] / caps(TERMS)["moment_1"] < Fraction(1, 4)
+    assert budget.used(caps(TERMS), {**total, "own_delta": Fraction(1)}) == 1
+
+
+def test_a_raise_keeps_all_that_was_granted() -> None:
+    ceiling = Terms.of(Fraction(2), Fraction(1, 10**5))
+    before = ceiling.at(Fraction(1), Fraction(1, 10**6))
+    assert (before.excesses, before.weights) == (ceiling.excesses, ceiling.weights)
+    assert before.own_delta / before.delta == ceiling.own_delta / ceiling.delta
+    assert before.at(Fraction(2), Fraction(1, 10**5)) == ceiling
+    assert all(caps(ceiling)[name] >= cap for name, cap in caps(before).items())
+    with pytest.raises(ParameterError, match="has orders to keep"):
+        Terms(epsilon=Fraction(1)).at(Fraction(2), Fraction(1, 10))
+
+
+def test_a_moment_that_allows_nothing_has_no_cap_and_its_sum_goes_on() -> None:
+    terms = Terms(
+        Fraction(1),
+        None,
+        Fraction(1, 10**6),
+        Fraction(0),
+        (Fraction(2), Fraction(22)),
+        (Fraction(1, 2), Fraction(1, 2)),
     )
-    with pytest.raises(ParameterError, match=said):
-        budget(**terms).price(ZeroConcentratedDP(1))
+    assert list(caps(terms)) == ["epsilon", "not_pure", "moment_2", "own_delta"]
+    cost = price(terms, BoundedRange(Fraction(1, 10)))
+    assert cost is not None
+    assert cost["moment_1"] > 0
+    assert "moment_1" not in ways(caps(terms), cost)
+
+
+def test_long_sums_are_rounded_up() -> None:
+    odd = Fraction(1, 2**1024 + 1)
+    unit = Fraction(1, 2**1024)
+    assert add({"epsilon": Fraction(1)}, {"epsilon": odd}) == {"epsilon": 1 + unit}
+    assert add({"epsilon": Fraction(0)}, {"epsilon": unit}) == {"epsilon": unit}
+
+
+# ------------------------------------------------------------------------------------ verification
+
+
+def test_a_price_is_refused_only_below_what_the_release_surely_costs() -> None:
+    guarantee = BoundedRange(Fraction(1, 10))
+    cost = priced(TERMS, ((guarantee, 1),))
+    # Another formula may round the last bit the other way.
+    lower = {**cost, "moment_2": cost["moment_2"] * (1 - Fraction(1, 2**66))}
+    low = budget._log_moments([(guarantee, 1)], TERMS.excesses[1], 300).fractions()[0]
+    assert bool(budget.understated(TERMS, lower, guarantee)) == (lower["moment_2"] < low)
+    for name in TERMS.moments:
+        wrong = {**cost, name: cost[name] * (1 - Fraction(1, 2**50))}
+        assert budget.understated(TERMS, wrong, guarantee) == [name]
+    assert budget.understated(TERMS, {**cost, "epsilon": Fraction(1, 11)}, guarantee) == ["epsilon"]
+    assert not budget.understated(TERMS, {**cost, "epsilon": Fraction(0), "not_pure": 1}, guarantee)
+    assert budget.understated(TERMS, {"epsilon": Fraction(1)}, guarantee) == sorted(TERMS.names)
+    gaussian = priced(TERMS, ((GaussianDP(Fraction(1, 100)), 1),))
+    wrong = {**gaussian, "not_pure": Fraction(0)}
+    assert budget.understated(TERMS, wrong, GaussianDP(Fraction(1, 100))) == ["not_pure"]
+    own = priced(TERMS, view([("own", "1e-8", 1)]))
+    assert budget.understated(TERMS, {**own, "own_delta": Fraction(0)}, KINDS["own"]("1e-8"))
+
+
+def test_a_cap_is_refused_only_above_what_the_terms_allow() -> None:
+    stated = caps(TERMS)
+    assert not budget.overstated(TERMS, stated)
+    assert not budget.overstated(TERMS, {**stated, "moment_1": stated["moment_1"] / 2})
+    for name, cap in stated.items():
+        wrong = {**stated, name: cap * (1 + Fraction(1, 2**50)) or Fraction(1)}
+        assert budget.overstated(TERMS, wrong) == [name]
+    assert budget.overstated(TERMS, {**stated, "moment_4": Fraction(1)}) == ["moment_4"]
+    assert budget.overstated(TERMS, {n: c for n, c in stated.items() if n != "own_delta"})
+
+
+def test_stated_orders_are_taken_as_they_are() -> None:
+    """A version that would choose others verifies the caps of these."""
+    other = Terms(
+        Fraction(1),
+        None,
+        Fraction(1, 10**6),
+        Fraction(1, 4 * 10**6),
+        (Fraction(10), Fraction(20), Fraction(50)),
+        (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)),
+    )
+    assert not budget.overstated(other, caps(other))
+    assert set(budget.overstated(other, caps(TERMS))) == set(TERMS.moments)

@@ -13,9 +13,9 @@ from covers import pairwise_cover
 from ledgers import TERMS, pure, scope
 from workers import kinds
 
-from safeselect import Budget, Ledger, LedgerDamaged, LedgerError, ParameterError
+from safeselect import Budget, Ledger, LedgerDamaged, ParameterError
 from safeselect.cli._main import main
-from safeselect.ledger import Checker, Ed25519Signer, Proposal, append, approve, kept_records
+from safeselect.ledger import Checker, Ed25519Signer, Proposal, approve, kept_records
 from safeselect.ledger.record import START, canonical, log_line, record_hash
 from safeselect.ledger.signing import handover_message, key_of, signed_message
 
@@ -97,33 +97,6 @@ def test_a_process_with_the_old_key_charges_no_more(tmp_path: Path) -> None:
     assert ledger.balance("a").spent["epsilon"] == 0  # it may still look
 
 
-def test_a_ledger_opens_with_any_key_that_it_had(tmp_path: Path) -> None:
-    path = tmp_path / "l"
-    ledger = rotated(path)
-    for _ in range(4):
-        spend(ledger)
-    assert kinds(ledger)[-1] == "released"
-    for key in (OLD, NEW, LATE):
-        assert Ledger.open(path, public_keys=[public(key)]).head == ledger.head
-    with pytest.raises(LedgerDamaged, match="not signed with the key"):
-        Ledger.open(path, public_keys=[public(EVE)])
-    again = Ledger.open(path, signer=LATE)
-    again.rotate(EVE)
-    with pytest.raises(ParameterError, match="signed records of the ledger before"):
-        again.rotate(NEW)
-
-
-def test_a_lost_key_is_replaced_though_the_end_is_torn(tmp_path: Path) -> None:
-    path = tmp_path / "l"
-    made(path)
-    with path.open("ab") as file:
-        file.write(b'{"hash":"')
-    lost = Ledger.open(path)
-    lost.rotate(NEW, signed(proposed(lost, NEW), ANN, BEN))
-    spend(lost)
-    assert Ledger.open(path, public_keys=[public(OLD)]).check().count == 5
-
-
 def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
     path = tmp_path / "l"
     ledger, without = made(path), made(tmp_path / "m", approvers=False)
@@ -135,13 +108,10 @@ def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
     for approvals, said in (
         ([], "the key in force hands over to the next"),
         (signed(proposal, ANN), "needs 2 approvals and has 1"),
-        (signed(proposal, ANN, ANN), "twice by one key"),
         (signed(proposal, ANN, EVE), "no approver's"),
-        (signed(proposal, ANN, OLD), "no approver's"),
         (signed(proposed(lost, LATE), ANN, BEN), "is not for this"),
         (signed(proposed(other, NEW), ANN, BEN), "is not for this"),
         ("x", "approvals must be a list"),
-        (7, "approvals must be a list"),
     ):
         with pytest.raises(ParameterError, match=said):
             lost.rotate(NEW, approvals)  # type: ignore[arg-type]
@@ -154,7 +124,6 @@ def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
         (ANN, "cannot be an approver's"),
         (public(NEW), "signer must have the members"),
         (None, "must be the new signer"),
-        (7, "signer must have the members"),
     ):
         with pytest.raises(ParameterError, match=said):
             ledger.rotate(key)  # type: ignore[arg-type]
@@ -272,25 +241,15 @@ FORGED: list[tuple[Any, Any, str]] = [
     (lambda record: None, None, "has no signature"),
     (lambda record: None, OLD, "the signature of record . is wrong"),
     (by(NEW), NEW, "not signed by the key that it replaces"),
-    (by(EVE), NEW, "not signed by the key that it replaces"),
-    (by(ANN), NEW, "not signed by the key that it replaces"),
     (by(NEW, signer=ANYBODY), EVE, "not signed by the key that it replaces"),
-    (lambda record: record.update(signer=ANYBODY), EVE, "not signed by the key that it"),
     (by(OLD, replaces=EVE.public_key.hex()), NEW, "does not replace the key that there was"),
     (by(OLD, signer=key_of(OLD)), OLD, "signed records before"),
     (by(OLD, signer=key_of(ANN)), ANN, "lets an approver's key sign"),
     (by(OLD, signer=key_of(NEW) | {"algorithm": "x"}), NEW, "names no key of Ed25519"),
-    (by(OLD, signer={**key_of(NEW), "more": "x"}), NEW, "names no key of Ed25519"),
-    (by(OLD, signer={**key_of(NEW), "public_key": "x"}), NEW, "names no key of Ed25519"),
     (by(OLD, signer={**key_of(NEW), "public_key": ["x"]}), NEW, "names no key|fields"),
-    (by(OLD, signer={}), NEW, "names no key of Ed25519"),
     (approved(), NEW, "not signed by the key that it replaces"),
-    (approved(ANN), NEW, "is not for this|needs 2"),
     (approved(ANN, BEN, ledger="0" * 32), NEW, "is not for this"),
     (lambda record: record.update(approvals=[{}]), NEW, "holds approvals where"),
-    (lambda record: record.update(handover="x"), NEW, "not signed by the key that it"),
-    (lambda record: record.update(ledger="0" * 32), NEW, "belongs to another ledger"),
-    (lambda record: record.update(kind="torn"), NEW, "fields of its kind"),
 ]
 
 
@@ -388,14 +347,10 @@ def test_the_command_pins_keys_and_shows_them(
     for pinned, code in (
         ([], 3),
         ([old], 0),
-        ([new], 0),
-        ([late], 0),
         ([eve], 3),
         ([old, new, late], 0),
-        ([late, old, new, eve], 0),
         ([old, new], 3),
         ([eve, late], 3),
-        ([eve, ANN.public_key.hex()], 3),
     ):
         words = ["ledger", "verify", str(path)]
         for each in pinned:
@@ -406,19 +361,3 @@ def test_the_command_pins_keys_and_shows_them(
     out = capsys.readouterr().out
     assert f"{new} signs, handed over by the key before it" in out
     assert f"{late} signs, approved by 2" in out
-    assert main(["ledger", "show", "--html", str(path), "--public-key", old]) == 0
-    page = capsys.readouterr().out
-    assert all(each in page for each in (old, new, late))
-    assert main(["ledger", "export", str(path), "--public-key", old]) == 0
-    log = tmp_path / "log"
-    log.write_text(capsys.readouterr().out)
-    assert log.read_bytes() == path.read_bytes()
-    assert main(["ledger", "verify", str(log), "--public-key", new]) == 0
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:3]))
-    with pytest.raises(ParameterError, match="only with public_keys="):
-        append(path, lines)
-    with pytest.raises(LedgerError, match="not signed with the key"):
-        append(path, lines, public_keys=[public(EVE)])
-    append(path, lines, public_keys=[public(OLD)])
-    assert log.read_bytes() == path.read_bytes()

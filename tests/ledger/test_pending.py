@@ -14,8 +14,6 @@ from safeselect.errors import ChargeStands
 
 pytestmark = pytest.mark.claim("C8")
 
-SALT = b"s" * 32
-
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_answer_that_another_process_released_is_made_durable_before_it_is_told(

@@ -156,6 +156,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
 
     zero = {"epsilon": "0", "delta": "0"}
     two = {"epsilon": "2", "delta": "0"}
+    over = {"epsilon": "1/3", "delta": "1"}
     minus = {"epsilon": "-1/3", "delta": "0"}
     spelled = json.loads(json.dumps(was).replace("1/3", "2/6"))
     wrong, fields, order = "is no charge that its budget allows", "the fields of its kind", "follow"
@@ -163,38 +164,30 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (charged, charges(charge=zero, after=zero), wrong),
         (charged, charges(after=zero), "does not add up"),
         (charged, charges(charge=two, after=two), wrong),
+        (charged, charges(charge=over, after=over), wrong),
         (charged, charges(charge=minus, after=zero), "no number"),
         (charged, charges(charge={"epsilon": "1/3"}), "does not add up"),
         (charged, {"charges": [spelled]}, "another spelling"),
         (charged, charges(terms={}), fields),
         (charged, charges(scope="b"), "does not add up"),
         (charged, charges(scope="c"), "a scope that there is not"),
-        (charged, charges(scope=["a"]), fields),
         (charged, {"charges": [was, was]}, "charges a scope twice"),
         (charged, {"charges": []}, "charges no scope"),
-        (charged, {"charges": ["a"]}, fields),
         (charged, {"charges": {"a": was}}, fields),
         (charged, {"kind": "scope"}, fields),
-        (charged, {"kind": "created"}, fields),
         (charged, {"kind": "refunded"}, "of a kind that is unknown"),
-        (charged, {"kind": ["charged"]}, "of a kind that is unknown"),
         (charged, {"schema": "safeselect.record/3"}, "is not of schema"),
-        (charged, {"schema": "safeselect.record/2"}, "is not of schema"),
         (charged + 1, {"nonce": first["nonce"]}, "repeats a nonce"),
         (charged, {"nonce": "00"}, "no nonce of 16 bytes"),
         (charged, {"seq": "9"}, order),
         (charged, {"ledger": "0" * 32}, "belongs to another ledger"),
         (charged, {"more": "than its fields"}, fields),
-        (charged, {"source": "a text"}, fields),
-        (charged, {"source": {"name": "x"}}, fields),
         (charged, {"source": {**first["source"], "production": "perhaps"}}, "for production"),
         (charged, {"parts": {"count": 1}}, "canonical"),
         (charged, {"purpose": "two\nlines"}, "cannot be printed"),
         (charged, {"parameters": {"k": "\u202e"}}, "cannot be printed"),
         (charged, {"parameters": {"k": ["1"]}}, "a parameter that is not text"),
         (charged, {"request": {"id": "x"}}, fields),
-        (settled, {"charge": "0"}, "a charge that awaits none"),
-        (settled, {"charge": "1000"}, "a charge that awaits none"),
         (settled, {"charge": f"0{first['seq']}"}, "a charge that awaits none"),
         (settled + 1, {"charge": first["seq"]}, "a charge that awaits none"),
         (settled + 1, {"reason": "boredom"}, "a reason that is none of"),
@@ -204,10 +197,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (1, {"max_refusals": "0"}, "out of bounds"),
         (2, {"scope": "a"}, "open already"),
         (0, {"signer": stated("0" * 64, "k")}, "record 0 has no signature"),
-        (0, {"signer": stated("0" * 63, "k")}, "names no key"),
         (0, {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac-sha256"}}, "names no key"),
-        (0, {"signer": []}, fields),
-        (0, {"kind": "scope"}, fields),
     ]:
         # The forgery is the last record: no other sentence than its own can be said.
         with pytest.raises(LedgerDamaged, match=said):
@@ -260,12 +250,6 @@ def test_with_a_key_not_even_the_owner_of_the_log_can_rewrite_it() -> None:
     check(forged)  # without the key nobody can tell
     with pytest.raises(LedgerError, match="the signature of record 2 is wrong"):
         check(forged, public_keys=[signer.public_key])
-    joined = "".join(log).encode()
-    for place in range(0, len(joined), 7):
-        changed = bytearray(joined)
-        changed[place] ^= 1
-        with pytest.raises(LedgerError, match=r"(record|line) [0-9]+ "):
-            check(bytes(changed), public_keys=[signer.public_key])
 
 
 def test_canonical_has_one_spelling() -> None:

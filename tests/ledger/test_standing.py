@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ledgers import TERMS, ListStore, new, pure, scope
-from stops import at_step
-from workers import LONG, ended, kinds, start_child
+from workers import kinds
 
 import safeselect
-from safeselect import (
-    BudgetError,
-    ChargeStands,
-    Ledger,
-    LedgerBusy,
-    LedgerDamaged,
-    LedgerError,
-    LedgerRolledBack,
-    RepeatedRequest,
-    ScoreError,
-)
+from safeselect import BudgetError, ChargeStands, Ledger, LedgerBusy, RepeatedRequest
 from safeselect.ledger import pending as pending_module
 from safeselect.ledger.stores.file import FileStore
 
@@ -189,30 +176,6 @@ class Register:
         self.head = head
 
 
-def fail() -> None:
-    raise ConnectionError("secret")
-
-
-def test_a_charge_that_cannot_be_told_elsewhere_stands(tmp_path: Path) -> None:
-    register = Register()
-    budgets = {"a": safeselect.Budget(**TERMS, epsilon=1)}
-    ledger = Ledger.create(tmp_path / "l", budgets, witness=register)
-    register.then = fail
-    with pytest.raises(
-        ChargeStands, match=r"record 2 stands.*failed with ConnectionError"
-    ) as first:
-        MECHANISMS["one"](scope(ledger))
-    assert first.value.charge == 2
-    register.then = lambda: None
-    pending = scope(ledger).pay(pure())
-    register.then = fail
-    with pytest.raises(ChargeStands, match="record 3 stands"):
-        pending.released("x", b"s" * 32)
-    register.then = lambda: None
-    assert kinds(ledger)[2:] == ["charged", "charged", "released"]
-    assert "secret" not in str(first.value)
-
-
 def test_a_lock_that_is_held_when_a_charge_is_told_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,23 +250,6 @@ def test_a_session_can_be_asked_and_settled_again(path: Path) -> None:
     assert kinds(ledger)[2:] == ["charged", "settled"]
 
 
-def test_another_library_is_told_the_same(path: Path) -> None:
-    ledger = Ledger.open(FileStore(path, wait=0))
-    box, holding = Box(), Holding(path)
-    box.then = holding
-    with (
-        pytest.raises(ChargeStands, match="record 2 stands"),
-        scope(ledger)
-        .asked("r", outbox=box)
-        .charge(safeselect.PureDP(1), mechanism="opendp/laplace") as pending,
-    ):
-        pending.released("7")
-    holding.file.close()
-    assert kinds(ledger)[2:] == ["charged"]
-    ledger.finish(*box.kept[0])
-    assert kinds(ledger)[2:] == ["charged", "released"]
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError])
 def test_nothing_ends_a_call_whose_answer_the_outbox_has_as_aborted(
     error: type[BaseException], path: Path, monkeypatch: pytest.MonkeyPatch
@@ -321,14 +267,6 @@ def test_nothing_ends_a_call_whose_answer_the_outbox_has_as_aborted(
     assert "aborted" not in kinds(again)
     again.finish(*box.kept[0])
     assert kinds(again)[2:] == ["charged", "released"]
-
-
-def test_an_outbox_that_fails_is_aborted_and_the_charge_named(path: Path) -> None:
-    ledger = Ledger.open(path)
-    with pytest.raises(ChargeStands, match="the outbox failed with ConnectionError") as caught:
-        MECHANISMS["one"](scope(ledger).asked("r", outbox=Box(fail)))
-    assert caught.value.charge == 2
-    assert kinds(ledger)[2:] == ["charged", "aborted"]
 
 
 def test_a_scope_that_closes_after_the_outbox_has_the_answer_keeps_it(tmp_path: Path) -> None:
@@ -369,121 +307,3 @@ def test_a_store_of_ones_own_that_is_busy_after_the_charge() -> None:
         pending.released("x", b"s" * 32)
     store.is_busy = False
     pending.aborted("error")
-
-
-# --------------------------------------------------------------------------------------- forks
-
-
-USES: dict[str, Callable[[Ledger], Any]] = {
-    "a charge": lambda ledger: scope(ledger).pay(pure("1/1000")),
-    "a call": lambda ledger: MECHANISMS["one"](scope(ledger)),
-    "a balance": lambda ledger: ledger.balance("a"),
-    "a check": lambda ledger: ledger.check(),
-    "an opening": lambda ledger: Ledger.open(ledger._book.name),
-}
-
-
-@pytest.mark.slow("forks at every few lines of a call")
-@pytest.mark.parametrize("use", USES)
-def test_a_child_forked_in_a_call_is_told_no_alarm(use: str, path: Path) -> None:
-    """Before each line; the child goes on with the call of its parent."""
-    ledger, step, seen = Ledger.open(path), 1, []
-    while True:
-        children: list[int] = []
-
-        def act(children: list[int] = children) -> None:
-            sys.settrace(None)
-            children.append(os.fork())
-
-        code = 0
-        try:
-            at_step(lambda: USES[use](ledger), step, act)
-        except (LedgerDamaged, LedgerRolledBack):
-            code = 2
-        except LedgerBusy:
-            code = 3
-        except LedgerError:
-            code = 1
-        except safeselect.SourceError:
-            code = 5  # forked after the nonce was drawn: one of the two has a copy of it
-        except BaseException:
-            code = 4
-        finally:
-            if children == [0]:
-                os._exit(code)
-        assert code in (0, 5), "the parent is unharmed"
-        if not children:
-            break
-        seen.append(ended(children[0]))
-        step += 1 if LONG else 1 + step // 20
-    assert set(seen) <= {0, 1, 5}, seen
-    assert 1 in seen
-    assert len(seen) > 20
-    ledger.check()
-
-
-# ----------------------------------------------------------------------------------- contention
-
-
-def contend(path: Path, report: Path, threads: int, calls: int, wait: int) -> None:
-    """Threads of one process on one ledger; what each call was told goes into the report."""
-    ledger = None
-    while ledger is None:
-        with suppress(LedgerBusy):
-            ledger = Ledger.open(FileStore(path, wait=wait))
-
-    def work(number: int) -> None:
-        for call in range(calls):
-            purpose = f"{os.getpid()} {number} {call}"
-            said = "released"
-            try:
-                MECHANISMS["one"](ledger.scope("a", **TERMS, purpose=purpose))
-            except LedgerBusy:
-                said = "busy"
-            except ChargeStands as error:
-                said = f"stands {error.charge}"
-            except (LedgerError, ScoreError) as error:
-                said = f"other {type(error).__name__} {error}"
-            with report.open("a") as out:
-                out.write(f"{purpose}|{said}\n")
-
-    running = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
-
-
-@pytest.mark.slow("threads and processes wait for each other")
-def test_what_is_said_of_a_charge_is_true_under_contention(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    processes, threads, slow, wait = (10, 12, 0.4, 2) if LONG else (4, 3, 0.15, 0)
-    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", wait)
-    real, report = os.fdatasync, tmp_path / "report"
-
-    def slowly(descriptor: int) -> None:
-        time.sleep(slow)
-        real(descriptor)
-
-    monkeypatch.setattr(os, "fdatasync", slowly)
-    children = [
-        start_child(lambda: contend(path, report, threads, 2, wait)) for _ in range(processes)
-    ]
-    assert [ended(child) for child in children] == [0] * processes
-    monkeypatch.undo()
-    records = [record.content for record in Ledger.open(path).records()]
-    charges = {each["purpose"]: each for each in records if each["kind"] == "charged"}
-    outcomes = {each["charge"]: each["kind"] for each in records if "charge" in each}
-    told = dict(line.split("|") for line in report.read_text().splitlines())
-    assert len(told) == processes * threads * 2
-    assert told.keys() >= charges.keys()
-    for purpose, said in told.items():
-        assert not said.startswith("other"), said
-        assert (said == "busy") == (purpose not in charges), said
-        if said == "released":
-            assert outcomes[charges[purpose]["seq"]] == "released"
-        if said.startswith("stands"):
-            assert charges[purpose]["seq"] == said.split(" ")[1]
-    kinds_told = {said.split(" ")[0] for said in told.values()}
-    assert {"busy", "released"} <= kinds_told

@@ -134,17 +134,6 @@ def test_a_copy_that_went_another_way_is_refused(tmp_path: Path, charges: int) -
             use()
 
 
-def test_two_machines_with_one_witness_do_not_both_answer(tmp_path: Path) -> None:
-    """A machine was cloned with its ledger: the second finds that it is the second."""
-    path, clone = tmp_path / "l", tmp_path / "clone"
-    ledger, kept = made(path)
-    shutil.copy(path, clone)
-    other = Ledger.open(clone, witness=kept)
-    scope(ledger).pay(pure())
-    with pytest.raises(LedgerRolledBack, match="before the published head"):
-        scope(other).pay(pure())
-
-
 @pytest.mark.parametrize("ahead", [0, 1, 2, 3])
 def test_whoever_is_kept_second_after_both_had_asked_is_refused(tmp_path: Path, ahead: int) -> None:
     """Whether the other branch is shorter, as long or longer: only one follows what was asked."""

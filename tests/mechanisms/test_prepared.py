@@ -203,7 +203,7 @@ def test_what_is_forbidden_later_is_refused_later(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("prepare", "given", "error", "says"),
     [
-        (PermuteAndFlip, {"epsilom": 1}, TypeError, "PermuteAndFlip.__init__.* 'epsilom'"),
+        (PermuteAndFlip, {"epsilom": 1}, TypeError, "Prepared.__init__.* 'epsilom'"),
         (PermuteAndFlip, {"epsilon": 1, "labels": ["a"]}, TypeError, "'labels'"),
         (PermuteAndFlip, {"epsilon": 0, "sensitivity": 1}, ParameterError, "epsilon must be"),
         (PermuteAndFlip, {"sensitivity": 1}, ParameterError, "exactly one of epsilon and rho"),

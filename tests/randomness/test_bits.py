@@ -181,23 +181,14 @@ def released():
     [
         bytes(4),
         np.zeros(4, np.uint64),
-        np.zeros(4, np.uint64).data,
         np.zeros(0, np.uint64).data,
-        np.zeros(4).data,
-        np.zeros(4, bool).data,
-        np.zeros(4, object).data,
-        np.zeros(4, ">u8").data,
         np.zeros(8, np.uint64)[::2].data,
         np.zeros((3, 2), np.uint8).T.data,
         frozen(),
         released(),
-        None,
     ],
-    ids=[
-        "bytes", "array", "words", "no words", "float", "bool", "object", "swapped", "strided",
-        "transposed", "frozen", "released", "None",
-    ],
-)  # fmt: skip
+    ids=["bytes", "array", "no words", "strided", "transposed", "frozen", "released"],
+)
 def test_fill_refuses_other_buffers_before_anything_is_drawn(buffer):
     source = RecordingSource(SystemSource())
     bits = Bits(source)
@@ -262,18 +253,6 @@ def test_a_failure_in_the_middle_of_fill_zeroes_the_whole_buffer(error, good):
         bits.coin()
 
 
-def test_a_source_error_keeps_its_text():
-    device = {"answer": os.urandom}
-    source = CallbackSource(lambda n: device["answer"](n))
-    with Bits(source) as bits:
-        bits.take(5)
-        device["answer"] = lambda n: None
-        with pytest.raises(SourceError, match="something other than bytes"):
-            bits.take(4096)
-    with pytest.raises(SourceError, match="stays failed"):
-        Bits(source)
-
-
 def test_closed_bits_are_wiped_and_raise():
     source = SystemSource()
     with Bits(source) as bits:
@@ -288,29 +267,6 @@ def test_closed_bits_are_wiped_and_raise():
             call()
     assert buffer == bytes(4)
     bits.close()
-
-
-def test_the_buffer_is_wiped_after_every_draw():
-    source = Breaking(100, None)
-    bits = Bits(source, piece=8)
-    bits.take(3)
-    bits.take(300)
-    assert not any(any(view) for view in source.seen)
-
-
-def test_an_exception_inside_the_call_closes_the_bits():
-    bits = Bits(SystemSource())
-
-    def call():
-        with bits:
-            bits.take(3)
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        call()
-    assert bits._stock == 0
-    with pytest.raises(SourceError, match="closed"):
-        bits.coin()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -362,17 +318,3 @@ def test_a_child_forked_inside_a_request_gets_no_bits(action):
     assert os.waitpid(forked[0], 0)[1] == 0
     assert code == 1  # the parent's went on
     assert any(buffer) == (action == "fill")
-
-
-def test_two_calls_never_share_bits():
-    source = SystemSource()
-    with Bits(source) as first:
-        first.take(1)
-    with Bits(source) as second:
-        assert second.take(256) != 0
-    recording = RecordingSource(source)
-    for _ in range(2):
-        with Bits(recording, piece=32) as bits:
-            bits.take(1)
-    assert recording.requests == [32, 32]
-    assert len(set(recording.nonces)) == 2

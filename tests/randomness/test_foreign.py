@@ -9,12 +9,9 @@ among ties would be the same in every call, and the count off by N / 2.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
 import os
 import random
-import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -91,25 +88,6 @@ def same_every_time(buffer):
     buffer[:] = hashlib.shake_256(b"seed").digest(len(buffer))
 
 
-def counter():
-    numbers = itertools.count()
-
-    def write(buffer):
-        stream = b"".join(next(numbers).to_bytes(8, "big") for _ in range(len(buffer) // 8 + 1))
-        buffer[:] = stream[: len(buffer)]
-
-    return write
-
-
-def alternating():
-    blocks = itertools.cycle([os.urandom(1 << 18), os.urandom(1 << 18)])
-
-    def write(buffer):
-        buffer[:] = next(blocks)[: len(buffer)]
-
-    return write
-
-
 def stuck_after(good):
     left = [good]
 
@@ -133,36 +111,14 @@ def altering_later():
     return write
 
 
-def altering_meanwhile(buffer):
-    """Another thread goes on writing while the answer is read."""
-    buffer[:] = os.urandom(len(buffer))
-
-    def work():
-        for _ in range(20):
-            buffer[:] = bytes(len(buffer))
-
-    threading.Thread(target=work).start()
-
-
 def releasing(buffer):
     memory = buffer.obj
     buffer.release()
     memory.clear()
 
 
-def enlarging(buffer):
-    memory = buffer.obj
-    buffer.release()
-    memory.extend(bytes(64))
-
-
 def beyond(buffer):
     buffer[:] = os.urandom(len(buffer) + 1)
-
-
-def slowly(buffer):
-    time.sleep(0.0005)
-    buffer[:] = os.urandom(len(buffer))
 
 
 def good(buffer):
@@ -181,29 +137,19 @@ SOURCES: dict[str, Callable[[], Hostile]] = {
     "one value": lambda: Hostile(repeating(b"\x5a")),
     "period 2": lambda: Hostile(repeating(b"\x5a\xa5")),
     "one block of 16": lambda: Hostile(repeating(os.urandom(16))),
-    "one block of 1000": lambda: Hostile(repeating(os.urandom(1000))),
     "seeded": lambda: Hostile(seeded()),
     "the same every time": lambda: Hostile(same_every_time),
-    "counter": lambda: Hostile(counter()),
-    "alternating": lambda: Hostile(alternating()),
-    **{
-        f"stuck after {bytes_}": lambda bytes_=bytes_: Hostile(stuck_after(bytes_))
-        for bytes_ in (1, 4096, 5000, 9999)
-    },
+    "stuck after 1": lambda: Hostile(stuck_after(1)),
+    "stuck after 5000": lambda: Hostile(stuck_after(5000)),
     "altering later": lambda: Hostile(altering_later()),
-    "altering meanwhile": lambda: Hostile(altering_meanwhile),
     "releasing": lambda: Hostile(releasing),
-    "enlarging": lambda: Hostile(enlarging),
     "beyond": lambda: Hostile(beyond),
-    "slow": lambda: Hostile(slowly),
     "raising": lambda: Hostile(raising),
-    "ValueError": lambda: Hostile(lambda buffer: int("0xdeadbeef")),
     "constant nonce": lambda: Hostile(good, lambda: b"n" * 16),
     "long nonce": lambda: Hostile(good, lambda: os.urandom(17)),
-    "mutable nonce": lambda: Hostile(good, lambda: bytearray(16)),
     "no nonce": lambda: Hostile(good, lambda: None),
 }
-GOOD = {"good", "slow", "altering later"}
+GOOD = {"good", "altering later"}
 
 
 def winners(source: object, n: int) -> list[int]:
@@ -246,33 +192,6 @@ def test_the_law_is_right_or_it_is_an_error(how, n, word, monkeypatch):
     if len(found) < CALLS:  # it stays failed
         with pytest.raises(SourceError, match="stays failed"):
             safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
-
-
-def test_the_alarm_has_power():
-    """The bytes of 'the same every time', not mixed: every call has one winner."""
-    source = SOURCES["the same every time"]()
-    source.production = False
-    found = {
-        safeselect.permute_and_flip([0] * 6, epsilon=1, sensitivity=1, source=source).index
-        for _ in range(20)
-    }
-    assert len(found) == 1
-    assert not halves_are_right(list(found) * CALLS, 6)
-
-
-@pytest.mark.parametrize(
-    "how", ["a sixteenth", "nothing", "one value", "period 2", "stuck after 1"]
-)
-def test_what_is_plainly_broken_never_begins(how, mode):
-    source = SOURCES[how]()
-    with pytest.raises(SourceError, match="start-up test"):
-        safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
-
-
-@pytest.mark.parametrize("good_bytes", [4128, 4160, 5000, 9999])
-def test_a_source_that_sticks_later_ends(good_bytes, mode):
-    assert len(winners(SOURCES["good"](), 6)) == CALLS
-    assert len(winners(Hostile(stuck_after(good_bytes)), 6)) < CALLS
 
 
 # ------------------------------------------------------------------------- callbacks
@@ -367,15 +286,6 @@ class Pretending:
         same_every_time(buffer)
 
 
-def test_a_borrowed_class_is_seen_through():
-    source = Pretending()
-    assert isinstance(source, OpenSSLSource)
-    assert type(resolve(source)) is ForeignSource
-    assert observed(resolve(source)).production == "asserted"
-    with pytest.raises(ParameterError, match="what resolve"):
-        observed(source)
-
-
 class Equal(type):
     """A metaclass whose classes say that they are a source of ours."""
 
@@ -436,37 +346,6 @@ def test_a_member_that_raises(member, error):
     with pytest.raises(ParameterError, match="is not a source") as caught:
         resolve(kind(good))
     assert "deadbeef" not in str(caught.value)
-
-
-class Stop(BaseException):
-    """What no `except Exception` sees."""
-
-
-@pytest.mark.parametrize("error", [Stop, KeyboardInterrupt, SystemExit, GeneratorExit])
-@pytest.mark.parametrize("at", ["begin", "fill"])
-def test_interrupts_pass_and_nothing_is_released(at, error, mode):
-    def stop(*_):
-        raise error
-
-    source = Hostile(stop) if at == "fill" else Hostile(good, stop)
-    with pytest.raises(error):
-        safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
-
-
-def test_a_source_that_asks_for_a_release_from_itself():
-    seen = []
-
-    def write(buffer):
-        if not seen:
-            seen.append("")
-            with pytest.raises(SourceError, match="while it was drawing some") as caught:
-                safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
-            seen.append(str(caught.value))
-        good(buffer)
-
-    source = Hostile(write)
-    assert len(winners(source, 6)) == CALLS
-    assert len(seen) == 2
 
 
 def test_the_engines_memory_is_never_seen():

@@ -1,8 +1,6 @@
 """After a fork, parent and child never share a byte."""
 
-import hashlib
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -71,24 +69,6 @@ def test_a_callback_built_in_the_child_works_there():
     assert len(in_child(lambda: draw(CallbackSource(os.urandom)))) == 48
 
 
-def test_the_rule_stops_a_function_that_would_repeat_itself():
-    """A function with state of its own, which the fork copies."""
-
-    def device():
-        answers = iter(range(10**6))
-        return lambda count: hashlib.shake_256(str(next(answers)).encode()).digest(count)
-
-    careless = CallbackSource(device(), exclusive=True, fork_safe=True)
-    draw(careless)
-    # Parent and child are both at answer 7; in the child 5 more go into start-up tests, so that its
-    # nonces begin as do bytes that the parent fills with.
-    child = in_child(lambda: [draw(careless) for _ in range(3)][-1])
-    assert child[:16] in [draw(careless)[16:32] for _ in range(10)]
-    careful = CallbackSource(device(), exclusive=True)
-    draw(careful)
-    assert in_child(lambda: draw(careful)) == "SourceError"
-
-
 def test_start_up_tests_run_again_in_the_child():
     sizes = []
 
@@ -126,40 +106,6 @@ def test_the_default_source_is_renewed_in_the_child():
     assert default_source() is parents
     assert in_child(lambda: str(default_source() is parents).encode()) == b"False"
     assert default_source() is parents
-
-
-WORKER = """
-from safeselect.sources import default_source
-
-def work(_):
-    source = default_source()
-    buffer = bytearray(32)
-    nonce = source.begin()
-    source.fill(buffer)
-    return nonce, bytes(buffer)
-"""
-
-
-@pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_worker_processes_get_different_bytes(method, tmp_path, monkeypatch):
-    (tmp_path / "safeselect_test_worker.py").write_text(WORKER)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import safeselect_test_worker
-
-    safeselect_test_worker.work(0)  # the parent's default exists before the workers do
-    with multiprocessing.get_context(method).Pool(2) as pool:
-        drawn = pool.map(safeselect_test_worker.work, range(8), chunksize=1)
-    drawn.append(safeselect_test_worker.work(0))
-    assert len({nonce for nonce, _ in drawn}) == 9
-    assert len({data for _, data in drawn}) == 9
-
-
-def test_a_source_cannot_be_sent_to_a_worker():
-    with (
-        multiprocessing.get_context("fork").Pool(1) as pool,
-        pytest.raises(TypeError, match="cannot be copied or pickled"),
-    ):
-        pool.apply(draw, (OpenSSLSource(),))
 
 
 # In a new process-id namespace the first process has id 1.  It makes another such namespace and

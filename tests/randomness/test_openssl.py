@@ -29,13 +29,6 @@ def test_it_keeps_the_rules():
     assert "fork" in check_source(OpenSSLSource) or not hasattr(os, "fork")
 
 
-def test_names():
-    source = OpenSSLSource()
-    assert source.name == "OpenSSLSource"
-    assert source.production is True
-    assert repr(source) == str(source) == "<OpenSSLSource>"
-
-
 MANY = _FEW_BYTES + 1 - CANARY_BYTES
 
 
@@ -89,42 +82,6 @@ def test_if_both_generators_are_stuck_few_bytes_are_refused(monkeypatch):
     assert buffer == bytes(8)
 
 
-def test_if_openssl_is_stuck_many_bytes_are_refused(monkeypatch):
-    source = OpenSSLSource()
-    source.begin()
-    monkeypatch.setattr(ssl, "RAND_bytes", lambda count: b"\x17" * count)
-    with pytest.raises(SourceError, match="repeats itself"):
-        source.fill(bytearray(MANY))
-
-
-@pytest.mark.parametrize("stuck", ["OpenSSL", "kernel"])
-def test_few_bytes_are_random_while_either_generator_is(monkeypatch, stuck):
-    source = OpenSSLSource()
-    source.begin()
-    if stuck == "OpenSSL":
-        monkeypatch.setattr(ssl, "RAND_bytes", bytes)
-    else:
-        monkeypatch.setattr(os, "urandom", bytes)
-    seen = set()
-    for _ in range(20):
-        buffer = bytearray(64)
-        source.fill(buffer)
-        seen.add(bytes(buffer))
-    assert len(seen) == 20
-    assert all(len(set(each)) > 20 for each in seen)
-
-
-def test_chunks_are_bounded(calls):
-    source = OpenSSLSource()
-    source.begin()
-    calls.clear()
-    buffer = bytearray(2 * 2**20 + 5)
-    source.fill(buffer)
-    assert [call[1] for call in calls if call[0] == "bytes"] == [2**20 + 16, 2**20 + 16, 21]
-    assert any(buffer[-5:])
-    assert any(buffer[2**20 - 8 : 2**20])
-
-
 def failing(error):
     return lambda *_: (_ for _ in ()).throw(error)
 
@@ -133,14 +90,12 @@ def failing(error):
     ("module", "function", "replacement", "sizes"),
     [
         (ssl, "RAND_bytes", failing(ssl.SSLError("secret")), (24, MANY)),
-        (ssl, "RAND_bytes", lambda n: b"", (24, MANY)),
         (ssl, "RAND_bytes", lambda n: bytes(n + 1), (24, MANY)),
         (ssl, "RAND_add", failing(OSError("secret")), (MANY,)),
         (ssl, "RAND_status", lambda: False, (24, MANY)),
         (os, "urandom", failing(OSError("secret")), (24, MANY)),
         (os, "urandom", failing(NotImplementedError("secret")), (24, MANY)),
         (os, "urandom", lambda n: bytes(n - 1), (24,)),
-        (os, "urandom", lambda n: bytes(n + 1), (24,)),
     ],
 )
 def test_failures_of_either_generator(monkeypatch, module, function, replacement, sizes):

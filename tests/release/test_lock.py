@@ -41,31 +41,17 @@ def asked(extra: str | None) -> list[Requirement]:
     return found if extra is None else [*asked(None), *found]
 
 
-def lacking(text: str, extra: str | None) -> list[str]:
-    """What a lock file does not name, or names in a release that is not allowed."""
-    named = pins(text)
-    return [
-        str(requirement)
-        for requirement in asked(extra)
-        if not (releases := named.get(canonicalize_name(requirement.name)))
-        or not all(release in requirement.specifier for release in releases)
-    ]
-
-
 def lock(name: str) -> str:
     return (ROOT / "requirements" / f"{name}.lock").read_text()
 
 
 @pytest.mark.parametrize("name", EXTRAS)
 def test_a_lock_names_what_is_asked_for(name):
-    assert lacking(lock(name), EXTRAS[name]) == []
-
-
-def test_all_locks_agree_on_what_is_installed_with_the_package():
-    runtime = pins(lock("runtime"))
-    assert set(runtime) == {"gmpy2", "numpy"}
-    for name in ("dev", "release", "laws"):
-        assert runtime.items() <= pins(lock(name)).items()
+    named = pins(lock(name))
+    for requirement in asked(EXTRAS[name]):
+        assert named[canonicalize_name(requirement.name)] <= {
+            *requirement.specifier.filter(named[canonicalize_name(requirement.name)])
+        }, requirement
 
 
 def test_the_oldest_releases_are_the_lower_bounds():
@@ -81,13 +67,3 @@ def test_the_build_uses_the_release_that_is_locked():
     """What `make release` builds with; another release of it may pack the same files otherwise."""
     assert len(pins(lock("release"))["hatchling"]) == 1
     assert pins(lock("release"))["hatchling"] == pins(lock("dev"))["hatchling"]
-
-
-def test_a_broken_lock_is_noticed():
-    right = lock("runtime")
-    assert lacking(right, None) == []
-    assert lacking(right.replace("gmpy2==2.3", "gmpy2==2.2"), None) == ["gmpy2>=2.3"]
-    assert lacking(re.sub(r"gmpy2(?s:.*?)(?=numpy)", "", right, count=1), None) == ["gmpy2>=2.3"]
-    for wrong in ("--index-url https://example.org\n" + right, right + "safe==1.0\n"):
-        with pytest.raises(AssertionError, match="not a pin"):
-            pins(wrong)

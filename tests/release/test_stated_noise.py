@@ -104,20 +104,3 @@ def test_rates_of_sessions():
         assert adaptive.threshold_rate == Fraction(1, 2)
         assert set(adaptive.value_rates) == {"top", "middle"}
         assert adaptive.value_rates["middle"] == 2 * adaptive.value_rates["top"]
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-9"), ("0.2", "1e-6"), (3, "1e-4")])
-def test_intervals_of_kept_counts_hold_95_percent_and_not_much_more(epsilon, delta):
-    """By the law of the thresholds, from the stated probabilities."""
-    asked = {"epsilon": epsilon, "delta": delta, "max_partitions": 1, "with_counts": True}
-    strategy = safeselect.partition_strategy(**asked)
-    columns = safeselect.select_partitions({"a": 10**6}, **asked).to_dict()
-    noise = [columns["count"][0] - columns["high"][0], columns["count"][0] - columns["low"][0]]
-    chance = strategy.probability_of_keep
-    centre = strategy.terms.table.centre  # the noise is centre - J, and P(J <= n) = chance(n)
-    inside = chance(centre - noise[0]) - chance(centre - noise[1] - 1)
-    assert inside >= Fraction(95, 100)
-    for low, high in ((noise[0] + 1, noise[1]), (noise[0], noise[1] - 1)):
-        assert chance(centre - low) - chance(centre - high - 1) < Fraction(975, 1000)
-    tails = chance(centre - noise[1] - 1), 1 - chance(centre - noise[0])
-    assert max(tails) <= Fraction(1, 40)

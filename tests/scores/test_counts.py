@@ -144,13 +144,8 @@ def test_known_domains_take_whole_tables() -> None:
 
 EVERY_WAY: dict[str, Any] = {
     "permute_and_flip": safeselect.permute_and_flip,
-    "exponential_mechanism": safeselect.exponential_mechanism,
-    "report_noisy_max": lambda counts, **o: safeselect.report_noisy_max(
-        counts, noise="laplace", **o
-    ),
     "prepared": lambda counts, **o: safeselect.prepared.PermuteAndFlip(**o)(counts),
     "top_k": lambda counts, **o: top_k(counts, k=1, **o),
-    "gaps": lambda counts, **o: safeselect.top_k_with_gaps(counts, k=1, **o),
     "select_many": lambda counts, **o: select_many([counts, counts], **o),
 }
 ONE_UP, BOTH = (

@@ -7,123 +7,68 @@ for some.
 
 from __future__ import annotations
 
-from breaks import BREAKS, Break
+from mutants import Break
 
 __all__ = ["BROKEN"]
 
-
-def _broken(file: str, function: str, text: str, other: str) -> Break:
-    return Break((), file, function, text, other)
-
-
-def _known(file: str, function: str) -> Break:
-    """The break of a claim."""
-    (found,) = (each for each in BREAKS if (each.file, each.function) == (file, function))
-    return found
-
-
 BROKEN: dict[str, Break] = {
-    "the rate of one draw": _broken(
-        "mechanisms/table.py",
-        "calibrate",
-        "    rate = each / (wide * range_in_steps)\n",
-        "    rate = 8 * each / (wide * range_in_steps)\n",
+    "the rate of one draw": Break(
+        "mechanisms/table.py:calibrate", "    rate = each", "    rate = 8 * each"
     ),
-    "the rate of an unordered set": _broken(
-        "accounting/cost.py",
-        "unordered",
-        "inside, across = size / delta, epsilon / (4 * range_)",
-        "inside, across = size / delta, epsilon / range_",
+    "the rate of an unordered set": Break("accounting/cost.py:unordered", "(4 * range_)", "range_"),
+    "the rate of answers": Break(
+        "mechanisms/sessions.py:read_terms", "[NoiseRate(", "[NoiseRate(16 * "
     ),
-    "the rate of answers": _broken(
-        "mechanisms/sessions.py",
-        "read_terms",
-        "    decays = [NoiseRate(cost / spread) for _, _, cost in ways]\n",
-        "    decays = [NoiseRate(16 * cost / spread) for _, _, cost in ways]\n",
+    "the rate of a list": Break("mechanisms/unknown.py:noise_rate", "Rate(self", "Rate(8 * self"),
+    "the rate of counts in a list": Break(
+        "mechanisms/unknown.py:plan_counts", "NoiseRate(", "NoiseRate(2 * "
     ),
-    "the rate of a list": _broken(
-        "mechanisms/unknown.py",
-        "_rate",
-        "        return self.epsilon / (1 << self.fineness)\n",
-        "        return 8 * self.epsilon / (1 << self.fineness)\n",
+    "the rows of keys": Break("mechanisms/keys.py:_risen", ") + delta", ") + delta // 4"),
+    "the width of Laplace noise": Break(
+        "mechanisms/measure.py:_read_law", "own / sensitivity", "2 * own"
     ),
-    "the rate of counts in a list": _broken(
-        "mechanisms/unknown.py",
-        "plan_counts",
-        "    return offset, NoiseRate(each), said",
-        "    return offset, NoiseRate(2 * each), said",
+    "the width of discrete Gaussian noise": Break(
+        "mechanisms/measure.py:_read_law", "covered[1] / (2", "covered[1] / (8"
     ),
-    "the rows of keys": _broken(
-        "mechanisms/keys.py",
-        "_risen",
-        "    return (growth * row >> bits) + delta\n",
-        "    return (growth * row >> bits) + delta // 4\n",
+    "the width of rounded Gaussian noise": Break(
+        "mechanisms/measure.py:_read_law", "gaussian.mu_squared", "(4 * gaussian.mu_squared)"
     ),
-    "the width of Laplace noise": _broken(
-        "mechanisms/measure.py", "_read_law", "rate = own / sensitivity\n", "rate = 2 * own\n"
+    "the rate of a quantile": Break(
+        "mechanisms/quantiles.py:law_of", "Law(target, ", "Law(target, 4 * "
     ),
-    "the width of discrete Gaussian noise": _broken(
-        "mechanisms/measure.py",
-        "_read_law",
-        "        squared = covered[1] / (2 * concentrated.rho)\n",
-        "        squared = covered[1] / (8 * concentrated.rho)\n",
+    "the number of runs": Break("mechanisms/runs.py:__init__", "take(digits)", "take(digits) >> 1"),
+    "the range of a sensitivity": Break("scores/reading.py:moves", " if monotonic else most", ""),
+    "the range of a range": Break("scores/reading.py:range_of", "spread + 1", "spread"),
+    "the rounding of a base": Break(
+        "mechanisms/table.py:dyadic_rate", "Fraction(high", "Fraction(low"
     ),
-    "the width of rounded Gaussian noise": _broken(
-        "mechanisms/measure.py",
-        "_read_law",
-        "*covered, covered[1] / gaussian.mu_squared)\n",
-        "*covered, covered[1] / (4 * gaussian.mu_squared))\n",
+    "what a session is settled with": Break(
+        "ledger/pending.py:settled",
+        "{name: str(n) for name, n in spent.items()}",
+        "dict.fromkeys(spent, '0')",
     ),
-    "the rate of a quantile": _broken(
-        "mechanisms/quantiles.py",
-        "law_of",
-        "Law(target, spent / moved, ",
-        "Law(target, 4 * spent / moved, ",
+    "what hardening refuses": Break(
+        "randomness/source.py:require_production", 'os.environ.get(_VARIABLE, "") != ""', "False"
     ),
-    "the number of runs": _broken(
-        "mechanisms/runs.py",
-        "__init__",
-        "        self._u, self._size = bits.take(digits), digits\n",
-        "        self._u, self._size = bits.take(digits) >> 1, digits\n",
+    "a uniform number": Break("spec/samplers.py:uniform_attempt", "if value < n else None", "% n"),
+    "a coin": Break("spec/samplers.py:bernoulli", "denominator) <", "denominator) <="),
+    "an exponential coin": Break(
+        "spec/samplers.py:_bernoulli_exp_unit", "k % 2 == 0", "k % 2 == 1"
     ),
-    "the range of a sensitivity": _broken(
-        "scores/reading.py",
-        "moves",
-        "        return most, back if monotonic else most\n",
-        "        return most, back\n",
+    "an enclosed coin": Break("spec/samplers.py:toss", "if word <", "if word <="),
+    "a geometric number of coins": Break(
+        "spec/samplers.py:geometric_exp", "return (remainder", "return 1 + (remainder"
     ),
-    "the range of a range": _broken(
-        "scores/reading.py", "range_of", "else spread + 1\n", "else spread\n"
+    "a geometric number of digits": Break(
+        "spec/samplers.py:digit_chance", "noise_rate.power(-", "noise_rate.power(-2 * "
     ),
-    "the rounding of a base": _broken(
-        "mechanisms/table.py",
-        "dyadic_rate",
-        "            return NoiseRate(Fraction(1), Fraction(high, 2**64))\n",
-        "            return NoiseRate(Fraction(1), Fraction(low, 2**64))\n",
+    "a signed number": Break(
+        "spec/samplers.py:laplace_attempt", "negative and value == 0", "False"
     ),
-    "what a session is settled with": _known("ledger/pending.py", "settled"),
-    "what hardening refuses": _known("randomness/source.py", "require_production"),
-    "a uniform number": _known("spec/samplers.py", "uniform_attempt"),
-    "a coin": _broken(
-        "spec/samplers.py",
-        "bernoulli",
-        "    return uniform_below(bits, denominator) < numerator\n",
-        "    return uniform_below(bits, denominator) <= numerator\n",
+    "a cell of Gumbel noise": Break("spec/samplers.py:_gumbel_cell", ").log() /", ").log() *"),
+    "a discrete Gaussian number": Break(
+        "spec/samplers.py:discrete_gaussian", "return value", "return value + 1"
     ),
-    "an exponential coin": _known("spec/samplers.py", "_bernoulli_exp_unit"),
-    "an enclosed coin": _broken(
-        "spec/samplers.py", "toss", "if word < low:\n", "if word <= low:\n"
-    ),
-    "a geometric number of coins": _known("spec/samplers.py", "geometric_exp"),
-    "a geometric number of digits": _broken(
-        "spec/samplers.py",
-        "digit_chance",
-        "    return one / (one + noise_rate.power(-numerator, level, precision))\n",
-        "    return one / (one + noise_rate.power(-2 * numerator, level, precision))\n",
-    ),
-    "a signed number": _known("spec/samplers.py", "laplace_attempt"),
-    "a cell of Gumbel noise": _known("spec/samplers.py", "_gumbel_cell"),
-    "a discrete Gaussian number": _known("spec/samplers.py", "discrete_gaussian"),
-    "an order": _known("spec/samplers.py", "permutation"),
+    "an order": Break("spec/samplers.py:permutation", "return order", "return sorted(order)"),
 }
 """By what is broken."""

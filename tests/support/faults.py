@@ -1,8 +1,7 @@
 """Faults that survived tests elsewhere, each of which known answers or laws must notice alone.
 
-They follow the patterns of section 1 of the plan for evidence: marginals that are right and joint
-laws that are not; a fast path that nobody looked at; sizes that are never reached; one path that
-forgets a rule.  Each is a change of the text of the shipped source: (file, text, other text).
+They follow the patterns in which faults hide: marginals that are right and joint laws that are not;
+a fast path that nobody looked at; sizes that are never reached; one path that forgets a rule.
 """
 
 from __future__ import annotations
@@ -12,520 +11,389 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mutants import LAWS, copy
+from mutants import LAWS, Break, copy
 
-Changes = tuple[tuple[str, str, str], ...]
-
-_DRAWN = "        words = random_lanes((n, count), bits)\n"
-_REQUEST = "for start in range(0, len(view), request):"
-_FIRST = "        if False:\n"
-_SETTLED = """\
-        elif record["kind"] == "aborted" and record["reason"] == "input":
-"""
-_RISE = "        level ^= (none, step)[int(np.count_nonzero(reached)) >= m]\n"
-_EARLY = """\
-        if int(np.count_nonzero(reached)) == m:
-            return level
-"""
-
-FAULTS: dict[str, Changes] = {
-    # ------------------------------------------------------------------ joint laws
-    "two rows of a batch share their words": (
-        ("engine/rows.py", _DRAWN, _DRAWN + "        words[:, 1:2] = words[:, :1]\n"),
-    ),
-    "every second row has the words of the one before": (
+_CHANGES = {
+    "two rows of a batch share their words": [
         (
-            "engine/rows.py",
-            _DRAWN,
-            _DRAWN + "        words[:, 1::2] = words[:, : 2 * (count // 2) : 2]\n",
-        ),
-    ),
-    "every block of rows has the words of the first": (
+            "engine/rows.py:noisy_max_rows",
+            "count), bits)",
+            "count), bits)\n        words[:, 1:2] = words[:, :1]",
+        )
+    ],
+    "every second row has the words of the one before": [
         (
-            "engine/rows.py",
-            _DRAWN,
-            _DRAWN
-            + "        words = first[:, :count].copy() if start else words\n        first = words\n",
-        ),
-    ),
-    "the last of few candidates has the first one's digits": (
+            "engine/rows.py:noisy_max_rows",
+            "count), bits)",
+            "count), bits)\n        words[:, 1::2] = words[:, : 2 * (count // 2) : 2]",
+        )
+    ],
+    "every block of rows has the words of the first": [
         (
-            "engine/draws.py",
-            "        return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)\n",
-            "        slots = draw_slots(available, plan.slot_bits, bits)\n"
+            "engine/rows.py:noisy_max_rows",
+            "count), bits)",
+            "count), bits)\n"
+            "        words = first[:, :count].copy() if start else words\n"
+            "        first = words",
+        )
+    ],
+    "the last of few candidates has the first one's digits": [
+        (
+            "engine/draws.py:draw",
+            "return Draws(draw_slots(available, plan.slot_bits, bits)",
+            "slots = draw_slots(available, plan.slot_bits, bits)\n"
             "        slots[-1] = slots[0] ^ 1\n"
-            "        return Draws(slots, plan.slot_bits)\n",
-        ),
-    ),
-    "two branches of a session share their noise with the next query": (
+            "        return Draws(slots",
+        )
+    ],
+    "two branches of a session share their noise with the next query": [
         (
-            "mechanisms/sessions.py",
-            "        noises = [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n",
-            "        noises = _KEPT.setdefault(\n"
+            "mechanisms/sessions.py:_answer",
+            "[self._draw(branch.noise_rate, bits) for branch in terms.branches]",
+            "_KEPT.setdefault(\n"
             "            id(self), [self._draw(branch.noise_rate, bits) for branch in terms.branches]\n"
-            "        )\n",
+            "        )",
         ),
-        ("mechanisms/sessions.py", "_REACH = 2**64 ", "_KEPT: dict = {}\n_REACH = 2**64 "),
-    ),
-    "the threshold of a session is drawn anew for each query": (
+        ("mechanisms/sessions.py", "_REACH = 2", "_KEPT: dict = {}\n_REACH = 2"),
+    ],
+    "the threshold of a session is drawn anew for each query": [
         (
-            "mechanisms/sessions.py",
-            "        threshold, denominator = self._noise, self.terms.denominator\n",
-            "        threshold, denominator = self._noise, self.terms.denominator\n"
-            "        threshold = threshold and self._draw(self.terms.noise_rate, bits)\n",
-        ),
-    ),
-    "two counts of a list share their noise": (
+            "mechanisms/sessions.py:_compare",
+            ".denominator",
+            ".denominator\n"
+            "        threshold = threshold and self._draw(self.terms.noise_rate, bits)",
+        )
+    ],
+    "two counts of a list share their noise": [
         (
-            "mechanisms/unknown.py",
-            "call.bits).tolist()\n",
-            "call.bits).tolist()\n    noise[1:2] = noise[:1]\n",
-        ),
-    ),
-    "rounds of peeling share their noise": (
+            "mechanisms/unknown.py:_above_bottom",
+            ").tolist()",
+            ").tolist()\n    noise[1:2] = noise[:1]",
+        )
+    ],
+    "rounds of peeling share their noise": [
         (
-            "engine/rankings.py",
-            "        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])\n"
-            "    return Ranking(tuple(winners), None)\n",
-            "        winners.append(_ranked(scores_on_grid, public, bits, winners).indices[0])\n"
+            "engine/rankings.py:peeled_top_k",
+            "indices[0])",
+            "indices[0])\n"
             "        if len(winners) == 1:\n"
-            "            return noisy_top_k(noise, scores_on_grid, k, noise_rate, bits)\n"
-            "    return Ranking(tuple(winners), None)\n",
-        ),
-    ),
-    # ------------------------------------------------------------------ sizes
-    "the end of a large request is left as it was": (
+            "            return noisy_top_k(noise, scores_on_grid, k, noise_rate, bits)",
+        )
+    ],
+    "the end of a large request is left as it was": [
+        ("randomness/bits.py:_fill", ", len(view", ", max(1, len(view) - request")
+    ],
+    "noise repeats after a chunk": [
         (
-            "randomness/bits.py",
-            _REQUEST,
-            "for start in range(0, max(1, len(view) - request), request):",
-        ),
-    ),
-    "noise repeats after a chunk": (
-        (
-            "engine/geometric.py",
-            "            draw_digits(digits, table, bits)\n            np.left",
-            "            draw_digits(digits, table, bits)\n"
+            "engine/geometric.py:geometric",
+            "table, bits)\n            ",
+            "table, bits)\n"
             "            part[1:] = result[: part.size - 1] if start else part[1:]\n"
-            "            np.left",
-        ),
-    ),
-    "a last block of one row is skipped": (
+            "            ",
+        )
+    ],
+    "a last block of one row is skipped": [
         (
-            "engine/rows.py",
-            _DRAWN,
-            _DRAWN + "        if count == 1 < rows:\n            continue\n",
-        ),
-    ),
-    "candidates beyond two to the eighteenth have the last word": (
+            "engine/rows.py:noisy_max_rows",
+            "count), bits)",
+            "count), bits)\n        if count == 1 < rows:\n            continue",
+        )
+    ],
+    "candidates beyond two to the eighteenth have the last word": [
+        ("engine/draws.py:draw_words", "uint16)[:n]", "uint16)[:n]\n    words[1 << 18 :] = 40000")
+    ],
+    "the coarse decision of a batch is never refined": [
+        ("engine/rows.py:combine_rows", "    block.refine(least, more, winners)\n", ""),
+        ("engine/rows.py:combine_rows", "np.min(margins) < clear", "False"),
+    ],
+    "ties of a batch go to the first": [("engine/rows.py:combine_rows", ") < clear", ") < 0")],
+    "the second round of peeling sees the first one's words": [
         (
-            "engine/draws.py",
-            "    words = numbers[lanes + capacity :].view(np.uint16)[:n]\n",
-            "    words = numbers[lanes + capacity :].view(np.uint16)[:n]\n"
-            "    words[1 << 18 :] = 40000\n",
-        ),
-    ),
-    # ------------------------------------------------------------------ the slow path for the fast
-    "the coarse decision of a batch is never refined": (
-        ("engine/rows.py", "    block.refine(least, more, winners)\n", ""),
-        ("engine/rows.py", "    if np.min(margins) < clear:", "    if False:"),
-    ),
-    "ties of a batch go to the first": (
-        ("engine/rows.py", "    if np.min(margins) < clear:", "    if np.min(margins) < 0:"),
-    ),
-    "the second round of peeling sees the first one's words": (
-        (
-            "engine/draws.py",
-            "    lanes = random_lanes(n + count * slot_bits // 64, bits)\n",
-            "    lanes = _LANES.setdefault(n, random_lanes(n + count * slot_bits // 64, bits)).copy()\n",
+            "engine/draws.py:draw_noise",
+            "random_lanes(n + count * slot_bits // 64, bits",
+            "_LANES.setdefault(n, random_lanes(n + count * slot_bits // 64, bits)).copy(",
         ),
         ("engine/draws.py", "_TAIL_EXTRA = 64\n", "_TAIL_EXTRA = 64\n_LANES: dict = {}\n"),
-    ),
-    "thousands of candidates: the noise of half the rate": (
+    ],
+    "thousands of candidates: the noise of half the rate": [
         (
-            "engine/draws.py",
-            "        return draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)\n",
-            "        drawn = draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)\n"
+            "engine/draws.py:draw",
+            "return draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)",
+            "drawn = draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)\n"
             "        np.left_shift(drawn.words, np.uint64(1), out=drawn.words)\n"
-            "        return drawn\n",
-        ),
-    ),
-    "ties by the index": (
+            "        return drawn",
+        )
+    ],
+    "ties by the index": [
         (
-            "mechanisms/select.py",
-            "        if places is None:\n            return found\n",
-            "        if places is None:\n            return Ranking(tuple(sorted(found.indices)), found.gaps)\n",
-        ),
-    ),
-    # ------------------------------------------------------------------ calibration
-    "factor 2 dropped": (
-        ("scores/reading.py", "return most, back if monotonic else most", "return most, back"),
-    ),
-    "batches: the rate of one row": (
-        ("mechanisms/table.py", "    draws = rows * k // wide\n", "    draws = k // wide\n"),
-    ),
-    "wide noise is not wide": (
+            "mechanisms/select.py:rank",
+            "return found",
+            "return Ranking(tuple(sorted(found.indices)), found.gaps)",
+        )
+    ],
+    "factor 2 dropped": [("scores/reading.py:moves", " if monotonic else most", "")],
+    "batches: the rate of one row": [
+        ("mechanisms/table.py:calibrate", "draws = rows * ", "draws = ")
+    ],
+    "wide noise is not wide": [
+        ("mechanisms/table.py:calibrate", "(wide * range_in_steps)", "range_in_steps")
+    ],
+    "delta is spent twice": [("mechanisms/unknown.py:plan_list", " - part or None", "")],
+    "the bottom of Laplace lists is one too low": [
+        ("mechanisms/unknown.py:plan_counts", "offset = 1 + ", "offset = ")
+    ],
+    "the bottom of lists is for one item": [
         (
-            "mechanisms/table.py",
-            "rate = each / (wide * range_in_steps)",
-            "rate = each / range_in_steps",
-        ),
-    ),
-    "delta is spent twice": (
+            "mechanisms/unknown.py:offset",
+            "k_bar if self.contributions is None else min(k_bar, self.contributions)",
+            "1",
+        )
+    ],
+    "a session's answers above are not counted": [
         (
-            "mechanisms/unknown.py",
-            "        rest = total.delta - part or None\n",
-            "        rest = total.delta\n",
-        ),
-    ),
-    "the bottom of Laplace lists is one too low": (
+            "mechanisms/sessions.py:_above",
+            "turns.finish(_EXHAUSTED",
+            "_below = self._answer_below(self.terms.epsilon",
+        )
+    ],
+    "values of a session that move both ways have the noise of one way": [
+        ("mechanisms/sessions.py:read_terms", "cost / spread", "cost / rise")
+    ],
+    "lists are charged per query what they return": [
+        ("mechanisms/unknown.py:query", "min(len(found) + 1, k", "len(found")
+    ],
+    "a batch states what one row costs": [
         (
-            "mechanisms/unknown.py",
-            "    offset = 1 + laplace_offset(each, total.delta, min(k_bar, contributions))\n",
-            "    offset = laplace_offset(each, total.delta, min(k_bar, contributions))\n",
-        ),
-    ),
-    "the bottom of lists is for one item": (
+            "mechanisms/table.py:calibrate",
+            "cost.guarantee(law.promise, each, draws",
+            "law.promise(each",
+        )
+    ],
+    "a record names another mechanism": [
         (
-            "mechanisms/unknown.py",
-            "        m = k_bar if self.contributions is None else min(k_bar, self.contributions)\n"
-            "        grid",
-            "        m = 1\n        grid",
-        ),
-    ),
-    "a session's answers above are not counted": (
+            "ledger/scope.py:begin",
+            "asked = charge.mechanism",
+            "name = charge.mechanism.replace('exponential', 'laplace')\n        asked = name",
+        )
+    ],
+    "a release that failed is refunded": [
         (
-            "mechanisms/sessions.py",
-            "        if self._below.remaining == 0:\n            self.turns.finish(_EXHAUSTED)\n",
-            "        if self._below.remaining == 0:\n"
-            "            self._below = self._answer_below(self.terms.epsilon)\n",
-        ),
-    ),
-    "values of a session that move both ways have the noise of one way": (
+            "ledger/replay.py:_outcome",
+            'elif record["kind"] == "aborted',
+            'if record["kind"] == "aborted":\n'
+            "            for name in charge.scopes:\n"
+            "                was = self.scopes[name]\n"
+            "                nothing = {each: 0 * amount for each, amount in was.spent.items()}\n"
+            "                scopes[name] = Balance(was.budget, nothing)\n"
+            '        if record["kind"] == "aborted',
+        )
+    ],
+    "sessions are not refused where neighbours replace": [
+        ("mechanisms/sessions.py:_open", "=monotonic))", "=False))")
+    ],
+    "lists are not refused where neighbours replace": [
+        ("mechanisms/unknown.py:unknown_domain_top_k", "monotonic=True", "monotonic=False")
+    ],
+    "bits are shared across a fork": [
+        ("randomness/bits.py:_check_usable", "generation() != self._process", "False")
+    ],
+    "a session is shared across a fork": [
+        ("mechanisms/sessions.py:one", "generation() != self._born", "False"),
+        ("randomness/bits.py:_check_usable", "generation() != self._process", "False"),
+    ],
+    "lists are spent in a child": [
         (
-            "mechanisms/sessions.py",
-            "    decays = [NoiseRate(cost / spread) for _, _, cost in ways]\n",
-            "    decays = [NoiseRate(cost / rise) for _, _, cost in ways]\n",
-        ),
-    ),
-    "lists are charged per query what they return": (
+            "mechanisms/unknown.py:query",
+            "with self",
+            "self._turns._born = generation()\n        with self",
+        )
+    ],
+    "the charge comes after the release": [
         (
-            "mechanisms/unknown.py",
-            "            self._spend(min(len(found) + 1, k) - k, 0)\n",
-            "            self._spend(len(found) - k, 0)\n",
-        ),
-    ),
-    "a batch states what one row costs": (
-        (
-            "mechanisms/table.py",
-            "    guarantee = cost.guarantee(law.promise, each, draws)\n",
-            "    guarantee = law.promise(each)\n",
-        ),
-    ),
-    # ------------------------------------------------------------------ one path forgets
-    "a record names another mechanism": (
-        (
-            "ledger/scope.py",
-            "        asked = charge.mechanism, charge.guarantee, charge.parts, charge.parameters\n",
-            "        name = charge.mechanism.replace('exponential', 'laplace')\n"
-            "        asked = name, charge.guarantee, charge.parts, charge.parameters\n",
-        ),
-    ),
-    "a release that failed is refunded": (
-        (
-            "ledger/replay.py",
-            _SETTLED,
-            """\
-        if record["kind"] == "aborted":
-            for name in charge.scopes:
-                was = self.scopes[name]
-                nothing = {each: 0 * amount for each, amount in was.spent.items()}
-                scopes[name] = Balance(was.budget, nothing)
-"""
-            + _SETTLED.replace("elif", "if"),
-        ),
-    ),
-    "sessions are not refused where neighbours replace": (
-        (
-            "mechanisms/sessions.py",
-            "read_ledger(ledger, monotonic=monotonic))\n",
-            "read_ledger(ledger, monotonic=False))\n",
-        ),
-    ),
-    "lists are not refused where neighbours replace": (
-        (
-            "mechanisms/unknown.py",
-            "(max_contributions)\n    scope = read_ledger(ledger, monotonic=True)\n",
-            "(max_contributions)\n    scope = read_ledger(ledger, monotonic=False)\n",
-        ),
-    ),
-    "bits are shared across a fork": (
-        ("randomness/bits.py", "        if generation() != self._process:\n", _FIRST),
-    ),
-    "a session is shared across a fork": (
-        (
-            "mechanisms/sessions.py",
-            "        if generation() != self._born:\n            # Before",
-            "        if False:\n            # Before",
-        ),
-        ("randomness/bits.py", "        if generation() != self._process:\n", _FIRST),
-    ),
-    "lists are spent in a child": (
-        (
-            "mechanisms/unknown.py",
-            "        with self._turns.one(), self._turns.begin():\n",
-            "        self._turns._born = generation()\n"
-            "        with self._turns.one(), self._turns.begin():\n",
-        ),
-    ),
-    "the charge comes after the release": (
-        (
-            "release/call.py",
+            "release/call.py:__enter__",
             "                self._pending = self.scope.begin(self.charge, self.bits)\n",
             "",
         ),
         (
-            "release/call.py",
-            "        paid = self.charge.mechanism, self.charge.guarantee\n",
+            "release/call.py:commit",
+            "        paid = self",
             "        if self.scope is not None:\n"
             "            self._pending = self.scope.begin(self.charge, self.bits)\n"
-            "        paid = self.charge.mechanism, self.charge.guarantee\n",
+            "        paid = self",
         ),
-    ),
-    "a session charges after its first bits": (
+    ],
+    "a session charges after its first bits": [
         (
-            "mechanisms/sessions.py",
-            "        with call.opened():\n            drawn = draw(call.bits)\n",
-            "        with Bits(source) as bits:\n            drawn = draw(bits)\n        with call.opened():\n",
-        ),
-    ),
-    "a session is charged half": (
+            "mechanisms/sessions.py:open",
+            "call.opened():\n            drawn = draw(call.bits)",
+            "Bits(source) as bits:\n            drawn = draw(bits)\n        with call.opened():",
+        )
+    ],
+    "a session is charged half": [
         (
-            "mechanisms/sessions.py",
-            "Charge(terms.mechanism, terms.guarantee, ",
-            "Charge(terms.mechanism, type(terms.guarantee)(terms.epsilon / 2), ",
-        ),
-    ),
-    "foreign sources pass as they are": (
+            "mechanisms/sessions.py:__init__",
+            " terms.guarantee",
+            " type(terms.guarantee)(terms.epsilon / 2)",
+        )
+    ],
+    "foreign sources pass as they are": [
         (
-            "randomness/foreign.py",
-            '    system = Guard(system_bytes, vouched=True, worth="yes")\n'
-            "    return mixed(device, system, health=False)\n",
-            "    return device\n",
-        ),
-    ),
-    "a class is known by its name": (
+            "randomness/foreign.py:with_system_bytes",
+            'system = Guard(system_bytes, vouched=True, worth="yes")\n'
+            "    return mixed(device, system, health=False)",
+            "return device",
+        )
+    ],
+    "a class is known by its name": [
         (
-            "randomness/guard.py",
-            "    return _OWN.get(id(type(value))) is type(value)\n",
-            "    return type(value).__name__ in {kind.__name__ for kind in _OWN.values()}\n",
-        ),
-    ),
-    "a source that sticks is not noticed": (
+            "randomness/guard.py:is_own",
+            "_OWN.get(id(type(value))) is type(value)",
+            "type(value).__name__ in {kind.__name__ for kind in _OWN.values()}",
+        )
+    ],
+    "a source that sticks is not noticed": [
         (
-            "randomness/guard.py",
-            "            problem = self._failed_test(taken, canary) if count and self.health else None\n",
-            "            problem = None\n",
-        ),
-    ),
-    "sources for tests are taken in production": (
+            "randomness/guard.py:_attempt",
+            "self._failed_test(taken, canary) if count and self.health else ",
+            "",
+        )
+    ],
+    "sources for tests are taken in production": [
+        ("randomness/source.py:resolve", 'worth == "yes"', 'worth in ("yes", "no")'),
+        ("testing/sources.py:refuse_in_production", "require_production()", "False"),
+    ],
+    "gaps are those of one noise less": [
+        ("engine/rankings.py:certified_order", "fast * unit) ", "fast * unit) + 1 "),
+        ("engine/rankings.py:certified_order", "slow * unit) ", "slow * unit) + 1 "),
+    ],
+    "the coin of discrete Laplace noise keeps minus zero": [
+        ("spec/samplers.py:laplace_attempt", "negative and value == 0", "False")
+    ],
+    "weights decide who is compared and not who wins": [
         (
-            "randomness/source.py",
-            '    if guard.worth == "yes" or not require_production():\n',
-            '    if guard.worth in ("yes", "no") or not require_production():\n',
-        ),
-        ("testing/sources.py", "    if require_production():\n", "    if False:\n"),
-    ),
-    "gaps are those of one noise less": (
+            "engine/draws.py:logs",
+            "place] for place in picked(self.which, candidates)",
+            "0] for _ in candidates",
+        )
+    ],
+    "weights are not in the bounds that choose who is compared": [
+        ("engine/draws.py:rounded_up", "array(logs", "zeros(len(logs)")
+    ],
+    "a candidate has one copy whatever its weight": [
         (
-            "engine/rankings.py",
-            "        least = [(lows[i] - highs[j]) * below // (fast * unit) for i, j in pairs]\n",
-            "        least = [(lows[i] - highs[j]) * below // (fast * unit) + 1 for i, j in pairs]\n",
-        ),
+            "mechanisms/weights.py:used_by",
+            "repeat(np.arange(len(self.values)), np.array(self.values, int)",
+            "flatnonzero([value > 0 for value in self.values]",
+        )
+    ],
+    "quantiles have the noise of half their range": [
+        ("mechanisms/quantiles.py:_range", "2 * t if replaced else 2 *", "t if replaced else")
+    ],
+    "ties count from below alone": [
+        ("mechanisms/quantiles.py:_distance", 'self.ties == "below"', "True")
+    ],
+    "a quantile deep in a run counts as one at its end": [
+        ("mechanisms/quantiles.py:_distance", "return max(", "return max(0, ")
+    ],
+    "what lies above a cut is counted on both sides": [
+        ("mechanisms/quantiles.py:split", "point, point", "point, self.end")
+    ],
+    "the number of runs has a longer tail": [("mechanisms/runs.py:ratio", ") / (k + 1)", ") / k")],
+    "the best of runs costs one run less": [
+        ("accounting/repetition.py:pure", "PureDP((2", "PureDP((1")
+    ],
+    "a poisson number of runs costs one run": [
+        ("accounting/repetition.py:pure", " + self.shift", "")
+    ],
+    "where no run passes the best one is released": [
+        ("mechanisms/runs.py:_runs", " or enough is not None", "")
+    ],
+    "monotonic ignored": [("scores/reading.py:moves", "back if monotonic else ", "")],
+    "sensitivity ignored": [
+        ("scores/reading.py:range_in_steps", "(self.sensitivity", "(Fraction(1)")
+    ],
+    "rate upside down": [
         (
-            "engine/rankings.py",
-            "        most = [(highs[i] - lows[j]) * below // (slow * unit) for i, j in pairs]\n",
-            "        most = [(highs[i] - lows[j]) * below // (slow * unit) + 1 for i, j in pairs]\n",
-        ),
-    ),
-    "the coin of discrete Laplace noise keeps minus zero": (
-        ("spec/samplers.py", "    if negative and value == 0:\n", "    if False:\n"),
-    ),
-    # ------------------------------------------------------------------ weights, quantiles, runs
-    "weights decide who is compared and not who wins": (
+            "mechanisms/table.py:calibrate",
+            "each / (wide * range_in_steps)",
+            "(wide * range_in_steps) / each",
+        )
+    ],
+    "threshold for unknown candidates off by one": [
+        ("mechanisms/unknown.py:gumbel_offset", "denominator)", "denominator) - 1")
+    ],
+    "at most for below: rejection": [
+        ("spec/samplers.py:uniform_attempt", "if value <", "if value <=")
+    ],
+    "at most for below: coin": [
+        ("spec/samplers.py:bernoulli", "denominator) <", "denominator) <=")
+    ],
+    "uniform by remainder": [("spec/samplers.py:uniform_attempt", "if value < n else None", "% n")],
+    "word bounds off by one": [
         (
-            "engine/draws.py",
-            "        return [logs[place] for place in picked(self.which, candidates)]\n",
-            "        return [logs[0] for _ in candidates]\n",
-        ),
-    ),
-    "weights are not in the bounds that choose who is compared": (
+            "engine/tables.py:bound_table",
+            "noise += ERROR",
+            "noise[:-1] = noise[1:]\n    noise += ERROR",
+        )
+    ],
+    "tail thresholds off by one": [
         (
-            "engine/draws.py",
-            "        return np.take(np.array(logs, dtype), self.which)\n",
-            "        return np.take(np.zeros(len(logs), dtype), self.which)\n",
-        ),
-    ),
-    "a candidate has one copy whatever its weight": (
+            "engine/tables.py:bound_table",
+            "arange(len(ends), -1, -1, dtype=np.uint64)",
+            "maximum(np.arange(len(ends), -1, -1), 1).astype(np.uint64) - 1",
+        )
+    ],
+    "no refinement": [("engine/rankings.py:certified_order", "if False in", "if not")],
+    "refinement biased": [
         (
-            "mechanisms/weights.py",
-            "np.repeat(np.arange(len(self.values)), np.array(self.values, int)), None",
-            "np.flatnonzero([value > 0 for value in self.values]), None",
-        ),
-    ),
-    "quantiles have the noise of half their range": (
+            "engine/rankings.py:refine",
+            "if result is not None:\n            return result",
+            "return result or Ranking(tuple(candidates[: plan.k]))",
+        )
+    ],
+    "largest over the wrong axis": [
+        ("engine/rows.py:combine_rows", "scores, axis=0", "scores, axis=1, keepdims=True")
+    ],
+    "distances cut at 8 nats": [
+        ("engine/rows.py:combine_rows", "fixed_rate.reach", "fixed_rate.reach // 8")
+    ],
+    "noise outside the table is clear": [
         (
-            "mechanisms/quantiles.py",
-            "    return 2 * t if replaced else 2 * max(s, t - s)\n",
-            "    return t if replaced else max(s, t - s)\n",
-        ),
-    ),
-    "ties count from below alone": (
-        ("mechanisms/quantiles.py", '        if self.ties == "below":\n', "        if True:\n"),
-    ),
-    "a quantile deep in a run counts as one at its end": (
-        ("mechanisms/quantiles.py", "        return max(above, ", "        return max(0, above, "),
-    ),
-    "what lies above a cut is counted on both sides": (
-        (
-            "mechanisms/quantiles.py",
-            "Part(self.cells, self.fine, self.first, point, point)",
-            "Part(self.cells, self.fine, self.first, point, self.end)",
-        ),
-    ),
-    "the number of runs has a longer tail": (
-        (
-            "mechanisms/runs.py",
-            "        return (1 - self.gamma) * (k + self.eta) / (k + 1)\n",
-            "        return (1 - self.gamma) * (k + self.eta) / k\n",
-        ),
-    ),
-    "the best of runs costs one run less": (
-        (
-            "accounting/repetition.py",
-            "PureDP((2 + self.eta) * own.epsilon)",
-            "PureDP((1 + self.eta) * own.epsilon)",
-        ),
-    ),
-    "a poisson number of runs costs one run": (
-        ("accounting/repetition.py", "PureDP(own.epsilon + self.shift)", "PureDP(own.epsilon)"),
-    ),
-    "where no run passes the best one is released": (
-        (
-            "mechanisms/runs.py",
-            "        if best is None or enough is not None:\n",
-            "        if best is None:\n",
-        ),
-    ),
-    # ------------------------------------------------------------------ off by one, upside down
-    "monotonic ignored": (
-        ("scores/reading.py", "return most, back if monotonic else most", "return most, most"),
-    ),
-    "sensitivity ignored": (
-        (
-            "scores/reading.py",
-            "reading.moves(self.sensitivity, monotonic=self.monotonic), Fraction(0)",
-            "reading.moves(Fraction(1), monotonic=self.monotonic), Fraction(0)",
-        ),
-    ),
-    "rate upside down": (
-        (
-            "mechanisms/table.py",
-            "    rate = each / (wide * range_in_steps)\n",
-            "    rate = (wide * range_in_steps) / each\n",
-        ),
-    ),
-    "threshold for unknown candidates off by one": (
-        (
-            "mechanisms/unknown.py",
-            "return max(0, -(-whole.numerator // whole.denominator))",
-            "return max(0, -(-whole.numerator // whole.denominator) - 1)",
-        ),
-    ),
-    "at most for below: rejection": (
-        ("spec/samplers.py", "value if value < n else None", "value if value <= n else None"),
-    ),
-    "at most for below: coin": (
-        (
-            "spec/samplers.py",
-            "uniform_below(bits, denominator) < numerator",
-            "uniform_below(bits, denominator) <= numerator",
-        ),
-    ),
-    "uniform by remainder": (("spec/samplers.py", "value if value < n else None", "value % n"),),
-    "word bounds off by one": (
-        (
-            "engine/tables.py",
-            "noise += ERROR - (law.lowest << _STEP_BITS)",
-            "noise[:-1] = noise[1:]\n    noise += ERROR - (law.lowest << _STEP_BITS)",
-        ),
-    ),
-    "tail thresholds off by one": (
-        (
-            "engine/tables.py",
-            "steps = np.arange(len(ends), -1, -1, dtype=np.uint64)",
-            "steps = np.maximum(np.arange(len(ends), -1, -1), 1).astype(np.uint64) - 1",
-        ),
-    ),
-    "no refinement": (("engine/rankings.py", "if False in decided:", "if not decided:"),),
-    "refinement biased": (
-        (
-            "engine/rankings.py",
-            "        if result is not None:\n            return result\n",
-            "        return result or Ranking(tuple(candidates[: plan.k]))\n",
-        ),
-    ),
-    "largest over the wrong axis": (
-        (
-            "engine/rows.py",
-            "np.subtract(np.max(scores, axis=0), scores)",
-            "np.subtract(np.max(scores, axis=1, keepdims=True), scores)",
-        ),
-    ),
-    "distances cut at 8 nats": (
-        ("engine/rows.py", "public.fixed_rate.reach)", "public.fixed_rate.reach // 8)"),
-    ),
-    "noise outside the table is clear": (
-        (
-            "engine/rows.py",
+            "engine/rows.py:_best_and_margin",
             "    np.multiply(margins, np.less(best, UNKNOWN >> 1), out=margins)\n",
             "",
-        ),
-    ),
-    "an error with the wrong sign": (("engine/rows.py", "rest + ERROR", "rest - ERROR"),),
-    "early exit": (("engine/arrays.py", _RISE, _RISE + _EARLY),),
-    "stale buffer": (
+        )
+    ],
+    "an error with the wrong sign": [("engine/rows.py:_winner", "rest + ERROR", "rest - ERROR")],
+    "early exit": [
         (
-            "randomness/bits.py",
-            _REQUEST,
-            "for start in range(0, len(view) if self._consumed == 0 else 0, request):",
-        ),
-    ),
-    "bits shared with a child that was forked inside a request": (
-        ("randomness/bits.py", "if generation() != self._process:", "if False:"),
-    ),
-    "a threshold one lower": (
-        (
-            "mechanisms/keys.py",
-            "return found.astype(np.int64)",
-            "return found.astype(np.int64) - 1",
-        ),
-    ),
-    "growth of a table rounded up": (
-        ("mechanisms/keys.py", ".exp().scaled(bits)[0]", ".exp().scaled(bits)[1]"),
-    ),
-    "no slack for the roundings of a count": (
-        ("mechanisms/keys.py", "lowered = rows * (above + 2)", "lowered = 0"),
-    ),
-    "mu for mu squared": (
-        (
-            "mechanisms/measure.py",
-            "covered[1] / gaussian.mu_squared",
-            'covered[1] / rational(mu, "mu")',
-        ),
-    ),
+            "engine/arrays.py:_level",
+            "reached)) >= m]",
+            "reached)) >= m]\n"
+            "        if int(np.count_nonzero(reached)) == m:\n"
+            "            return level",
+        )
+    ],
+    "stale buffer": [
+        ("randomness/bits.py:_fill", "len(view)", "len(view) if self._consumed == 0 else 0")
+    ],
+    "bits shared with a child that was forked inside a request": [
+        ("randomness/bits.py:_check_usable", "generation() != self._process", "False")
+    ],
+    "a threshold one lower": [("mechanisms/keys.py:draw_thresholds", "np.int64)", "np.int64) - 1")],
+    "growth of a table rounded up": [
+        ("mechanisms/keys.py:_growth", "scaled(bits)[0", "scaled(bits)[1")
+    ],
+    "no slack for the roundings of a count": [
+        ("mechanisms/keys.py:keep_table", "rows * (above + 2)", "0")
+    ],
+    "mu for mu squared": [
+        ("mechanisms/measure.py:_read_law", "gaussian.mu_squared", 'rational(mu, "mu")')
+    ],
 }
-"""By what is wrong."""
+"""By what is wrong: place, text and other text of each change."""
+
+FAULTS = {name: [Break(*each) for each in changes] for name, changes in _CHANGES.items()}
 
 _RULES = "tests/evidence/test_rules.py::"
 _EVIDENCE = "tests/inside/evidence/test_batches.py::test_"
@@ -613,10 +481,9 @@ def all_at_once(place: Path) -> tuple[Path, int]:
     copy(place)
     planted = 0
     for changes in FAULTS.values():
-        sources = {file: (place / "safeselect" / file).read_text() for file, _, _ in changes}
-        if all(sources[file].count(text) == 1 for file, text, _ in changes):
-            for file, text, other in changes:
-                path = place / "safeselect" / file
-                path.write_text(path.read_text().replace(text, other))
+        paths = {each: place / "safeselect" / each.file for each in changes}
+        if all(len(each.starts(path.read_text())) == 1 for each, path in paths.items()):
+            for each, path in paths.items():
+                path.write_text(each.made(path.read_text()))
             planted += 1
     return place, planted

@@ -1,16 +1,20 @@
-"""Broken copies of the package, each with the evidence that must notice it.
+"""Broken copies of the package, and the evidence that must notice.
 
-A mutant is a small change of the text of the shipped source.  If the text is no longer there, or is
-there twice, making the copy fails: the mutant then has to follow the code.
+A break is a small change of the text of the shipped source.  If the text is no longer there, or is
+there twice, making the copy fails: the break then has to follow the code.
 """
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import safeselect
@@ -51,45 +55,83 @@ _SCRIPTS = {"known ": _KNOWN, "law ": _LAW}
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """What is changed, and what must notice it.
+class Break:
+    """A change of text that breaks the package.
 
     Args:
-        changes: (file, text, other text) in `src/safeselect`.
-        claim: the claim of SECURITY.md that the mutant breaks.
-        killer: a row of the known answers as "known NAME", a check of `tests/laws` as "law NAME",
-            or a test marked with the claim as "tests/path/test_file.py::test_name", parameters
-            included.
+        place: a file below `src/safeselect`, or with `tools/` in front, and behind a colon the name
+            of the function or method that the text is in; without one it is anywhere in the file.
+        text, other: what is changed; it is there once.
+        claims: those of SECURITY.md that the place keeps.
     """
 
-    changes: tuple[tuple[str, str, str], ...]
-    claim: str
-    killer: str
+    place: str
+    text: str
+    other: str
+    claims: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        return self.place.partition(":")[0]
+
+    @property
+    def function(self) -> str:
+        return self.place.partition(":")[2]
+
+    @property
+    def path(self) -> str:
+        """The file, from the root of the repository."""
+        return self.file if self.file.startswith("tools/") else f"src/safeselect/{self.file}"
+
+    def starts(self, source: str) -> list[int]:
+        """Where the text is, inside functions of that name."""
+        ends = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
+        parts = [
+            (ends[node.lineno - 1], ends[node.end_lineno or 0])
+            for node in (ast.walk(ast.parse(source)) if self.function else ())
+            if isinstance(node, ast.FunctionDef) and node.name == self.function
+        ]
+        if not self.function:
+            parts = [(0, len(source))]
+        found = re.finditer(re.escape(self.text), source)
+        return [each.start() for each in found if any(a <= each.start() < b for a, b in parts)]
+
+    def made(self, source: str) -> str:
+        """The broken source.
+
+        Raises:
+            ValueError: the text is not there exactly once.
+        """
+        starts = self.starts(source)
+        if len(starts) != 1:
+            raise ValueError(f"{self.place} has {len(starts)} times: {self.text}")
+        return source[: starts[0]] + self.other + source[starts[0] + len(self.text) :]
+
+    def make(self, root: Path) -> None:
+        """Break the file below the root of a copy of the repository."""
+        (root / self.path).write_text(self.made((root / self.path).read_text()))
 
 
-def copy(place: Path, mutant: Mutant | None = None) -> Path:
-    """A copy of the package in `place`, broken as the mutant says.
-
-    Raises:
-        ValueError: a text to be changed is not in its file exactly once.
-    """
+def copy(place: Path, breaks: Iterable[Break] = ()) -> Path:
+    """A copy of the package in `place`, with these breaks."""
     shutil.copytree(
         PACKAGE,
         place / "safeselect",
         ignore=shutil.ignore_patterns("__pycache__"),
         dirs_exist_ok=True,
     )
-    for file, text, other in mutant.changes if mutant else ():
-        path = place / "safeselect" / file
-        source = path.read_text()
-        if source.count(text) != 1:
-            raise ValueError(f"{file} has {source.count(text)} times: {text}")
-        path.write_text(source.replace(text, other))
+    for each in breaks:
+        path = place / "safeselect" / each.file
+        path.write_text(each.made(path.read_text()))
     return place
 
 
 def evidence(package: Path, *killers: str) -> bool:
     """Whether this evidence holds for a copy of the package.
+
+    Args:
+        killers: rows of the known answers as "known NAME", checks of `tests/laws` as "law NAME", or
+            tests as "tests/path/test_file.py::test_name", parameters included.
 
     Raises:
         RuntimeError: it could not be had: the copy cannot be imported, or there is no such test.

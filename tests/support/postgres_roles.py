@@ -13,10 +13,10 @@ from postgres import Server
 from safeselect import Ledger, LedgerError
 from safeselect.ledger import Row
 from safeselect.ledger.balance import exact_texts
-from safeselect.ledger.budget import add
 from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.scope import charged
 from safeselect.ledger.stores.postgres import PostgresStore, send
+from safeselect.ledger.sums import add
 
 OWNER, CHARGER, APPROVER, READER = "lo", "lc", "la", "lr"
 
@@ -40,10 +40,14 @@ class Place:
 
     def make(self, signer: Any = None, **budget: object) -> Ledger:
         ledger = new(self.owner, signer=signer, **budget)
+        self.grant()
+        return ledger
+
+    def grant(self) -> None:
+        """Give each role its duty."""
         self.owner.grant(CHARGER, "charger")
         self.owner.grant(APPROVER, "approver")
         self.owner.grant(READER, "reader")
-        return ledger
 
     def conninfo(self, role: str) -> str:
         named = f"{self.server.conninfo} application_name={self.name}"

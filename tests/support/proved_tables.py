@@ -19,8 +19,8 @@ from itertools import permutations, product
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ["Combine.v", "Decide.v", "Reading.v", "Luce.v", "Ledger.v", "Session.v", "Calibrate.v"]
-SOURCES += ["Extract.v", "answer.ml"]
+SOURCES = ["Combine.v", "Decide.v", "Reading.v", "Luce.v", "Ledger.v", "Budget.v", "Session.v"]
+SOURCES += ["Calibrate.v", "Extract.v", "answer.ml"]
 TABLES = ROOT / "tests" / "vectors" / "proved"
 
 Line = tuple[str, list[str]]
@@ -142,6 +142,21 @@ def spend_cases() -> Iterator[Line]:
         yield str(cap), [f"spend {cap} {' '.join(map(str, prices))}" for prices in every]
 
 
+# Amounts of one charge: epsilon, not pure, own delta, two moments; and caps, without "not pure".
+AMOUNTS = [(2, 0, 0, 1, 2), (4, 0, 0, 2, 5), (0, 1, 0, 1, 1), (0, 0, 1, 0, 0), (1, 0, 1, 1, 1)]
+WITHIN = list(product((3, 6), (0, 2), (2, 4), (3, 6)))
+
+
+def budget_cases() -> Iterator[Line]:
+    """For all caps: all lists of four charges."""
+    for caps in WITHIN:
+        cases = []
+        for prices in product(AMOUNTS, repeat=4):
+            listed = " ".join(" ".join(map(str, price)) for price in prices)
+            cases.append(f"budget 2 {' '.join(map(str, caps))} / {listed}")
+        yield "".join(map(str, caps)), cases
+
+
 # Totals, shares of the threshold, and ranges in steps, which need not be whole.
 TOTALS = [(1, 1), (1, 2), (3, 7), (10, 1)]
 SHARES = [(1, 2), (1, 3), (5, 6)]
@@ -187,6 +202,7 @@ CASES = {
     "ranges": ranges_cases,
     "luce": luce_cases,
     "spend": spend_cases,
+    "budget": budget_cases,
     "one_shot": one_shot_cases,
     "sparse_vector": sparse_vector_cases,
 }

@@ -134,10 +134,10 @@ def read(monkeypatch: pytest.MonkeyPatch):
     def call(table: Any, of: str) -> list[Any]:
         seen: list[Any] = []
 
-        def released(later: Later, **_: object) -> None:
+        def released(later: Later, *_: object) -> None:
             seen.extend(later.read())
 
-        monkeypatch.setattr(values, "_released", released)
+        monkeypatch.setattr(values, "release_quantiles", released)
         given: dict[str, Any] = {"value": "fare", "user": "rider", "quantiles": ["1/2"]}
         table_quantiles(table, **given, of=of, lowest=0, highest=9, step=1, epsilon=1)
         return seen

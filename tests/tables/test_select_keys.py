@@ -69,25 +69,23 @@ def test_a_bound_goes_without_candidates() -> None:
 
 def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """All counts, with the bound and the arguments; items below the pre-threshold are left out."""
-    seen: list[tuple[dict[str, int], dict[str, Any]]] = []
-    original = items.select_partitions
+    seen: list[tuple[dict[str, int], Any]] = []
+    original = items.release_keys
 
-    def spy(counts: Any, **options: Any) -> Any:
+    def spy(terms: Any, counts: Any, *more: Any) -> Any:
         found = counts.read()
-        seen.append((found, options))
-        return original(found, **options)
+        seen.append((found, terms))
+        return original(terms, found, *more)
 
-    monkeypatch.setattr(items, "select_partitions", spy)
+    monkeypatch.setattr(items, "release_keys", spy)
     kept = select_keys(
         TABLE, **COLUMNS, **COST, max_partitions=2, pre_threshold=20, with_counts=True
     )
     assert kept.mechanism == "select_partitions_with_counts/1"
-    ((counts, options),) = seen
+    ((counts, terms),) = seen
     assert counts == {city: n for city, n in bounded(2).items() if n >= 20}
     assert 0 < len(counts) < len(bounded(2))
-    assert options["max_partitions"] == 2
-    assert options["pre_threshold"] == 20
-    assert options["with_counts"] is True
+    assert (terms.max_partitions, terms.pre_threshold, terms.with_counts) == (2, 20, True)
 
 
 def test_items_with_many_users_are_kept_and_rare_ones_are_not() -> None:

@@ -42,11 +42,11 @@ def values_of(monkeypatch: pytest.MonkeyPatch):
     def call(table: Any, **more: Any) -> list[Any]:
         seen: list[Any] = []
 
-        def released(later: Later, **_: object) -> None:
+        def released(later: Later, *_: object) -> None:
             seen.extend(later.read())
 
         with monkeypatch.context() as patch:
-            patch.setattr(values, "_released", released)
+            patch.setattr(values, "release_quantiles", released)
             table_quantiles(table, **{**GIVEN, "of": "largest", **more})
         return sorted(seen)
 

@@ -34,40 +34,6 @@ def test_what_is_listed_and_in_which_order():
     ]
 
 
-def test_a_test_is_charged_with_its_own_work_and_its_childrens(tmp_path):
-    """Work is counted in steps of the clock, so what is asked is an order and not a time."""
-    place = tmp_path / "test_some.py"
-    place.write_text(
-        "import subprocess, sys\n"
-        "import pytest\n"
-        "WORK = 'sum(range(10**7))'\n"
-        "def test_idle(): pass\n"
-        "@pytest.mark.slow('it counts')\n"
-        "def test_works(): eval(WORK)\n"
-        "def test_has_a_child_that_works():\n"
-        "    subprocess.run([sys.executable, '-c', WORK], check=True)\n"
-    )
-    figures = tmp_path / "figures"
-    figures.touch()
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
-    subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "durations", "-p", "no:cacheprovider", str(place)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tools"), durations.FIGURES: str(figures)},
-        check=True,
-        capture_output=True,
-    )
-    rows = [line.split("\t") for line in figures.read_text().splitlines()]
-    assert [(mark, name.partition("::")[2]) for _, mark, name in rows] == [
-        ("none", "test_idle"),
-        ("own", "test_works"),
-        ("none", "test_has_a_child_that_works"),
-    ]
-    idle, works, child = (float(seconds) for seconds, _, _ in rows)
-    assert idle < works
-    assert idle < child
-
-
 @pytest.mark.parametrize("mark", ["slow", "nightly('')"])
 def test_a_mark_without_its_reason_is_refused(mark, tmp_path):
     place = tmp_path / "test_some.py"

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mutants import Mutant, copy, evidence
+from mutants import Break, copy, evidence
 
 import reading
 
@@ -52,7 +52,6 @@ def test_day_one_is_short() -> None:
 NO_LINE = {
     *("accounting/__init__.py", "engine/__init__.py"),  # names alone
     *(f"accounting/{name}.py" for name in ("rate", "bounds", "sums", "pure", "unequal")),
-    "exact/normal.py",
     *("accounting/optimum/problem.py", "accounting/optimum/upper.py", "spec/sessions.py"),
     *(f"ledger/{name}.py" for name in ("balance", "signing", "witness")),
 }
@@ -73,7 +72,7 @@ def test_every_file_of_the_route_has_a_line_and_a_test_that_breaks() -> None:
     assert lost == []
 
 
-SAMPLE = ("accounting/cost.py", "exact/interval.py", "release/call.py", "ledger/budget.py")
+SAMPLE = ("accounting/cost.py", "exact/interval.py", "release/call.py", "ledger/sums.py")
 
 
 @pytest.mark.slow("a copy of the package and a process for each line")
@@ -86,14 +85,14 @@ SAMPLE = ("accounting/cost.py", "exact/interval.py", "release/call.py", "ledger/
 )
 def test_the_named_test_fails_when_the_line_is_changed(name: str, tmp_path: Path) -> None:
     text, other, test = reading.changes()[name]
-    assert not evidence(copy(tmp_path, Mutant(((name, text, other),), "C2", test)), test)
+    assert not evidence(copy(tmp_path, [Break(name, text, other)]), test)
 
 
 def test_a_call_runs_what_it_should() -> None:
     """A tracer that saw nothing would find every file on its day."""
     assert {"release/call.py", "engine/rankings.py"} <= reading.ran("pure").keys()
     assert "accounting/optimum/upper.py" in reading.ran("delta").keys() - reading.ran("pure")
-    assert "ledger/budget.py" in reading.ran("charged")
+    assert "ledger/sums.py" in reading.ran("charged")
 
 
 def test_a_file_on_no_day_is_told(monkeypatch, capsys) -> None:
@@ -102,22 +101,20 @@ def test_a_file_on_no_day_is_told(monkeypatch, capsys) -> None:
     assert "on no day: release/call.py (imported, pure, " in capsys.readouterr().out
 
 
-def test_readme_says_the_size_that_is_printed() -> None:
+def test_readme_says_a_round_number_that_is_not_exceeded() -> None:
+    """Of lines one in hundreds, and of files one that is a little larger than what is printed."""
     files = reading.core()
-    stated = re.findall(r"import (\d+) files with (\d+) lines", README)
-    assert len(stated) == 2
-    for count, lines in stated:
-        assert int(count) == len(files)
-        total = sum(file.lines for file in files)
-        assert abs(int(lines) - total) <= total / 50
-
-
-def test_readme_says_what_runs() -> None:
-    (pure,) = re.findall(r"without `delta` runs (\d+)", README)
-    (more,) = re.findall(r"by (\d+) further files of `accounting/`", README)
-    assert abs(int(pure) - len(reading.ran("pure"))) <= 1
-    extra = reading.ran("delta").keys() - reading.ran("pure").keys()
-    assert abs(int(more) - sum(name.startswith("accounting/") for name in extra)) <= 1
+    pure, delta = (reading.ran(call).keys() for call in ("pure", "delta"))
+    more = sum(name.startswith("accounting/") for name in delta - pure)
+    for words, count, room in (
+        (r"import at most (\d+) files with", len(files), 5),
+        (r"files with at most (\d+) lines of code", sum(file.lines for file in files), 300),
+        (r"without `delta` runs at most (\d+) of", len(pure), 5),
+        (r"by at most (\d+) further files of `accounting/`", more, 5),
+    ):
+        stated = re.findall(words, README)
+        assert stated, words
+        assert all(0 <= int(each) - count <= room for each in stated), (words, count)
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.moments import Parts, delta_by_orders, size
 from safeselect.accounting.optimum.certified import least_delta, least_epsilon
 from safeselect.accounting.optimum.pairs import profile
-from safeselect.accounting.optimum.problem import MOST_KINDS, Part, Problem, sizes_of, squares_below
-from safeselect.accounting.optimum.upper import quick_epsilon, worth_trying
+from safeselect.accounting.optimum.problem import MOST_LAWS, Part, Problem, sizes_of, squares_below
+from safeselect.accounting.optimum.upper import LARGEST, quick_epsilon, worth_trying
 from safeselect.accounting.pure import smallest_delta
 from safeselect.accounting.rate import growth, per_draw_epsilon
 from safeselect.accounting.repetition import AnyGuarantee, Base, Repetition
@@ -347,9 +347,14 @@ def least_bound(
     best = min(known, key=lambda bound: bound.value)
     if gaussian or (are_pure and known[0].theorem in (OPTIMAL_EQUAL, OPTIMAL_UNEQUAL)):
         return replace(best, lower=known[0].lower)
+    if all(isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)) for guarantee, _ in plain):
+        return replace(best, lower=_below_noise(plain, delta))
     if precision is None:
         return best
     best = _by_quick(parts, delta, best) or best
+    large, others = apart(parts)
+    if large and others:
+        return _by_the_others(others, large, delta, precision, best)
     bracket = _by_bracket(parts, delta, best.value, precision)
     if bracket is None:
         return best
@@ -371,6 +376,13 @@ def _by_gaussian(parts: Parts, delta: Fraction) -> Bound | None:
     return Bound(epsilon, GAUSSIAN, lower=surely_more(less, epsilon, delta))
 
 
+def _below_noise(parts: Parts, delta: Fraction) -> Fraction:
+    """The lower end of zCDP and Gaussian noise: all of it may be Gaussian."""
+    squares = [(2 * g.zcdp.rho, n) for g, n in parts if g.zcdp is not None]
+    noise = GaussianDP(squares_below(squares))
+    return surely_more(noise, noise.approximate(delta).epsilon, delta)
+
+
 def _squares(parts: Parts) -> list[tuple[Fraction, int]]:
     return [(g.mu_squared, count) for g, count in parts if isinstance(g, GaussianDP)]
 
@@ -388,6 +400,38 @@ def _by_quick(parts: list[tuple[Accounted, int]], delta: Fraction, known: Bound)
     return Bound(found, bracket_theorem([(part, count)]))
 
 
+def apart(parts: list[tuple[Accounted, int]]) -> tuple[Fraction, list[tuple[Accounted, int]]]:
+    """The sum of the parts above 4 nats, which keep nothing private, and all others."""
+    large: list[tuple[Fraction, int]] = []
+    others: list[tuple[Accounted, int]] = []
+    for part, count in parts:
+        if isinstance(part, _FAMILIES) and part.epsilon > LARGEST:
+            large.append((part.epsilon, count))
+        else:
+            others.append((part, count))
+    return total(large), others
+
+
+def _by_the_others(
+    others: list[tuple[Accounted, int]],
+    large: Fraction,
+    delta: Fraction,
+    precision: Fraction,
+    known: Bound,
+) -> Bound:
+    """Large parts are added, and do not keep the rest from its best bound.
+
+    A profile falls, so a part of epsilon e in any place moves that of the rest by at most e.  The
+    rest alone costs no more than all of it, so its lower end holds.
+    """
+    rest = least_bound(others, delta, precision)
+    if rest is None:
+        return known
+    if large + rest.value >= known.value:
+        return replace(known, lower=max(known.lower, rest.lower))
+    return replace(rest, value=large + rest.value, order=None)
+
+
 def _by_bracket(
     parts: list[tuple[Accounted, int]], delta: Fraction, most: Fraction, precision: Fraction
 ) -> Bound | None:
@@ -403,11 +447,11 @@ def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | N
     """The list, if the worst mechanism is known for every part."""
     kept: list[tuple[Part, int]] = []
     for guarantee, count in parts:
-        if isinstance(guarantee, (ZeroConcentratedDP, ApproximateDP, Repetition)):
+        if isinstance(guarantee, (ApproximateDP, Repetition)):
             return None
         kept.append((guarantee, count))
     # Laws cannot be made equal as numbers can, so there may not be many of them.
-    return kept if sum(isinstance(part, KnownLaw) for part, _ in kept) <= MOST_KINDS else None
+    return kept if sum(isinstance(part, KnownLaw) for part, _ in kept) <= MOST_LAWS else None
 
 
 def bracket_theorem(parts: list[tuple[Part, int]]) -> str:
@@ -435,6 +479,11 @@ def least_delta_bound(
     best = min(known, key=lambda bound: bound.value)
     if pure is not None and all(isinstance(guarantee, PureDP) for guarantee, _ in parts):
         return replace(best, lower=best.value * (1 - CLOSE))
+    large, others = apart(parts)
+    if large and others and large <= epsilon:
+        rest = least_delta_bound(others, epsilon - large, precision)
+        # The lower end of the rest is for less than this epsilon: it says nothing here.
+        return replace(rest, lower=Fraction(0)) if rest.value < best.value else best
     listed = computable(parts)
     most = max([epsilon, *sizes_of(listed or [])])
     if not best.value or listed is None or not worth_trying(listed, best.value, most):

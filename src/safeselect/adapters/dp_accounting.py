@@ -207,7 +207,9 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
 def _spread(part: Part) -> Fraction:
     if isinstance(part, KnownLaw):
         return part.size
-    return part.mu_squared if isinstance(part, GaussianDP) else part.epsilon
+    if isinstance(part, (GaussianDP, ZeroConcentratedDP)):
+        return 2 * part.zcdp.rho
+    return part.epsilon
 
 
 def _noise_multiplier(epsilon: Fraction) -> float:

@@ -22,11 +22,12 @@ from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import exact_text, integer, rational, read_choice
 from safeselect.mechanisms.measure import Law
 from safeselect.mechanisms.quantiles import Neighbours
-from safeselect.mechanisms.select import Asked, Change, calibrate_unordered, read_gap_grid
+from safeselect.mechanisms.select import Asked, calibrate_unordered, read_gap_grid
 from safeselect.mechanisms.sessions import read_terms
 from safeselect.mechanisms.table import LAWS, Calibration
 from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.release.results import Batch, Release
+from safeselect.scores.reading import Reading
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}", re.ASCII)
 
@@ -59,7 +60,7 @@ def _of_scores(stated: Stated) -> Plan:
         more |= {"rows": str(every)} | ({"max_rows": str(rows)} if "max_rows" in given else {})
     plan = _planned(stated, asked, name, k, size, rows)
     if with_gaps:
-        step = read_gap_grid(asked.change.reading, plan, stated.text("gap_grid"))
+        step = read_gap_grid(asked.reading, plan, stated.text("gap_grid"))
         more |= {"gap_grid": exact_text(step)}
     if "_above_" in name:
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
@@ -85,16 +86,16 @@ def _planned(stated: Stated, asked: Asked, name: str, k: int, size: int, rows: i
 
 def _asked(stated: Stated) -> Asked:
     given = stated.parameters
-    change = Change.read(
-        sensitivity=given.get("sensitivity"),
-        range_=given.get("range"),
-        monotonic=stated.flag("monotonic"),
-        minimize=stated.flag("minimize"),
-        grid=None if given.get("grid") == "none" else stated.text("grid"),
-        on_grid="on_grid" in given and stated.flag("on_grid"),
-        score_error=given.get("score_error"),
-    )
-    return Asked.read(stated.cost, change, None, None, None)
+    size = given.get("sensitivity"), given.get("range"), stated.flag("monotonic")
+    scored = *size, stated.flag("minimize"), *_reading(stated)
+    return Asked.read(stated.cost, scored, None, None, None)
+
+
+def _reading(stated: Stated) -> tuple[str | None, bool, str | None]:
+    """The arguments grid, on_grid and score_error."""
+    given = stated.parameters
+    grid = None if given.get("grid") == "none" else stated.text("grid")
+    return grid, "on_grid" in given and stated.flag("on_grid"), given.get("score_error")
 
 
 def _priced(base: Fraction) -> BoundedRange:
@@ -160,23 +161,14 @@ def _of_runs(stated: Stated) -> Plan:
 
 
 def _of_session(stated: Stated) -> Plan:
-    given, whole = stated.parameters, stated.release.guarantee
+    whole = stated.release.guarantee
     name, _, noise = stated.name.rpartition("_")
-    terms = read_terms(
-        name,
-        threshold=stated.text("threshold"),
-        k=stated.whole("k"),
-        epsilon=whole.epsilon,
-        sensitivity=stated.text("sensitivity"),
-        monotonic=stated.flag("monotonic"),
-        noise=noise,
-        split=stated.text("split"),
-        grid=None if given.get("grid") == "none" else stated.text("grid"),
-        on_grid="on_grid" in given and stated.flag("on_grid"),
-        score_error=given.get("score_error"),
-        gap_grid=stated.text("gap_grid"),
-        sigma=stated.text("top_margin") if name == "adaptive_sparse_vector" else None,
-    )
+    grid, on_grid, score_error = _reading(stated)
+    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+    asked = stated.text("threshold"), stated.whole("k"), whole.epsilon, stated.text("sensitivity")
+    drawn = stated.flag("monotonic"), noise, stated.text("split"), stated.text("gap_grid")
+    sigma = stated.text("top_margin") if name == "adaptive_sparse_vector" else None
+    terms = read_terms(name, reading, *asked, *drawn, sigma)
     return Plan(terms.guarantee, ((terms.guarantee, 1),), terms.as_record)
 
 

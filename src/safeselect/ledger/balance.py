@@ -13,8 +13,8 @@ from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down
 from safeselect.exact.parameters import Number, exact_text, rational
-from safeselect.ledger.budget import BITS, Amounts, Parts, add, allows, exceeded, price
 from safeselect.ledger.record import read_numbers, text
+from safeselect.ledger.sums import BITS, Amounts, Parts, add, allows, exceeded, price
 from safeselect.promises.guarantees import Content
 
 

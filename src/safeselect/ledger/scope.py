@@ -16,7 +16,6 @@ from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.book import Book, Event, Written
-from safeselect.ledger.budget import Amounts, Parts
 from safeselect.ledger.pending import (
     SALT_BYTES,
     Asking,
@@ -28,6 +27,7 @@ from safeselect.ledger.pending import (
 )
 from safeselect.ledger.record import library, question_hash, request_hash, text
 from safeselect.ledger.replay import Checker, Reading, Request
+from safeselect.ledger.sums import Amounts, Parts
 from safeselect.ledger.witness import Untold
 from safeselect.promises.guarantees import Content, guarantee_record
 from safeselect.randomness.bits import Bits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, get_args
+from typing import cast, get_args
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
@@ -85,19 +85,19 @@ def _plan_counts(
     epsilon, delta = total.epsilon / changed, total.delta / changed
     parts = ((PureDP(epsilon), changed), (ApproximateDP(Fraction(0), delta), changed))
 
-    def one(counts: Mapping[str, int], source: Source) -> Any:
-        return unknown_domain_top_k(
-            Counts(counts, places=k_bar + 1, max_contributions=contributions),
-            k=k,
-            k_bar=k_bar,
-            epsilon=epsilon,
-            delta=delta,
-            max_contributions=contributions,
-            source=source,
-        )
-
     def draw(tables: Tables, source: Source) -> list[Row]:
-        found = [one(counts, source) for counts in tables.values()]
+        found = [
+            unknown_domain_top_k(
+                Counts(counts, places=k_bar + 1, max_contributions=contributions),
+                k=k,
+                k_bar=k_bar,
+                epsilon=epsilon,
+                delta=delta,
+                max_contributions=contributions,
+                source=source,
+            )
+            for counts in tables.values()
+        ]
         return [(each.labels, each.counts) for each in found]
 
     _, _, parameters = plan_counts(ApproximateDP(epsilon, delta), k_bar, contributions)
@@ -109,7 +109,8 @@ def plan_known(
 ) -> Plan:
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Peeled))
-    chosen: Any = mechanism or ("permute_and_flip" if total.is_pure else "exponential")
+    default = "permute_and_flip" if total.is_pure else "exponential"
+    chosen = cast("Peeled", mechanism or default)
     if chosen == "exponential_base2":
         raise ParameterError("mechanism must be 'permute_and_flip' or 'exponential' for groups")
     integer(k, "k", minimum=1, maximum=len(known), limit="the number of candidates")

@@ -135,7 +135,7 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
     return HeldCounts(*_both(counts, labels), size, unit)
 
 
-def _both(counts: object, labels: Any) -> tuple[Column, Any]:
+def _both(counts: object, labels: object) -> tuple[Column, Iterable[object]]:
     """Return the counts, of which only the number is looked at, and their labels."""
     found = pairs(counts)
     if found is not None:
@@ -193,7 +193,7 @@ def whole_counts(column: Column) -> npt.NDArray[np.int64]:
     return np.array([min(max(value, 0), _MOST) for value in whole], dtype=np.int64)
 
 
-def item(label: Any) -> str | None:
+def item(label: object) -> str | None:
     """Return the text that a label is; None for a label that can be no item."""
     if issubclass(type(label), str):
         return str.__str__(label)
@@ -234,7 +234,7 @@ def _spelled(numerator: int, denominator: int) -> str | None:
     return format(Decimal(f"{written}e-{places}"), "f").rstrip("0") if places else written
 
 
-def read_items(labels: Iterable[Any], count: int) -> list[str | None]:
+def read_items(labels: Iterable[object], count: int) -> list[str | None]:
     """Return the items that `count` labels are, None for labels that can be no items.
 
     Raises:
@@ -249,7 +249,7 @@ def read_items(labels: Iterable[Any], count: int) -> list[str | None]:
     return found
 
 
-def _cells(labels: Any) -> list[Any]:
+def _cells(labels: Any) -> list[object]:
     """Return the labels of a list or column as Python objects; None for an unreadable cell."""
     dimensions = len(getattr(labels, "shape", (0,)))
     if dimensions != 1:
@@ -267,7 +267,7 @@ def _cells(labels: Any) -> list[Any]:
     for name in names:
         with hushed():  # another library's error may quote a label
             return list(getattr(labels, name)())
-    cells: list[Any] = []
+    cells: list[object] = []
     for place in range(len(labels)):
         cells.append(None)
         with hushed():

@@ -241,7 +241,8 @@ def draw_thresholds(table: KeepTable, count: int, bits: Bits) -> NDArray[np.int6
     found = np.searchsorted(leads, words, side="right")  # at least 1: the first row is 0
     for place in np.flatnonzero(np.equal(np.take(leads, found - 1), words)).tolist():
         low = table.bits - _LEADING
-        found[place] = _threshold(table, int(words[place]) << low | bits.take(low))
+        # The least n with uniform < p_n; the last row is above every uniform number.
+        found[place] = bisect_right(table.rows, int(words[place]) << low | bits.take(low))
     return found.astype(np.int64)
 
 
@@ -257,12 +258,7 @@ def keyed_threshold(table: KeepTable, seed: bytes, item: str) -> int:
         hmac.digest(seed, _DOMAIN + block.to_bytes(4, "big") + message, "sha512")
         for block in range(blocks)
     )
-    return _threshold(table, int.from_bytes(drawn, "big") >> (blocks * _BLOCK - table.bits))
-
-
-def _threshold(table: KeepTable, uniform: int) -> int:
-    """The least n with uniform < p_n; the last row is above every uniform number."""
-    return bisect_right(table.rows, uniform)
+    return bisect_right(table.rows, int.from_bytes(drawn, "big") >> (blocks * _BLOCK - table.bits))
 
 
 @lru_cache(maxsize=16)
@@ -461,16 +457,22 @@ def select_partitions(
         ('Oslo', 'Rome')
     """
     terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
-    scope = read_ledger(ledger, monotonic=True)
+    return release_keys(terms, counts, labels, source, read_ledger(ledger, monotonic=True))
+
+
+def release_keys(
+    terms: Terms, counts: object, labels: object, source: Source | None, scope: Scope | None
+) -> TopK[str]:
+    """The steps of `select_partitions`, once its parameters are read."""
     check_partitions(counts, terms.max_partitions, unit_of(scope))
     chosen = resolve(source)
     held = hold_counts(counts, labels, 0)
     charge = terms.charge("select_partitions")
     with Call(charge, held.found, source=chosen, scope=scope, unit=held.unit) as call:
         kept = _kept(call.values, terms, call.bits)
-        labels, counts = zip(*kept, strict=True) if kept else ((), ())
-        found = counts if terms.with_counts else None
-        return call.commit(TopK(labels=labels, counts=found, ordered=False, **call.header))
+        keys, noisy = zip(*kept, strict=True) if kept else ((), ())
+        found = noisy if terms.with_counts else None
+        return call.commit(TopK(labels=keys, counts=found, ordered=False, **call.header))
 
 
 def _kept(found: Found, terms: Terms, bits: Bits) -> list[tuple[str, int]]:
@@ -506,7 +508,7 @@ class _Secret:
     def __deepcopy__(self, memo: object) -> _Secret:
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a seed is not copied alone: pickle the whole strategy")
 
 
@@ -535,7 +537,7 @@ class PartitionStrategy:
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (self.terms, self.release, self._secret.seed)
 
     def probability_of_keep(self, users: int) -> Fraction:

@@ -6,12 +6,12 @@ holds nothing private.  Threads may call it at the same time.
 
 from __future__ import annotations
 
-from typing import final, get_args
+from typing import ClassVar, final, get_args
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.exact.parameters import Number, integer, read_choice
-from safeselect.mechanisms.select import Asked, Change, read_base
-from safeselect.mechanisms.table import MECHANISMS, Noise, Ordered
+from safeselect.mechanisms.select import Asked, read_base
+from safeselect.mechanisms.table import MECHANISMS, Calibration, Noise, Ordered
 from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.source import Source
 from safeselect.release.call import Scope
@@ -30,8 +30,64 @@ _MOST = 2**31 - 1  # candidates: more do not fit the memory of a call
 ORDERED = tuple(name for name in MECHANISMS if name != "laplace")
 
 
+class _Planned:
+    """What is asked of any candidates, and its noise."""
+
+    __slots__ = ("_asked", "_plan")
+    _asked: Asked
+    _plan: Calibration
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What each call costs."""
+        return self._plan.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law."""
+        return self._plan.mechanism
+
+
+class _One(_Planned):
+    """One candidate."""
+
+    __slots__ = ()
+
+    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
+        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
+        return self._asked.choose(self._plan, scores, labels)
+
+
+class Prepared(_One):
+    """One candidate, by the law of a name; its arguments are those of `PermuteAndFlip`."""
+
+    __slots__ = ()
+    _law: ClassVar[str]
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        sensitivity: Number | None = None,
+        range_: Number | None = None,
+        monotonic: bool = False,
+        minimize: bool = False,
+        grid: Number | None = None,
+        on_grid: bool = False,
+        score_error: Number | None = None,
+        weights: Factors = None,
+        source: Source | None = None,
+        ledger: Scope | None = None,
+    ) -> None:
+        cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
+        scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+        self._asked = Asked.read(cost, scored, weights, source, ledger)
+        self._plan = self._asked.calibrate(self._law)
+
+
 @final
-class PermuteAndFlip:
+class PermuteAndFlip(Prepared):
     """`permute_and_flip`, prepared: `mechanism(scores, labels=None)` is one release.
 
     Args:
@@ -52,46 +108,12 @@ class PermuteAndFlip:
         ('milk', 0)
     """
 
-    __slots__ = ("_asked", "_plan")
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        sensitivity: Number | None = None,
-        range_: Number | None = None,
-        monotonic: bool = False,
-        minimize: bool = False,
-        grid: Number | None = None,
-        on_grid: bool = False,
-        score_error: Number | None = None,
-        weights: Factors = None,
-        source: Source | None = None,
-        ledger: Scope | None = None,
-    ) -> None:
-        cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-        change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-        self._asked = Asked.read(cost, change, weights, source, ledger)
-        self._plan = self._asked.calibrate("permute_and_flip")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What each call costs."""
-        return self._plan.guarantee
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-        return self._plan.mechanism
-
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return self._asked.choose(self._plan, scores, labels)
+    __slots__ = ()
+    _law = "permute_and_flip"
 
 
 @final
-class ExponentialMechanism:
+class ExponentialMechanism(Prepared):
     """`exponential_mechanism`, prepared: `mechanism(scores, labels=None)` is one release.
 
     Args, Attributes, Raises: as for `PermuteAndFlip`.
@@ -102,46 +124,12 @@ class ExponentialMechanism:
         1
     """
 
-    __slots__ = ("_asked", "_plan")
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        sensitivity: Number | None = None,
-        range_: Number | None = None,
-        monotonic: bool = False,
-        minimize: bool = False,
-        grid: Number | None = None,
-        on_grid: bool = False,
-        score_error: Number | None = None,
-        weights: Factors = None,
-        source: Source | None = None,
-        ledger: Scope | None = None,
-    ) -> None:
-        cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-        change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-        self._asked = Asked.read(cost, change, weights, source, ledger)
-        self._plan = self._asked.calibrate("exponential_mechanism")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What each call costs."""
-        return self._plan.guarantee
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-        return self._plan.mechanism
-
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return self._asked.choose(self._plan, scores, labels)
+    __slots__ = ()
+    _law = "exponential_mechanism"
 
 
 @final
-class ExponentialMechanismBase2:
+class ExponentialMechanismBase2(_One):
     """`exponential_mechanism_base2`, prepared: `mechanism(scores, labels=None)` is one release.
 
     Args:
@@ -156,7 +144,7 @@ class ExponentialMechanismBase2:
         Fraction(1, 2)
     """
 
-    __slots__ = ("_asked", "_plan")
+    __slots__ = ()
 
     def __init__(
         self,
@@ -176,27 +164,13 @@ class ExponentialMechanismBase2:
         ledger: Scope | None = None,
     ) -> None:
         cost, factor = read_base(epsilon, rho, base)
-        change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-        self._asked = Asked.read(cost, change, weights, source, ledger)
+        scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+        self._asked = Asked.read(cost, scored, weights, source, ledger)
         self._plan = self._asked.calibrate_base2(factor)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What each call costs."""
-        return self._plan.guarantee
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-        return self._plan.mechanism
-
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return self._asked.choose(self._plan, scores, labels)
 
 
 @final
-class ReportNoisyMax:
+class ReportNoisyMax(_One):
     """`report_noisy_max`, prepared: `mechanism(scores, labels=None)` is one release.
 
     Args:
@@ -211,7 +185,7 @@ class ReportNoisyMax:
         1
     """
 
-    __slots__ = ("_asked", "_plan")
+    __slots__ = ()
 
     def __init__(
         self,
@@ -232,27 +206,13 @@ class ReportNoisyMax:
     ) -> None:
         read_choice(noise, "noise", get_args(Noise))
         cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-        change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-        self._asked = Asked.read(cost, change, weights, source, ledger)
+        scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+        self._asked = Asked.read(cost, scored, weights, source, ledger)
         self._plan = self._asked.calibrate(f"report_noisy_max_{noise}")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What each call costs."""
-        return self._plan.guarantee
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-        return self._plan.mechanism
-
-    def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> Selection[Label]:
-        """Choose one candidate; scores and labels, and errors, as for `permute_and_flip`."""
-        return self._asked.choose(self._plan, scores, labels)
 
 
 @final
-class TopKMechanism:
+class TopKMechanism(_Planned):
     """`top_k`, prepared: `mechanism(scores, labels=None)` is one release of k candidates.
 
     Args:
@@ -270,7 +230,7 @@ class TopKMechanism:
         (1, 2)
     """
 
-    __slots__ = ("_asked", "_plan")
+    __slots__ = ()
 
     def __init__(
         self,
@@ -296,19 +256,9 @@ class TopKMechanism:
             read_choice(mechanism, "mechanism", ORDERED, more)
         count = integer(k, "k", minimum=1, maximum=_MOST)
         cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
-        change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-        self._asked = Asked.read(cost, change, weights, source, ledger)
+        scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+        self._asked = Asked.read(cost, scored, weights, source, ledger)
         self._plan = self._asked.calibrate_in_order(mechanism, count)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What each call costs."""
-        return self._plan.guarantee
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-        return self._plan.mechanism
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> TopK[Label]:
         """Choose k candidates in order; scores and labels, and errors, as for `top_k`."""

@@ -30,6 +30,7 @@ from itertools import accumulate, chain, islice
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
@@ -57,7 +58,7 @@ from safeselect.scores.reals import Place, place_of
 class Later:
     """Values that are read once they are paid for, and whose they are, where that is said."""
 
-    read: Callable[[], Sequence[Any]]
+    read: Callable[[], Sequence[object]]
     unit: str | None
 
 
@@ -89,7 +90,7 @@ def reader(values: object) -> Later:
     return Later(lambda: _cells(held), None)
 
 
-def _cells(held: Any) -> Sequence[Any]:
+def _cells(held: Any) -> Sequence[object]:
     """The values as Python objects, which a grid reads one by one.
 
     Raises:
@@ -110,7 +111,7 @@ def _cells(held: Any) -> Sequence[Any]:
     raise ScoreError(f"values of type {type(held).__name__} cannot be read")
 
 
-def _of_array(array: np.ndarray[Any, Any]) -> list[Any]:
+def _of_array(array: NDArray[np.generic]) -> list[object]:
     # NumPy turns spans and fine times into integers; each is read as what it is.
     return array.tolist() if array.dtype.kind in "biufO" else list(array)
 
@@ -120,6 +121,7 @@ _WRONG = (
     "values must be numbers where the ends of the grid are numbers, or dates where they are dates; "
     "none may be missing or NaN"
 )
+End = Number | date | None
 _KEPT = frozenset((int, Decimal, date, *FLOATS))  # classes of values that are looked at once
 
 
@@ -140,7 +142,7 @@ class Grid:
     kind: type
 
     @classmethod
-    def read(cls, lowest: Any, highest: Any, step: Any) -> Grid:
+    def read(cls, lowest: End, highest: End, step: Number | None) -> Grid:
         """Read the two ends and the step.
 
         Raises:
@@ -178,13 +180,13 @@ class Grid:
             )
         return cls(ends[0], width, points, kind)
 
-    def cells(self, values: Iterable[Any]) -> list[int]:
+    def cells(self, values: Iterable[object]) -> list[int]:
         """The point of each value: the last one that is not above it, or the first; sorted.
 
         Raises:
             ScoreError: a value is missing, or of another kind; it is not quoted.
         """
-        known: dict[Any, int] = {}
+        known: dict[tuple[type, object], int] = {}
         found: list[int] = []
         is_read = False
         with hushed():  # a value's class may raise anything, and quote the value
@@ -202,7 +204,7 @@ class Grid:
             raise ScoreError(_WRONG)
         return sorted(found)
 
-    def _cell(self, value: Any) -> int:
+    def _cell(self, value: object) -> int:
         side, exact = _day_of(value) if self.kind is date else place_of(value)
         if side == 0:
             raise ScoreError(_WRONG)
@@ -213,7 +215,7 @@ class Grid:
         place = (above * q - p * below) * part // (below * q * step)
         return min(max(place, 0), self.points - 1)
 
-    def point(self, place: int) -> Any:
+    def point(self, place: int) -> int | Fraction | Decimal | date:
         """The point at a place, as the ends were given."""
         exact = self.lowest + place * self.step
         if self.kind is date:
@@ -260,7 +262,7 @@ def _day_of(value: Any) -> Place:
     return 2, Fraction(date.toordinal(day))
 
 
-def _decimal(exact: Fraction) -> Any:
+def _decimal(exact: Fraction) -> Decimal | Fraction:
     """The decimal that is equal; a Fraction where there is none."""
     below = exact.denominator
     places = next((n for n in range(below.bit_length()) if 10**n % below == 0), None)
@@ -561,16 +563,9 @@ def quantile(
         >>> 400 <= found.value <= 600, found.guarantee
         (True, BoundedRange(epsilon=Fraction(1, 1)))
     """
-    return _quantiles(
-        values,
-        [quantile],
-        (lowest, highest, step),
-        (epsilon, None, rho),
-        neighbours,
-        (max_contributions, ties),
-        source,
-        ledger,
-    )
+    grid, treated = Grid.read(lowest, highest, step), (neighbours, max_contributions, ties)
+    paid = PrivacyCost.read(epsilon=epsilon, rho=rho)
+    return release_quantiles(values, [quantile], grid, paid, treated, source, ledger)
 
 
 def quantiles(
@@ -630,39 +625,35 @@ def quantiles(
         >>> [abs(value - near) < 100 for value, near in zip(found.values, (250, 500, 750))]
         [True, True, True]
     """
-    if isinstance(quantiles, (str, bytes)) or not isinstance(quantiles, Iterable):
-        raise ParameterError(
-            f"quantiles must be a list of numbers, got {describe(quantiles)}; write for example "
-            "quantiles=['1/4', '1/2', '3/4']"
-        )
-    return _quantiles(
-        values,
-        list(quantiles),
-        (lowest, highest, step),
-        (epsilon, delta, rho),
-        neighbours,
-        (max_contributions, ties),
-        source,
-        ledger,
-    )
+    grid, treated = Grid.read(lowest, highest, step), (neighbours, max_contributions, ties)
+    paid = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
+    return release_quantiles(values, quantiles, grid, paid, treated, source, ledger)
 
 
-def _quantiles(
+def release_quantiles(
     values: object,
-    asked: list[Any],
-    ends: tuple[Any, Any, Any],
-    cost: tuple[Any, Any, Any],
-    neighbours: object,
-    treated: tuple[object, object],
+    asked: Iterable[Number],
+    grid: Grid,
+    paid: PrivacyCost,
+    treated: tuple[object, object, object],
     source: Source | None,
     ledger: object,
 ) -> Numbers[Any, Fraction]:
-    """The steps of both: read what is public, charge, read the values, draw, report."""
+    """The steps of both: read what is public, charge, read the values, draw, report.
+
+    Args:
+        asked: the quantiles.
+        treated: neighbours, max_contributions and ties, as a caller gave them.
+    """
+    if isinstance(asked, (str, bytes)) or not isinstance(asked, Iterable):
+        raise ParameterError(
+            f"quantiles must be a list of numbers, got {describe(asked)}; write for example "
+            "quantiles=['1/4', '1/2', '3/4']"
+        )
     targets = tuple(_share(each) for each in asked)
     if not targets or len(set(targets)) != len(targets):
         raise ParameterError("quantiles must be different from one another, and at least one")
-    grid = Grid.read(*ends)
-    most, ties = treated
+    neighbours, most, ties = treated
     read_choice(neighbours, "neighbours", get_args(Neighbours))
     read_choice(ties, "ties", get_args(Ties))
     scope, several = read_ledger(ledger, monotonic=False), len(targets) > 1
@@ -675,7 +666,6 @@ def _quantiles(
     count = integer(most, "max_contributions", minimum=1, maximum=2**32)
     if several and count > 1:
         raise ParameterError("several quantiles are proved for max_contributions=1; ask for one")
-    paid = PrivacyCost.read(epsilon=cost[0], delta=cost[1], rho=cost[2])
     levels = len(targets).bit_length()
     each = paid.per_draw(BoundedRange, levels)
     guarantee = paid.guarantee(BoundedRange, each, levels)
@@ -686,11 +676,7 @@ def _quantiles(
     later = reader(values)
     mechanism = f"quantile{'s' * several}{'_below' * (ties == 'below')}/1"
     fine = _FINE if several and ties == "interval" else 1
-    parameters = {
-        **grid.as_record(),
-        "neighbours": str(neighbours),
-        "max_contributions": str(count),
-    }
+    parameters = grid.as_record() | {"neighbours": str(neighbours), "max_contributions": str(count)}
     parameters |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
     charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), parameters)
 
@@ -715,7 +701,7 @@ def _quantiles(
         return call.commit(Numbers(values=values, labels=targets, **call.header))
 
 
-def _share(value: Any) -> Fraction:
+def _share(value: object) -> Fraction:
     share = rational(value, "quantile", zero=True)
     if share > 1:
         raise ParameterError(f"quantile must be at most 1, got {describe(value)}")

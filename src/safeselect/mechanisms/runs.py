@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Any, NoReturn, TypeVar, final
+from typing import Any, Generic, NoReturn, TypeVar, final
 
 from safeselect.accounting.repetition import (
     AnyGuarantee,
@@ -179,7 +179,7 @@ class CoveredScope:
 
     def begin(self, charge: Charge, bits: Bits) -> CoveredScope:
         """Check that the run keeps its base; nothing is charged, and no bit is taken."""
-        self.cover(charge.guarantee, charge.parts)
+        self.check(charge.guarantee, charge.parts)
         return self
 
     def check_open(self) -> None:
@@ -197,16 +197,15 @@ class CoveredScope:
                 "returns; make the release, and ask its sessions, inside the run"
             )
 
-    def check(self, guarantee: AnyGuarantee) -> None:
+    def check(self, guarantee: AnyGuarantee, parts: _Parts = ()) -> None:
         """Check a release that the run makes by other means, before it is made.
+
+        Args:
+            parts: what its draws cost, where that is known.
 
         Raises:
             ParameterError: with it the run would exceed `base`, or the run has ended.
         """
-        self.cover(guarantee, ())
-
-    def cover(self, guarantee: AnyGuarantee, parts: _Parts) -> None:
-        """As `check`, for a release that has parts."""
         self.check_open()
         self._releases.append((guarantee, parts))
         if not _covers(self._base, self._releases):
@@ -304,6 +303,7 @@ def empty(error: BaseException) -> BaseException:
     return SystemExit(1) if issubclass(type(error), SystemExit) else ScoreError(_FAILED)
 
 
+Found = tuple[()] | tuple[object, Out]
 Run = Callable[[CoveredScope], tuple[Any, Out]]
 """run(scope) -> (score, output); both, and all that the run releases, keep `base` together."""
 
@@ -459,7 +459,7 @@ def first_above(
 
 
 def _repetition(
-    base: object, gamma: Any, eta: Any, mean: Any
+    base: object, gamma: Number | None, eta: Number | None, mean: Number | None
 ) -> tuple[Repetition, NegativeBinomial | Poisson]:
     """The guarantee of the whole call, and the law of the number of runs."""
     if (gamma is None) is (mean is None) or (eta is not None and mean is not None):
@@ -475,10 +475,10 @@ def _repetition(
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _Call:
+class _Call(Generic[Out]):
     """The steps of both: charge, run, compare, report.  The number of runs is nowhere kept."""
 
-    run: Run[Any]
+    run: Run[Out]
     base: Base
     law: NegativeBinomial | Poisson
     minimize: bool
@@ -493,7 +493,7 @@ class _Call:
             )
         check_base(self.base)
 
-    def released(self, charge: Charge, enough: Place | None) -> Numbers[Any, Any]:
+    def released(self, charge: Charge, enough: Place | None) -> Numbers[object, Out]:
         """Make the call; with a ledger, no word of a run comes out of it."""
         try:
             return self._released(charge, enough)
@@ -506,15 +506,14 @@ class _Call:
             instead = empty(error)
         raise instead  # from here, so that no frame behind it knows a score or the number of runs
 
-    def _released(self, charge: Charge, enough: Place | None) -> Numbers[Any, Any]:
+    def _released(self, charge: Charge, enough: Place | None) -> Numbers[object, Out]:
         """Charge, make the runs, and release the best, or the first that is good enough."""
         with Call(charge, lambda: None, source=self.source, scope=self.scope) as call:
             runs = self._runs if self.scope is None else self._runs_charged
-            found, score, output = runs(Stopping(self.law, call.bits), enough)
-            values, labels = ((score,), (output,)) if found else ((), ())
-            return call.commit(Numbers(values=values, labels=labels, **call.header))
+            found = runs(Stopping(self.law, call.bits), enough)
+            return call.commit(Numbers(values=found[:1], labels=found[1:], **call.header))
 
-    def _runs_charged(self, stopping: Stopping, enough: Place | None) -> tuple[bool, Any, Any]:
+    def _runs_charged(self, stopping: Stopping, enough: Place | None) -> Found[Out]:
         """As `_runs`, paid for: whatever ends a run is counted, and what comes between two as well.
 
         A run may have set a timer.  (A source that fails when K needs more digits counts too; one
@@ -526,21 +525,21 @@ class _Call:
             ended = Ended(error)
         raise ended  # outside, so that it has no exception as its context
 
-    def _runs(self, stopping: Stopping, enough: Place | None) -> tuple[bool, Any, Any]:
-        """Whether there is a run to release, its score and its output."""
-        best: tuple[Place, Any, Any] | None = None
+    def _runs(self, stopping: Stopping, enough: Place | None) -> Found[Out]:
+        """The score and the output of the run to release; nothing where there is none."""
+        best: tuple[Place, object, Out] | None = None
         while stopping.goes_on():
             place, score, output = self._once()
             # Strictly: of equal scores the first run's stays.
             if best is None or place > best[0]:
                 best = place, score, output
             if enough is not None and place >= enough:
-                return True, score, output
+                return score, output
         if best is None or enough is not None:
-            return False, None, None
-        return True, best[1], best[2]
+            return ()
+        return best[1:]
 
-    def _once(self) -> tuple[Place, Any, Any]:
+    def _once(self) -> tuple[Place, object, Out]:
         cover = CoveredScope(self.base, self.scope)
         try:
             returned = self.run(cover)

@@ -23,7 +23,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import MIN_RATE, Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, exact_text, integer, rational, read_choice
 from safeselect.mechanisms.table import (
-    LAWS,
     MECHANISMS,
     Calibration,
     GapNoise,
@@ -32,7 +31,7 @@ from safeselect.mechanisms.table import (
     Ordered,
     Peeled,
     calibrate,
-    stated,
+    one_draw,
 )
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.randomness.source import Source, resolve
@@ -130,8 +129,8 @@ def permute_and_flip(
         'milk'
     """
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, weights, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, weights, source, ledger)
     return asked.choose(asked.calibrate("permute_and_flip"), scores, labels)
 
 
@@ -180,8 +179,8 @@ def exponential_mechanism(
         1
     """
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, weights, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, weights, source, ledger)
     return asked.choose(asked.calibrate("exponential_mechanism"), scores, labels)
 
 
@@ -229,8 +228,8 @@ def exponential_mechanism_base2(
         Fraction(1, 2)
     """
     cost, factor = read_base(epsilon, rho, base)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, weights, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, weights, source, ledger)
     return asked.choose(asked.calibrate_base2(factor), scores, labels)
 
 
@@ -283,8 +282,8 @@ def report_noisy_max(
     """
     read_choice(noise, "noise", get_args(Noise))
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, weights, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, weights, source, ledger)
     return asked.choose(asked.calibrate(f"report_noisy_max_{noise}"), scores, labels)
 
 
@@ -337,8 +336,8 @@ def permute_and_flip_with_gap(
         True
     """
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, None, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, None, source, ledger)
     return asked.choose_with_gap("permute_and_flip_with_gap", scores, labels, gap_grid)
 
 
@@ -379,8 +378,8 @@ def exponential_mechanism_with_gap(
         True
     """
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, None, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, None, source, ledger)
     return asked.choose_with_gap("exponential_mechanism_with_gap", scores, labels, gap_grid)
 
 
@@ -425,8 +424,8 @@ def report_noisy_max_with_gap(
     """
     read_choice(noise, "noise", get_args(Noise))
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, None, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, None, source, ledger)
     return asked.choose_with_gap(f"report_noisy_max_with_gap_{noise}", scores, labels, gap_grid)
 
 
@@ -501,8 +500,8 @@ def top_k(
     if mechanism is not None:
         read_choice(mechanism, "mechanism", MECHANISMS)
     cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, weights, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, weights, source, ledger)
     here = asked.on(scores, labels)
     count = integer(k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
     if mechanism == "laplace":
@@ -559,13 +558,10 @@ def top_k_with_gaps(
     more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
     read_choice(noise, "noise", get_args(GapNoise), more)
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, None, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, None, source, ledger)
     here = asked.on(scores, labels)
-    plan, step = here.with_gaps(f"top_k_with_gaps_{noise}", k, gap_grid)
-    with here.call(plan, {"gap_grid": exact_text(step)}) as call:
-        ranking = here.rank(plan, call, step)
-        return here.top_k(plan, call, ranking, in_scores(ranking, step))
+    return here.in_order(*here.with_gaps(f"top_k_with_gaps_{noise}", k, gap_grid))
 
 
 def top_k_above(
@@ -624,19 +620,14 @@ def top_k_above(
     cost = PrivacyCost(read_epsilon(epsilon), None, None)
     place = rational(threshold, "threshold", signed=True)
     size = rational(sensitivity, "sensitivity")
-    change = Change.read(size, None, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, None, source, ledger)
+    scored = size, None, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, None, source, ledger)
     here = asked.on(scores, labels, threshold=place)
     last = here.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
     plan = asked.calibrate(f"top_k_above_{noise}", count)
-    step = read_gap_grid(change.reading, plan, gap_grid)
-    with here.call(plan, {"gap_grid": exact_text(step), "threshold": exact_text(place)}) as call:
-        ranking = here.rank(plan, call, step)
-        end = (*ranking.indices, last).index(last)
-        return here.top_k(
-            plan, call, Ranking(ranking.indices[:end], None), in_scores(ranking, step)[:end]
-        )
+    step = read_gap_grid(asked.reading, plan, gap_grid)
+    return here.in_order(plan, step, {"threshold": exact_text(place)}, last)
 
 
 def select_many(
@@ -699,8 +690,8 @@ def select_many(
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Peeled))
     cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
-    change = Change.read(sensitivity, range_, monotonic, minimize, grid, on_grid, score_error)
-    asked = Asked.read(cost, change, weights, source, ledger)
+    scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
+    asked = Asked.read(cost, scored, weights, source, ledger)
     here = asked.on(scores, labels, read_matrix)
     name = mechanism or ("permute_and_flip" if cost.is_pure else "exponential")
     rows, more = len(here.candidates.rows), {}
@@ -709,52 +700,17 @@ def select_many(
         more = {"max_rows": str(rows)}
     if k is None:
         plan = asked.calibrate(f"select_many_{name}", 1, rows)
-        with here.call(plan, more) as call:
+        with here.call(plan, more=more) as call:
             taken = plan.law.noise, call.values, plan.noise_rate, call.bits, here.used[1]
-            return here.batch(plan, call, engine.noisy_max_rows(*taken))
+            return here.batch(call, engine.noisy_max_rows(*taken))
     count = integer(k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
     plan = asked.calibrate(f"top_k_many_{name}", count, rows)
-    with here.call(plan, more) as call:
+    with here.call(plan, more=more) as call:
         ranked = [plan.rank(row, call.bits, weights=here.used[1]).indices for row in call.values]
-        return here.batch(plan, call, np.array(ranked, dtype=np.int64))
+        return here.batch(call, np.array(ranked, dtype=np.int64))
 
 
 # ---------------------------------------------------------------------------- what they share
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """How far one unit of privacy, a person say, may move the scores, and how these are read.
-
-    Attributes:
-        size: as declared.
-        reading: how numbers become steps.
-        minimize: smaller scores are better.
-    """
-
-    size: Sensitivity
-    reading: Reading
-    minimize: bool
-
-    @classmethod
-    def read(
-        cls,
-        sensitivity: object,
-        range_: object,
-        monotonic: object,
-        minimize: object,
-        grid: object,
-        on_grid: object,
-        score_error: object,
-    ) -> Self:
-        """Read and check the arguments of these names.
-
-        Raises:
-            ParameterError: one of them is wrong, or does not go with another.
-        """
-        size = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
-        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-        return cls(size, reading, flag(minimize, "minimize"))
 
 
 @lru_cache(maxsize=256)  # of public numbers alone
@@ -771,7 +727,9 @@ class Asked:
 
     Attributes:
         cost: what each call may cost in total.
-        change: how far one unit of privacy may move the scores.
+        size: how far one unit of privacy, a person say, may move the scores, as declared.
+        reading: how numbers become steps.
+        minimize: smaller scores are better.
         range_in_steps: the range of the change of the scores, in steps of their grid.
         recorded: what is said of the scores, for records and for what a release says of itself.
         weights: the weights of the candidates, or None.
@@ -781,7 +739,9 @@ class Asked:
     """
 
     cost: PrivacyCost
-    change: Change
+    size: Sensitivity
+    reading: Reading
+    minimize: bool
     range_in_steps: Fraction
     recorded: Mapping[str, str]
     weights: GivenWeights | None
@@ -790,27 +750,39 @@ class Asked:
 
     @classmethod
     def read(
-        cls, cost: PrivacyCost, change: Change, weights: object, source: object, ledger: object
+        cls,
+        cost: PrivacyCost,
+        scored: tuple[object, ...],
+        weights: object,
+        source: object,
+        ledger: object,
     ) -> Self:
         """Read and check the arguments of these names.
+
+        Args:
+            scored: sensitivity, range_, monotonic, minimize, grid, on_grid and score_error.
 
         Raises:
             ParameterError: one of them is wrong, or does not go with another.
         """
-        range_in_steps, said = _covered(change.size, change.reading)
-        recorded = {**said, "minimize": "yes" if change.minimize else "no"}
-        scope = read_ledger(ledger, monotonic=change.size.monotonic)
+        sensitivity, range_, monotonic, minimize, grid, on_grid, score_error = scored
+        size = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        smaller = flag(minimize, "minimize")
+        range_in_steps, said = _covered(size, reading)
+        recorded = {**said, "minimize": "yes" if smaller else "no"}
+        scope = read_ledger(ledger, monotonic=size.monotonic)
         given = None if source is None else resolve(source)
         heavy = None
         if weights is not None:
             from safeselect.mechanisms.weights import GivenWeights
 
             heavy = GivenWeights.read(weights)
-        return cls(cost, change, range_in_steps, recorded, heavy, given, scope)
+        return cls(cost, size, reading, smaller, range_in_steps, recorded, heavy, given, scope)
 
     def calibrate(self, name: str, k: int = 1, rows: int = 1) -> Calibration:
         """The noise of this law: for k of the candidates, in each of some rows."""
-        step = self.change.reading.step
+        step = self.reading.step
         return self.weighted(calibrate(name, self.cost, self.range_in_steps, step, k, rows))
 
     def calibrate_in_order(self, mechanism: Ordered | None, k: int) -> Calibration:
@@ -825,10 +797,7 @@ class Asked:
             return self.calibrate(name)
         guarantee = BoundedRange(rounded_up(lambda bits: -Interval.of(factor, bits).log()))
         rate = NoiseRate(1 / self.range_in_steps, factor)
-        said = stated(rate, self.change.reading.step)
-        return self.weighted(
-            Calibration(f"{name}/1", LAWS[name], 1, guarantee, guarantee, 1, rate, said)
-        )
+        return self.weighted(one_draw(name, 1, guarantee, rate, self.reading.step))
 
     def weighted(self, plan: Calibration) -> Calibration:
         """The same under a name that tells of weights, if there are any.
@@ -858,33 +827,27 @@ class Asked:
             size = sum(map(bool, weights.values))
         unit, replaced = unit_of(self.scope), is_replaced(self.scope)
         in_rows = candidates.is_matrix and isinstance(scores, (list, tuple))
-        declared = self.change.size, self.change.reading
+        declared = self.size, self.reading
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             unit = check_known(each, *declared, unit, replaced) or unit
         return Here(self, candidates, weights, size, unit, threshold)
 
     def choose(self, plan: Calibration, scores: object, labels: object) -> Selection[Any]:
         """One candidate: the whole release."""
-        here = self.on(scores, labels)
-        with here.call(plan) as call:
-            return here.selection(plan, call, here.rank(plan, call), None)
+        return self.on(scores, labels).choose(plan)
 
     def choose_with_gap(
         self, name: str, scores: object, labels: object, gap_grid: object
     ) -> Selection[Any]:
         """One candidate and its gap: the whole release."""
         here = self.on(scores, labels)
-        plan, step = here.with_gaps(name, 1, gap_grid)
-        with here.call(plan, {"gap_grid": exact_text(step)}) as call:
-            ranking = here.rank(plan, call, step)
-            return here.selection(plan, call, ranking, in_scores(ranking, step)[0])
+        return here.choose(*here.with_gaps(name, 1, gap_grid))
 
     def choose_in_order(self, plan: Calibration, here: Here) -> TopK[Any]:
         """Several candidates in order: the whole release."""
         if plan.k > here.size:
             integer(plan.k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
-        with here.call(plan) as call:
-            return here.top_k(plan, call, here.rank(plan, call), None)
+        return here.in_order(plan)
 
 
 def read_base(epsilon: object, rho: object, base: object) -> tuple[PrivacyCost, Fraction | None]:
@@ -950,13 +913,15 @@ class Here:
             raise ParameterError("a gap needs at least two candidates")
         count = integer(k, "k", minimum=1, maximum=self.size - 1)
         plan = self.asked.calibrate(name, count)
-        return plan, read_gap_grid(self.asked.change.reading, plan, gap_grid)
+        return plan, read_gap_grid(self.asked.reading, plan, gap_grid)
 
-    def call(self, plan: Calibration, more: Mapping[str, str] | None = None) -> Call[GridScores]:
-        """The transaction of this plan, with further public parameters for the record."""
-        asked = self.asked
+    def call(
+        self, plan: Calibration, step: Fraction | None = None, more: Mapping[str, str] | None = None
+    ) -> Call[GridScores]:
+        """The transaction of this plan, with the step of its gaps and more for the record."""
+        asked, gaps = self.asked, {} if step is None else {"gap_grid": exact_text(step)}
         counted = {"candidates": str(self.size), "k": str(plan.k)}
-        parameters = {**asked.recorded, **plan.stated, **(more or {}), **counted}
+        parameters = {**asked.recorded, **plan.stated, **gaps, **(more or {}), **counted}
         if self.candidates.is_matrix:
             parameters["rows"] = str(len(self.candidates.rows))
         if self.weights is not None:
@@ -967,12 +932,9 @@ class Here:
         places, _ = self.used
 
         def read() -> GridScores:
-            change = asked.change
+            size, last = asked.size.size, self.threshold
             steps = self.candidates.scores_on_grid(
-                change.reading,
-                minimize=change.minimize,
-                size=change.size.size,
-                threshold=self.threshold,
+                asked.reading, minimize=asked.minimize, size=size, threshold=last
             )
             if places is None:
                 return steps
@@ -986,33 +948,39 @@ class Here:
         self, plan: Calibration, call: Call[GridScores], step: Fraction | None = None
     ) -> Ranking:
         """Rank the candidates, by their places in the scores; with gaps, if a step is given."""
-        unit = None if step is None else step / self.asked.change.reading.step
+        unit = None if step is None else step / self.asked.reading.step
         places, added = self.used
         found = plan.rank(call.values, call.bits, unit, added)
         if places is None:
             return found
         return Ranking(tuple(np.take(places, found.indices).tolist()), found.gaps)
 
-    def selection(
-        self, plan: Calibration, call: Call[GridScores], ranking: Ranking, gap: Fraction | None
-    ) -> Selection[Any]:
-        """The result of a call that chose one candidate, committed."""
-        (label,) = self.labels(ranking.indices)
-        (index,) = self.positions(ranking.indices) or (None,)
-        return call.commit(Selection(**call.header, label=label, index=index, gap=gap))
+    def choose(self, plan: Calibration, step: Fraction | None = None) -> Selection[Any]:
+        """The release of one candidate; with its gap, if a step is given."""
+        with self.call(plan, step) as call:
+            ranking = self.rank(plan, call, step)
+            (label,) = self.labels(ranking.indices)
+            (index,) = self.positions(ranking.indices) or (None,)
+            gap = None if step is None else in_scores(ranking, step)[0]
+            return call.commit(Selection(**call.header, label=label, index=index, gap=gap))
 
-    def top_k(
+    def in_order(
         self,
         plan: Calibration,
-        call: Call[GridScores],
-        ranking: Ranking,
-        gaps: tuple[Fraction, ...] | None,
+        step: Fraction | None = None,
+        more: Mapping[str, str] | None = None,
+        last: int | None = None,
     ) -> TopK[Any]:
-        """The result of a call that chose several candidates in order, committed."""
-        labels, indices = self.labels(ranking.indices), self.positions(ranking.indices)
-        return call.commit(TopK(**call.header, labels=labels, indices=indices, gaps=gaps))
+        """The release of several candidates in order, as far as the candidate `last`, if given."""
+        with self.call(plan, step, more) as call:
+            ranking = self.rank(plan, call, step)
+            end = (*ranking.indices, last).index(last)
+            indices = ranking.indices[:end]
+            labels, places = self.labels(indices), self.positions(indices)
+            gaps = None if step is None else in_scores(ranking, step)[:end]
+            return call.commit(TopK(**call.header, labels=labels, indices=places, gaps=gaps))
 
-    def batch(self, plan: Calibration, call: Call[GridScores], found: Indices) -> Batch[Any]:
+    def batch(self, call: Call[GridScores], found: Indices) -> Batch[Any]:
         """The result of a call on many rows, committed."""
         (places, _), names = self.used, self.candidates.labels
         indices = np.array(found if places is None else np.take(places, found), dtype=np.int64)
@@ -1043,9 +1011,7 @@ def calibrate_unordered(asked: Asked, size: int, k: int) -> Calibration:
         ParameterError: the mechanism is not proved to keep this cost.
     """
     guarantee, rate = asked.cost.unordered(size, k, asked.range_in_steps)
-    noise_rate, law = NoiseRate(rate), LAWS["top_k_laplace"]
-    said = stated(noise_rate, asked.change.reading.step)
-    return Calibration("top_k_laplace/1", law, k, guarantee, guarantee, 1, noise_rate, said)
+    return one_draw("top_k_laplace", k, guarantee, NoiseRate(rate), asked.reading.step)
 
 
 def _laplace_set(here: Here, k: int) -> TopK[Any]:

@@ -30,7 +30,7 @@ from fractions import Fraction
 from functools import partial
 from math import isqrt, lcm
 from threading import Lock, RLock
-from typing import Any, TypeVar, cast, final, get_args
+from typing import Any, Self, TypeVar, cast, final, get_args
 
 import gmpy2
 
@@ -46,7 +46,7 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.exact.interval import Interval, NoiseRate
-from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
+from safeselect.exact.parameters import Number, exact_text, integer, rational, read_choice
 from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.guard import generation, sealed
@@ -244,12 +244,34 @@ class Turns:
             self.finish((self._closed, "this session is closed"))
             self.settle()
 
-    def leave(self, error: BaseException | None) -> None:
-        """Close it at the end of its block; an error of the block is not hidden by another."""
+
+class InTurns:
+    """A session that is asked in turns, in a `with` block or without."""
+
+    __slots__ = ("_turns",)
+    _turns: Turns
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
+        return self._turns.receipt
+
+    def close(self) -> None:
+        """End the session, drop its noise and, with a ledger, settle it, unless that was done.
+
+        Raises:
+            LedgerError: the record could not be written; `close` tries it again.
+        """
+        self._turns.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             self.close()
         except LedgerError:
-            if error is None:
+            if error is None:  # an error of the block is not hidden by another
                 raise
 
 
@@ -321,7 +343,7 @@ class Terms:
 
 def read_terms(
     name: str,
-    *,
+    reading: Reading,
     threshold: object,
     k: object,
     epsilon: object,
@@ -329,9 +351,6 @@ def read_terms(
     monotonic: object,
     noise: object,
     split: object,
-    grid: object,
-    on_grid: object,
-    score_error: object,
     gap_grid: object,
     sigma: object = None,
 ) -> Terms:
@@ -344,12 +363,9 @@ def read_terms(
         ParameterError: one of them is wrong.
     """
     one_way = flag(monotonic, "monotonic")
-    if not isinstance(noise, str) or noise not in get_args(Kind):
-        names = ", ".join(map(repr, get_args(Kind)))
-        raise ParameterError(f"noise must be one of {names}; got {describe(noise)}")
+    read_choice(noise, "noise", get_args(Kind))
     kind = cast("Kind", noise)
     count = integer(k, "k", minimum=1, maximum=MAX_K)
-    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
     change, step = rational(sensitivity, "sensitivity"), reading.step
     rise, fall = reading.moves(change, monotonic=one_way)
     if kind == "geometric":
@@ -357,7 +373,7 @@ def read_terms(
         rise, fall = Fraction(-(-rise // 1)), Fraction(-(-fall // 1))
     spread = rise + fall
     middle = rational(threshold, "threshold", signed=True)
-    if grid is not None:
+    if reading.grid is not None:
         # Values are read to the nearest step, and so is the threshold.
         middle = reading.nearest(middle) * step
     total = read_epsilon(epsilon)
@@ -460,15 +476,15 @@ class Session:
 
     Args:
         terms: the public parameters, as charged.
-        source: a source that `sources.resolve` returned.
+        random: a source that `sources.resolve` returned.
         scope: the scope of a ledger to charge; or None.
     """
 
-    __slots__ = ("_below", "_bits", "_most", "_noise", "_source", "terms", "turns")
+    __slots__ = ("_below", "_bits", "_most", "_noise", "random", "terms", "turns")
 
     def __init__(self, terms: Terms, source: Source, scope: Scope | None = None) -> None:
         self.terms = terms
-        self._source = source
+        self.random = source
         self._below = self._answer_below(terms.epsilon - terms.start)
         self._most = self._below.remaining
         self.turns = Turns(lambda: {"k": self._most - self.remaining}, self._forget)
@@ -481,11 +497,6 @@ class Session:
             scope,
             lambda bits: self._draw(terms.noise_rate, bits),
         )
-
-    @property
-    def source(self) -> str:
-        """The name of the source of random bytes."""
-        return source_name(self._source)
 
     @property
     def budget(self) -> Fraction:
@@ -538,7 +549,7 @@ class Session:
     def _answers(self, values: list[int]) -> Answers:
         found: list[tuple[int, Answer]] = []
         consumed = 0
-        with Bits(self._source, piece=min(_MANY, self._bytes(len(values) or 1))) as bits:
+        with Bits(self.random, piece=min(_MANY, self._bytes(len(values) or 1))) as bits:
             for consumed, value in enumerate(values, 1):
                 answer = self._answer(value, bits)
                 if answer.above:
@@ -618,15 +629,73 @@ class Session:
         return answers * len(self.terms.branches) * self.terms.digits // 8
 
 
-def _opened(terms: Terms, monotonic: bool, source: Source | None, ledger: object) -> Session:
-    """A session on these terms: all parameters are accepted before its first bit is drawn."""
-    bytes_from = resolve(source)
-    return Session(terms, bytes_from, read_ledger(ledger, monotonic=monotonic))
+class _Asked(InTurns):
+    """What both kinds have in common."""
+
+    __slots__ = ("_session",)
+    _session: Session
+
+    def _open(
+        self, terms: Terms, monotonic: bool, source: Source | None, ledger: Scope | None
+    ) -> None:
+        """All parameters are accepted before the first bit is drawn."""
+        bytes_from = resolve(source)
+        self._session = Session(terms, bytes_from, read_ledger(ledger, monotonic=monotonic))
+        self._turns = self._session.turns
+
+    @property
+    def guarantee(self) -> LaplaceDominated | PureDP:
+        """The cost of the whole session, however many queries there are and whatever it answers."""
+        return self._session.terms.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law, such as "sparse_vector_laplace/1"."""
+        return self._session.terms.mechanism
+
+    @property
+    def source(self) -> str:
+        """The name of the source of random bytes."""
+        return source_name(self._session.random)
+
+    @property
+    def threshold_rate(self) -> Fraction:
+        """The rate of the threshold's noise per score unit, 1 / scale."""
+        return self._session.terms.noise_rate.rate / self._session.terms.reading.step
+
+    @property
+    def remaining(self) -> int:
+        """How many further answers above the threshold are guaranteed."""
+        return self._session.remaining
+
+    def query(self, value: Number) -> Answer:
+        """Answer for one value: an integer of any type, or any number if there is a `grid`.
+
+        Raises:
+            ScoreError: the value cannot be read, which ends the session.
+            BudgetError: no further answer above the threshold is paid for, or the ledger's scope is
+                closed.
+            SourceError: the source failed, which ends the session; or the session had ended so
+                before; or it was opened in another process.
+            ParameterError: the session is closed.
+        """
+        return self._session.query(value)
+
+    def query_many(self, values: Values) -> Answers:
+        """Answer for value after value, as `query` does, until too little of the budget is left.
+
+        Args:
+            values: a list, a tuple, a one-dimensional NumPy array, or a column of another library.
+
+        Raises:
+            The same as `query`.
+        """
+        return self._session.query_many(values)
 
 
 @final
 @sealed
-class SparseVector:
+class SparseVector(_Asked):
     """Say for value after value whether it lies above a threshold, until k answers are above.
 
     The threshold gets noise X once, of scale sensitivity / (split * epsilon).  Each value gets its
@@ -676,7 +745,7 @@ class SparseVector:
         SourceError: the source failed.
     """
 
-    __slots__ = ("_session",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -695,46 +764,10 @@ class SparseVector:
         source: Source | None = None,
         ledger: Scope | None = None,
     ) -> None:
-        terms = read_terms(
-            "sparse_vector",
-            threshold=threshold,
-            k=k,
-            epsilon=epsilon,
-            sensitivity=sensitivity,
-            monotonic=monotonic,
-            noise=noise,
-            split=split,
-            grid=grid,
-            on_grid=on_grid,
-            score_error=score_error,
-            gap_grid=gap_grid,
-        )
-        self._session = _opened(terms, monotonic, source, ledger)
-
-    @property
-    def guarantee(self) -> LaplaceDominated | PureDP:
-        """The cost of the whole session, however many queries there are."""
-        return self._session.terms.guarantee
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law, such as "sparse_vector_laplace/1"."""
-        return self._session.terms.mechanism
-
-    @property
-    def source(self) -> str:
-        """The name of the source of random bytes."""
-        return self._session.source
-
-    @property
-    def receipt(self) -> Receipt | None:
-        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
-        return self._session.turns.receipt
-
-    @property
-    def threshold_rate(self) -> Fraction:
-        """The rate of the threshold's noise per score unit, 1 / scale."""
-        return self._session.terms.noise_rate.rate / self._session.terms.reading.step
+        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        asked = threshold, k, epsilon, sensitivity, monotonic, noise, split, gap_grid
+        terms = read_terms("sparse_vector", reading, *asked)
+        self._open(terms, monotonic, source, ledger)
 
     @property
     def value_rate(self) -> Fraction:
@@ -742,53 +775,10 @@ class SparseVector:
         (branch,) = self._session.terms.branches
         return branch.noise_rate.rate / self._session.terms.reading.step
 
-    @property
-    def remaining(self) -> int:
-        """How many answers above the threshold are left."""
-        return self._session.remaining
-
-    def query(self, value: Number) -> Answer:
-        """Answer for one value: an integer of any type, or any number if there is a `grid`.
-
-        Raises:
-            ScoreError: the value cannot be read, which ends the session.
-            BudgetError: k answers above the threshold have been given, or the ledger's scope is
-                closed.
-            SourceError: the source failed, which ends the session; or the session had ended so
-                before; or it was opened in another process.
-            ParameterError: the session is closed.
-        """
-        return self._session.query(value)
-
-    def query_many(self, values: Values) -> Answers:
-        """Answer for value after value, as `query` does, up to the k-th answer above.
-
-        Args:
-            values: a list, a tuple, a one-dimensional NumPy array, or a column of another library.
-
-        Raises:
-            The same as `query`.
-        """
-        return self._session.query_many(values)
-
-    def close(self) -> None:
-        """End the session, drop the threshold's noise and, with a ledger, settle it.
-
-        Raises:
-            LedgerError: the record could not be written; `close` tries it again.
-        """
-        self._session.turns.close()
-
-    def __enter__(self) -> SparseVector:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._session.turns.leave(error)
-
 
 @final
 @sealed
-class AdaptiveSparseVector:
+class AdaptiveSparseVector(_Asked):
     """Say for value after value whether it lies above a threshold, with up to 2k answers above.
 
     The threshold gets noise X once, as in `SparseVector`.  With e1 = (1 - split) * epsilon / k and
@@ -813,7 +803,7 @@ class AdaptiveSparseVector:
         ParameterError, SourceError: as for `SparseVector`.
     """
 
-    __slots__ = ("_session",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -833,37 +823,10 @@ class AdaptiveSparseVector:
         source: Source | None = None,
         ledger: Scope | None = None,
     ) -> None:
-        terms = read_terms(
-            "adaptive_sparse_vector",
-            threshold=threshold,
-            k=k,
-            epsilon=epsilon,
-            sensitivity=sensitivity,
-            monotonic=monotonic,
-            noise=noise,
-            split=split,
-            grid=grid,
-            on_grid=on_grid,
-            score_error=score_error,
-            gap_grid=gap_grid,
-            sigma=sigma,
-        )
-        self._session = _opened(terms, monotonic, source, ledger)
-
-    @property
-    def guarantee(self) -> LaplaceDominated | PureDP:
-        """The cost of the whole session, whatever its answers."""
-        return self._session.terms.guarantee
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-        return self._session.terms.mechanism
-
-    @property
-    def source(self) -> str:
-        """The name of the source of random bytes."""
-        return self._session.source
+        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        asked = threshold, k, epsilon, sensitivity, monotonic, noise, split, gap_grid
+        terms = read_terms("adaptive_sparse_vector", reading, *asked, sigma)
+        self._open(terms, monotonic, source, ledger)
 
     @property
     def sigma(self) -> Fraction:
@@ -876,11 +839,6 @@ class AdaptiveSparseVector:
         return self._session.budget
 
     @property
-    def threshold_rate(self) -> Fraction:
-        """The rate of the threshold's noise per score unit, 1 / scale."""
-        return self._session.terms.noise_rate.rate / self._session.terms.reading.step
-
-    @property
     def value_rates(self) -> dict[str, Fraction]:
         """For each branch, "top" and "middle", the rate of the values' noise per score unit."""
         terms = self._session.terms
@@ -888,35 +846,3 @@ class AdaptiveSparseVector:
             str(branch.name): branch.noise_rate.rate / terms.reading.step
             for branch in terms.branches
         }
-
-    @property
-    def receipt(self) -> Receipt | None:
-        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
-        return self._session.turns.receipt
-
-    @property
-    def remaining(self) -> int:
-        """How many further answers above the threshold are guaranteed."""
-        return self._session.remaining
-
-    def query(self, value: Number) -> Answer:
-        """Answer for one value; raises what `SparseVector.query` raises."""
-        return self._session.query(value)
-
-    def query_many(self, values: Values) -> Answers:
-        """Answer for value after value until too little is left; see `SparseVector.query_many`."""
-        return self._session.query_many(values)
-
-    def close(self) -> None:
-        """End the session, drop the threshold's noise and, with a ledger, settle it.
-
-        Raises:
-            LedgerError: the record could not be written; `close` tries it again.
-        """
-        self._session.turns.close()
-
-    def __enter__(self) -> AdaptiveSparseVector:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._session.turns.leave(error)

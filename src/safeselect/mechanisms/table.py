@@ -164,6 +164,14 @@ def calibrate(
     return Calibration(f"{name}/1", law, k, guarantee, law.promise(each), draws, noise_rate, said)
 
 
+def one_draw(
+    name: str, k: int, cost: BoundedRange | ApproximateDP, noise_rate: NoiseRate, step: Fraction
+) -> Calibration:
+    """The noise of this law, drawn once at this rate, which costs so much."""
+    said = stated(noise_rate, step)
+    return Calibration(f"{name}/1", LAWS[name], k, cost, cost, 1, noise_rate, said)
+
+
 def stated(noise_rate: NoiseRate, step: Fraction) -> dict[str, str]:
     """A noise rate per step of this size as a public parameter of a release."""
     if noise_rate.base is not None:

@@ -23,14 +23,14 @@ from safeselect.accounting.rate import per_draw_epsilon
 from safeselect.engine.geometric import discrete_laplace
 from safeselect.errors import BudgetError, ParameterError, ScoreError
 from safeselect.exact.interval import Interval, NoiseRate, rounded_up
-from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
+from safeselect.exact.parameters import Number, describe, exact_text, integer, rational, read_choice
 from safeselect.mechanisms.items import HeldCounts, check_unknown, hold_counts
-from safeselect.mechanisms.sessions import Turns
+from safeselect.mechanisms.sessions import InTurns, Turns
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
 from safeselect.randomness.guard import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
-from safeselect.release.results import Noise, Receipt, TopK
+from safeselect.release.results import Noise, TopK
 from safeselect.scores.candidates import Labels, Scores
 
 Noisy = Literal["gumbel", "laplace"]
@@ -151,7 +151,7 @@ class ListQuery:
     contributions: int | None
 
     def __post_init__(self) -> None:
-        NoiseRate(self._rate)
+        _ = self.noise_rate
 
     @property
     def draws(self) -> int:
@@ -176,11 +176,7 @@ class ListQuery:
     @property
     def noise_rate(self) -> NoiseRate:
         """Gumbel noise of scale 1 / epsilon, per grid step."""
-        return NoiseRate(self._rate)
-
-    @property
-    def _rate(self) -> Fraction:
-        return self.epsilon / (1 << self.fineness)
+        return NoiseRate(self.epsilon / (1 << self.fineness))
 
     def offset(self, k_bar: int) -> int:
         """Grid steps from the (k_bar + 1)-th count to the bottom."""
@@ -336,11 +332,8 @@ def _choose_places(query: ListQuery, call: Call[Counted]) -> int:
     scores_on_grid = below.astype(np.uint64)
     below.fill(0)
     np.left_shift(scores_on_grid, np.uint64(query.fineness), out=scores_on_grid)
-    np.add(
-        scores_on_grid,
-        np.array([highest - offset for offset in offsets], np.uint64),
-        out=scores_on_grid,
-    )
+    lowered = np.array([highest - offset for offset in offsets], np.uint64)
+    np.add(scores_on_grid, lowered, out=scores_on_grid)
     try:
         ranking = engine.noisy_top_k("gumbel", scores_on_grid, 1, query.noise_rate, call.bits)
         return query.least + ranking.indices[0]
@@ -432,8 +425,8 @@ def unknown_domain_top_k(
     places_of_list = count, least, most = read_places(k, k_bar)
     contributions = read_contributions(max_contributions)
     scope = read_ledger(ledger, monotonic=True)
-    if noise is not None and not (isinstance(noise, str) and noise in get_args(Noisy)):
-        raise ParameterError(f"noise must be 'gumbel' or 'laplace', got {describe(noise)}")
+    if noise is not None:
+        read_choice(noise, "noise", get_args(Noisy))
     if noise == "laplace" and contributions is None:
         raise ParameterError("noise='laplace' needs max_contributions")
     check_unknown(counts, places, k_bar=most, contributions=contributions, unit=unit_of(scope))
@@ -451,13 +444,8 @@ def unknown_domain_top_k(
         parts = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
     held = hold_counts(counts, labels, most + 1)
     charge = list_charge(mechanism, total, parts, count, most + 1, more)
-    with Call(
-        charge,
-        held.read,
-        source=None if source is None else resolve(source),
-        scope=scope,
-        unit=held.unit,
-    ) as call:
+    bytes_from = None if source is None else resolve(source)
+    with Call(charge, held.read, source=bytes_from, scope=scope, unit=held.unit) as call:
         if query is not None:
             found, k_bar = draw_list(query, held, call)
             return call.commit(TopK(labels=found, k_bar=k_bar, **call.header))
@@ -501,7 +489,7 @@ class Spent:
 
 @final
 @sealed
-class PayWhatYouGet:
+class PayWhatYouGet(InTurns):
     """A session of unknown-domain lists in which a query costs the draws that it made.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
@@ -537,10 +525,7 @@ class PayWhatYouGet:
         ParameterError: a parameter is wrong.
     """
 
-    __slots__ = (
-        *("_guarantee", "_limit", "_list", "_part", "_source", "_spent", "_turns"),
-        "_unit",
-    )
+    __slots__ = ("_guarantee", "_limit", "_list", "_part", "_source", "_spent", "_unit")
 
     def __init__(
         self,
@@ -553,9 +538,8 @@ class PayWhatYouGet:
         ledger: Scope | None = None,
     ) -> None:
         most = integer(outcomes, "outcomes", minimum=1, maximum=_MOST_PLACES)
-        limit = self._limit = Spent(
-            most, integer(queries, "queries", minimum=1, maximum=_MOST_PLACES)
-        )
+        asked = integer(queries, "queries", minimum=1, maximum=_MOST_PLACES)
+        limit = self._limit = Spent(most, asked)
         whole = self._guarantee = read_total(epsilon, delta)
         self._list, self._part = plan_list(whole, (1, 1, 1), None, draws=most, lists=limit.queries)
         self._source = source if source is None else resolve(source)
@@ -582,11 +566,6 @@ class PayWhatYouGet:
     def parts(self) -> tuple[Guarantee, ...]:
         """The guarantees whose composition `guarantee` is."""
         return tuple(part for part, times in self._parts for _ in range(times))
-
-    @property
-    def receipt(self) -> Receipt | None:
-        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
-        return self._turns.receipt
 
     @property
     def spent(self) -> Spent:
@@ -637,26 +616,11 @@ class PayWhatYouGet:
                 self._turns.exhausted()
         return found
 
-    def close(self) -> None:
-        """End the session; with a ledger, settle it unless that was done when it was exhausted.
-
-        Raises:
-            LedgerError: the record could not be written; `close` tries it again.
-        """
-        self._turns.close()
-
-    def __enter__(self) -> PayWhatYouGet:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._turns.leave(error)
-
     def _draw(self, query: ListQuery, held: HeldCounts) -> TopK[str]:
         """Read the counts, on which no later error depends, and draw one list."""
         read = partial(once_charged, held.read, _UNREAD) if self._turns.charged else held.read
-        charge = list_charge(
-            _MECHANISM, self._guarantee, self._parts, query.k, held.size, query.as_record
-        )
+        paid, parts = self._guarantee, self._parts
+        charge = list_charge(_MECHANISM, paid, parts, query.k, held.size, query.as_record)
         unit = self._unit or held.unit
         try:
             with Call(charge, read, source=self._source, scope=None, unit=unit) as call:

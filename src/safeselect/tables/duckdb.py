@@ -41,7 +41,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from safeselect.errors import InputError
 from safeselect.release.display import library
@@ -54,6 +54,7 @@ try:
 except ImportError:  # pragma: no cover - not on this platform
     fcntl = None  # type: ignore[assignment]
 
+_Answer = TypeVar("_Answer")
 _CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -249,13 +250,10 @@ def _run(
     unfit: str | None = None,
 ) -> list[tuple[Any, ...]]:
     """Run one statement and return all rows, or raise one sentence of ours."""
-    rows: list[tuple[Any, ...]] = ask(
-        lambda: connection.execute(sql, list(parameters)).fetchall(), failure, unfit
-    )
-    return rows
+    return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure, unfit)
 
 
-def ask(question: Callable[[], Any], failure: str, unfit: str | None = None) -> Any:
+def ask(question: Callable[[], _Answer], failure: str, unfit: str | None = None) -> _Answer:
     """Return DuckDB's answer, or raise one sentence of ours: `unfit` of a cell of another type."""
     duckdb = library("duckdb", "pip install 'safeselect[tables]'")
     answer = None

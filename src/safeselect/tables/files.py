@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from safeselect.errors import InputError, ParameterError
-from safeselect.exact.parameters import describe
+from safeselect.exact.parameters import describe, read_choice
 from safeselect.scores.reading import flag
 
 _CSV = (
@@ -92,9 +92,7 @@ class TableAs:
             raise ParameterError(
                 f"delimiter must be one character such as ';' or '\\t', got {describe(mark)}"
             )
-        if self.encoding not in tuple(_CODECS):
-            names = ", ".join(map(repr, _CODECS))
-            raise ParameterError(f"encoding must be one of {names}, got {describe(self.encoding)}")
+        read_choice(self.encoding, "encoding", tuple(_CODECS))
         for name in _TIDIED:
             flag(getattr(self, name), name)
         if self.memory is not None and not (

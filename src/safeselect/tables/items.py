@@ -26,7 +26,7 @@ from safeselect.estimates.users import (
 from safeselect.exact.parameters import Number, exact_text, integer, rational
 from safeselect.ledger import Scope
 from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
-from safeselect.mechanisms.keys import Terms, select_partitions
+from safeselect.mechanisms.keys import Terms, release_keys
 from safeselect.mechanisms.select import permute_and_flip, top_k
 from safeselect.mechanisms.table import Mechanism, Peeled
 from safeselect.mechanisms.unknown import (
@@ -116,12 +116,12 @@ def count_distinct_users(
     """
     warn_if_same(item=item, user=user)
     sql = COUNT_DISTINCT_USERS
-    if max_contributions is not None:
+    cap = read_contributions(max_contributions)
+    if cap is not None:
         if candidates is not None:
             raise ParameterError(
                 "max_contributions goes without candidates: users are bounded over all items"
             )
-        cap = integer(max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
         sql = CAPPED_COUNTS.format(contributions=cap, least=1)
     public = None if candidates is None else read_labels(candidates)
     with open_keyed(table, item, user) as keyed:
@@ -198,9 +198,9 @@ def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any
 def _largest(places: object, cap: object) -> tuple[int, str]:
     """How many of the largest counts are asked for, and the statement."""
     limit = integer(places, "places", minimum=1, maximum=2**31 - 1)
-    if cap is None:
+    most = read_contributions(cap)
+    if most is None:
         return limit, LARGEST_COUNTS.format(places=limit)
-    most = integer(cap, "max_contributions", minimum=1, maximum=2**63 - 1)
     return limit, LARGEST_CAPPED_COUNTS.format(places=limit, contributions=most)
 
 
@@ -222,7 +222,7 @@ def top_items(
     unit: str | None = None,
     source: Source | None = None,
     ledger: Scope | None = None,
-) -> TopK[Any]:
+) -> TopK[str]:
     """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
@@ -275,9 +275,8 @@ def top_items(
         if (k_bar, max_contributions) != (None, None):
             raise ParameterError("k_bar and max_contributions go with an unknown domain")
         public = None if candidates is None else read_labels(candidates)
-        by: Any = mechanism
         with open_keyed(table, item, user) as keyed:
-            found: TopK = top_k(
+            return top_k(
                 _public(keyed, public, unit),
                 k=count,
                 epsilon=epsilon,
@@ -285,11 +284,10 @@ def top_items(
                 rho=rho,
                 sensitivity=1,
                 monotonic=True,
-                mechanism=by,
+                mechanism=mechanism,
                 source=source,
                 ledger=scope,
             )
-            return found
     if epsilon is None or delta is None:
         raise ParameterError(_NEEDS_DELTA)
     if mechanism is not None:
@@ -313,21 +311,20 @@ def top_items(
 
 def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> None:
     """Refuse now what the mechanism would refuse after a long count."""
-    if (epsilon is None) == (rho is None):
-        exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
+    exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
     for name, value in (("epsilon", epsilon), ("rho", rho)):
         if value is not None:
             rational(value, name)
     slack = None if delta is None else rational(delta, "delta", below=1)
-    if rows is not None:
-        stated = integer(rows, "rows", minimum=1, maximum=2**63 - 1)
-        if slack is not None:
-            _warn_delta(slack, stated)
+    _warn_delta(slack, rows)
 
 
-def _warn_delta(delta: Fraction, rows: int) -> None:
+def _warn_delta(delta: Fraction | None, rows: object) -> None:
     """Warn if delta is above one over the number of rows that the caller stated."""
-    if delta * rows > 1:
+    if rows is None:
+        return
+    rows = integer(rows, "rows", minimum=1, maximum=2**63 - 1)
+    if delta is not None and delta * rows > 1:
         caution(
             f"delta={rounded_text(delta)} is above 1/{rows}, one over the number of rows: it would "
             "allow to show somebody's data outright; choose it far below"
@@ -549,22 +546,13 @@ def select_keys(
     """
     # What `select_partitions` would refuse is refused before the table is looked at.
     terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
-    if rows is not None:
-        _warn_delta(terms.total.delta, integer(rows, "rows", minimum=1, maximum=2**63 - 1))
+    _warn_delta(terms.total.delta, rows)
     scope = check_scope(unit, ledger, monotonic=True)
     warn_if_same(item=item, user=user)
     sql = CAPPED_COUNTS.format(contributions=terms.max_partitions, least=terms.pre_threshold)
     with open_keyed(table, item, user) as keyed:
-        return select_partitions(
-            keyed.counts(0, sql, unit),  # how many there are is private, and nobody asks
-            epsilon=epsilon,
-            delta=delta,
-            max_partitions=max_partitions,
-            pre_threshold=pre_threshold,
-            with_counts=with_counts,
-            source=source,
-            ledger=scope,
-        )
+        # How many there are is private, and nobody asks.
+        return release_keys(terms, keyed.counts(0, sql, unit), None, source, scope)
 
 
 def choose_cap(
@@ -630,7 +618,7 @@ def choose_cap(
                 scores.append(-abs(whole * below - low * users) - each * cap)
             return scores
 
-        chosen: Selection[int] = permute_and_flip(
+        return permute_and_flip(
             keyed.unread(largest, read, unit),
             labels=range(1, largest + 1),
             epsilon=epsilon,
@@ -638,4 +626,3 @@ def choose_cap(
             source=source,
             ledger=scope,
         )
-    return chosen

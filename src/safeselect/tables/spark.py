@@ -16,12 +16,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from safeselect.errors import InputError
+from safeselect.scores.columns import hushed
 from safeselect.tables.files import position
 from safeselect.tables.sql import LABELS, spelled
+
+_Answer = TypeVar("_Answer")
 
 # Spark's names of the types that keys may have, and DuckDB's names of them.  A string with a
 # collation has another name and is refused: two different keys may be equal in it.
@@ -58,8 +61,7 @@ class SparkTable:
             InputError: Spark failed; the message has no word of Spark's own.
         """
         renamed = sql.replace("safeselect_", self._name)
-        rows: list[Any] = _ask(lambda: self._session.sql(renamed).collect())
-        return [tuple(row) for row in rows]
+        return [tuple(row) for row in _ask(lambda: self._session.sql(renamed).collect())]
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return the labels: cells are taken as they stand."""
@@ -111,12 +113,7 @@ def _view(table: Any, at: Mapping[str, int], types: Mapping[str, str]) -> Any:
     return numbered.selectExpr(*(f"{cell} AS {ours}" for ours, cell in cells.items()))
 
 
-def _ask(question: Callable[[], Any]) -> Any:
-    answer, failed = None, True
-    try:
-        answer, failed = question(), False
-    except Exception:  # noqa: BLE001 - any error may quote cells
-        failed = True
-    if failed:
-        raise InputError("Spark could not count the table; its own log, if it keeps one, says why")
-    return answer
+def _ask(question: Callable[[], _Answer]) -> _Answer:
+    with hushed():  # any error may quote cells
+        return question()
+    raise InputError("Spark could not count the table; its own log, if it keeps one, says why")

@@ -9,12 +9,13 @@ from contextlib import ExitStack, contextmanager
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import InputError, ParameterError, ScoreError
 from safeselect.exact.parameters import Number, read_choice
 from safeselect.ledger import Scope
-from safeselect.mechanisms.quantiles import Later, Neighbours, Ties, quantiles
+from safeselect.mechanisms.quantiles import Grid, Later, Neighbours, Ties, release_quantiles
 from safeselect.randomness.source import Source
 from safeselect.release.results import Numbers
 from safeselect.scores.candidates import Unread
@@ -193,36 +194,24 @@ def table_quantiles(
     dated = isinstance(lowest, date) or isinstance(highest, date)
     if dated and of == "sum":
         raise ParameterError("dates have no sum; write of='smallest' or of='largest'")
+    grid = Grid.read(lowest, highest, step)
+    paid = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scope = check_scope(unit, ledger, monotonic=False)
     with ExitStack() as stack:
         columns = {"value": value, "person": user}
         rows = stack.enter_context(open_table(table, columns))
         _check(rows.types, columns, dated)
 
-        def read() -> list[Any]:
+        def read() -> list[object]:
             types = rows.load("value", "person")
             _check(types, columns, dated)
             cell = _cell(str(types["value"]), of, dated)
             sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
             return [_number(each) for (each,) in rows.fetch(sql, unfit=_unfit(value, dated))]
 
-        return _released(
-            cast("Any", Later(closing_after(stack, read), unit)),
-            quantiles=quantiles,
-            lowest=lowest,
-            highest=highest,
-            step=step,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            neighbours=neighbours,
-            ties=ties,
-            source=source,
-            ledger=scope,
-        )
-
-
-_released = quantiles  # the argument of this name hides it
+        later = Later(closing_after(stack, read), unit)
+        treated = neighbours, 1, ties
+        return release_quantiles(later, quantiles, grid, paid, treated, source, scope)
 
 
 def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: bool) -> None:
@@ -287,7 +276,7 @@ def _added(kind: str) -> str:
     return ADDED.format(cut=cut, number=number, text=text)
 
 
-def _number(found: Any) -> Any:
+def _number(found: object) -> object:
     """The number of a cell; of text the integer that it is, where no double tells it apart."""
     if not isinstance(found, tuple):
         return found

@@ -8,14 +8,14 @@ import pytest
 
 from safeselect.accounting import optimum
 from safeselect.accounting.composition import _FINEST, MOST_PARTS
-from safeselect.accounting.optimum import problem
+from safeselect.accounting.optimum import problem, upper
 from safeselect.accounting.search import BITS, NUDGE
 
 pytestmark = pytest.mark.claim("C2")
 
 UNIT = Fraction(1, 2**53)  # a float is off by so much of its size, at most
-STEPS = 2 * MOST_PARTS.bit_length() * (3 * problem.MOST_KINDS + problem._MOST_RANGES)
-"""Products of laws: two for each bit of a count, for each kind of part."""
+STEPS = 2 * MOST_PARTS.bit_length() * upper.FEW_KINDS
+"""Products of laws: two for each bit of a count, for each kind of part, of a few kinds."""
 
 
 def below(bits: int) -> Fraction:
@@ -38,8 +38,15 @@ def test_the_margin_of_a_row_is_below_the_finest_precision():
 
 def test_tails_and_units_of_all_products_are_below_the_finest_precision():
     tails = STEPS * below(optimum.TAIL)
-    units = STEPS * problem._MOST_PLACES * below(optimum.MASS)
+    most = problem.MOST_KINDS + problem.MOST_LAWS + problem._MOST_RANGES + 1
+    units = STEPS * most * problem._MOST_PLACES * below(optimum.MASS)
     assert tails + units < _FINEST / 2
+    # More kinds share the tails of so few.
+    delta, few = Fraction(1, 10**6), upper.FEW_KINDS
+    own = upper.Grid.on(Fraction(1, 100), delta).tail
+    assert own == delta * below(optimum.TAIL)
+    for kinds in range(1, most + 1):
+        assert kinds * upper.Grid.on(Fraction(1, 100), delta, 64, kinds).tail <= few * own
     # A coarse bound alone: some thousandths.
     few = 2 * MOST_PARTS.bit_length()
     assert few * below(optimum.QUICK_TAIL) + few * 2**13 * below(optimum.QUICK_MASS) < Fraction(

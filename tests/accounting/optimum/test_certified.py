@@ -9,6 +9,8 @@ from pathlib import Path
 import mpmath
 import pytest
 from effort import some
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from safeselect import (
     ApproximateDP,
@@ -32,6 +34,13 @@ from safeselect.accounting.optimum.curve import backward, start
 pytestmark = pytest.mark.claim("C2")
 HERE = Path(__file__).parents[2] / "vectors"
 VECTORS = json.loads((HERE / "accounting.json").read_text())
+
+
+BEFORE = json.loads((HERE / "composition_before.json").read_text())["cases"]
+KINDS = {
+    kind.__name__: kind
+    for kind in (ApproximateDP, BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP)
+}
 
 
 def named(name: str, number: int = 0) -> dict[str, dict[str, str]]:
@@ -212,6 +221,17 @@ def test_a_laplace_pair_before_a_range_by_quadrature():
     between(compose_delta(parts, "0.5"), text, Fraction(1, 10**5), 12)
 
 
+@pytest.mark.parametrize("part", range(4))
+def test_no_list_of_the_past_costs_more(part):
+    """Some of 200 lists of the tests as they were before, at a precision that is quick."""
+    assert len(BEFORE) == 200
+    for case in some(BEFORE[part::4], 4):
+        parts = [KINDS[k](*map(Fraction, a)) for k, a, n in case["parts"] for _ in range(n)]
+        composed = compose(parts, case["delta"], "1e-2")
+        assert composed.guarantee.epsilon <= Fraction(case["epsilon"])
+        assert composed.lower <= composed.guarantee.epsilon
+
+
 @pytest.mark.parametrize(
     "parts",
     [
@@ -238,6 +258,29 @@ def test_delta_at_the_sum_is_nothing():
     for wrong in (-1, "x", None, True):
         with pytest.raises(ParameterError, match="epsilon"):
             compose_delta([PureDP(1)], wrong)
+
+
+DIGITS = st.integers(0, 2).map(lambda i: Fraction(2**300 - i, 3 * 2**300))
+SIZES = st.one_of(st.fractions(Fraction(1, 50), 2, max_denominator=60), DIGITS)
+PARTS = st.one_of(
+    *(SIZES.map(kind) for kind in (BoundedRange, LaplaceDominated, PureDP, GaussianDP))
+)
+
+
+@given(
+    parts=st.lists(st.tuples(PARTS, st.integers(1, 4)), min_size=1, max_size=6),
+    delta=st.sampled_from(["1e-9", "1e-4", "0.2"]),
+)
+@settings(derandomize=True, deadline=None, max_examples=12)
+def test_the_two_bounds_never_cross(parts, delta):
+    """Unequal numbers of many digits too, that are equal once they are rounded."""
+    listed = [part for part, count in parts for _ in range(count)]
+    composed = compose(listed, delta, "1e-1")
+    assert composed.lower <= composed.guarantee.epsilon
+    assert composed.guarantee.epsilon <= compose(listed, delta, None).guarantee.epsilon
+    # What a part alone costs is not more than what it costs among others.
+    alone = max(part.approximate(delta).epsilon for part, _ in parts)
+    assert alone <= composed.guarantee.epsilon * (1 + Fraction(1, 10**9))
 
 
 @pytest.mark.slow("a product of long laws")

@@ -12,12 +12,12 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import new, pure, scope, script
+from ledgers import new, pure, scope
 from workers import LONG, kinds
 
 from safeselect import (
@@ -145,9 +145,7 @@ def test_a_line_of_somebody_else_is_damage_for_who_saw_the_records_before(
 
 FOREIGN: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
-    "text": lambda path: path.write_text("a text that is no ledger at all"),
     "lines": lambda path: path.write_text("lines\nthat are\nno ledger\n"),
-    "json": lambda path: path.write_text("{}\n"),
     "zeros": lambda path: path.write_bytes(bytes(5000)),
     "a folder": lambda path: path.mkdir(),
     "a pipe": lambda path: os.mkfifo(path),
@@ -290,84 +288,6 @@ def test_who_cannot_take_a_write_back_writes_no_more(
     other = Ledger.open(path)
     scope(other).pay(pure())
     assert other.balance("a").spent["epsilon"] * 10 == 3
-
-
-FULL = """
-import resource, sys
-from ledgers import pure, scope
-from safeselect import Ledger, LedgerError
-there = scope(Ledger.open(sys.argv[1]))
-if len(sys.argv) > 2:
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), hard))
-try:
-    for _ in range(400):
-        pending = there.pay(pure("1/1000"))
-        print("charged", flush=True)
-        pending.released("blue", b"s" * 32)
-        print("released", flush=True)
-except LedgerError as error:
-    print(error, flush=True)
-"""
-
-
-def check_full(path: Path, *limit: int) -> None:
-    out, errors = script(FULL, path, *limit).communicate(timeout=60)
-    lines = out.splitlines()
-    assert errors == ""
-    assert "could not be written" in lines[-1], out
-    charged, released = lines.count("charged"), lines.count("released")
-    told = kinds(Ledger.open(path)).count("released") - 1
-    # Whatever was reported is there; nothing was released without it.
-    assert released == told
-    spent = Ledger.open(path).check().scopes["a"].spent["epsilon"]
-    assert spent * 1000 == 100 + charged
-
-
-@pytest.mark.parametrize("extra", [0, 1, 3000, 9000, 17000])
-def test_where_no_file_may_grow_nothing_is_lost(path: Path, extra: int) -> None:
-    check_full(path, path.stat().st_size + extra)
-    scope(Ledger.open(path)).pay(pure())  # with space again, all goes on
-
-
-@pytest.fixture
-def mounted(tmp_path: Path) -> Iterator[Callable[..., Path]]:
-    """Mounts, where this is allowed, and takes them away again."""
-    mounts: list[Path] = []
-
-    def mount(name: str, *options: str) -> Path:
-        point = tmp_path / name
-        done = subprocess.run(["mount", *options, str(point)], capture_output=True, check=False)
-        if done.returncode:
-            pytest.skip("mounting is not allowed here")
-        mounts.append(point)
-        return point
-
-    yield mount
-    for point in reversed(mounts):
-        subprocess.run(["umount", str(point)], capture_output=True, check=True)
-
-
-@pytest.mark.filterwarnings("ignore:the ledger is on a file system of type tmpfs")
-def test_a_disk_that_is_really_full(mounted: Callable[..., Path], tmp_path: Path) -> None:
-    (tmp_path / "small").mkdir()
-    small = mounted("small", "-t", "tmpfs", "-o", "size=64k", "tmpfs")
-    small.chmod(0o755)
-    made = new(small / "budget.ledger", epsilon=1)
-    scope(made).pay(pure()).released("blue", b"s" * 32)
-    check_full(small / "budget.ledger")
-
-
-def test_a_mount_of_the_single_file_is_the_same_ledger(
-    mounted: Callable[..., Path], path: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "mounted").touch()
-    second = mounted("mounted", "--bind", str(path))
-    ledgers = Ledger.open(path), Ledger.open(second)
-    for i in range(9):
-        scope(ledgers[i % 2]).pay(pure()).aborted("error")
-    assert ledgers[0].head == ledgers[1].head
-    assert ledgers[1].check().scopes["a"].left == {"epsilon": 0}
 
 
 def test_a_file_that_may_only_grow(path: Path) -> None:

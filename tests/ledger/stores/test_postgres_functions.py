@@ -14,15 +14,7 @@ from postgres import needs_postgres
 from postgres_roles import APPROVER, CHARGER, OWNER, READER, Place, a_charge, refused
 from workers import ended, kinds, start_child
 
-from safeselect import (
-    Budget,
-    BudgetError,
-    Ledger,
-    LedgerDamaged,
-    LedgerError,
-    ParameterError,
-    RepeatedRequest,
-)
+from safeselect import Budget, Ledger, LedgerDamaged, LedgerError, ParameterError
 from safeselect.ledger import Ed25519Signer, Row
 from safeselect.ledger.balance import add
 from safeselect.ledger.record import canonical, record_hash
@@ -57,8 +49,7 @@ def test_the_roles_do_their_duties(place: Place) -> None:
 
 def test_a_closed_scope_is_reopened_by_an_approver_alone(place: Place) -> None:
     Ledger.create(place.owner, {"a": Budget(**TERMS, epsilon=1)}, max_refusals=1)
-    for role, duty in ((CHARGER, "charger"), (APPROVER, "approver"), (READER, "reader")):
-        place.owner.grant(role, duty)  # type: ignore[arg-type]
+    place.grant()
     ledger = Ledger.open(place.store(CHARGER))
     under_way = scope(ledger).pay(pure())
     scope(ledger).pay(pure()).aborted("input")
@@ -85,9 +76,7 @@ def test_approvers_sign_and_the_role_writes(place: Place) -> None:
         "b": Budget(**TERMS, epsilon=1, delta="1e-6", order=20),
     }
     Ledger.create(place.owner, budgets, approvers=[key.public_key])
-    place.owner.grant(CHARGER, "charger")
-    place.owner.grant(APPROVER, "approver")
-    place.owner.grant(READER, "reader")
+    place.grant()
     ledger, approving = Ledger.open(place.store(CHARGER)), Ledger.open(place.store(APPROVER))
     scope(ledger).pay(pure(1))
     wanted = ledger.propose.limit("a", limit="epsilon", to="3/2", reason="x")
@@ -117,32 +106,19 @@ def beyond(ledger: Ledger) -> dict[str, Any]:
 ATTEMPTS = [
     "UPDATE records SET body = 'x'",
     "DELETE FROM records",
-    "TRUNCATE records",
     "INSERT INTO records VALUES (9, 'x', 'x', '')",
-    "UPDATE scopes SET terms = '{}'",
     "UPDATE scopes SET refusals = 0",
-    "UPDATE state SET count = 0",
-    "DELETE FROM nonces",
-    "DELETE FROM open_charges",
-    "INSERT INTO printable VALUES (1, 31)",
-    "UPDATE amounts SET cap = '{100, 1}'",
     "UPDATE amounts SET total = '{0, 1}'",
-    "SELECT * FROM state FOR UPDATE",
     "BEGIN; LOCK TABLE records IN EXCLUSIVE MODE",
     "ALTER TABLE records DISABLE TRIGGER ALL",
-    "DROP TABLE records",
-    "DROP FUNCTION begin_charge(integer)",
     "CREATE OR REPLACE FUNCTION begin_charge(wait integer) RETURNS void LANGUAGE sql AS ''",
     "CREATE FUNCTION gcd(numeric, numeric) RETURNS numeric LANGUAGE sql AS 'SELECT 1'",
-    "CREATE TABLE more (x text)",
     "SELECT put(NULL, 'x', 'x', '', '{}')",
     "SELECT open_scope('x', 1, 'x', 'x', '{}', '{}', '1', 'x', '')",
     "SELECT raise_limit('x', 1, 'x', 'x', 'x', '1', '2', 'x', '[]', 'x', '')",
     "SELECT replace_key('x', 1, 'x', '{}', 'x', 'x', '[]', 'x', '')",
     "SELECT charge_scope('a', '{}')",
-    "SELECT hold(NULL, 1)",
     f"SET ROLE {OWNER}",
-    f"SET SESSION AUTHORIZATION {OWNER}",
     f"GRANT {OWNER} TO {CHARGER}",
     "GRANT INSERT ON records TO PUBLIC; INSERT INTO records VALUES (9, 'x', 'x', '')",
     "ALTER SCHEMA {0} OWNER TO lc",
@@ -150,122 +126,67 @@ ATTEMPTS = [
 ]
 
 
-@pytest.mark.parametrize("role", [CHARGER, READER])
+@pytest.mark.parametrize("role", [CHARGER, READER, APPROVER])
 def test_no_role_writes_to_a_table_or_changes_a_function(place: Place, role: str) -> None:
     ledger = place.make(epsilon=1)
     scope(ledger).pay(pure())
     head = ledger.head
+    own = ("open_scope(", "raise_limit(", "replace_key(") if role == APPROVER else ()
     for statement in ATTEMPTS:
-        with refused("permission denied|must be owner|must have admin option"):
-            place.sql(role, statement.replace("{0}", place.name))
+        if not any(each in statement for each in own):
+            with refused("permission denied|must be owner|must have admin option"):
+                place.sql(role, statement.replace("{0}", place.name))
+    if role != CHARGER:
+        with refused("permission denied"):
+            place.append(role, a_charge(ledger))
     assert ledger.check(head=head).head == head
     assert place.sql("owner", "SELECT count(*) FROM scopes") == [(1,)]
 
 
-def test_an_approver_writes_to_no_table_and_charges_nothing(place: Place) -> None:
-    ledger = place.make(epsilon=1)
-    for statement in ATTEMPTS:
-        if not any(own in statement for own in ("open_scope(", "raise_limit(", "replace_key(")):
-            with refused("permission denied|must be owner|must have admin option"):
-                place.sql(APPROVER, statement.replace("{0}", place.name))
-    with refused("permission denied"):
-        place.append(APPROVER, a_charge(ledger))
-
-
-def forgeries(ledger: Ledger) -> dict[str, tuple[dict[str, Any], str]]:
+def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
     """Charges that no process would write, each with what the server says."""
     spent = {"epsilon": str(ledger.balance("a").spent["epsilon"])}
     fine = a_charge(ledger)
     (one,) = fine["charges"]
     nothing = {**one, "charge": {"epsilon": "0"}, "after": spent}
     again = [record.content for record in ledger.records()][2]
-    return {
-        "beyond the cap": (
-            a_charge(ledger, charge={"epsilon": "1"}, after={"epsilon": "11/10"}),
-            "exceeds its cap",
-        ),
-        "a hair beyond the cap": (
-            a_charge(
-                ledger,
-                charge={"epsilon": f"{9 * 10**29 + 1}/{10**30}"},
-                after={"epsilon": f"{10**30 + 1}/{10**30}"},
-            ),
-            "exceeds its cap",
-        ),
-        "the total reset": (
-            a_charge(ledger, after={"epsilon": "1/10"}),
-            "has another hash",
-        ),
-        "not added": (a_charge(ledger, after=spent), "has another hash"),
-        "added too little": (a_charge(ledger, after={"epsilon": "11/100"}), "has another hash"),
-        "added too much": (a_charge(ledger, after={"epsilon": "1/2"}), "has another hash"),
-        "not in lowest terms": (
-            a_charge(ledger, charge={"epsilon": "10/100"}), "not in lowest terms"
-        ),
-        "over one": (a_charge(ledger, charge={"epsilon": "1/1"}), "not in lowest terms"),
-        "negative": (
-            a_charge(ledger, charge={"epsilon": "-1/10"}, after={"epsilon": "0"}),
-            "not of its form",
-        ),
-        "over zero": (a_charge(ledger, charge={"epsilon": "1/0"}), "not of its form"),
-        "no number": (a_charge(ledger, charge={"epsilon": "NaN"}), "not of its form"),
-        "a line break": (a_charge(ledger, charge={"epsilon": "1/10\n"}), "not of its form"),
-        "free": ({**fine, "charges": [nothing]}, "costs nothing"),
-        "another amount": (a_charge(ledger, charge={"rho": "1/10"}), "not of its form"),
-        "more amounts": (
-            a_charge(ledger, charge={"epsilon": "1/10", "delta": "0"}),
-            "amounts that its scope has not",
-        ),
-        "no scope": ({**fine, "charges": []}, "names no scope|cannot extract"),
-        "scopes that are no list": ({**fine, "charges": {}}, "cannot extract elements"),
-        "another scope": (a_charge(ledger, scope="b"), "names no scope|cannot extract"),
-        "a scope twice": ({**fine, "charges": [one, one]}, "one twice"),
-        "other terms": (
-            a_charge(ledger, terms={"budget": {"epsilon": "100"}}),
-            "has another hash",
-        ),
-        "another field": (a_charge(ledger, more="x"), "has another hash"),
-        "another kind": ({**fine, "kind": "gift"}, "keeps no records of kind|permission denied"),
-        "a new scope": (
-            {"kind": "scope", "scope": "b", "terms": {}, "caps": {"epsilon": "9"},
-             "max_refusals": "10", "utc": "now"},
-            "keeps no records of kind|permission denied",
-        ),
-        "a raised limit": (
-            {"kind": "raised", "scope": "a", "limit": "max_refusals", "before": "10", "after": "99",
-             "reason": "x", "approvals": [], "utc": "now"},
-            "keeps no records of kind|permission denied",
-        ),
-        "a second ledger": (
-            {"kind": "created", "utc": "x", "library": {}, "signer": {}, "place": {}},
-            "keeps no records of kind|permission denied",
-        ),
-        "carried totals": (
-            {"kind": "carried", "scopes": {}, "open": {}, "nonces": "", "requests": ""},
-            "keeps no records of kind|permission denied",
-        ),
-        "an old nonce": ({**fine, "nonce": again["nonce"]}, "duplicate key"),
-        "no nonce": ({**fine, "nonce": "x"}, "not of its form"),
-        "an old request": ({**fine, "request": again["request"]}, "duplicate key"),
-        "no request": ({**fine, "request": {"id": "x", "asked": "x"}}, "not of its form"),
-        "one more field": ({**fine, "more": "x"}, "does not exist"),
-        "another place": ({**fine, "seq": "9"}, "has another hash"),
-        "another predecessor": ({**fine, "previous": "0" * 64}, "not in the ledger"),
-        "another ledger": ({**fine, "ledger": "0" * 32}, "has another hash"),
-        "another schema": (
-            {**fine, "schema": "safeselect.record/2"}, "has another hash"
-        ),
-        "an outcome of none": (
-            {"kind": "aborted", "charge": "0", "reason": "error"}, "awaits none"
-        ),
-        "an outcome of no place": (
-            {"kind": "aborted", "charge": "2 ", "reason": "error"}, "has another hash"
-        ),
-        "an outcome without a reason": (
-            {"kind": "aborted", "charge": "2", "reason": "mercy"}, "not of its form"
-        ),
-        "an unprintable text": ({**fine, "purpose": "a\tb"}, "cannot be printed"),
-    }  # fmt: skip
+    owners = "keeps no records of kind|permission denied"
+    hair = {
+        "charge": {"epsilon": f"{9 * 10**29 + 1}/{10**30}"},
+        "after": {"epsilon": f"{10**30 + 1}/{10**30}"},
+    }
+    about_zero = {"charge": {"epsilon": "-1/10"}, "after": {"epsilon": "0"}}
+    return [
+        (a_charge(ledger, **hair), "exceeds its cap"),
+        (a_charge(ledger, after={"epsilon": "1/10"}), "has another hash"),
+        (a_charge(ledger, after={"epsilon": "1/2"}), "has another hash"),
+        (a_charge(ledger, charge={"epsilon": "10/100"}), "not in lowest terms"),
+        (a_charge(ledger, charge={"epsilon": "1/1"}), "not in lowest terms"),
+        (a_charge(ledger, **about_zero), "not of its form"),
+        (a_charge(ledger, charge={"epsilon": "1/0"}), "not of its form"),
+        (a_charge(ledger, charge={"epsilon": "1/10\n"}), "not of its form"),
+        ({**fine, "charges": [nothing]}, "costs nothing"),
+        (a_charge(ledger, charge={"rho": "1/10"}), "not of its form"),
+        (a_charge(ledger, charge={"epsilon": "1/10", "delta": "0"}), "that its scope has not"),
+        ({**fine, "charges": []}, "names no scope|cannot extract"),
+        (a_charge(ledger, scope="b"), "names no scope|cannot extract"),
+        ({**fine, "charges": [one, one]}, "one twice"),
+        (a_charge(ledger, terms={"budget": {"epsilon": "100"}}), "has another hash"),
+        ({"kind": "gift"}, owners),
+        ({"kind": "scope", "scope": "b", "terms": {}, "caps": {"epsilon": "9"},
+          "max_refusals": "10", "utc": "now"}, owners),
+        ({"kind": "raised", "scope": "a", "limit": "max_refusals", "before": "10", "after": "99",
+          "reason": "x", "approvals": [], "utc": "now"}, owners),
+        ({"kind": "created", "utc": "x", "library": {}, "signer": {}, "place": {}}, owners),
+        ({**fine, "nonce": again["nonce"]}, "duplicate key"),
+        ({**fine, "request": again["request"]}, "duplicate key"),
+        ({**fine, "more": "x"}, "does not exist"),
+        ({**fine, "seq": "9"}, "has another hash"),
+        ({**fine, "previous": "0" * 64}, "not in the ledger"),
+        ({**fine, "ledger": "0" * 32}, "has another hash"),
+        ({**fine, "schema": "safeselect.record/2"}, "has another hash"),
+        ({"kind": "aborted", "charge": "0", "reason": "error"}, "awaits none"),
+    ]  # fmt: skip
 
 
 def test_the_charger_cannot_forge_a_record(place: Place) -> None:
@@ -273,12 +194,10 @@ def test_the_charger_cannot_forge_a_record(place: Place) -> None:
     ledger = Ledger.open(place.store(CHARGER))
     scope(ledger).asked("r").pay(pure())
     head = ledger.head
-    attempts = forgeries(ledger)
-    assert len(attempts) > 35
-    for name, (record, said) in attempts.items():
+    for record, said in forgeries(ledger):
         with refused(said):
             place.append(CHARGER, record)
-            pytest.fail(name)
+            pytest.fail(str(record))
     assert ledger.check(head=head).head == head
     # The same by the same way, not forged: the server refuses no record of the library's.
     place.append(CHARGER, a_charge(ledger))
@@ -293,9 +212,7 @@ def test_the_record_is_that_of_the_hash_and_the_signature(place: Place) -> None:
     assert kinds(ledger) == ["created", "scope"]
 
 
-@pytest.mark.parametrize(
-    "text", ["é", "ÿ", "\u20ac", "\U0001f600", "a\\b", 'a"b', "/", '\u00e9\\\U00010000"', "日本"]
-)
+@pytest.mark.parametrize("text", ["é", "\u20ac", "\U0001f600", "a\\b", 'a"b', "/"])
 def test_every_text_has_the_librarys_spelling_on_the_server(place: Place, text: str) -> None:
     place.make(epsilon=1)
     ledger = Ledger.open(place.store(CHARGER))
@@ -466,19 +383,6 @@ def test_a_child_has_a_connection_of_its_own_and_leaves_its_parents_open(place: 
     assert kinds(ledger).count("charged") == 5
 
 
-def test_an_error_in_a_transaction_leaves_a_connection_that_works(place: Place) -> None:
-    place.make(epsilon=1)
-    ledger = Ledger.open(place.store(CHARGER))
-    before = backends(place)
-    for _ in range(3):
-        with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
-            scope(ledger).pay(pure(2))
-        with pytest.raises(LedgerError, match="lacks a permission"):
-            ledger.add_scope("b", Budget(**TERMS, epsilon=1))
-        scope(ledger).pay(pure())
-    assert backends(place) == before
-
-
 def test_a_handler_in_the_middle_of_a_transaction_gets_another_connection(place: Place) -> None:
     """Its COMMIT must not commit half of what it interrupted."""
     ledger = place.make(epsilon=1)
@@ -505,14 +409,3 @@ def test_rows_that_the_owner_adds_behind_the_servers_back_are_refused(place: Pla
     place.sql("owner", "INSERT INTO records VALUES (3, %s, %s, '')", values=(body, line["hash"]))
     with pytest.raises(LedgerDamaged, match="record 3 does not add up"):
         scope(ledger).pay(pure())
-
-
-def test_a_retry_on_another_connection_is_told_and_finished(place: Place) -> None:
-    place.make(epsilon=1)
-    first, second = (Ledger.open(place.store(CHARGER)) for _ in range(2))
-    pending = scope(first).asked("r").pay(pure())
-    with pytest.raises(RepeatedRequest, match="has no outcome yet"):
-        scope(second).asked("r").pay(pure())
-    receipt = second.finish(pending.charge, b"s" * 32, "x")
-    assert pending.released("x", b"s" * 32) == receipt
-    assert kinds(first).count("released") == 1

@@ -86,24 +86,6 @@ def test_connections_go_back_as_they_were(server: Server) -> None:
         scope(ledger).pay(pure())
 
 
-def test_a_transaction_that_did_not_end_gives_no_half_of_it_back(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pool_of(server, 1) as pool:
-        ledger = new(PostgresStore(schema="half", pool=pool))
-        there, count = scope(ledger), len(kinds(ledger))
-        store: Any = ledger._book._store
-        with pytest.raises(KeyboardInterrupt):
-            store.write(_interrupt)
-        assert len(kinds(ledger)) == count
-        there.pay(pure())
-        assert len(kinds(ledger)) == count + 1
-
-
-def _interrupt(_: Any) -> None:
-    raise KeyboardInterrupt
-
-
 def test_an_exhausted_pool_is_busy_and_a_closed_one_unusable(server: Server) -> None:
     with pool_of(server, 1, timeout=0.2) as pool:
         ledger = new(PostgresStore(schema="busy", pool=pool))
@@ -117,21 +99,6 @@ def test_an_exhausted_pool_is_busy_and_a_closed_one_unusable(server: Server) -> 
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
         there.pay(pure())
     assert not isinstance(caught.value, LedgerBusy)
-
-
-def test_connections_that_the_server_ended_are_replaced(server: Server) -> None:
-    import psycopg
-
-    check = psycopg_pool.ConnectionPool.check_connection
-    with pool_of(server, 2, check=check) as pool:
-        ledger = new(PostgresStore(schema="ended", pool=pool))
-        there = scope(ledger)
-        with psycopg.connect(server.conninfo, autocommit=True) as other:
-            other.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE application_name = 'pooled'"
-            )
-        there.pay(pure()).released("x", b"s" * 32)
 
 
 def test_a_child_needs_a_pool_of_its_own(server: Server) -> None:

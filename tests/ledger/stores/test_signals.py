@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,6 @@ pytestmark = [
 ]
 
 
-class TookTooLongError(Exception):
-    """What a soft time limit raises."""
-
-
-def usual(taken: list[float]) -> float:
-    return sorted(taken)[len(taken) // 2]
-
-
 def lock_is_free(path: Path) -> bool:
     with path.open("rb") as other:
         try:
@@ -39,51 +30,6 @@ def lock_is_free(path: Path) -> bool:
         except BlockingIOError:
             return False
     return True
-
-
-# A file that was opened and not yet handed over is closed by its destructor, which says so.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.parametrize("number", range(100 if LONG else 1))
-def test_timed_signals_leave_no_lock_and_lose_no_charge(tmp_path: Path, number: int) -> None:
-    path, rounds = tmp_path / "budget.ledger", 1000 if LONG else 500
-    ledger = new(path, epsilon=10**9)
-    there, kept, told, stops, taken = scope(ledger), [], 0, 0, [0.001]
-
-    def stop(*_: object) -> None:
-        raise TookTooLongError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    try:
-        for i in range(rounds):
-            try:
-                # From next to nothing to twice what a charge takes here: at any place, and after.
-                share = (1 + (i * 37 + number) % 1000) / 1000
-                signal.setitimer(signal.ITIMER_REAL, 2 * share * usual(taken))
-                start = time.perf_counter()
-                there.pay(pure())
-                told += 1
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                taken = [*taken[-50:], time.perf_counter() - start]
-            except TookTooLongError as error:
-                stops += 1
-                # With its frames: what they hold must not be a lock.
-                kept = [*kept[-5:], error]
-            assert lock_is_free(path), i
-            if i % 50 == 0:
-                start = time.perf_counter()
-                scope(Ledger.open(FileStore(path, wait=0))).pay(pure())
-                taken = [*taken[-50:], time.perf_counter() - start]
-                told += 1
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert stops > rounds // 10
-    assert told > rounds // 50
-    there.pay(pure())
-    charges = Ledger.open(path).check().scopes["a"].spent["epsilon"] * 10
-    assert told + 1 <= charges <= told + 1 + stops
-    assert charges == ledger.balance("a").spent["epsilon"] * 10
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

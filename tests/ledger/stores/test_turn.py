@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 import time
@@ -15,7 +14,7 @@ from ledgers import new, pure, scope
 from stops import at_step
 from workers import LONG, ended, kinds, start_child
 
-from safeselect import BudgetError, Ledger, LedgerBusy, LedgerError
+from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
 from safeselect.ledger import Journal, Row
 from safeselect.ledger.stores.file import FileStore
 
@@ -53,6 +52,10 @@ def fork_at(step: int, path: Path, *, charge_in_child: bool) -> tuple[bool, int 
             with pytest.raises(LedgerError, match="of a call of its parent's"):
                 pending.released("red", b"s" * 32)
             code = CHARGED
+    except (LedgerDamaged, LedgerRolledBack):
+        code = OTHER  # a false alarm
+        if children != [0]:
+            raise
     except LedgerError:
         code = REFUSED
         if children != [0]:
@@ -126,33 +129,6 @@ def test_children_forked_while_another_thread_releases(tmp_path: Path) -> None:
     assert ledger.check().pending == set()
 
 
-def test_a_fork_in_a_signal_handler(tmp_path: Path) -> None:
-    """By a timer that fires anywhere in a transaction; both sides then charge."""
-    path, rounds = tmp_path / "budget.ledger", 500 if LONG else 25
-    ledger = new(path, epsilon=10**6)
-    there, children = scope(ledger), []
-
-    def fork(*_: object) -> None:
-        child = start_child(lambda: there.pay(pure()).released("blue", b"s" * 32))
-        children.append(child)
-
-    before, answers = signal.signal(signal.SIGALRM, fork), 0
-    try:
-        for i in range(rounds):
-            signal.setitimer(signal.ITIMER_REAL, 0.0001 + 0.00013 * (i % 17))
-            for _ in range(3):
-                there.pay(pure()).released("blue", b"s" * 32)
-                answers += 1
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    codes = [ended(child) for child in children]
-    assert set(codes) == {0}
-    assert len(codes) > rounds // 2
-    assert kinds(ledger).count("released") == answers + len(codes)
-    ledger.check()
-
-
 def test_a_child_that_lives_on_does_not_keep_its_parents_lock(tmp_path: Path) -> None:
     """Forked in a transaction that an exception ends: nothing unlocks, the descriptor is closed."""
     path = tmp_path / "budget.ledger"
@@ -182,27 +158,6 @@ def test_a_child_that_lives_on_does_not_keep_its_parents_lock(tmp_path: Path) ->
         for end in (go, ready, here, there_now):
             os.close(end)
     assert ended(children[0]) == 0
-
-
-def test_workers_forked_from_a_ledger_that_is_open_know_what_their_parent_knew(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "budget.ledger"
-    ledger = new(path, epsilon=1)
-    there = scope(ledger)
-    pending = there.pay(pure("1/2"))
-    children = [start_child(lambda: there.pay(pure("1/8"))) for _ in range(4)]
-    assert [ended(child) for child in children] == [0] * 4
-    with pytest.raises(BudgetError, match="and 0 of 1 is left"):
-        there.pay(pure("1/2"))
-
-    def tell() -> None:
-        with pytest.raises(LedgerError, match="of a call of its parent's"):
-            pending.released("red", b"s" * 32)
-
-    assert ended(start_child(tell)) == 0
-    pending.released("blue", b"s" * 32)
-    assert ledger.check().scopes["a"].left == {"epsilon": 0}
 
 
 def test_the_process_is_compared_before_anything_is_written(

@@ -136,11 +136,11 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
 def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     """The bounds of both profiles, on a grid where the largest epsilon has so many cells."""
     step, parts = problem.on_grid(cells, upwards=True)
-    grid = Grid.on(step, problem.delta, cells)
+    grid = Grid.on(step, problem.delta, cells, len(parts))
     masses = [(law.upper, n) for law, n in grid.pairs(parts)]
     upper = upper_profile(grid, masses, ranges_of(parts))
     step, parts = problem.on_grid(cells, upwards=False)
-    grid = Grid.on(step, problem.delta, cells)
+    grid = Grid.on(step, problem.delta, cells, len(parts))
     pairs = grid.pairs(parts)
     shift = sum((law.shift * n for law, n in pairs), Fraction(0))
     whole = grid.product(((law.lower, n) for law, n in pairs), upper=False)

@@ -20,8 +20,14 @@ import gmpy2
 
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum import LOOSE_UNITS
+from safeselect.accounting.optimum.concentrated import hull, values_above
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
+from safeselect.promises.guarantees import (
+    BoundedRange,
+    LaplaceDominated,
+    PureDP,
+    ZeroConcentratedDP,
+)
 
 if TYPE_CHECKING:
     from safeselect.accounting.laws import KnownLaw
@@ -164,8 +170,8 @@ def power(masses: Masses, count: int, lost: int) -> Masses:
 Smooth = PureDP | LaplaceDominated | GaussianDP
 """Pairs with a profile that is smooth but for one atom at each end."""
 
-Pair: TypeAlias = "Smooth | KnownLaw"
-"""Guarantees that a fixed pair of laws dominates and attains."""
+Pair: TypeAlias = "Smooth | ZeroConcentratedDP | KnownLaw"
+"""Guarantees that a fixed pair of laws dominates; all but zCDP attain it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +194,23 @@ def grid_masses(pair: Pair, step: Fraction, bits: int, tail: Fraction, cells: in
 
     A normal law is put on a multiple of the step, of which about `cells` make a deviation.
     """
-    if isinstance(pair, GaussianDP):
-        deviation = rounded_down(lambda precision: Interval.of(pair.mu_squared, precision).sqrt())
+    if isinstance(pair, (GaussianDP, ZeroConcentratedDP)):
+        squared = 2 * pair.zcdp.rho
+        deviation = rounded_down(lambda precision: Interval.of(squared, precision).sqrt())
         stride = max(1, -(-deviation // (step * cells)))
-        law = _law(pair, step * stride, bits, tail)
+        law = _law(GaussianDP(squared), step * stride, bits, tail)
+        if isinstance(pair, ZeroConcentratedDP):
+            # Gaussian noise is one of the mechanisms that have it.
+            law = replace(law, upper=_concentrated(pair, step * stride, bits, tail))
         return Law(spread(law.upper, stride), spread(law.lower, stride), law.shift)
     return _law(pair, step, bits, tail) if isinstance(pair, Smooth) else _known(pair, step, bits)
+
+
+def _concentrated(pair: ZeroConcentratedDP, step: Fraction, bits: int, tail: Fraction) -> Masses:
+    """The pair whose profile is the convex envelope of the bounds of all orders."""
+    last = max(1, -(-pair.approximate(tail).epsilon // step))
+    line = _whole_line(values_above(pair.rho, step, last + 1, bits), step, bits, upper=True)
+    return dots(hull(line, step, bits), -last, step, bits, upper=True)
 
 
 def spread(masses: Masses, stride: int) -> Masses:

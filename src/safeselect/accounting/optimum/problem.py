@@ -15,7 +15,12 @@ from safeselect.accounting.moments import dong_durfee_rogers_epsilon
 from safeselect.accounting.optimum import TAIL
 from safeselect.accounting.optimum.pairs import Pair
 from safeselect.accounting.sums import total
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
+from safeselect.promises.guarantees import (
+    BoundedRange,
+    LaplaceDominated,
+    PureDP,
+    ZeroConcentratedDP,
+)
 
 Part: TypeAlias = "BoundedRange | Pair"
 _NUMBERED = (PureDP, LaplaceDominated, BoundedRange)  # a size says all of them
@@ -28,8 +33,10 @@ MOST_WORK = 3 * 2**20
 """Places of curves, each computed once per mechanism."""
 
 _COMMON = 64  # times their common measure, up to which sizes are always put on a common grid
-MOST_KINDS = 48
-"""Of pairs of a type; more are made equal, upwards and downwards, where their law allows it."""
+MOST_KINDS = 256
+"""Of pairs; more are made equal, upwards and downwards, where their law allows it."""
+MOST_LAWS = 48
+"""Of known laws, which cannot be made equal."""
 _MOST_RANGES = 12  # the same, of ranges
 _LONGEST = 64  # bits of a size
 _MOST_PLACES = 2**18  # of a law of losses
@@ -56,21 +63,29 @@ class Problem:
         """The problem of a list; equal parts need not be together."""
         counted: Counter[Part] = Counter()
         squares: list[tuple[Fraction, int]] = []
+        rhos: list[tuple[Fraction, int]] = []
         for part, count in parts:
             if isinstance(part, GaussianDP):
                 squares.append((part.mu_squared, count))
+            elif isinstance(part, ZeroConcentratedDP):
+                rhos.append((part.rho, count))
             else:
                 counted[part] += count
         above: list[tuple[Part, int]] = []
         below: list[tuple[Part, int]] = []
+        types = {type(part) for part in counted} & {PureDP, LaplaceDominated}
         for side, upwards in ((above, True), (below, False)):
             side += [(part, n) for part, n in counted.items() if not isinstance(part, _NUMBERED)]
             for kind in (PureDP, LaplaceDominated, BoundedRange):
                 own = [(g.epsilon, n) for g, n in counted.items() if type(g) is kind]
-                kinds = _MOST_RANGES if kind is BoundedRange else MOST_KINDS
+                kinds = _MOST_RANGES if kind is BoundedRange else MOST_KINDS // max(1, len(types))
                 side += [(kind(e), n) for e, n in _fewer(own, kinds, upwards=upwards)]
-            if squares:
-                squared = total(squares) if upwards else squares_below(squares)
+            if rhos and upwards:
+                side.append((ZeroConcentratedDP(_short(total(rhos), upwards=True)), 1))
+            # From below, zCDP is what Gaussian noise has.
+            noise = squares if upwards else squares + [(2 * rho, count) for rho, count in rhos]
+            if noise:
+                squared = total(noise) if upwards else squares_below(noise)
                 side.append((GaussianDP(_short(squared, upwards=upwards)), 1))
         return cls(above, below, delta, most)
 
@@ -139,7 +154,7 @@ def sizes_of(parts: Sequence[tuple[Part, int]]) -> list[Fraction]:
 
 def grains(parts: Sequence[tuple[Part, int]]) -> list[tuple[Fraction, Fraction]]:
     """The unit of the losses of each, and its size."""
-    losses = [part for part, _ in parts if not isinstance(part, GaussianDP)]
+    losses = [part for part, _ in parts if not isinstance(part, (GaussianDP, ZeroConcentratedDP))]
     return [(p.epsilon,) * 2 if isinstance(p, _NUMBERED) else (p.unit, p.size) for p in losses]
 
 

@@ -38,13 +38,15 @@ from safeselect.accounting.optimum.problem import (
     weight,
 )
 from safeselect.accounting.sums import total
-from safeselect.promises.guarantees import BoundedRange, LaplaceDominated
+from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, ZeroConcentratedDP
 
 _NORMAL = 1024  # places of a deviation of a normal law
 _FINEST = 2048  # cells of a range where the grid is finer
 _LEAST_DELTA = Fraction(1, 2**200)
 # The epsilon of a part: time and memory rise with it, and above 4 nats nothing is kept private.
-_LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
+LARGEST, _SMALLEST = 4, Fraction(1, 2**64)
+FEW_KINDS = 64
+"""Kinds of parts below which tails are cut off as `TAIL` says."""
 FIRST = 64
 """Cells of the largest epsilon, at first."""
 _QUICK_BLOCK, _QUICK_LONGEST = 100, 150
@@ -73,7 +75,7 @@ class Grid:
 
     @classmethod
     def of(cls, problem: Problem, cells: int) -> Grid:
-        return cls.on(problem.step(cells), problem.delta, cells)
+        return cls.on(problem.step(cells), problem.delta, cells, len(problem.above))
 
     def for_upper(self, block: int) -> Grid:
         """The same for an upper bound alone, with rows cut into such blocks."""
@@ -81,9 +83,11 @@ class Grid:
         return replace(self, tail=tail, bits=bits, block=block, row=0)
 
     @classmethod
-    def on(cls, step: Fraction, delta: Fraction, cells: int = _NORMAL) -> Grid:
+    def on(cls, step: Fraction, delta: Fraction, cells: int = _NORMAL, kinds: int = 1) -> Grid:
+        """With many kinds there are many products, and each may cut off the less."""
         bits = MASS + sum((1 / x).__ceil__().bit_length() for x in (delta, step))
-        return cls(step, bits, delta / (1 << TAIL), cells, BLOCK, ROW)
+        tail = delta / (1 << TAIL + (kinds // FEW_KINDS).bit_length())
+        return cls(step, bits, tail, cells, BLOCK, ROW)
 
     @property
     def lost(self) -> int:
@@ -181,9 +185,13 @@ def _dotted(curve: Curve, grid: Grid) -> Masses:
 def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
     """Whether the values are within the range of floats, and the work is bounded."""
     sizes = sizes_of(parts)
-    if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > _LARGEST:
+    if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > LARGEST:
         return False
-    noise = [(part.mu_squared, n) for part, n in parts if isinstance(part, GaussianDP)]
+    noise = [
+        (2 * part.zcdp.rho, n)
+        for part, n in parts
+        if isinstance(part, (GaussianDP, ZeroConcentratedDP))
+    ]
     if max(most, total(noise)) > FARTHEST:
         return False
     return max(sizes) > _SMALLEST and Problem.of(parts, delta, most).work(1) <= 1
