@@ -43,7 +43,7 @@ from safeselect.engine.arrays import random_lanes
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
-from safeselect.mechanisms.items import NOT_WHOLE, Found, check_cap, hold_counts, item, whole_counts
+from safeselect.mechanisms.items import NOT_WHOLE, check_cap, hold_counts, item, whole_counts
 from safeselect.mechanisms.unknown import read_total
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.randomness.bits import Bits
@@ -469,23 +469,16 @@ def release_keys(
     held = hold_counts(counts, labels, 0)
     charge = terms.charge("select_partitions")
     with Call(charge, held.found, source=chosen, scope=scope, unit=held.unit) as call:
-        kept = _kept(call.values, terms, call.bits)
+        # As many thresholds are drawn as counts were passed, whether or not they are keys.
+        thresholds = draw_thresholds(terms.table, call.values.rows, call.bits).tolist()
+        kept = sorted(
+            (label, count)
+            for (label, users), drawn in zip(call.values.largest.items(), thresholds, strict=False)
+            if (count := terms.released(users, drawn)) is not None
+        )
         keys, noisy = zip(*kept, strict=True) if kept else ((), ())
         found = noisy if terms.with_counts else None
         return call.commit(TopK(labels=keys, counts=found, ordered=False, **call.header))
-
-
-def _kept(found: Found, terms: Terms, bits: Bits) -> list[tuple[str, int]]:
-    """The keys that are kept, with their noisy counts, in the order of the labels.
-
-    As many thresholds are drawn as counts were passed, whether or not they are keys.
-    """
-    thresholds = draw_thresholds(terms.table, found.rows, bits).tolist()
-    return sorted(
-        (label, count)
-        for (label, users), threshold in zip(found.largest.items(), thresholds, strict=False)
-        if (count := terms.released(users, threshold)) is not None
-    )
 
 
 _WORD = 64  # bits: an integer of more is compared with the limit of all numbers

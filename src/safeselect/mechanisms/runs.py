@@ -162,6 +162,7 @@ class CoveredScope:
     """
 
     __slots__ = ("_base", "_born", "_broken", "_ended", "_releases", "neighbours", "unit")
+    name = "of a run"  # for messages
     utc = None  # the time is that of the call that paid
 
     def __init__(self, base: Base, paying: Scope | None) -> None:
@@ -171,11 +172,6 @@ class CoveredScope:
         self._born = generation()
         self.unit = None if paying is None else paying.unit
         self.neighbours = None if paying is None else paying.neighbours
-
-    @property
-    def name(self) -> str:
-        """A name for messages."""
-        return "of a run"
 
     def begin(self, charge: Charge, bits: Bits) -> CoveredScope:
         """Check that the run keeps its base; nothing is charged, and no bit is taken."""

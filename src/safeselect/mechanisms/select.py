@@ -698,15 +698,14 @@ def select_many(
     if max_rows is not None:
         rows = integer(max_rows, "max_rows", minimum=1, maximum=rows, limit="the number of rows")
         more = {"max_rows": str(rows)}
-    if k is None:
-        plan = asked.calibrate(f"select_many_{name}", 1, rows)
-        with here.call(plan, more=more) as call:
-            taken = plan.law.noise, call.values, plan.noise_rate, call.bits, here.used[1]
-            return here.batch(call, engine.noisy_max_rows(*taken))
-    count = integer(k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
-    plan = asked.calibrate(f"top_k_many_{name}", count, rows)
+    count = 1 if k is None else integer(k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
+    plan = asked.calibrate(f"{'select' if k is None else 'top_k'}_many_{name}", count, rows)
     with here.call(plan, more=more) as call:
-        ranked = [plan.rank(row, call.bits, weights=here.used[1]).indices for row in call.values]
+        added = here.used[1]
+        if k is None:
+            taken = plan.law.noise, call.values, plan.noise_rate, call.bits, added
+            return here.batch(call, engine.noisy_max_rows(*taken))
+        ranked = [plan.rank(row, call.bits, weights=added).indices for row in call.values]
         return here.batch(call, np.array(ranked, dtype=np.int64))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -56,11 +56,8 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
     lines: list[str] | None = None
     if not os.path.lexists(path):
         raise InputError(f"{shown(path)} does not exist; it should list {what}s, one a line")
-    try:
-        with open(path, "rb") as file:
-            lines = file.read().decode("utf-8-sig").split("\n")
-    except (OSError, ValueError):
-        pass
+    with suppress(OSError, ValueError), open(path, "rb") as file:
+        lines = file.read().decode("utf-8-sig").split("\n")
     if lines is None:
         raise InputError(f"{shown(path)} cannot be read as a list of {what}s in UTF-8")
     if lines[-1] == "":
@@ -87,7 +84,6 @@ def read_labels(candidates: Iterable[str | int], what: str = "candidate") -> lis
         raise ParameterError(
             f"{what}s must be a list of strings or integers, got {type(candidates).__name__}"
         )
-    labels: list[str] = []
     seen: dict[str, int] = {}
     for place, candidate in enumerate(names_of(candidates, f"{what}s"), 1):
         if isinstance(candidate, bool) or not isinstance(candidate, (str, int)):
@@ -101,10 +97,9 @@ def read_labels(candidates: Iterable[str | int], what: str = "candidate") -> lis
         if label in seen:
             raise InputError(f"{what} {place} repeats {what} {seen[label]}")
         seen[label] = place
-        labels.append(label)
-    if not labels:
+    if not seen:
         raise InputError(f"the list of {what}s is empty")
-    return labels
+    return [*seen]
 
 
 def require_key(kind: str, column: str, *, item: bool = False) -> None:

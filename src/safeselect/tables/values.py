@@ -118,15 +118,13 @@ def _read_scores(
     # Checked before any conversion; a missing score has no safe replacement.
     if any(value is None for value in scores):
         raise ScoreError(f"column {shown(column)} has a row without a score")
-    return _parsed(scores, column) if kind == TEXT else scores
-
-
-def _parsed(cells: list[str], column: str) -> list[Decimal]:
-    if not all(_CELL.fullmatch(cell) for cell in cells):
+    if kind != TEXT:
+        return scores
+    if not all(_CELL.fullmatch(cell) for cell in scores):
         raise ScoreError(
             f"every score in column {shown(column)} must be a number, such as 7 or 1.25"
         )
-    return [Decimal(cell.strip()) for cell in cells]
+    return [Decimal(cell.strip()) for cell in scores]
 
 
 def table_quantiles(
