@@ -19,7 +19,9 @@ from pathlib import Path
 
 from safeselect import Budget, LaplaceDominated, Ledger
 from safeselect.ledger import Scope
-from safeselect.ledger.scope import Charge
+from safeselect.ledger.scope import Payment
+from safeselect.release.call import Charge
+from safeselect.sources import Observed
 
 CHARGES = 200
 LONG = 6000
@@ -31,11 +33,11 @@ BUDGETS = {
 }
 
 
-def charge() -> Charge:
+def charge() -> Payment:
     guarantee = LaplaceDominated("1/10")
     parameters = {"candidates": "1000", "sensitivity": "1", "monotonic": "yes"}
-    parts, source = ((guarantee, 1),), ("OpenSSLSource", "yes", "passed")
-    return Charge("bench/1", guarantee, parts, parameters, *source, os.urandom(16))
+    charge = Charge("bench/1", guarantee, ((guarantee, 1),), parameters)
+    return Payment(charge, Observed("OpenSSLSource", "yes", "passed"), os.urandom(16))
 
 
 def made(path: Path, **terms: object) -> Scope:

@@ -39,7 +39,7 @@ from safeselect import (
     top_k_above,
     top_k_with_gaps,
 )
-from safeselect.estimates import expected_gap
+from safeselect.estimates import estimate_fixed_from_gaps
 
 cities = {"Bern": 5, "Basel": 3}
 best = permute_and_flip(cities, epsilon="0.5", sensitivity=1, monotonic=True)
@@ -65,7 +65,7 @@ measure(3, epsilon=1, sensitivity_l1=1)  # wrong
 quantile([1], quantile="1/2", lowest=[0], highest=9, step=1, epsilon=1)  # wrong
 quantile([1], quantile="1/2", lowest=0, highest=9, step=1, epsilon=1, neighbours="replace")  # wrong
 select_partitions(cities, labels=3, epsilon=1, delta="1e-9", max_partitions=1)  # wrong
-expected_gap(3, rate=1)  # wrong
+estimate_fixed_from_gaps(3, [1], variance_ratio=1)  # wrong
 """
 
 REVEALED = [

@@ -68,7 +68,6 @@ LEFT_OUT = (
     "tests/fuzz/test_bounds.py",
     "tests/ledger/stores",
     "tests/mechanisms/test_threads_and_forks.py",
-    "tests/mechanisms/test_equal_inputs.py::test_a_parquet_file_of_such_counts",
 )
 FIRST_FAILURE = {"HYPOTHESIS_PROFILE": "first_failure"}
 """One failure is enough: no search for a smaller example."""

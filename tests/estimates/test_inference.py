@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from safeselect import ParameterError
-from safeselect.estimates import expected_gap, gap_confidence_bound, gap_p_value
+from safeselect.estimates import gap_confidence_bound, gap_p_value
 from safeselect.estimates.inference import TAILS
 
 
@@ -75,19 +75,6 @@ def wins_by(noise: str, scores: list, winner: int, gap) -> mpf:
     # By parts: the density of the best of the others against the winner's tail.
     _, density = LAWS[noise]
     return mpmath.quad(lambda x: below(x) * density(x + gap - own), kinks)
-
-
-# ------------------------------------------------------------------------------------ expected gap
-
-
-@given(st.lists(st.fractions(-20, 20, max_denominator=8), min_size=1, max_size=6), RATES)
-@FAST
-def test_expected_gap_is_theorem_6(leads, rate):
-    with mpmath.workdps(120):
-        theta = -mpmath.log(sum(mpmath.exp(-to_mpf(rate * lead)) for lead in leads))
-        mean = (1 + mpmath.exp(-theta)) * mpmath.log(1 + mpmath.exp(theta)) / to_mpf(rate)
-        true = from_mpf(mean)
-    assert true * (1 - ULP) < expected_gap(leads, rate=rate) < true * (1 + DIGITS)
 
 
 # ----------------------------------------------------------------------------------------- p-value
@@ -197,9 +184,6 @@ BOUND = {"threshold": 0, "alpha": "0.05", "threshold_rate": 1, "value_rate": 1, 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: expected_gap([], rate=1), "leads"),
-        (lambda: expected_gap([1], rate=0), "rate"),
-        (lambda: expected_gap(5, rate=1), "leads must be a list"),
         (lambda: gap_p_value(-1, rate=1, noise="gumbel"), "gap must not be negative"),
         (lambda: gap_p_value(1, rate=-1, noise="gumbel"), "rate"),
         (lambda: gap_p_value(1, rate=1, noise="gaussian"), "noise must be 'exponential', 'lap"),

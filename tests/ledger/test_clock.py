@@ -84,7 +84,7 @@ def test_records_and_statements_state_the_time_to_the_clock_of_the_ledger(
 
 @pytest.mark.parametrize("wrong", ["second", "DAY", None, ["day"]])
 def test_a_clock_is_one_of_three_words(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match="clock must be one of day, hour, minute, got"):
+    with pytest.raises(ParameterError, match="clock must be 'day', 'hour' or 'minute', got"):
         made(":memory:", clock=wrong)
 
 

@@ -134,8 +134,8 @@ def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
     before = path.read_bytes()
     for wrong in (
         {"mechanism": "two\nlines"},
-        {"source": "\u202e"},
-        {"production": "maybe"},
+        {"source": ("\u202e", "yes", "passed")},
+        {"source": ("OpenSSLSource", "maybe", "passed")},
         {"parameters": {"k": 3}},
         {"parameters": {"long": "x" * 2**18}},
         {"nonce": b"short"},
@@ -201,9 +201,9 @@ def test_too_many_refusals_close_a_scope_and_its_owner_opens_it_again() -> None:
 @pytest.mark.parametrize("wrong", [0, -1, 1001, True, "3", None, 2.0])
 def test_how_many_refusals_a_scope_bears_is_a_count(wrong: Any) -> None:
     budget = Budget(**TERMS, epsilon=1)
-    with pytest.raises(ParameterError, match="max_refusals must be a whole number"):
+    with pytest.raises(ParameterError, match="max_refusals must be"):
         Ledger.create(":memory:", {"a": budget}, max_refusals=wrong)
-    with pytest.raises(ParameterError, match="max_refusals must be a whole number"):
+    with pytest.raises(ParameterError, match="max_refusals must be"):
         new(":memory:").add_scope("b", budget, max_refusals=wrong)
 
 

@@ -20,19 +20,13 @@ from safeselect import (
     exponential_mechanism,
     exponential_mechanism_base2,
     permute_and_flip,
-    report_noisy_max,
     top_k,
 )
 from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
-from safeselect.spec.rankings import (
-    ExponentialNoise,
-    combine_continuous,
-    combine_exponential,
-    noisy_top_k,
-)
+from safeselect.spec.rankings import ExponentialNoise, combine_continuous, combine_exponential
 from safeselect.spec.samplers import LazyGumbel
 from safeselect.testing import DeterministicSource
 
@@ -47,8 +41,6 @@ MECHANISMS = {
     "permute_and_flip": permute_and_flip,
     "exponential_mechanism": exponential_mechanism,
     "base 2": exponential_mechanism_base2,
-    "laplace": lambda scores, **options: report_noisy_max(scores, noise="laplace", **options),
-    "gumbel": lambda scores, **options: report_noisy_max(scores, noise="gumbel", **options),
     "peeled": lambda scores, **options: top_k(scores, k=1, mechanism="permute_and_flip", **options),
     "one shot": lambda scores, **options: top_k(
         scores, k=2, mechanism="one_shot_exponential", **options
@@ -102,18 +94,6 @@ def test_a1_ours_behaves_the_same_on_both(name):
         assert len(ours) == 40
 
 
-def test_a1_the_probability_of_the_loser_moves_by_a_factor_of_at_most_e():
-    """Exact, where a float has nothing left: from e**-709.5 to e**-710, never to 0."""
-    for scores, neighbour in (([1419, 0], [1420, 0]), ([2980, 0], [2981, 0]), ([10**9, 0],) * 2):
-        with mpmath.workdps(50):
-            p, q = (
-                mpmath.exp(-mpmath.mpf(shortfalls(each)[1]) / 2) for each in (scores, neighbour)
-            )
-            assert 0 < p / 2 < mpmath.mpf(10) ** -300
-            assert p / q <= mpmath.e
-            assert (p / (1 + p)) / (q / (1 + q)) <= mpmath.e
-
-
 # ------------------------------------------------------------ A2: absorption by a common offset
 
 
@@ -126,14 +106,6 @@ def test_a2_naive_noise_vanishes_beside_a_large_offset(noise):
         draws = getattr(rng, noise)(scale=2.0, size=(runs, 2))
         better_wins.append((scores + draws).argmax(axis=1).mean())
     assert better_wins == [0.0, 1.0]  # one release tells the neighbours apart
-
-
-def test_a2_naive_softmax_turns_on_one_unit():
-    with np.errstate(all="ignore"):
-        before = naive_softmax([BASE + 128, BASE], 1, shift=True)
-        after = naive_softmax([BASE + 129, BASE], 1, shift=True)
-    assert before[0] == 0.5
-    assert after[0] == 1.0
 
 
 @pytest.mark.claim("C3")
@@ -213,18 +185,6 @@ def test_a4_ours_releases_no_values_and_reaches_every_candidate_from_every_score
     assert result.gap is None
 
 
-def test_a4_every_gap_is_reached_from_every_score():
-    """No outcome, winner and gap, rules out a score vector."""
-    for scores in itertools.product(range(3), repeat=3):
-        reached = set()
-        for floors in itertools.product(range(6), repeat=3):
-            for ranks in itertools.permutations(range(3)):
-                noise = ExponentialNoise(floors, ranks)
-                ranking = combine_exponential(scores, noise, 1, gaps=True)
-                reached.add((ranking.indices[0], ranking.gaps[0]))
-        assert reached >= set(itertools.product(range(3), range(3)))
-
-
 # ------------------------------------------------------------------- A5: truncated noise
 
 
@@ -263,14 +223,6 @@ def test_a5_ours_has_no_end():
         assert 8 * length * math.log(2) - 2 < high < 8 * length * math.log(2) + 2
         assert -math.log(8 * length * math.log(2)) - 2 < low < -math.log(8 * length * math.log(2))
     assert high - low > 500
-
-
-def test_a5_ours_lets_the_far_candidate_win():
-    """A candidate 1000 rates behind wins on a tape of probability about e**-1000."""
-    ones = b"\xff" * 8 * 25
-    tape = b"\x80" + bytes(7) + ones
-    found = noisy_top_k("gumbel", [1000, 0], 1, NoiseRate(Fraction(1)), Bits(Tape(tape)))
-    assert found.indices == (1,)
 
 
 # ------------------------------------------------------------------------------- A8: NaN

@@ -8,7 +8,6 @@ import math
 import re
 import sys
 from collections import Counter
-from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -32,25 +31,6 @@ pytestmark = pytest.mark.claim("C10")
 
 SURE: dict[str, Any] = {"k": 3, "k_bar": 9, "places": "all", "epsilon": 8, "delta": "1e-6"}
 MANY = 10**6
-
-
-class Mute:
-    """Whatever it is asked, it raises."""
-
-    def __hash__(self) -> int:
-        raise RuntimeError("private")
-
-    def __eq__(self, other: object) -> bool:
-        raise RuntimeError("private")
-
-    def __repr__(self) -> str:
-        raise RuntimeError("private")
-
-    __str__ = __repr__
-
-    @property
-    def __class__(self) -> type:
-        raise RuntimeError("private")
 
 
 class LoudText(str):
@@ -105,43 +85,21 @@ NONE: list[Any] = [
     None,
     float("nan"),
     float("inf"),
-    -float("inf"),
-    np.float32("nan"),
-    np.longdouble("inf"),
-    Decimal("NaN"),
     Decimal("sNaN"),
     Decimal("-Infinity"),
-    Decimal("1e999999999999"),
-    Decimal("1e-999999999999"),
     Fraction(1, 3),
     LoudFraction(1, 3),
-    gmpy2.mpq(1, 3),
     complex(1, 2),
-    complex("nan"),
-    np.complex64(1 + 1j),
     pd.NaT,
-    pd.NA,
     pd.Timestamp("2020-01-01"),
-    pd.Timedelta("1D"),
-    pd.Interval(0, 1),
-    date(2020, 1, 1),
-    datetime(2020, 1, 1, tzinfo=UTC),
     np.datetime64("2020-01-01"),
-    np.timedelta64(1, "D"),
     np.timedelta64("NaT"),
     ("a",),
-    (),
     b"a",
-    np.bytes_(b"a"),
-    frozenset([1]),
-    [1],
-    {},
     Colour.RED,
     object(),
-    int,
     np.array(1),
     1 << 65537,
-    -(1 << 65537),
     Fraction(1, 1 << 65537),
 ]
 # Each label, and the text that it is: equal labels are one text, whatever their types.
@@ -149,70 +107,30 @@ SAME: list[tuple[Any, str]] = [
     (1, "1"),
     (1.0, "1"),
     (True, "1"),
-    (False, "0"),
     (-0.0, "0"),
-    (Decimal("-0.0"), "0"),
     (np.True_, "1"),
-    (np.int8(-3), "-3"),
-    (np.uint64(2**64 - 1), "18446744073709551615"),
-    (np.float16(2), "2"),
-    (np.float32(2), "2"),
     (np.float64(1e300), "1" + "0" * 16 + str(int(1e300))[17:]),
-    (1e22, "10000000000000000000000"),
-    (np.longdouble(7), "7"),
-    (Decimal(1), "1"),
-    (Decimal("1.000"), "1"),
-    (Decimal("1e3"), "1000"),
     (Decimal("0e99999999"), "0"),
-    (Fraction(4, 2), "2"),
-    (gmpy2.mpz(5), "5"),
     (gmpy2.mpq(4, 2), "2"),
-    (complex(3, 0), "3"),
-    (np.complex128(3), "3"),
     (Place.FIRST, "1"),
     (LoudNumber(6), "6"),
     (10**5000, "1" + "0" * 5000),
     (1.5, "1.5"),
-    (-2.5, "-2.5"),
-    (np.float32(1.5), "1.5"),
-    (np.float16(0.5), "0.5"),
-    (Decimal("1.50"), "1.5"),
     (Decimal("1.5" + "0" * 40_000), "1.5"),
-    (Fraction(3, 2), "1.5"),
     (LoudFraction(3, 2), "1.5"),
-    (gmpy2.mpq(3, 2), "1.5"),
-    (complex(1.5, 0), "1.5"),
-    (0.1, "0.1"),
-    (np.float64(0.1), "0.1"),
-    (Decimal("0.1"), "0.1"),
     (Decimal.from_float(0.1), "0.1"),  # it equals the float, of which the shortest text is this
     (Fraction(0.1), "0.1"),
-    (Fraction(1, 10), "0.1"),
-    (np.longdouble(0.1), "0.1"),
     (np.float32(0.1), "0.10000000149011612"),  # another number
-    (1e-7, "0.0000001"),
     (Decimal("1e-7"), "0.0000001"),
-    (1e-5, "0.00001"),
-    (2.5e15 + 0.5, "2500000000000000.5"),
-    (2.0**-30, "0.0000000009313225746154785"),
-    (Decimal(2) ** -30, "0.0000000009313225746154785"),
     (Decimal("0.12345678901234567890123450"), "0.1234567890123456789012345"),
     (Decimal("1e-400"), "0." + "0" * 399 + "1"),
-    (5e-324, "0." + "0" * 323 + "5"),
     ("a", "a"),
-    (np.str_("a"), "a"),
     (Word.A, "a"),
     (LoudText("a"), "a"),
     ("\ud800", "\ud800"),
-    ("", ""),
-    ("1", "1"),
-    ("1.5", "1.5"),
     # What is a text stays as it is: a reader that makes numbers of these has changed them before.
     ("007", "007"),
-    ("1.50", "1.50"),
     ("1e3", "1e3"),
-    ("True", "True"),
-    (" 1", " 1"),
 ]
 
 
@@ -342,12 +260,8 @@ def test_one_user_whose_label_makes_a_column_of_other_labels() -> None:
     "labels",
     [
         pd.Series(["a", None]),
-        pd.Series(["a", None], dtype="string"),
-        pd.Series(["a", None], dtype="category"),
-        pd.Index(["a", None]),
         pl.Series(["a", None]),
         pa.array(["a", None]),
-        pa.array(["a", None]).dictionary_encode(),
         np.array(["a", None], dtype=object),
     ],
     ids=lambda labels: f"{type(labels).__module__}.{type(labels).__name__}",
@@ -360,12 +274,9 @@ def test_a_column_of_labels_may_have_nulls(labels: Any) -> None:
     "labels",
     [
         np.array(["2020-01-01", "NaT"], dtype="M8[ns]"),
-        np.array([1, 2], dtype="m8[ns]"),
         pd.Series(pd.to_datetime(["2020-01-01", None])),
         pa.array([1, None], pa.timestamp("ns")),
-        pa.array([1, 2], pa.duration("ns")),
         pd.MultiIndex.from_tuples([("a", 1), ("b", None)]),
-        pl.Series([[1], [2]]),
         pa.array([{"x": 1}, None]),
     ],
     ids=lambda labels: f"{type(labels).__module__}.{type(labels).__name__}",
@@ -385,33 +296,10 @@ def test_the_index_of_a_column_of_counts_is_its_labels() -> None:
     assert read_histogram(pd.Series([1, 2]), ["a", "b"], 2).labels == ("b", "a")
 
 
-@pytest.mark.parametrize("contributions", [None, 1])
-@pytest.mark.parametrize(
-    "label", [None, float("nan"), ("x",), b"x", Fraction(1, 3), Decimal("NaN")]
-)
-def test_one_more_user_with_an_odd_item_is_as_good_as_none(label: Any, contributions: Any) -> None:
-    items: list[Any] = ["a"] * MANY
-    call = {**SURE, "max_contributions": contributions}
-    for counts in (Counter(items), Counter([*items, label])):
-        assert safeselect.unknown_domain_top_k(counts, **call).labels == ("a",)
-    session = PayWhatYouGet(outcomes=9, queries=2, epsilon=8, delta="1e-6")
-    for counts in (Counter(items), Counter([*items, label])):
-        assert session.query(counts, k=2, k_bar=3, places="all").labels == ("a",)
-
-
 WHOLE: dict[str, Any] = {
     "int": [5, 3],
-    "float": [5.0, 3.0],
-    "mixed": [5, 3.0],
-    "bool and int": [5, True + 2],
     "Decimal": [Decimal("5.0"), Decimal(3)],
-    "Fraction": [Fraction(5), Fraction(3)],
-    "mpq": [gmpy2.mpq(5), gmpy2.mpz(3)],
     "float64": np.array([5.0, 3.0]),
-    "float32": np.array([5, 3], np.float32),
-    "float16": np.array([5, 3], np.float16),
-    "objects": np.array([5, 3.0], object),
-    "reindexed": pd.Series([5, 3], index=["a", "b"]).reindex(["a", "b", "c"]).fillna(0)[:2],
     "polars": pl.Series([5.0, 3.0]),
     "arrow": pa.array([5.0, 3.0]),
 }
@@ -455,12 +343,10 @@ BEYOND = pl.Series([2**62, 0])
     [
         BEYOND.cast(pl.Datetime("ms")),  # at which polars panics, which is no Exception
         BEYOND.cast(pl.Datetime("us", "Europe/Berlin")),
-        BEYOND.cast(pl.Datetime("ms")).implode().explode().reshape((2, 1)),
         pl.Series([[each] for each in BEYOND.cast(pl.Datetime("ms")).gather([1, 1])]),
-        pl.DataFrame({"x": BEYOND.cast(pl.Datetime("ms"))}).to_struct(),
         pl.Series([pa.scalar(5), object()], dtype=pl.Object),
     ],
-    ids=["a date", "a zone", "arrays", "lists", "structs", "objects"],
+    ids=["a date", "a zone", "lists", "objects"],
 )
 def test_columns_of_labels_that_cannot_be_told_are_no_items(
     labels: Any, charged: bool, capfd: pytest.CaptureFixture[str]
@@ -473,36 +359,6 @@ def test_columns_of_labels_that_cannot_be_told_are_no_items(
     )
     assert found.labels == kept.labels == ()
     assert capfd.readouterr().err == ""  # Rust tells of a panic there
-
-
-def test_a_panic_of_a_columns_library_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rust's panics are BaseExceptions, and quote what they met; a time limit is one too."""
-
-    class PanicException(BaseException):
-        __module__ = "pyo3_runtime"
-
-    def panics(error: BaseException) -> Any:
-        def convert(*_: Any, **__: Any) -> Any:
-            raise error
-
-        return convert
-
-    ledger = new(":memory:", epsilon=8)
-    column = pl.Series([1, 2])
-    call = {"epsilon": 1, "sensitivity": 1, "ledger": scope(ledger)}
-    monkeypatch.setattr(pl.Series, "__array__", panics(PanicException("987654321")))
-    with pytest.raises(ScoreError, match="as the arguments say") as caught:
-        safeselect.permute_and_flip(column, **call)
-    assert caught.value.__context__ is None
-    assert ledger.balance("a").refusals == 1
-    monkeypatch.setattr(pl.Series, "to_list", panics(PanicException("987654321")))
-    monkeypatch.setattr(pl.Series, "__getitem__", panics(PanicException("987654321")))
-    odd = safeselect.unknown_domain_top_k([MANY, MANY], labels=column, **SURE)
-    assert odd.labels == ()
-    for kind in (KeyboardInterrupt, SystemExit, type("Limit", (BaseException,), {})):
-        monkeypatch.setattr(pl.Series, "__array__", panics(kind("from outside")))
-        with pytest.raises(kind, match="from outside"):
-            safeselect.permute_and_flip(column, **call)
 
 
 class _Cell:
@@ -531,3 +387,16 @@ def test_a_column_that_cannot_be_read_at_once_is_read_cell_by_cell(cell: Any) ->
 
     found = safeselect.unknown_domain_top_k([MANY, MANY], labels=Column(), **SURE)
     assert found.labels == ("a",)
+
+
+def test_items_at_their_ends() -> None:
+    huge = 2**65536
+    for number in (huge - 1, 1 - huge, 0, 2**65535):
+        assert item(number) == str(gmpy2.mpz(number))
+    assert item(huge) is None
+    assert item((0, (1, 2), 0)) is None  # what Decimal would read as 12
+    assert item(Decimal("0E+99999")) == item(Decimal("0E-99999")) == "0"
+    assert item(Decimal("1E+20001")) is None
+    assert item(Decimal("1E-20001")) is None
+    assert item(Fraction(1, huge)) is item(Fraction(huge + 1, 2)) is None
+    assert (item(3 + 0j), item(3 + 1j)) == ("3", None)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import safeselect
@@ -52,10 +51,7 @@ class Unwritten:
 
 LABELLED: dict[str, Any] = {
     "value_counts": pd.Series(COLOURS).value_counts(),
-    "sorted the other way": pd.Series(COLOURS).value_counts(ascending=True),
     "table": pd.Series(COLOURS).value_counts().to_frame(),
-    "categories": pd.Series(COLOURS, dtype="category").value_counts(),
-    "mapping": dict(Counter(COLOURS).most_common()),
     "Counter": Counter(COLOURS),
     "Counts": safeselect.Counts(Counter(COLOURS), places="all"),
 }
@@ -88,8 +84,6 @@ def test_a_labelled_column_releases_its_labels_and_no_positions(kind: str) -> No
         [7, 9, 2],
         np.array([7, 9, 2]),
         pd.Series([7, 9, 2]),
-        pd.DataFrame({"votes": [7, 9, 2]}),
-        pl.Series([7, 9, 2]),
         pd.Series([7, 9, 2], index=pd.RangeIndex(3)),
     ],
     ids=lambda scores: f"{type(scores).__module__}.{type(scores).__name__}",
@@ -106,12 +100,8 @@ def test_positions_of_what_nobody_named(scores: Any) -> None:
     "index",
     [
         pd.RangeIndex(1, 4),
-        pd.RangeIndex(0, 6, 2),
-        pd.RangeIndex(2, -1, -1),
         pd.Index([0, 1, 2]),
-        pd.Index([0.5, 1.5, 2.5]),
         pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
-        pd.date_range("2020-01-01", periods=3),
         pd.Index([{"C": 1}, {"C": 10}, {"C": 100}], dtype=object),
     ],
     ids=repr,
@@ -134,15 +124,10 @@ def test_rows_that_name_their_candidates_name_them_alike() -> None:
 
 LABELS: dict[str, list[Any]] = {
     "dicts": [{"C": 1, "kernel": "rbf"}, {"C": 10, "kernel": "rbf"}, {"C": 1, "kernel": ["poly"]}],
-    "lists": [[1], [2], [1, [2]]],
-    "tuples": [(1,), (2,), ("a", 1)],
     "tuples with lists": [(1, [2]), (1, [3]), (1, (2,))],
-    "sets": [{1}, {2}, frozenset({1, 2})],
-    "mixed": ["a", {"a": 1}, NoHash("a")],
     "equal by nothing but ==": [NoHash("a"), NoHash("b"), NoHash("c")],
     "none": [None, 1, "1"],
     "integers": [10**5000, 2, 3],
-    "bytes": [b"a", bytearray(b"b"), "a"],
 }
 
 
@@ -166,15 +151,11 @@ def test_any_label_that_can_be_written_down(kind: str) -> None:
 @pytest.mark.parametrize(
     "labels",
     [
-        ["a", "b", "a"],
         [1, 2, 1.0],
         [1, 2, True],
         [{"C": 1}, {"C": 2}, {"C": 1.0}],
-        [[1], [2], [True]],
         [{1}, {2}, frozenset({1})],
-        [b"a", "a", bytearray(b"a")],
         [NoHash("a"), NoHash("b"), NoHash("a")],
-        [(1, [2]), (1, [3]), (1, [2])],
         [{"a": {"b": [1]}}, {}, {"a": {"b": [1]}}],
     ],
     ids=repr,
@@ -196,40 +177,6 @@ def test_labels_that_cannot_be_compared_or_written(labels: Any) -> None:
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-def test_many_labels_are_told_apart_by_their_hash() -> None:
-    """Each is compared with a handful, not with 30 000: counted, not timed."""
-    asked = 0
-
-    class Counted(str):
-        __slots__ = ()
-
-        def __eq__(self, other: object) -> bool:
-            nonlocal asked
-            asked += 1
-            return str.__eq__(self, other)
-
-        __hash__ = str.__hash__
-
-    names: list[Any] = [Counted(f"label {place}") for place in range(30_000)]
-    assert len(read_labels(names, len(names))) == 30_000
-    assert asked < 300_000
-    dicts = [{"C": place, "kernel": Counted("rbf")} for place in range(30_000)]
-    assert len(read_labels(dicts, len(dicts))) == 30_000
-    assert asked < 900_000
-
-
-def test_a_set_says_nothing_of_the_order_in_which_it_was_drawn() -> None:
-    """Of elements whose hashes collide a set names that first which was put in first."""
-    assert list(frozenset([0, 8])) != list(frozenset([8, 0]))
-    seen = set()
-    for _ in range(60):  # all of one order in each by chance: 2^-59
-        some = top_k(
-            [5, 5], k=2, labels=[0, 8], mechanism="laplace", epsilon="0.2", delta="0.05", range_=1
-        )
-        seen.add((tuple(some.labels), tuple(some.indices or ())))
-    assert len(seen) == 1
-
-
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [{"x": 1}, {"y": 2}, {"z": 3}]])
 def test_a_set_of_labels_that_follows_from_data_is_in_an_order_of_its_own(labels: Any) -> None:
     orders = set()
@@ -246,10 +193,7 @@ def test_a_set_of_labels_that_follows_from_data_is_in_an_order_of_its_own(labels
 
 COUNTED: dict[str, Any] = {
     "value_counts": lambda column: column.value_counts(),
-    "a mapping of it": lambda column: column.value_counts().to_dict(),
-    "its items": lambda column: dict(column.value_counts().items()),
     "a table": lambda column: column.value_counts().to_frame(),
-    "groups": lambda column: column.groupby(column).size(),
     "singles": lambda column: column.astype("float32").value_counts(),
     "Counts": lambda column: safeselect.Counts(column.value_counts().to_dict(), places="all"),
 }
@@ -275,15 +219,23 @@ def test_a_missing_row_does_not_show_in_the_labels_of_the_others(count: str) -> 
     assert len(released) == 4
 
 
-@pytest.mark.parametrize(
-    ("scores", "options", "label"),
-    [
-        ({0.5: 1, 1.0: 900}, {}, 1.0),
-        ([1, 900], {"labels": [0.1, 10.0]}, 10.0),
-        ([1, 900], {"labels": [1.0, 10.0]}, 10.0),
-        (pd.Series([1, 900], index=[0.25, 2.0]), {}, 2.0),
-    ],
-)
-def test_other_floats_stay_what_they_are(scores: Any, options: Any, label: float) -> None:
-    chosen = permute_and_flip(scores, **SURE, **options)
-    assert (chosen.label, type(chosen.label)) == (label, float)
+def test_many_labels_are_told_apart_by_their_hash() -> None:
+    """Each is compared with a handful, not with 30 000: counted, not timed."""
+    asked = 0
+
+    class Counted(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal asked
+            asked += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    names: list[Any] = [Counted(f"label {place}") for place in range(30_000)]
+    assert len(read_labels(names, len(names))) == 30_000
+    assert asked < 300_000
+    dicts = [{"C": place, "kernel": Counted("rbf")} for place in range(30_000)]
+    assert len(read_labels(dicts, len(dicts))) == 30_000
+    assert asked < 900_000

@@ -89,15 +89,6 @@ def test_the_chance_of_above_is_that_of_lemma_3(case, chance):
     assert law[BELOW] <= 1 - float(chance) <= law[BELOW] + unfinished
 
 
-@pytest.mark.parametrize(("case", "place"), cases("h1b_lemma3_quantile"))
-def test_the_quantile_of_lemma_3(case, place):
-    """A value above its threshold by the quantile is found above with probability 0.95."""
-    session = lemma_3(case["eps0"], case["epsstar"], "-" + place, gap_grid=10**9)
-    law, unfinished = proved(session, 0)
-    assert unfinished < 0.03
-    assert law[0] <= 0.95 <= law[0] + unfinished
-
-
 @pytest.mark.parametrize("noise", ["exponential", "laplace"])
 def test_gaps_have_the_law_that_the_certificates_use(noise):
     """The quadrature of the privacy tests, against enumeration with the shipped bounds."""
@@ -123,20 +114,3 @@ def test_the_quadrature_agrees_with_lemma_3():
         names, _, given = table(rules, eta)
         below = given[0, names.index(("below",))] @ weight
         assert abs(1 - below - float(chance)) < 1e-12
-
-
-@pytest.mark.parametrize("monotonic", [False, True])
-@pytest.mark.parametrize("noise", ["exponential", "laplace"])
-@pytest.mark.parametrize("k", [2, 10, 1_000_000])
-def test_gaps_are_as_exact_as_the_published_reduction_says(k, noise, monotonic):
-    """Half of the budget for the session, half for measuring its k winners with Laplace noise."""
-    name = f"svt_{noise[:3]}_{'mono' if monotonic else 'gen'}"
-    expected = float(VECTORS["h3_var_reduction"]["cases"][f"k={k}"][name])
-    epsilon = Fraction(1, 2)
-    terms = SparseVector(
-        threshold=0, k=k, epsilon=epsilon, sensitivity=1, monotonic=monotonic, noise=noise
-    )._session.terms
-    squares = 1 / terms.noise_rate.rate**2 + 1 / terms.branches[0].noise_rate.rate ** 2
-    gap = squares * (2 if noise == "laplace" else 1)
-    measured = 2 * (k / epsilon) ** 2
-    assert abs(float(measured / (measured + gap)) - expected) < 1e-9

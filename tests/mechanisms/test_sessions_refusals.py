@@ -74,22 +74,6 @@ def test_private_bits_are_not_read_by_refusals_of_many_sessions(name: str) -> No
 
 
 @pytest.mark.parametrize("name", OPEN)
-def test_one_session_is_refused_once(name: str) -> None:
-    ledger = ledger_of()
-    session = OPEN[name](epsilon="1/2", ledger=scope(ledger))
-    with pytest.raises(ScoreError, match="what was charged stays charged") as first:
-        ASK[name](session, None)
-    assert first.value.__context__ is None
-    assert outcomes(ledger) == ["charged", "input"]
-    for value in (3, None):
-        with pytest.raises(ScoreError, match="what was charged stays charged"):
-            ASK[name](session, value)
-    session.close()
-    assert outcomes(ledger) == ["charged", "input"]
-    assert session.receipt is None
-
-
-@pytest.mark.parametrize("name", OPEN)
 @pytest.mark.parametrize(
     "error",
     [
@@ -220,27 +204,6 @@ def test_a_refused_call_that_cannot_be_counted_is_not_told(monkeypatch: pytest.M
     assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("name", ["sparse_vector", "adaptive_sparse_vector"])
-def test_the_end_of_a_session_is_recorded_with_what_it_used(name: str) -> None:
-    ledger = ledger_of()
-    with OPEN[name](epsilon="1/4", ledger=scope(ledger)) as session:
-        assert session.query(10**9).above
-        assert outcomes(ledger) == ["charged"]
-        assert session.receipt is None
-    assert outcomes(ledger) == ["charged", "settled"]
-    settled = [record.content for record in ledger.records()][-1]
-    assert settled["spent"] == {"k": "1"}
-    assert str(session.receipt.record) == settled["seq"]
-    exhausted = OPEN[name](epsilon="1/4", ledger=scope(ledger))
-    while exhausted.remaining:
-        exhausted.query(10**9)
-    assert outcomes(ledger)[-1] == "settled"
-    assert [record.content for record in ledger.records()][-1]["spent"] == {"k": "2"}
-    head = ledger.head
-    exhausted.close()
-    assert ledger.head == head
-
-
 def test_a_session_that_asks_itself_is_refused_and_does_not_hang() -> None:
     asked: list[int] = []
 
@@ -279,12 +242,3 @@ def test_an_error_of_a_block_is_not_hidden_by_one_of_its_end(
     monkeypatch.setattr(MemoryStore, "write", full)
     with pytest.raises(LedgerError, match="the disk is full"), session:
         pass
-
-
-def test_a_mapping_is_told_to_be_a_list() -> None:
-    """The sentence said that a dict is read, and to write dict(scores)."""
-    with (
-        SparseVector(**ABOVE, epsilon=1) as session,
-        pytest.raises(ScoreError, match=r"got dict; write list\(scores.values\(\)\)"),
-    ):
-        session.query_many({"a": SECRET})

@@ -6,7 +6,6 @@ formula that forgets one of them says the same.
 
 from __future__ import annotations
 
-import ssl
 from fractions import Fraction
 from typing import Any
 
@@ -14,11 +13,9 @@ import mpmath
 import pytest
 from ledgers import new, scope
 
-from safeselect import AdaptiveSparseVector, Counts, LedgerError, PayWhatYouGet, SparseVector
+from safeselect import AdaptiveSparseVector, LedgerError, SparseVector
 from safeselect.engine.single import SPARE
-from safeselect.errors import SourceError
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = [
     pytest.mark.claim("C2"),
@@ -123,65 +120,6 @@ def test_the_threshold_goes_to_the_nearest_step_and_the_margin_does_not() -> Non
 
 
 @pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
-def test_a_ledger_is_charged_once_and_told_what_the_noise_covers(kind: Any) -> None:
-    ledger = new(":memory:", epsilon=2)
-    given = {**BASE, "threshold": "1.3", "sensitivity": "1/2", "grid": "1/3", "monotonic": True}
-    session = kind(**given, ledger=scope(ledger))
-    (charged,) = (r.content for r in ledger.records() if r.content["kind"] == "charged")
-    assert charged["parts"] == [{"count": "1", "each": charged["guarantee"]}]
-    told = charged["parameters"]
-    assert (told["effective_range"], told["sensitivity"]) == ("4/3", "1/2")
-    assert (told["threshold"], told["split"], told["monotonic"]) == ("4/3", "1/4", "yes")
-    assert (told["gap_grid"], told["k"]) == ("1/3", "2")
-    assert session.receipt is None
-    session.close()
-    assert session.receipt is not None
-    plain = kind(**given)
-    plain.close()
-    assert plain.receipt is None
-    assert told.get("top_margin") == (
-        None if kind is SparseVector else "{}/{}".format(*session.sigma.as_integer_ratio())
-    )
-    other = kind(**{**given, "monotonic": False}, ledger=scope(ledger))
-    other.close()
-    assert [r.content for r in ledger.records() if r.content["kind"] == "charged"][1]["parameters"][
-        "monotonic"
-    ] == "no"
-
-
-def test_a_session_of_lists_is_charged_its_draws_and_its_bottoms() -> None:
-    ledger = new(":memory:", epsilon=2, delta="1/100")
-    with PayWhatYouGet(
-        outcomes=8, queries=4, epsilon=1, delta="1/1000", ledger=scope(ledger)
-    ) as session:  # fmt: skip
-        assert len(session.parts) == 9
-    (charged,) = (r.content for r in ledger.records() if r.content["kind"] == "charged")
-    assert [part["count"] for part in charged["parts"]] == ["8", "1"]
-    assert charged["parts"][1]["each"] == {
-        "type": "ApproximateDP", "epsilon": "0", "delta": "1/2000"
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("noise", ["exponential", "laplace"])
-@pytest.mark.parametrize(("kind", "noises"), [(SparseVector, 1), (AdaptiveSparseVector, 2)])
-def test_an_answer_asks_the_source_once_for_what_it_needs(
-    kind: Any, noises: int, noise: str
-) -> None:
-    source = RecordingSource(DeterministicSource(1, i_understand_this_is_not_private=True))
-    session = kind(**BASE, sensitivity=1, noise=noise, source=source)
-    (opened,) = [size for size in source.requests if size][-1:]
-    before = len(source.requests)
-    for _ in range(3):
-        assert not session.query(-(10**9)).above
-    each = noises * session._session.terms.digits // 8
-    assert list(source.requests[before:]) == [each] * 3
-    before = len(source.requests)
-    session.query_many([-(10**9)] * 3)
-    assert list(source.requests[before:]) == [3 * each]
-    assert opened
-
-
-@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
 def test_a_record_that_cannot_be_written_loses_no_answer(
     kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,28 +135,3 @@ def test_a_record_that_cannot_be_written_loses_no_answer(
         assert session.receipt is None
     session.close()
     assert session.receipt is not None
-
-
-LISTS: dict[str, Any] = {"outcomes": 8, "queries": 4, "epsilon": 1, "delta": "1/1000"}
-ASKED: dict[str, Any] = {"k": 1, "k_bar": 2, "places": "all"}
-
-
-def test_what_a_list_of_a_session_says_of_itself() -> None:
-    plain = PayWhatYouGet(**LISTS).query({"a": 5}, **ASKED).statement
-    assert (plain.unit, plain.neighbours) == ("not stated", "add_remove")
-    told = dict(plain.parameters)
-    assert (told["candidates"], told["k"]) == ("3", "1")
-    rides = Counts({"a": 5}, places="all", unit="one rider")
-    assert PayWhatYouGet(**LISTS).query(rides, k=1, k_bar=2).statement.unit == "one rider"
-    with PayWhatYouGet(**LISTS, ledger=scope(new(":memory:", epsilon=2, delta="1/10"))) as session:
-        assert session.query({"a": 5}, **ASKED).statement.unit == "person"
-
-
-def test_a_failure_of_the_default_source_ends_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = PayWhatYouGet(**LISTS)
-    with monkeypatch.context() as patch:
-        patch.setattr(ssl, "RAND_status", lambda: False)
-        with pytest.raises(SourceError, match="has not been seeded"):
-            session.query({"a": 5}, **ASKED)
-    session.query({"a": 10**9}, **ASKED)
-    assert session.spent.queries == 2

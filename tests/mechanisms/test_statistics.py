@@ -30,25 +30,6 @@ def observed(run, **keywords) -> Counter:
     return Counter(run(source=tape, **keywords) for _ in range(DRAWS))
 
 
-@pytest.mark.claim("C1")
-def test_laplace_set_follows_its_law():
-    """Two of three equal scores: each pair with probability 1/3; one far behind: never chosen."""
-
-    def run(**keywords):
-        return safeselect.top_k(
-            [7, 7, 7, -(10**7)],
-            k=2,
-            epsilon="0.2",
-            delta="0.05",
-            range_=1,
-            mechanism="laplace",
-            **keywords,
-        ).indices
-
-    pairs = [(0, 1), (0, 2), (1, 2)]  # of a set: in the order of the candidates
-    assert fits(observed(run), dict.fromkeys(pairs, 1 / 3))
-
-
 def laplace_pair(gap: int, **keywords) -> int:
     """Which of two candidates is alone in the set; R = 1."""
     result = safeselect.top_k(

@@ -21,7 +21,6 @@ from children import in_child
 import safeselect
 from safeselect.engine import draws, rankings, tables
 from safeselect.sources import CallbackSource
-from safeselect.testing import DeterministicSource, RecordingSource
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
 THREADS = 8
@@ -149,21 +148,6 @@ def test_eight_threads_releasing_at_once(monkeypatch, n, rounds):
     # Of the largest calls the beginnings will do: whole requests are the same or independent.
     assert all_different(data[:64] for data in drawn)
     assert scores.tolist() == stair(n).tolist()
-
-
-def test_threads_that_share_bytes_are_noticed():
-    """Mutant: each thread has a source of its own, and all have the same seed."""
-    drawn: list[bytes] = []
-
-    def work(_: int) -> None:
-        source = DeterministicSource(b"same", i_understand_this_is_not_private=True)
-        recording = RecordingSource(source)
-        safeselect.permute_and_flip(STAIR, epsilon=RATE, range_=1, source=recording)
-        drawn.append(recording.data)
-
-    with pytest.warns(safeselect.testing.InsecureSourceWarning):
-        in_threads(work)
-    assert not all_different(drawn)
 
 
 # ---------------------------------------------------------------------------------------- forks
@@ -296,16 +280,6 @@ def test_a_fork_inside_a_request_is_an_error_in_the_child(release, at):
     before, and fresh noise for the rest, would make a second release that shares some.
     """
     child, parent = forked_release(release, at)
-    assert child == b"SourceError"
-    assert parent != "SourceError"
-
-
-@needs_fork
-def test_a_fork_inside_a_recording_source_is_an_error_in_the_child():
-    def recorded(source: CallbackSource) -> str:
-        return small_top_k(RecordingSource(source))
-
-    child, parent = forked_release(recorded, 6)
     assert child == b"SourceError"
     assert parent != "SourceError"
 

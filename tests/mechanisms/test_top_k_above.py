@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
@@ -12,13 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from chances import fits
 
-from safeselect import LaplaceDominated, ParameterError, ScoreError, engine, top_k_above
+from safeselect import LaplaceDominated, ParameterError, engine, top_k_above
 from safeselect.engine import Ranking
-from safeselect.scores.candidates import read_candidates
-from safeselect.scores.reading import Reading
-from safeselect.testing import DeterministicSource
 
 pytestmark = [
     pytest.mark.claim("C1"),
@@ -28,7 +23,6 @@ pytestmark = [
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "sparse_vector.json").read_text())
 BASE = {"threshold": 5, "k": 2, "epsilon": 1, "sensitivity": 1}
 SURE = {**BASE, "epsilon": 2**20}
-DRAWS = 4_000
 
 
 def test_a_threshold_may_lie_below_zero():
@@ -93,58 +87,12 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
             assert found.mechanism == f"top_k_above_{noise}/1"
 
 
-def test_monotone_scores_need_half_the_noise(monkeypatch):
-    rates = []
-
-    def rank(noise, steps, count, noise_rate, bits, *, gaps, gap_unit):
-        rates.append(noise_rate.rate)
-        return Ranking((0, 1), (1, 1))
-
-    monkeypatch.setattr(engine, "noisy_top_k", rank)
-    top_k_above([1, 2, 3], **BASE, monotonic=True)
-    top_k_above([1.0, 2.5], **{**BASE, "sensitivity": "0.3"}, grid="0.25")
-    assert rates == [Fraction(1, 2), Fraction(1, 2) / (2 * 3)]  # 0.3 counts as three steps
-
-
 # e4: scores 0, 1, 2, exponential noise of rate 1, ordered top 2.  Score 1 is the threshold here.
 E4 = {
     key.split(";")[0].removeprefix("order="): float(value)
     for key, value in VECTORS["e4_noisy_top2_with_gap_exponential"]["cases"].items()
     if "g1>=0" in key
 }
-
-
-def outcome(*, monotonic: bool = True, **options) -> tuple:
-    public = {"threshold": 1, "k": 2, "epsilon": 2, "sensitivity": 1, "monotonic": monotonic}
-    return top_k_above([0, 2], **public, **options).indices
-
-
-def law() -> dict:
-    places = {"0": 0, "1": None, "2": 1}
-    found: dict = {}
-    for key, share in E4.items():
-        order = [places[name] for name in key.split(",")]
-        cut = tuple(order[: order.index(None)] if None in order else order)
-        found[cut] = found.get(cut, 0) + share
-    return found
-
-
-@pytest.mark.claim("C1")
-def test_the_law_is_that_of_one_ranking_cut_off():
-    """False alarms 1e-9.  4 000 draws find a shift of 0.08 with probability above 0.999."""
-    exact = law()
-    assert abs(sum(exact.values()) - 1) < 1e-12
-    assert abs(exact[()] - E4["1,0"] - E4["1,2"]) < 1e-15
-    tape = DeterministicSource(1, i_understand_this_is_not_private=True)
-    counts = Counter(outcome(source=tape) for _ in range(DRAWS))
-    assert fits(counts, exact)
-
-
-def test_a_missing_factor_of_two_is_noticed():
-    """General noise, which is twice as large, against the law of monotone noise."""
-    tape = DeterministicSource(1, i_understand_this_is_not_private=True)
-    counts = Counter(outcome(source=tape, monotonic=False) for _ in range(DRAWS))
-    assert not fits(counts, law())
 
 
 @cache
@@ -186,44 +134,6 @@ def test_what_an_outcome_cost_bounds_its_ratio():
 # ------------------------------------------------------------------- the threshold among scores
 
 
-HALF = Fraction(1, 2)
-
-
-@pytest.mark.parametrize("minimize", [False, True])
-@pytest.mark.parametrize(
-    "scores",
-    [
-        [3, -4, 10],
-        np.array([3, -4, 10]),
-        np.array([3, 4, 10], dtype=np.uint8),
-        np.array([3, 2**63], dtype=np.uint64),
-        [3.25, Fraction(1, 3), 2],
-        np.array([0.5, 2.25]),
-        {"a": 1, "b": 7},
-    ],
-)
-@pytest.mark.parametrize("threshold", [5, -7, Fraction(-9, 4), 2**70, -(2**70), Fraction(19, 4)])
-def test_the_threshold_stands_where_it_belongs(scores, threshold, minimize):
-    """Distances to the threshold on the grid, for every way of passing scores."""
-    values = list(scores.values()) if isinstance(scores, dict) else list(scores)
-    whole = all(isinstance(value, (int, np.integer)) for value in values)
-    grid = None if whole else Fraction(1, 4)
-    reading = Reading.read(grid=grid, on_grid=False, score_error=None)
-    read = read_candidates(scores).scores_on_grid(
-        reading, minimize=minimize, threshold=Fraction(threshold)
-    )
-    steps = read.tolist()
-    assert len(steps) == len(values) + 1
-    size = grid or 1
-    exact = [
-        (Fraction(int(value) if isinstance(value, np.integer) else value) / size + HALF) // 1
-        for value in (*values, threshold)
-    ]
-    best = min(exact) if minimize else max(exact)
-    short = [min(abs(best - each), 2**64 - 1) for each in exact]
-    assert [max(steps) - step for step in steps] == short
-
-
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
@@ -239,10 +149,3 @@ def test_the_threshold_stands_where_it_belongs(scores, threshold, minimize):
 def test_wrong_parameters_are_refused(wrong, sentence):
     with pytest.raises(ParameterError, match=sentence):
         top_k_above([1, 2, 3], **{**BASE, **wrong})
-
-
-def test_scores_are_read_as_everywhere():
-    with pytest.raises(ScoreError, match="grid="):
-        top_k_above([1.5], **{**BASE, "k": 1})
-    with pytest.raises(ScoreError, match="at least one candidate"):
-        top_k_above([], **BASE)

@@ -246,27 +246,3 @@ def test_a_child_does_not_settle_for_its_parent(tmp_path: Path) -> None:
     session.query({}, k=1, k_bar=1, places="all")
     session.close()
     assert contents(ledger)[1]["spent"] == {"outcomes": "1", "queries": "1"}
-
-
-def test_the_command_verifies_shows_and_reports_both_records(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, log = tmp_path / "budget.db", tmp_path / "log.jsonl"
-    ledger = new(path, **BUDGET)
-    with PayWhatYouGet(**SESSION, ledger=scope(ledger)) as session:
-        session.query({}, k=1, k_bar=1, places="all")
-    PayWhatYouGet(**SESSION, ledger=scope(ledger))  # never closed
-
-    def said(*arguments: str) -> str:
-        assert main(["ledger", *arguments]) == 0
-        return capsys.readouterr().out
-
-    log.write_text(said("export", str(path)))
-    assert said("verify", str(log), "--head", ledger.head) == f"head {ledger.head}\n"
-    shown = said("show", str(path))
-    assert "2: 1 settled, 1 no outcome" in shown
-    assert "settled (outcomes 1, queries 1)" in shown
-    edited = log.read_text().replace('"spent":{"outcomes":"1"', '"spent":{"outcomes":"0"')
-    assert edited != log.read_text()
-    log.write_text(edited)
-    assert main(["ledger", "verify", str(log)]) != 0

@@ -274,8 +274,8 @@ _BY_CLAIMS = {
         ),
         (
             "ledger/scope.py:begin",
-            "*asked, seen.name, seen.production, seen.health",
-            '"release/1", *asked[1:], "", False, False',
+            "charge, observed(bits.source)",
+            'replace(charge, mechanism="release/1"), Observed("", "no", "not tested")',
         ),
         (
             "release/call.py:commit",

@@ -77,7 +77,6 @@ from safeselect.estimates import (
     estimate_from_gaps,
     estimate_from_threshold,
     expected_error,
-    expected_gap,
     explain_groups,
     explain_items,
     explain_keys,
@@ -298,7 +297,7 @@ def estimated() -> None:
     )
     better = estimate_from_gaps([1, 2], [1], rate=1, noise="exponential", measured_rate=1)
     near = estimate_from_threshold(1, 1, threshold=2, variance_ratio=1)
-    chance = gap_p_value(1, rate=1, noise="laplace"), expected_gap([1, 2], rate=1)
+    chance = gap_p_value(1, rate=1, noise="laplace")
     told = dict[str, Any](rate=1, noise="laplace", measured_rate=1)
     assert_type(intervals_from_gaps([1, 2], [1], **told), tuple[tuple[Fraction, Fraction], ...])
     assert_type(error_from_gaps([1, 2], [1], **told), Fraction)

@@ -43,7 +43,6 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "calibrate": {"family": BoundedRange, "k": 5, "epsilon": 1, "delta": "1e-6"},
     "expected_error": {"n": 5, "gap": 1, "epsilon": 1, "sensitivity": 1},
     "explain": {"k": 2, "epsilon": 1},
-    "expected_gap": {"leads": [1, 2], "rate": 1},
     "gap_p_value": {"gap": 1, "rate": 1, "noise": "laplace"},
     "gap_confidence_bound": {
         "gap": 1,

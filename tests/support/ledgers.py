@@ -14,27 +14,24 @@ from safeselect import Budget, Ledger, PureDP
 from safeselect.errors import LedgerError
 from safeselect.ledger import Row
 from safeselect.ledger.record import START, canonical, log_line, record_hash
-from safeselect.ledger.scope import Charge
+from safeselect.ledger.scope import Payment
+from safeselect.release.call import Charge
+from safeselect.sources import Observed
 
 TERMS = {"unit": "person", "neighbours": "add_remove"}
 
 
-def pure(epsilon: object = "1/10", **other: Any) -> Charge:
+def pure(epsilon: object = "1/10", *, nonce: bytes | None = None, **other: Any) -> Payment:
     """A charge of this epsilon, with a nonce that no other charge has."""
     guarantee = other.pop("guarantee", None) or PureDP(epsilon)
-    return Charge(
-        **{
-            "mechanism": "test/1",
-            "guarantee": guarantee,
-            "parts": ((guarantee, 1),),
-            "parameters": {"candidates": "3"},
-            "source": "OpenSSLSource",
-            "production": "yes",
-            "health": "passed",
-            "nonce": os.urandom(16),
-        }
-        | other
-    )
+    terms = {
+        "mechanism": "test/1",
+        "guarantee": guarantee,
+        "parts": ((guarantee, 1),),
+        "parameters": {"candidates": "3"},
+    }
+    source = Observed(*other.pop("source", ("OpenSSLSource", "yes", "passed")))
+    return Payment(Charge(**(terms | other)), source, nonce or os.urandom(16))
 
 
 def new(place: Any, *, signer: Any = None, **budget: object) -> Ledger:

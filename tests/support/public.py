@@ -19,7 +19,6 @@ _SOME = {
     "estimate_from_gaps": estimates,
     "estimate_from_threshold": estimates,
     "expected_error": estimates,
-    "expected_gap": estimates,
     "gap_confidence_bound": estimates,
     "gap_p_value": estimates,
     "CallbackSource": sources,

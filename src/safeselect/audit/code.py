@@ -17,6 +17,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -250,8 +251,10 @@ def _codes(value: object) -> Iterator[CodeType]:
         kept.append(each)
         if isinstance(each, FunctionType):
             yield each.__code__
-            cells = [cell.cell_contents for cell in each.__closure__ or () if _filled(cell)]
-            waiting += [cell for cell in cells if isinstance(cell, _HOLDERS)]
+            for cell in each.__closure__ or ():
+                with suppress(ValueError):  # it is empty
+                    if isinstance(cell.cell_contents, _HOLDERS):
+                        waiting.append(cell.cell_contents)
             waiting.append(getattr(each, "__wrapped__", None))
         elif isinstance(each, (staticmethod, classmethod, MethodType)):
             waiting.append(each.__func__)
@@ -263,11 +266,3 @@ def _codes(value: object) -> Iterator[CodeType]:
             waiting += [each.func, *(arg for arg in each.args if isinstance(arg, _HOLDERS))]
         elif isinstance(each, _CACHED):
             waiting.append(each.__wrapped__)
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from safeselect.audit.line import Line, found
 from safeselect.errors import InputError, LedgerError
 from safeselect.ledger import Checker, Record, kept_records
 from safeselect.ledger.record import commitment, read_head
-from safeselect.release.results import Answers
+from safeselect.release.results import Answers, Release
 
 _UNSIGNED = (
     "The ledger has no key: only a head shows that it was rewritten.  Whoever writes it and gives "
@@ -93,7 +92,7 @@ def reaches(head: str | None, records: Sequence[Record], place: int, is_signed: 
     return Line(what, "holds", f"{said}, for which nothing vouches.", reach)
 
 
-def uncommitted(release: Any, ledger: str, records: Sequence[Record]) -> str | None:
+def uncommitted(release: Release, ledger: str, records: Sequence[Record]) -> str | None:
     """What is wrong with the commitment to a release, in the record that its receipt names."""
     receipt = release.receipt
     if receipt is None:
@@ -103,13 +102,11 @@ def uncommitted(release: Any, ledger: str, records: Sequence[Record]) -> str | N
     if receipt.record >= len(records):
         return f"The receipt names record {receipt.record}, which is not there."
     where, record = f"Record {receipt.record}", records[receipt.record].content
-    settled = isinstance(release, Answers) and bool(release.spent)
-    if record["kind"] != ("settled" if settled else "released"):
+    spent = release.spent if isinstance(release, Answers) else ()
+    if record["kind"] != ("settled" if spent else "released"):
         return f"{where} is of kind {record['kind']}, and commits to no release of this kind."
     if record["commitment"] != commitment(receipt.salt, replace(release, receipt=None).to_json()):
         return f"{where} commits to another output, or the salt was changed."
-    if settled:
-        used = {name: str(number) for name, number in release.spent}
-        if record["spent"] != used:
-            return f"{where} says that the session used something else."
+    if spent and record["spent"] != {name: str(number) for name, number in spent}:
+        return f"{where} says that the session used something else."
     return None

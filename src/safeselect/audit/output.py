@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
@@ -69,7 +69,7 @@ def _places(release: Any) -> list[list[int]]:
 
 
 def _rows(
-    rows: Iterable[list[Any]], places: list[list[int]], k: int, stated: _Stated
+    rows: Iterable[Sequence[object]], places: list[list[int]], k: int, stated: _Stated
 ) -> Iterator[str]:
     """Labels and positions of each row: different ones, of candidates that there are."""
     size = int(stated["candidates"]) - ("threshold" in stated)
@@ -80,7 +80,7 @@ def _rows(
         yield "It has more places than there were candidates."
 
 
-def _repeats(labels: list[Any]) -> bool:
+def _repeats(labels: Sequence[object]) -> bool:
     """Whether a label is there twice, of those that are read as what they were."""
     known = [(type(label), label) for label in labels if isinstance(label, (int, str))]
     return len(set(known)) < len(known)
@@ -115,7 +115,7 @@ def _batch(release: Batch[Any], k: int, stated: _Stated) -> Iterator[str]:
 
 
 def _found(
-    labels: tuple[Any, ...],
+    labels: tuple[object, ...],
     counts: tuple[int, ...] | None,
     most: int | None,
     with_counts: bool,
@@ -124,7 +124,7 @@ def _found(
     """Labels that were found in the data; `most` of them in the order of their counts."""
     if most is not None and len(labels) > most:
         yield f"It has {len(labels)} labels, and {most} at most were paid for."
-    if _repeats([*labels]) or any(isinstance(label, OtherLabel) for label in labels):
+    if _repeats(labels) or any(isinstance(label, OtherLabel) for label in labels):
         yield "It names an item twice, or one that is no item."
     if (counts is not None) is not with_counts:
         yield "It has counts that its parameters do not have, or lacks them."

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.audit.certified import compare_code
 from safeselect.audit.draws import drawn
 from safeselect.audit.line import Line, found
@@ -142,11 +143,11 @@ def _flat(content: _Facts) -> dict[str, Any]:
     return flat
 
 
-def _written(draws: Sequence[tuple[Any, int]]) -> str:
+def _written(draws: Sequence[tuple[AnyGuarantee, int]]) -> str:
     return " and ".join(f"{times} x {guarantee_record(each)}" for each, times in draws)
 
 
-def _differs(release: Any, charge: _Facts, draws: Draws) -> str | None:
+def _differs(release: Release, charge: _Facts, draws: Draws) -> str | None:
     """Compare what a release and the record of its charge both say."""
     stated = release.statement
     own: dict[str, Any] = {

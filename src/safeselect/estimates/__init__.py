@@ -21,7 +21,7 @@ from safeselect.estimates.gaps import (
     threshold_error_ratio,
     variance_ratio,
 )
-from safeselect.estimates.inference import expected_gap, gap_confidence_bound, gap_p_value
+from safeselect.estimates.inference import gap_confidence_bound, gap_p_value
 from safeselect.estimates.users import (
     CapError,
     GroupPlan,
@@ -48,7 +48,6 @@ __all__ = [
     "estimate_from_gaps",
     "estimate_from_threshold",
     "expected_error",
-    "expected_gap",
     "explain",
     "explain_groups",
     "explain_items",

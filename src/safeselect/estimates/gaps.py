@@ -27,6 +27,8 @@ from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import MAX_BITS, Number, integer, rational, read_choice
 
 _Noise = Literal["exponential", "laplace"]
+_Public = tuple[Fraction, Fraction, Fraction]
+"""The ratio of the variances, the rate of a measurement, and that of the selection."""
 # Variance of a noise of rate 1.
 _VARIANCES = {"exponential": 1, "laplace": 2}
 
@@ -264,8 +266,7 @@ def estimate_from_gaps(
         >>> [round(float(each), 2) for each in lucky]
         [194.58, 90.42]
     """
-    released = _read(measurements, gaps, rate, noise, measured_rate, gap_grid)
-    return released.estimates()
+    return _read(measurements, gaps, gap_grid, _public(rate, noise, measured_rate)).estimates()
 
 
 def error_from_gaps(
@@ -290,7 +291,7 @@ def error_from_gaps(
         >>> f"{float(error_from_gaps([195, 90], [90, 80], **public)):.1f}"  # 199.8 without gaps
         '133.2'
     """
-    return _read(measurements, gaps, rate, noise, measured_rate, gap_grid).error()
+    return _read(measurements, gaps, gap_grid, _public(rate, noise, measured_rate)).error()
 
 
 def intervals_from_gaps(
@@ -330,10 +331,9 @@ def intervals_from_gaps(
         [(163, 217), (68, 122)]
     """
     share = rational(alpha, "alpha", below=1)
-    released = _read(measurements, gaps, rate, noise, measured_rate, gap_grid)
-    own = rational(measured_rate, "measured_rate")
+    released = _read(measurements, gaps, gap_grid, _public(rate, noise, measured_rate))
     nats = rounded_up(lambda precision: -Interval.of(share, precision).log())
-    halves = [nats / own * (1 + each) / 2 for each in released.shrinkage()]
+    halves = [nats / released.measured_rate * (1 + each) / 2 for each in released.shrinkage()]
     pairs = zip(released.estimates(), halves, strict=True)
     return tuple((each - half, each + half) for each, half in pairs)
 
@@ -374,35 +374,20 @@ def estimate_from_answers(
         raise ParameterError("give as many gaps as measurements, one or more")
     high = [centred(each, gap_grid) for each in heights]
     order = sorted(range(len(high)), key=lambda place: -high[place])
-    public = _public(rate, noise, measured_rate)
-    found = Shrunk(
-        tuple(measured[place] for place in order),
-        tuple(high[place] for place in order),
-        *public,
-        whole=True,
-    ).estimates()
+    placed = tuple(measured[place] for place in order), tuple(high[place] for place in order)
+    found = Shrunk(*placed, *_public(rate, noise, measured_rate), whole=True).estimates()
     back = dict(zip(order, found, strict=True))
     return tuple(back[place] for place in range(len(found)))
 
 
-def _read(
-    measurements: object,
-    gaps: object,
-    rate: object,
-    noise: _Noise,
-    measured_rate: object,
-    gap_grid: object,
-) -> Shrunk:
+def _read(measurements: object, gaps: object, gap_grid: object, public: _Public) -> Shrunk:
     measured, between = read_winners(measurements, gaps, gap_grid)
     whole = len(between) == len(measured)
     heights = tuple(accumulate(reversed(between if whole else [*between, Fraction(0)])))[::-1]
-    return Shrunk(tuple(measured), heights, *_public(rate, noise, measured_rate), whole)
+    return Shrunk(tuple(measured), heights, *public, whole)
 
 
-def _public(
-    rate: object, noise: _Noise, measured_rate: object
-) -> tuple[Fraction, Fraction, Fraction]:
-    """The ratio of the variances, the rate of a measurement, and that of the selection."""
+def _public(rate: object, noise: _Noise, measured_rate: object) -> _Public:
     each, own = rational(rate, "rate"), rational(measured_rate, "measured_rate")
     return variance_ratio(each, noise=noise, measured_rate=own), own, each
 

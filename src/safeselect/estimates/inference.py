@@ -1,67 +1,22 @@
-"""Inference from one gap: its expectation, a p-value and a confidence bound.
+"""Inference from one gap: a p-value and a confidence bound.
 
-Each result is an enclosed real number, rounded to 64 significant bits on the safe side:
-expectations and lower bounds are rounded down, p-values up.
+Each result is an enclosed real number, rounded to 64 significant bits on the safe side: lower
+bounds are rounded down, p-values up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal
 
-from safeselect.errors import ParameterError
-from safeselect.estimates.gaps import read_gap, read_released_list
-from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.estimates.gaps import read_gap
+from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, rational, read_choice
 
 # Tails beyond this many nats are not distinguished: e**-2000 stands for everything smaller.
 _MOST_NATS = 2000
 _PRECISION = 256
 _HALVINGS = 80
-
-
-def expected_gap(leads: Iterable[Number], *, rate: Number) -> Fraction:
-    """Return the mean gap of `exponential_mechanism_with_gap`, given that one candidate wins.
-
-    For planning with made-up scores: computed from true scores, the result would be private.
-
-    Method: (1 + s) ln(1 + 1/s) / rate with s = sum of exp(-rate * lead) (Ding et al. 2023,
-        Theorem 6; s is e**-theta there).
-    Exactness: rounded down.
-
-    Args:
-        leads: how far the winner's score lies above that of every other candidate, in score
-            units; negative where it lies below.
-        rate: epsilon / R, see the package.
-
-    Raises:
-        ParameterError: leads are empty, or a number is wrong.
-
-    Example:
-        >>> from safeselect.estimates import expected_gap
-        >>> f"{float(expected_gap([0], rate=1)):.4f}"  # two equal scores: 2 ln 2
-        '1.3863'
-    """
-    ahead = read_released_list(leads, "leads")
-    if not ahead:
-        raise ParameterError("leads must name at least one other candidate")
-    each = rational(rate, "rate")
-    least = min(ahead) * each
-    floor = rounded_down(lambda precision: Interval.of(1 / each, precision))
-    if least <= -64:
-        return floor  # s > e**64, and the mean lies between 1 / rate and (1 + 1/s) / rate
-
-    def mean(precision: int) -> Interval:
-        one = Interval.of(1, precision)
-        # s = exp(-least) * rest with rest >= 1, so that nothing overflows.
-        odds_of = (Interval.of(least - lead * each, precision).exp() for lead in ahead)
-        rest = sum(odds_of, Interval.of(0, precision))
-        odds = Interval.of(-least, precision).exp() * rest
-        above = (one + odds).log() + Interval.of(least, precision) - rest.log()
-        return (one + odds) * above / Interval.of(each, precision)
-
-    return max(floor, rounded_down(mean))
 
 
 def gap_p_value(

@@ -267,7 +267,7 @@ def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups
         each = query.epsilon
         offset = query.offset_in_counts(k_bar)
         # Item and bottom have Gumbel noise: the difference is logistic.
-        users = ceil(offset + rounded_up(_log_odds) / each)
+        users = ceil(offset + _log(_CHANCE / (1 - _CHANCE)) / each)
         return ItemPlan(total.epsilon, each, offset, users, None)
     each = total.epsilon / groups / cap
     offset = Fraction(1 + laplace_offset(each, total.delta / groups, min(k_bar, cap)))
@@ -275,8 +275,8 @@ def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups
     return ItemPlan(total.epsilon, each, offset, ceil(offset) + _lead(each), deviation)
 
 
-def _log_odds(bits: int) -> Interval:
-    return Interval.of(_CHANCE / (1 - _CHANCE), bits).log()
+def _log(odds: Fraction) -> Fraction:
+    return rounded_up(lambda bits: Interval.of(odds, bits).log())
 
 
 def _lead(rate: Fraction) -> int:
@@ -318,16 +318,15 @@ def explain_keys(
         1        16 users           14         28      1.380
         users as they are counted, to be kept with probability 0.95, 0.5 and 1; ...
     """
-    plans = []
-    for epsilon in _each_of(epsilons):
-        terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
-        plans.append(plan_keys(terms))
+    asked = max_partitions, pre_threshold, with_counts
+    every = [Terms.read(epsilon, delta, *asked) for epsilon in _each_of(epsilons)]
+    terms = every[0]
     most, least = terms.max_partitions, terms.pre_threshold
     return Plans(
         f"keys kept one by one, a user counts for {'1 key' if most == 1 else f'{most} keys'} at "
         f"most, delta = {rounded_text(terms.total.delta)}"
         + ("" if least == 1 else f", never below {least} users"),
-        tuple(plans),
+        tuple(map(plan_keys, every)),
         "users as they are counted, to be kept with probability 0.95, 0.5 and 1; standard "
         "deviation of a count",
     )
@@ -457,14 +456,14 @@ def need_known(cost: PrivacyCost, k: int, mechanism: object) -> Need:
     """
     if mechanism is not None:
         read_choice(mechanism, "mechanism", ("permute_and_flip", "exponential"))
-    name: Any = mechanism or ("permute_and_flip" if cost.is_pure else "exponential")
+    name = str(mechanism or ("permute_and_flip" if cost.is_pure else "exponential"))
     missed = 1 - _CHANCE
     odds = 1 / (2 * missed) if name == "permute_and_flip" else _CHANCE / missed
 
     def need(most: int) -> tuple[Fraction, None]:
         one = Fraction(1)
         rate = calibrate(f"top_k_many_{name}", cost, one, one, k, most).noise_rate.rate
-        return rounded_up(lambda bits: Interval.of(odds, bits).log()) / rate, None
+        return _log(odds) / rate, None
 
     return need
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.errors import LedgerDamaged, ParameterError
-from safeselect.exact.parameters import Number, describe, exact_text, rational
-from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
+from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
+from safeselect.ledger.balance import MAX_REFUSALS, Budget
 from safeselect.ledger.book import Book, Written, opened_scope
 from safeselect.ledger.record import text
 from safeselect.ledger.replay import Checker
@@ -41,9 +41,7 @@ def read_refusals(value: object, name: str) -> int:
     Raises:
         ParameterError: it is something else.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
-        raise ParameterError(f"{name} must be a whole number from 1 to 1000, got {describe(value)}")
-    return value
+    return integer(value, name, minimum=1, maximum=1000)
 
 
 def check_budget(name: object, budget: object) -> None:
@@ -65,12 +63,6 @@ def check_budget(name: object, budget: object) -> None:
         )
 
 
-def more_refusals(balance: Balance, refusals: int) -> tuple[str, str]:
-    """Return the limit of refusals before, and after so many more."""
-    after = max(balance.max_refusals, balance.refusals) + refusals
-    return str(balance.max_refusals), str(after)
-
-
 def raised(scope: str, limit: str, before: str, after: str, reason: str) -> Written:
     """Return the record that raises a limit of a scope; nobody has approved it yet."""
     return "raised", {
@@ -83,32 +75,39 @@ def raised(scope: str, limit: str, before: str, after: str, reason: str) -> Writ
     }
 
 
-def replaced(checker: Checker, signer: Mapping[str, str]) -> Written:
-    """Return the record of another signing key; nobody has handed over or approved yet."""
-    return "key", {
-        "signer": dict(signer),
-        "replaces": checker.signer["public_key"],
-        "handover": "",
-        "approvals": [],
-    }
-
-
 LIMITS = ("epsilon", "delta", "rho")
 
 
-def add_scope(checker: Checker, name: str, budget: Budget, max_refusals: int) -> Written:
-    """Return the record of another scope."""
-    if name in checker.scopes:
-        raise ParameterError(f"there is a scope {name!r} already")
-    return opened_scope(name, budget, max_refusals)
+Decide = Callable[[Checker], Written]
+"""Returns the record of a change that the state allows, or raises; its arguments were checked."""
 
 
-def reopen(checker: Checker, name: str, refusals: int, reason: str) -> Written:
-    """Return the record that raises the limit of refusals of a scope that is closed."""
-    balance = checker.balance(name)
-    if not balance.is_closed:
-        raise ParameterError(f"scope {name!r} is not closed")
-    return raised(name, "max_refusals", *more_refusals(balance, refusals), reason)
+def add_scope(name: str, budget: Budget, max_refusals: int) -> Decide:
+    """Return what decides about another scope."""
+    check_budget(name, budget)
+    limit = read_refusals(max_refusals, "max_refusals")
+
+    def decide(checker: Checker) -> Written:
+        if name in checker.scopes:
+            raise ParameterError(f"there is a scope {name!r} already")
+        return opened_scope(name, budget, limit)
+
+    return decide
+
+
+def reopen(name: str, reason: str, refusals: int) -> Decide:
+    """Return what decides about so many more refusals of a scope that is closed."""
+    more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
+    known = text(name, "scope")
+
+    def decide(checker: Checker) -> Written:
+        balance = checker.balance(known)
+        if not balance.is_closed:
+            raise ParameterError(f"scope {known!r} is not closed")
+        after = max(balance.max_refusals, balance.refusals) + more
+        return raised(known, "max_refusals", str(balance.max_refusals), str(after), why)
+
+    return decide
 
 
 def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason: str) -> Written:
@@ -123,7 +122,7 @@ def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason
     return raised(name, limit, exact_text(terms[limit]), exact_text(after), reason)
 
 
-def unapproved(decide: Callable[[Checker], Written]) -> Callable[[Checker], Written]:
+def unapproved(decide: Decide) -> Decide:
     """Return the decision, for ledgers in which nobody approves."""
 
     def decided(checker: Checker) -> Written:
@@ -240,7 +239,8 @@ def _next(checker: Checker, said: Mapping[str, str]) -> Written:
         raise ParameterError("this key signed records of the ledger before: make a new one")
     if checker.approvers is not None and said["public_key"] in checker.approvers.keys:
         raise ParameterError("the key that signs records cannot be an approver's")
-    return replaced(checker, said)
+    replaced = checker.signer["public_key"]
+    return "key", {"signer": dict(said), "replaces": replaced, "handover": "", "approvals": []}
 
 
 def _verified(book: Book) -> str:
@@ -271,11 +271,7 @@ class Proposals:
 
     def scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> Proposal:
         """Return the proposal of another scope; arguments as for `Ledger.add_scope`."""
-        check_budget(name, budget)
-        limit = read_refusals(max_refusals, "max_refusals")
-        return self._book.state(
-            lambda checker: propose(checker, add_scope(checker, name, budget, limit))
-        )
+        return self._of(add_scope(name, budget, max_refusals))
 
     def limit(self, name: str, *, limit: str, to: Number, reason: str) -> Proposal:
         """Return the proposal of a greater budget.
@@ -289,15 +285,11 @@ class Proposals:
             reason: why; one line that goes into the records.
         """
         known, why, after = text(name, "scope"), text(reason, "reason"), rational(to, "to")
-        return self._book.state(
-            lambda checker: propose(checker, raise_limit(checker, known, limit, after, why))
-        )
+        return self._of(lambda checker: raise_limit(checker, known, limit, after, why))
 
     def reopening(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> Proposal:
         """Return the proposal to reopen a scope; arguments as for `Ledger.reopen`."""
-        more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
-        known = text(name, "scope")
-        return self._book.state(lambda checker: propose(checker, reopen(checker, known, more, why)))
+        return self._of(reopen(name, reason, refusals))
 
     def key(self, public_key: bytes, *, key_id: str) -> Proposal:
         """Return the proposal of another signing key, when the one in force is lost.
@@ -307,4 +299,7 @@ class Proposals:
             key_id: its name for people.
         """
         said = stated(read_public_key(public_key), text(key_id, "key_id"))
-        return self._book.state(lambda checker: propose(checker, _next(checker, said)))
+        return self._of(lambda checker: _next(checker, said))
+
+    def _of(self, decide: Decide) -> Proposal:
+        return self._book.state(lambda checker: propose(checker, decide(checker)))

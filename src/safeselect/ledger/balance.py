@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.interval import Interval, log_order_constant, rounded_down
 from safeselect.exact.parameters import Number, exact_text, rational
-from safeselect.ledger.record import read_numbers, text
+from safeselect.ledger.record import Fields, read_numbers, text
 from safeselect.ledger.sums import BITS, Amounts, Parts, add, allows, exceeded, price
 from safeselect.promises.guarantees import Content
 
@@ -64,9 +63,8 @@ class Budget:
         numbers = {"epsilon": epsilon, "delta": delta, "rho": rho, "order": order}
         for name, value in numbers.items():
             object.__setattr__(self, name, None if value is None else _read(value, name))
-        given = {name for name in numbers if getattr(self, name)}
-        forms = ({"epsilon"}, {"rho"}, {"epsilon", "delta"}, {"epsilon", "delta", "order"})
-        if given not in forms:
+        given, forms = self.terms, ("epsilon", "rho", "epsilon delta", "epsilon delta order")
+        if " ".join(given) not in forms:
             raise ParameterError(
                 "a budget is epsilon, or rho, or epsilon and delta, or epsilon, delta and order; "
                 f"got {', '.join(sorted(given)) or 'none'}"
@@ -75,9 +73,10 @@ class Budget:
             raise ParameterError(f"order must be greater than 1, got {self.order}")
         # This refuses a cap that allows nothing.
         object.__setattr__(self, "_caps", self._worked_out())
-        terms = exact_texts({name: getattr(self, name) for name in sorted(given)})
         record: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
-        object.__setattr__(self, "_record", record | {"budget": terms})
+        object.__setattr__(
+            self, "_record", record | {"budget": exact_texts(dict(sorted(given.items())))}
+        )
 
     @property
     def caps(self) -> Amounts:
@@ -97,8 +96,7 @@ class Budget:
     def _worked_out(self) -> Amounts:
         if self.epsilon is not None and self.delta is not None and self.order is not None:
             return {"log_moment": _moment_cap(self.epsilon, self.delta, self.order - 1)}
-        named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return {name: value for name, value in named.items() if value is not None}
+        return self.terms
 
     def in_epsilon(self, amounts: Amounts) -> Amounts:
         """Return amounts in readable form: ln M at one order becomes epsilon at the delta.
@@ -279,7 +277,7 @@ class Balance:
         return {"scope": scope, "charge": exact_texts(price), "after": exact_texts(after)}
 
     @classmethod
-    def opened(cls, record: Mapping[str, Any], where: str) -> Balance:
+    def opened(cls, record: Fields, where: str) -> Balance:
         """Return the balance that a record of a new scope states.
 
         Raises:
@@ -292,7 +290,7 @@ class Balance:
         return cls(budget, nothing, 0, read_limit(record["max_refusals"], where))
 
 
-def charged(balance: Balance | None, charge: Mapping[str, Any], where: str) -> Balance:
+def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
     """Return the balance after a charge, whose sum and cap are checked.
 
     Raises:
@@ -321,7 +319,7 @@ def refused(balance: Balance) -> Balance:
 
 
 def raised(
-    scopes: Mapping[str, Balance], record: Mapping[str, Any], where: str, *, is_approved: bool
+    scopes: Mapping[str, Balance], record: Fields, where: str, *, is_approved: bool
 ) -> dict[str, Balance]:
     """Return the balance after a limit was raised.
 

@@ -232,6 +232,16 @@ class Known:
         return self.recent[-1 - back] if 0 <= back < len(self.recent) else None
 
 
+def check_key(signer: Signer | None, checker: Checker) -> None:
+    """Check that a signer, if there is one, has the key in force.
+
+    Raises:
+        ParameterError: it has another.
+    """
+    if signer is not None and not is_key(signer, checker.signer):
+        raise ParameterError("signer is not the one with which the ledger is signed now")
+
+
 def judged(checker: Checker, written: Written, ledger: str, signer: Signer | None) -> Reading:
     """Return the next record, signed, and judged by the checker that judges all records.
 
@@ -586,7 +596,7 @@ class Book:
         # The old key may be lost, so that nobody could sign that an end was torn.
         torn = journal.torn if signer is None else None
         if signer is None:
-            self._check_signer(known.checker)
+            check_key(self._signer, known.checker)
         written = decide(known.checker) if torn is None else was_torn(torn)
         reading = judged(known.checker, written, self.id, signer or self._signer)
         return known, reading, journal.append(reading.row), torn is not None
@@ -622,7 +632,7 @@ class Book:
             known.take(rows, verify=False)
             last = rows[-1]
         if last is not None:
-            self._check_signer(checker)
+            check_key(self._signer, checker)
         checker.finish()
         if last is None:
             raise LedgerDamaged("there is no record; every ledger has at least one")
@@ -630,10 +640,6 @@ class Book:
         checker.verify(last)
         self._know(known)
         return known
-
-    def _check_signer(self, checker: Checker) -> None:
-        if self._signer is not None and not is_key(self._signer, checker.signer):
-            raise ParameterError("signer is not the one with which the ledger is signed now")
 
 
 def _since(start: int) -> Fraction:

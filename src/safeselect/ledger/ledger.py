@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import final
+from typing import final, get_args
 
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import describe, integer
+from safeselect.exact.parameters import describe, integer, read_choice
 from safeselect.ledger.approvals import (
     Proposals,
     add_scope,
@@ -41,9 +41,6 @@ from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.ledger.witness import Witness, read_witness
 from safeselect.release.results import Receipt
 
-# Nothing finer: the time between two charges in a row may be private.
-_CLOCKS: tuple[Clock, ...] = ("day", "hour", "minute")
-
 
 def read_place(place: str | os.PathLike[str] | Store) -> Store:
     """Return the store of a place: a path, ":memory:" or a store.
@@ -56,18 +53,6 @@ def read_place(place: str | os.PathLike[str] | Store) -> Store:
     if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
         raise ParameterError(f"a ledger is at a path or in a Store, not {describe(place)}")
     return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
-
-
-def read_clock(clock: object) -> Clock:
-    """Check an argument `clock=`.
-
-    Raises:
-        ParameterError: it is none of the words.
-    """
-    for known in _CLOCKS:
-        if clock == known:
-            return known
-    raise ParameterError(f"clock must be one of {', '.join(_CLOCKS)}, got {describe(clock)}")
 
 
 def read_entry(charge: object, salt: object, output: object) -> int:
@@ -160,7 +145,8 @@ class Ledger:
         hook, key = read_hook(on_event), read_signer(signer)
         witnessed = read_witness(witness)
         people = read_approvers(approvers, approvals_needed, key, len(terms))
-        about = os.urandom(16).hex(), terms, people, read_clock(clock)
+        read_choice(clock, "clock", get_args(Clock))  # nothing finer: time may be private
+        about = os.urandom(16).hex(), terms, people, clock
         book = Book.make(read_place(place), key, *about, witnessed)
         book.on_event = hook
         return cls(book)
@@ -233,9 +219,7 @@ class Ledger:
         Raises:
             ParameterError: a parameter is wrong, the scope exists, or approvers must sign.
         """
-        check_budget(name, budget)
-        limit = read_refusals(max_refusals, "max_refusals")
-        self._book.write(unapproved(lambda checker: add_scope(checker, name, budget, limit)))
+        self._book.write(unapproved(add_scope(name, budget, max_refusals)))
 
     def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
         """Reopen a scope that too many refusals of private input have closed, if nobody approves.
@@ -250,9 +234,7 @@ class Ledger:
         Raises:
             ParameterError: a parameter is wrong, the scope is open, or approvers must sign.
         """
-        more, why = read_refusals(refusals, "refusals"), text(reason, "reason")
-        known = text(name, "scope")
-        self._book.write(unapproved(lambda checker: reopen(checker, known, more, why)))
+        self._book.write(unapproved(reopen(name, reason, refusals)))
 
     @property
     def propose(self) -> Proposals:

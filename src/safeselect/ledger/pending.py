@@ -31,6 +31,7 @@ from safeselect.errors import (
 from safeselect.ledger.book import Book, Event, Written
 from safeselect.ledger.record import commitment
 from safeselect.ledger.replay import Checker
+from safeselect.ledger.stores.turn import check_process
 from safeselect.ledger.witness import reason_of
 from safeselect.promises.guarantees import Content
 from safeselect.randomness.guard import Generation, generation
@@ -378,16 +379,3 @@ def standing_error(charge: int, why: str, end: str = _LOST) -> ChargeStands:
     """Return the error of a charge whose answer is withheld."""
     said = f"the charge in record {charge} stands, and its answer is withheld: {why}; {end}"
     return ChargeStands(said, charge=charge)
-
-
-def check_process(born: Generation) -> None:
-    """Check that this process made the charge, as it must also write the outcome.
-
-    Raises:
-        LedgerError: this is a child of that process.
-    """
-    if generation() != born:
-        raise LedgerError(
-            "this process was forked in the middle of a call of its parent's, to which the charge "
-            "belongs: call anew"
-        )

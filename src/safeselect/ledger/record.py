@@ -23,7 +23,7 @@ import json
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -66,7 +66,11 @@ def canonical(content: Content) -> str:
     return _ENCODER.encode(content)
 
 
-def parse(body: str, what: str) -> dict[str, Any]:
+Fields = dict[str, Any]
+"""A record, or an object in one."""
+
+
+def parse(body: str, what: str) -> Fields:
     """Read canonical JSON; refuse every other spelling.
 
     Raises:
@@ -78,25 +82,26 @@ def parse(body: str, what: str) -> dict[str, Any]:
         content, end = _DECODER.raw_decode(body)
         if type(content) is not dict or end != len(body) or _ENCODER.encode(content) != body:
             raise ValueError
-        if ("true" in body or "false" in body or "null" in body) and not _is_plain(content):
+        has_words = "true" in body or "false" in body or "null" in body
+        if has_words and not all(type(each) is str for each in _leaves(content)):
             raise ValueError
     except (ValueError, RecursionError):
         raise LedgerDamaged(f"{what} is not canonical JSON: it was changed or cut") from None
     return content
 
 
-def _is_plain(content: object) -> bool:
-    """Whether there are only strings, lists and objects; numbers were refused before."""
+def _leaves(content: object) -> Iterator[object]:
+    """Whatever is no list and no object, with the names of fields."""
     rest = [content]
     while rest:
         value = rest.pop()
-        if isinstance(value, dict):
-            rest += value.values()
-        elif isinstance(value, list):
+        if type(value) is dict:
             rest += value
-        elif not isinstance(value, str):
-            return False
-    return True
+            rest += value.values()
+        elif type(value) is list:
+            rest += value
+        else:
+            yield value
 
 
 def _refuse(_: str) -> None:
@@ -142,25 +147,24 @@ def read_numbers(content: object, what: str) -> dict[str, Fraction]:
 
 def _read_number(written: object, what: str) -> Fraction:
     # Charges repeat: a cache of short spellings saves most of the time of a replay.
-    if isinstance(written, str) and len(written) <= _SHORT and (value := _short(written)):
-        return value
+    is_short = isinstance(written, str) and len(written) <= _SHORT
+    try:
+        return _short(written) if is_short else _exact(written)
+    except ParameterError as error:
+        raise LedgerDamaged(f"{what} holds {error}") from None
+
+
+def _exact(written: object) -> Fraction:
     try:
         value = rational(written, "number", zero=True)
     except ParameterError:
-        raise LedgerDamaged(f"{what} holds something that is no number") from None
+        raise ParameterError("something that is no number") from None
     if exact_text(value) != written:
-        raise LedgerDamaged(f"{what} holds a number in another spelling than its own")
+        raise ParameterError("a number in another spelling than its own")
     return value
 
 
-@lru_cache(maxsize=1024)
-def _short(written: str) -> Fraction | None:
-    """Read a short number; None if it is not a number or not canonical."""
-    try:
-        value = rational(written, "number", zero=True)
-    except ParameterError:
-        return None
-    return value if exact_text(value) == written else None
+_short = lru_cache(maxsize=1024)(_exact)
 
 
 def text(value: object, name: str) -> str:
@@ -251,9 +255,6 @@ def _fips_mode() -> str:
     except (ImportError, AttributeError, ValueError):
         return "unknown"
 
-
-Fields = dict[str, Any]
-"""A record, or an object in one."""
 
 _Types = dict[str, type]
 _Form = tuple[tuple[str, ...], tuple[type, ...]]
@@ -438,16 +439,8 @@ def _check_texts(record: Fields, body: str, where: str) -> None:
         raise LedgerDamaged(f"{where} holds text that cannot be printed") from None
     if "\\" not in body and "\x7f" not in body:
         return  # ASCII, and nothing in it is escaped
-    rest: list[Any] = [record]
-    while rest:
-        value = rest.pop()
-        if type(value) is dict:
-            rest += value
-            rest += value.values()
-        elif type(value) is list:
-            rest += value
-        elif not value.isprintable():
-            raise LedgerDamaged(f"{where} holds text that cannot be printed")
+    if not all(str(each).isprintable() for each in _leaves(record)):
+        raise LedgerDamaged(f"{where} holds text that cannot be printed")
 
 
 _SIGNATURE = ',"signature":"'

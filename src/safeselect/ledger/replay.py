@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack, ParameterError
 from safeselect.ledger.balance import Balance, Budget, charged, raised, refused
@@ -62,7 +62,7 @@ class Record:
         budgets: the budgets of the scopes that it changes, by name.
     """
 
-    content: dict[str, Any]
+    content: Fields
     hash: str
     signature: str
     library: Mapping[str, str] = field(default_factory=dict)
@@ -191,7 +191,7 @@ class Requests:
         """Take in a charge."""
         self.found[id_], self._places[charge] = Request(charge, asked), id_
 
-    def close(self, charge: int, record: int, content: Mapping[str, Any]) -> None:
+    def close(self, charge: int, record: int, content: Fields) -> None:
         """Take in the outcome of a charge, if the charge had a request."""
         id_ = self._places.get(charge)
         if id_ is not None:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.book import each_row, judged, repaired, was_torn
+from safeselect.ledger.book import check_key, each_row, judged, repaired, was_torn
 from safeselect.ledger.ledger import read_place
 from safeselect.ledger.record import LONGEST, log_line, read_line, read_record, text
 from safeselect.ledger.replay import Checker, Record
@@ -156,8 +156,7 @@ def repair(
         checker.finish()
         if not is_damaged:
             raise ParameterError("the ledger is not damaged: there is nothing to repair")
-        if key is not None and not is_key(key, checker.signer):
-            raise ParameterError("signer is not the one with which the ledger is signed now")
+        check_key(key, checker)
         torn = was_torn(journal.torn_from(end))
         return end, judged(checker, torn, checker.ledger, key).row
 

@@ -16,61 +16,44 @@ from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.book import Book, Event, Written
-from safeselect.ledger.pending import (
-    SALT_BYTES,
-    Asking,
-    Outbox,
-    Pending,
-    check_process,
-    standing,
-    standing_error,
-)
+from safeselect.ledger.pending import SALT_BYTES, Asking, Outbox, Pending, standing, standing_error
 from safeselect.ledger.record import library, question_hash, request_hash, text
 from safeselect.ledger.replay import Checker, Reading, Request
+from safeselect.ledger.stores.turn import check_process
 from safeselect.ledger.sums import Amounts, Parts
 from safeselect.ledger.witness import Untold
 from safeselect.promises.guarantees import Content, guarantee_record
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.guard import generation
-from safeselect.release import call
-from safeselect.sources import observed
+from safeselect.release.call import Charge
+from safeselect.sources import Observed, observed
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
-    """A release about to be made, in public terms.
+class Payment:
+    """A release about to be charged, in public terms.
 
     Attributes:
-        mechanism: name of the mechanism and version of its law.
-        guarantee: what the whole release costs.
-        parts: the guarantees of its draws, fixed in advance, each with its number of draws; their
-            joint cost is charged if it is less.
-        parameters: public parameters and shape, such as sensitivity and number of candidates.
-        source: name of the source of random bytes.
-        production: whether the source is for production: "yes", "asserted" or "no".
-        health: the result of the source's tests, such as "passed" or "not tested".
+        charge: what it is and costs; if the joint cost of its parts is less, they are charged.
+        source: where its random bytes come from.
         nonce: the 16 bytes that the source gave for this call; no sampler uses them.
     """
 
-    mechanism: str
-    guarantee: AnyGuarantee
-    parts: tuple[tuple[AnyGuarantee, int], ...]
-    parameters: Mapping[str, str]
-    source: str
-    production: str
-    health: str
+    charge: Charge
+    source: Observed
     nonce: bytes
 
 
-def charged(purpose: str, charge: Charge) -> dict[str, Content]:
+def charged(purpose: str, payment: Payment) -> dict[str, Content]:
     """Return the record of a charge without its amounts, which depend on the last total."""
+    charge, source = payment.charge, payment.source
     return {
         **_costs(charge.guarantee, charge.parts),
         "purpose": purpose,
         "mechanism": charge.mechanism,
         "parameters": dict(charge.parameters),
-        "source": {"name": charge.source, "production": charge.production, "health": charge.health},
-        "nonce": charge.nonce.hex(),
+        "source": {"name": source.name, "production": source.production, "health": source.health},
+        "nonce": payment.nonce.hex(),
         "request": {},
     }
 
@@ -114,9 +97,7 @@ def external_charge(
         text(key, "the name of a parameter"): text(value, "the value of a parameter")
         for key, value in (parameters or {}).items()
     }
-    parts = ((guarantee, 1),)
-    nonce = os.urandom(16)
-    return Charge(name, guarantee, parts, recorded, EXTERNAL, "asserted", "not tested", nonce)
+    return Charge(name, guarantee, ((guarantee, 1),), recorded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +206,11 @@ class Scope:
             >>> ledger.balance("a").spent
             {'epsilon': Fraction(1, 10)}
         """
-        return self.pay(external_charge(guarantee, mechanism, parameters))
+        asserted = Observed(EXTERNAL, "asserted", "not tested")
+        charge = external_charge(guarantee, mechanism, parameters)
+        return self.pay(Payment(charge, asserted, os.urandom(16)))
 
-    def begin(self, charge: call.Charge, bits: Bits) -> Pending:
+    def begin(self, charge: Charge, bits: Bits) -> Pending:
         """Charge a release durably, then draw the salt of its commitment.
 
         Only the nonce, before the charge, and the salt, after it, are taken of these bits; no
@@ -237,9 +220,7 @@ class Scope:
             ParameterError, BudgetError, SourceError, LedgerError: as `pay`.
         """
         nonce = bits.nonce  # drawn, if at all now, before the charge: the source is known to work
-        seen = observed(bits.source)
-        asked = charge.mechanism, charge.guarantee, charge.parts, charge.parameters
-        pending = self.pay(Charge(*asked, seen.name, seen.production, seen.health, nonce))
+        pending = self.pay(Payment(charge, observed(bits.source), nonce))
         salt = bytearray(SALT_BYTES)
         try:
             bits.fill(salt)
@@ -249,7 +230,7 @@ class Scope:
         pending.salt = bytes(salt)
         return pending
 
-    def pay(self, charge: Charge) -> Pending:
+    def pay(self, payment: Payment) -> Pending:
         """Charge a release durably, before its first random bit is drawn.
 
         Raises:
@@ -262,7 +243,8 @@ class Scope:
             ChargeStands: it was charged, and what is kept elsewhere could not be told.
             LedgerError: the ledger cannot be used.
         """
-        born, content = generation(), charged(self.purpose, charge)
+        born, content = generation(), charged(self.purpose, payment)
+        charge = payment.charge
         id_, question = self._identity(charge)
         if id_:
             content["request"] = {"id": id_, "asked": question}
@@ -281,7 +263,7 @@ class Scope:
             charges: list[Content] = [
                 balance.charge(name, prices[name]) for name, balance in balances.items()
             ]
-            if checker.has_nonce(charge.nonce):
+            if checker.has_nonce(payment.nonce):
                 raise SourceError(
                     "the source gave a nonce that this ledger has seen: its randomness is a copy "
                     "of another's; nothing was charged and nothing released"

@@ -28,8 +28,8 @@ from importlib import import_module
 from typing import Any, Literal, NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.exact.parameters import describe
-from safeselect.ledger.record import canonical, parse, text
+from safeselect.exact.parameters import describe, integer
+from safeselect.ledger.record import Fields, canonical, parse, text
 from safeselect.ledger.store import Row
 from safeselect.promises.guarantees import Content
 
@@ -262,7 +262,7 @@ class Approvers:
         return {"keys": keys, "needed": str(self.needed), "scopes": str(self.scopes)}
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], signer: Mapping[str, str]) -> Approvers:
+    def of(cls, content: Fields, signer: Mapping[str, str]) -> Approvers:
         """Read what `as_record` wrote.
 
         Raises:
@@ -325,7 +325,7 @@ class Proposal:
         return signed_message("approval", self.text)
 
     @property
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Fields:
         """What is proposed, to be shown to an approver."""
         return dict(parse(self.text, "the proposal"))
 
@@ -371,13 +371,10 @@ def read_approvers(
         if needed is not None:
             raise ParameterError("approvals_needed goes with approvers")
         return None
-    count = len(keys) if needed is None else needed
     if len(set(keys)) != len(keys) or len(keys) > _MOST:
         raise ParameterError(f"approvers must be at most {_MOST} different keys")
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= len(keys):
-        raise ParameterError(
-            f"approvals_needed must be a whole number from 1 to {len(keys)}, got {describe(needed)}"
-        )
+    asked = len(keys) if needed is None else needed
+    count = integer(asked, "approvals_needed", minimum=1, maximum=len(keys))
     if signer is not None and signer.public_key.hex() in keys:
         raise ParameterError("the key that signs records cannot be an approver's")
     return Approvers(keys, count, scopes)
@@ -391,7 +388,7 @@ def _approver_key(key: object) -> str:
 
 
 def check_approved(
-    approvers: Approvers | None, record: Mapping[str, Any], since: str, place: int, where: str
+    approvers: Approvers | None, record: Fields, since: str, place: int, where: str
 ) -> bool:
     """Check the approvals of a new scope or a raised limit; return whether approvers signed it.
 

@@ -29,14 +29,16 @@ from typing import TypeVar, final
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, SafeSelectWarning
 from safeselect.ledger.record import log_line, read_line
 from safeselect.ledger.store import Journal, Row, Torn
-from safeselect.ledger.stores.turn import guard, pause
+from safeselect.ledger.stores.turn import check_process, guard, pause
 from safeselect.randomness.guard import Generation, generation
 from safeselect.randomness.source import require_production
 
 try:
     import fcntl
-except ImportError:  # Windows
+except ImportError:  # Windows: the package works, a ledger in a file does not
     fcntl = None  # type: ignore[assignment]
+
+T = TypeVar("T")
 
 _GOOD = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "apfs"})
 _PASSING = frozenset({"tmpfs", "overlay", "unknown"})
@@ -193,17 +195,17 @@ class FileJournal:
         size: the end of the file.
     """
 
-    __slots__ = ("_end", "_file", "_next", "_size", "lines")
+    __slots__ = ("_file", "_next", "_size", "end", "lines")
 
     def __init__(self, file: FileIO, end: int, size: int) -> None:
-        self._file, self._end, self._size = file, end, size
+        self._file, self.end, self._size = file, end, size
         self._next = end
         self.lines: list[bytes] = []
 
     @property
     def torn(self) -> Torn | None:
         """The bytes after the last whole line."""
-        return None if self._size == self._end else self.torn_from(self._end)
+        return None if self._size == self.end else self.torn_from(self.end)
 
     def torn_from(self, start: int) -> Torn:
         """Describe all bytes from a place on."""
@@ -224,8 +226,8 @@ class FileJournal:
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a line on."""
         found: list[Row] = []
-        while at < self._end and len(found) < count:
-            chunk = os.pread(self._file.fileno(), min(_CHUNK, self._end - at), at)
+        while at < self.end and len(found) < count:
+            chunk = os.pread(self._file.fileno(), min(_CHUNK, self.end - at), at)
             whole = chunk.rfind(b"\n")
             if whole < 0 or whole > _CHUNK:
                 raise LedgerDamaged(f"record {first + len(found)} is cut, or too long")
@@ -242,14 +244,6 @@ class FileJournal:
         self.lines.append(line)
         self._next += len(line)
         return placed
-
-
-try:
-    import fcntl
-except ImportError:  # Windows: the package works, a ledger in a file does not
-    fcntl = None  # type: ignore[assignment]
-
-T = TypeVar("T")
 
 
 @final
@@ -338,8 +332,7 @@ class FileStore:
             found = work()
         except (OSError, LedgerError) as error:
             failed = said(error, self.name, done) if isinstance(error, OSError) else error
-        if generation() != born:  # the child's descriptor is /dev/null, which has no record
-            raise LedgerError("this process was forked in a call of its parent's: call anew")
+        check_process(born)  # the child's descriptor is /dev/null, which has no record
         if failed is not None:
             raise failed
         return found
@@ -348,15 +341,10 @@ class FileStore:
         born = generation()
         check_modes(self._path)
         with FileIO(self._path, "r+") as file:
-            guard(file)
-            self._lock(file, fcntl.LOCK_EX)
-            size = self._check_place(file).st_size
-            self._check_once(file)
-            journal = FileJournal(file, end_of_lines(file, size), size)
+            _, journal = self._held(file, born)
             end, row = work(journal)
             line = log_line(row.body, row.hash, row.signature)
-            if generation() != born:
-                raise LedgerError("this process was forked in the middle of its parent's repair")
+            check_process(born)
             kept = self._path.with_name(f"{self._path.name}.torn-{os.urandom(8).hex()}")
             with FileIO(
                 os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "w"
@@ -385,20 +373,23 @@ class FileStore:
             )
         check_modes(self._path)
         with _opened(self._path) as file:
-            guard(file)
-            self._lock(file, fcntl.LOCK_EX)
-            here = self._check_place(file)
-            if self._ready != born:
-                self._check_once(file)
-                self._ready = born
-            end = end_of_lines(file, here.st_size)
-            journal = FileJournal(file, end, here.st_size)
+            here, journal = self._held(file, born)
             done = work(journal)
             if lines := b"".join(journal.lines):
-                self._append(file, end, lines, born)
-                self._durable = (here.st_dev, here.st_ino, end + len(lines))
+                self._append(file, journal.end, lines, born)
+                self._durable = (here.st_dev, here.st_ino, journal.end + len(lines))
             fcntl.flock(file, fcntl.LOCK_UN)
         return done
+
+    def _held(self, file: FileIO, born: Generation) -> tuple[os.stat_result, FileJournal]:
+        """Lock the file for writing, and look where its last whole line ends."""
+        guard(file)
+        self._lock(file, fcntl.LOCK_EX)
+        here = self._check_place(file)
+        if self._ready != born:
+            self._check_once(file)
+            self._ready = born
+        return here, FileJournal(file, end_of_lines(file, here.st_size), here.st_size)
 
     def _read(self, work: Callable[[Journal], T]) -> T:
         check_modes(self._path)
@@ -418,8 +409,7 @@ class FileStore:
 
     def _append(self, file: FileIO, end: int, lines: bytes, born: Generation) -> None:
         """Write lines at the end, and return when they are on the disk and in their place."""
-        if generation() != born:
-            raise LedgerError("this process was forked in the middle of a charge of its parent's")
+        check_process(born)
         if os.fstat(file.fileno()).st_size != end:
             self._cut(file, end)
         try:

@@ -32,7 +32,7 @@ from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterE
 from safeselect.exact.parameters import describe
 from safeselect.ledger.store import Journal, Row, Torn
 from safeselect.ledger.stores.postgres_functions import FORMAT, GRANTS, schema_of
-from safeselect.ledger.stores.turn import guard, pause
+from safeselect.ledger.stores.turn import check_process, guard, pause
 from safeselect.randomness.guard import Generation, generation
 
 _SETTINGS = ("autocommit", "row_factory", "prepare_threshold")
@@ -136,15 +136,11 @@ class Rows:
     """The rows of a transaction, as a `Journal`; `append` keeps rows in `new`, to be sent."""
 
     __slots__ = ("_connection", "_schema", "new")
+    torn: Torn | None = None  # a transaction exists as a whole or not at all
 
     def __init__(self, connection: Any, schema: str) -> None:
         self._connection, self._schema = connection, schema
         self.new: list[Row] = []
-
-    @property
-    def torn(self) -> Torn | None:
-        """None: a transaction exists as a whole or not at all."""
-        return None
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a place on."""
@@ -374,7 +370,7 @@ class PostgresStore:
         Only one row can follow another, so both offers cannot stand.
         """
         for _ in range(_TRIES):
-            self._check_process(born)
+            check_process(born)
             with suppress(Lost, self._psycopg.Error, LedgerError):
                 with self._transaction() as connection:
                     connection.execute(self._begin_charge)
@@ -387,10 +383,6 @@ class PostgresStore:
             "cannot be asked: nothing is released, and the charge may stand"
         )
 
-    def _check_process(self, born: Generation) -> None:
-        if generation() != born:
-            raise LedgerError("this process was forked in the middle of its parent's use")
-
     @contextmanager
     def _transaction(self, mode: str = _WRITING) -> Iterator[Any]:
         born, is_sent = generation(), False
@@ -402,7 +394,7 @@ class PostgresStore:
         with borrowed(self._pool, self._psycopg, begin) as (connection, warnings):
             try:
                 yield connection
-                self._check_process(born)
+                check_process(born)
                 warnings.clear()
                 is_sent = mode == _WRITING
                 done = connection.execute("COMMIT")

@@ -13,6 +13,9 @@ from contextlib import suppress
 from typing import Protocol
 from weakref import WeakSet
 
+from safeselect.errors import LedgerError
+from safeselect.randomness.guard import Generation, generation
+
 _PAUSES = (0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.005)  # seconds
 
 
@@ -31,6 +34,19 @@ _guarded: WeakSet[HasDescriptor] = WeakSet()
 def guard(opened: HasDescriptor) -> None:
     """Take the descriptor away from every child that is forked while it is open."""
     _guarded.add(opened)
+
+
+def check_process(born: Generation) -> None:
+    """Check that this is the process that began what it goes on with.
+
+    Raises:
+        LedgerError: this is a child of that process.
+    """
+    if generation() != born:
+        raise LedgerError(
+            "this process was forked in the middle of a call of its parent's, to which what was "
+            "begun belongs: call anew"
+        )
 
 
 def pause() -> None:
