@@ -222,25 +222,3 @@ def test_what_is_listed_is_there() -> None:
         assert any(block.text.startswith(start) for _, block in found), start
     for page in (*PAGES_RUN_ELSEWHERE, *GRANTED):
         assert any(name == page and block.kind == "python" for name, block in found), page
-
-
-def test_what_is_wrong_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong value, a wrong output, an unlisted command and a failing command each fail."""
-    monkeypatch.chdir(tmp_path)
-    run_python(Block("python", "x = 1\nx  # 1\nx  # one\n", 1), {}, "page")
-    run_python(Block("python", ">>> 1 + 1\n2\n", 1), {}, "page")
-    for text in ("x = 1\nx  # 2\n", ">>> 1 + 1\n3\n"):
-        with pytest.raises(AssertionError, match="page"):
-            run_python(Block("python", text, 1), {}, "page")
-    right = "$ safeselect explain -k 1 --epsilon 1 -n 1 --gap 1\n"
-    printed = run_console(right[2:])
-    check_console(Block("console", right + printed, 1), "page", monkeypatch)
-    missing = "safeselect top-k x.csv --item a --user b -k 1 --epsilon 1 --delta 1e-9"
-    for text, words in (
-        (right + "nothing\n", "page: safeselect explain"),
-        ("$ rm -r x\n", "page:1: neither run nor listed: rm -r x"),
-        ("safeselect\n", "page:1: no line begins with"),
-        (f"$ {missing}\n", missing),
-    ):
-        with pytest.raises(AssertionError, match=words):
-            check_console(Block("console", text, 1), "page", monkeypatch)

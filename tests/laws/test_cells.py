@@ -6,7 +6,7 @@ from math import exp
 
 import mpmath
 import pytest
-from checks.cells import cells, ranking_law
+from checks.cells import ranking_law
 
 HALF = Fraction(1, 2)
 SCORES = [3, 1, 0]
@@ -28,15 +28,6 @@ def permute_and_flip(scores, rate):
         )
         for r in range(len(p))
     ]
-
-
-@pytest.mark.parametrize("noise", ["exponential", "gumbel", "laplace"])
-def test_the_cells_are_a_partition_and_rise(noise):
-    cut = cells(noise, 3)
-    assert sum(cut.masses) == 1 << cut.bits
-    assert (cut.lows[1:] >= cut.lows[:-1]).all()
-    assert (cut.highs[1:] >= cut.highs[:-1]).all()
-    assert (cut.lows <= cut.highs).all()
 
 
 @pytest.mark.parametrize(("noise", "law"), [("exponential", permute_and_flip), ("gumbel", softmax)])
@@ -67,23 +58,3 @@ def test_gaps_of_two_by_the_difference_of_two_exponentials():
         assert low < chance < high
     low, high = enclosed[1, 4]
     assert low < exp(-2) / 2 < high
-
-
-def test_all_outcomes_together():
-    for gaps in (0, 4):
-        enclosed = ranking_law("laplace", SCORES, HALF, gaps=gaps)
-        assert sum(low for low, _ in enclosed.values()) < 1
-        assert sum(high for _, high in enclosed.values()) > 1
-
-
-def test_a_narrower_partition_gives_narrower_bounds():
-    wide, narrow = (ranking_law("gumbel", SCORES, HALF, fineness=f) for f in (4, 6))
-    for outcome, (low, high) in wide.items():
-        assert low < narrow[outcome][0] < narrow[outcome][1] < high
-
-
-def test_what_cannot_be_enclosed_is_refused():
-    with pytest.raises(ValueError, match="one winner"):
-        ranking_law("gumbel", SCORES, HALF, k=2, gaps=2)
-    with pytest.raises(ValueError, match="fineness"):
-        cells("gumbel", 13)

@@ -6,9 +6,8 @@ from inspect import signature
 from typing import Any, get_args
 
 import pytest
-from checks.mechanisms import LISTS, ONE_SHOT, OTHERS, SESSIONS, names
-from checks.tables import KEYS, MEASURES
-from rules_table import ELSEWHERE, EVERY
+from checks.mechanisms import ONE_SHOT, names
+from rules_table import EVERY
 from written import POINTS, TABLES
 
 from safeselect.accounting.cost import PrivacyCost
@@ -60,16 +59,6 @@ def test_every_name_that_a_result_can_carry_has_a_call():
     assert len(names()) == len(set(names()))
 
 
-def test_what_stands_elsewhere_in_the_table_of_rules_is_run_here_too():
-    """A name that draws and is in neither would carry a mechanism that nobody looks at."""
-    points_and_runs = {"best_of", "first_above", "quantile", "quantiles"}
-    assert set(ELSEWHERE) == {"measure", "partition_strategy"} | points_and_runs
-    words = set(get_args(Peeled))
-    assert words == {"permute_and_flip", "exponential", "exponential_base2"}
-    with pytest.raises(ParameterError, match="for groups"):
-        by_group("exponential_base2")
-
-
 def test_what_adapters_of_tables_release_is_known_here():
     """Each of these calls one of the mechanisms of the package, or releases by group."""
     tables = pytest.importorskip("safeselect.tables")
@@ -88,11 +77,3 @@ def test_whose_guarantee_is_known_is_looked_at_and_no_other():
     plain = {name for name in names() if "_weighted" not in name}
     assert {f"{name}/1" for name in _THEOREMS} == plain
     assert all(map(is_known, names()))
-
-
-@pytest.mark.parametrize("kind", [ONE_SHOT, LISTS, SESSIONS, KEYS, MEASURES, OTHERS])
-def test_a_new_name_without_checks_is_seen_whatever_its_kind(monkeypatch, kind):
-    """Mutant: a mechanism of each kind that has lost its call."""
-    everything = carried()
-    monkeypatch.delitem(kind, next(iter(kind)))
-    assert everything != set(names())

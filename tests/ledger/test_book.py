@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from covers import pairwise_cover
-from ledgers import TERMS, new, pure, scope
+from ledgers import TERMS, Kept, chained, new, pure, records_of, scope
 
 from safeselect import Budget, Ledger, LedgerDamaged, LedgerError
 from safeselect.ledger import replay, signing
@@ -20,20 +20,6 @@ pytestmark = pytest.mark.claim("C9")
 
 SIGNER = Ed25519Signer(b"k" * 32, key_id="k")
 PEOPLE = [Ed25519Signer(bytes([n]) * 32, key_id="an approver") for n in (1, 2, 3)]
-
-
-class Register:
-    """A witness in the memory of the test."""
-
-    def __init__(self) -> None:
-        self.head: str | None = None
-
-    def last(self) -> str | None:
-        return self.head
-
-    def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
-        if self.head == after:
-            self.head = head
 
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -47,7 +33,7 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-def spent_and_closed(path: Path, witness: Register | None, form: dict[str, Any]) -> Ledger:
+def spent_and_closed(path: Path, witness: Kept | None, form: dict[str, Any]) -> Ledger:
     """A ledger of which one scope is spent, and the other closed."""
     budgets = {name: Budget(**TERMS, epsilon=1) for name in ("a", "b")}
     ledger = Ledger.create(path, budgets, max_refusals=2, witness=witness, **form)
@@ -56,10 +42,6 @@ def spent_and_closed(path: Path, witness: Register | None, form: dict[str, Any])
         scope(ledger, "b").pay(pure()).aborted("input")
     scope(ledger, "b")
     return ledger
-
-
-def records_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line)["record"] for line in path.read_bytes().splitlines()]
 
 
 def limit(path: Path) -> dict[str, Any]:
@@ -81,14 +63,10 @@ STATED: dict[str, Callable[[Path], dict[str, Any]]] = {"a limit": limit, "a char
 
 def add(path: Path, content: dict[str, Any], key: Any) -> None:
     """Append a record that follows the last one; signed if there is a key for it."""
-    last = json.loads(path.read_bytes().splitlines()[-1])
-    place = {"seq": str(int(last["record"]["seq"]) + 1), "previous": last["hash"]}
-    common = {name: last["record"][name] for name in ("schema", "ledger")}
-    body = canonical({**content, **common, **place})
-    hash_ = record_hash(body)
-    signed = "" if key is None else key.sign(signing.signed_message("record", hash_)).hex()
-    with path.open("ab") as file:
-        file.write(log_line(body, hash_, signed))
+    records = records_of(path)
+    common = {name: records[-1][name] for name in ("schema", "ledger")}
+    keys = [key] * (len(records) + 1)
+    path.write_bytes(chained([*records, {**content, **common}], keys))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +76,7 @@ def add(path: Path, content: dict[str, Any], key: Any) -> None:
 def test_a_forged_state_is_not_opened(stated: str, form: str, known: str, tmp_path: Path) -> None:
     """Also where the writer's key is in the wrong hands."""
     path, keys = tmp_path / "budget.ledger", FORMS[form]
-    witness = Register() if known in ("a witness", "both") else None
+    witness = Kept() if known in ("a witness", "both") else None
     running = spent_and_closed(path, witness, keys)
     given: dict[str, Any] = {"signer": keys.get("signer"), "witness": witness}
     if known in ("a head", "both"):

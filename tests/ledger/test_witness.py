@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, ListStore, new, pure, scope
+from ledgers import TERMS, Kept, ListStore, new, pure, scope
 from workers import ended, kinds, start_child
 
 import safeselect
@@ -32,44 +30,6 @@ pytestmark = pytest.mark.claim("C9")
 SALT = b"s" * 32
 BUDGETS = {"a": Budget(**TERMS, epsilon=1000)}
 ANOTHER = r"is another one than|the records end at"
-
-
-def head_of(lines: list[bytes]) -> str | None:
-    return f"{len(lines) - 1}:{json.loads(lines[-1])['hash']}" if lines else None
-
-
-class Kept:
-    """A witness as its protocol says, in memory; may fail."""
-
-    def __init__(self) -> None:
-        self.head: str | None = None
-        self.lines: list[bytes] = []
-        self.fail: BaseException | None = None
-        self.deaf = False
-        self.most = 0
-
-    def last(self) -> str | None:
-        if self.fail is not None:
-            raise self.fail
-        return self.head
-
-    def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
-        if self.fail is not None or self.deaf:
-            raise self.fail or OSError("blue")
-        self.most = max(self.most, len(lines))
-        if self.head == after:
-            self.head = head
-            self.lines += lines
-
-    @property
-    def text(self) -> bytes:
-        assert self.head == head_of(self.lines)
-        return b"".join(self.lines)
-
-    def forget(self, keep: int) -> None:
-        """Be as it was when the ledger had so many records."""
-        self.lines = self.lines[:keep]
-        self.head = head_of(self.lines)
 
 
 def made(place: Any) -> tuple[Ledger, Kept]:
@@ -222,9 +182,7 @@ def test_records_whose_writers_died_are_kept_before_they_are_told(
             tell()
     assert kept.head == behind
     kept.deaf = False
-    with pytest.raises(
-        RepeatedRequest, match=", and was released; nothing was charged again and nothing drawn"
-    ):
+    with pytest.raises(RepeatedRequest, match="and was released"):
         scope(reader).asked("r0").pay(pure("1/1000"))
     assert kept.text == path.read_bytes()
     assert kept.most <= 100
@@ -284,41 +242,6 @@ def test_a_witness_far_behind_and_a_head_besides(
     for use in (lambda: scope(ledger).pay(pure()), lambda: Ledger.open(path, witness=kept)):
         with pytest.raises(LedgerRolledBack, match="record 4 is another one"):
             use()
-
-
-def test_several_processes_keep_each_line_once(tmp_path: Path) -> None:
-    class InFile:
-        def __init__(self, place: Path) -> None:
-            self.place = place
-            place.touch()
-
-        @contextmanager
-        def locked(self) -> Iterator[tuple[Any, str | None]]:
-            with self.place.open("r+b") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                yield file, head_of(file.read().splitlines())
-
-        def last(self) -> str | None:
-            with self.locked() as (_, head):
-                return head
-
-        def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
-            with self.locked() as (file, last):
-                if last == after:
-                    file.writelines(lines)
-
-    path, kept = tmp_path / "l", InFile(tmp_path / "kept")
-    Ledger.create(path, BUDGETS, witness=kept)
-
-    def work() -> None:
-        mine: Any = scope(Ledger.open(path, witness=kept))
-        for _ in range(20):
-            mine.pay(pure()).released("x", SALT)
-
-    children = [start_child(work) for _ in range(3)]
-    assert [ended(child) for child in children] == [0] * 3
-    assert kept.place.read_bytes() == path.read_bytes()
-    assert kinds(Ledger.open(path)).count("released") == 60
 
 
 class Edited(Kept):

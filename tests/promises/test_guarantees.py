@@ -100,18 +100,6 @@ def test_zcdp_to_approximate_dp(name):
     )
 
 
-@pytest.mark.parametrize(
-    ("rho", "epsilon", "published"),
-    [("0.05", "0.25", "0.0817727531036956"), ("0.5", "0.0001", "0.5588")],
-)
-def test_zcdp_to_approximate_dp_against_other_implementations(rho, epsilon, published):
-    """At their delta our epsilon is at most theirs; at a delta a little smaller it is above."""
-    ours = ZeroConcentratedDP(rho).approximate(Fraction(published) * Fraction(1001, 1000)).epsilon
-    assert ours <= Fraction(epsilon)
-    ours = ZeroConcentratedDP(rho).approximate(Fraction(published) * Fraction(998, 1000)).epsilon
-    assert ours > Fraction(epsilon)
-
-
 @pytest.mark.parametrize("rho", ["1e-30", "1e-12", "0.001", "0.125", "1", "30", "1e6"])
 @pytest.mark.parametrize("delta", ["1e-300", "1e-9", "0.01", "0.5", "0.999999"])
 def test_no_order_is_better_for_zcdp(rho, delta):
@@ -398,25 +386,6 @@ def test_no_exact_law_exceeds_its_guarantee_on_a_lattice(name, epsilon):
             assert excess_of(law, kind, epsilon, start, moved) <= 1e-7
 
 
-MUTANTS = {
-    "permute-and-flip billed as bounded range": (permute_and_flip, BoundedRange, 1),
-    "Laplace noise without the factor 2": (noisy_max_laplace, LaplaceDominated, 2),
-    "permute-and-flip without the factor 2": (permute_and_flip, LaplaceDominated, 2),
-    "exponential mechanism without the factor 2": (exponential_mechanism, BoundedRange, 2),
-}
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_the_check_finds_what_is_billed_too_low(mutant):
-    law, kind, range_ = MUTANTS[mutant]
-    found = max(
-        excess_of(law, kind, 1.0, [0.0, gap], [range_ * x, gap + range_ * (1 - x)])
-        for gap in (-0.5, 0.0, 0.5, 1.0)
-        for x in (0, 1)
-    )
-    assert found > 0.005
-
-
 @pytest.mark.parametrize("name", VECTORS["h6_pf_br_lower_bound"]["cases"])
 def test_permute_and_flip_has_no_bounded_range_of_its_epsilon(name):
     """Two candidates: scores that differ by one, and scores half apart that change places."""
@@ -447,10 +416,3 @@ def test_permute_and_flip_has_no_bounded_range_of_its_epsilon(name):
 def test_a_wrong_number_is_named(wrong, name):
     with pytest.raises(ParameterError, match=f"^{name} must be"):
         wrong(-1)
-
-
-def test_nothing_is_lost_beyond_its_own_epsilon_or_at_no_rho():
-    for kind in PURE_KINDS:
-        assert kind(Fraction(1)).delta(1) == kind(Fraction(1)).delta(2) == 0
-        assert kind(Fraction(1)).delta("999/1000") > 0
-    assert ZeroConcentratedDP(Fraction(0)).approximate("1/10") == ApproximateDP(0, "1/10")

@@ -13,24 +13,6 @@ def test_it_keeps_the_rules():
     check_source(SystemSource)
 
 
-def test_names():
-    source = SystemSource()
-    assert source.name == "SystemSource"
-    assert source.production is True
-    assert repr(source) == "<SystemSource>"
-
-
-def test_chunks_are_bounded(monkeypatch):
-    source = SystemSource()
-    source.begin()
-    sizes, real = [], os.urandom
-    monkeypatch.setattr(os, "urandom", lambda n: (sizes.append(n), real(n))[1])
-    buffer = bytearray(2**20 + 3)
-    source.fill(buffer)
-    assert sizes == [2**20 + 16, 19]
-    assert any(buffer[-3:])
-
-
 @pytest.mark.parametrize(
     "broken",
     [

@@ -167,21 +167,6 @@ def test_a_session_keeps_its_call_and_ends_it_once() -> None:
     assert outcomes(ledger)[1:] == ["settled", "charged", "input", "charged", "source"]
 
 
-def test_an_answer_that_the_outbox_holds_is_not_aborted() -> None:
-    ledger, kept = new(":memory:"), []
-
-    def outbox(*entry: Any) -> None:
-        kept.append(entry)
-        raise KeyboardInterrupt
-
-    there = scope(ledger).asked("r", outbox=outbox)
-    with pytest.raises(KeyboardInterrupt), call(ledger, scope=there) as this:
-        this.commit(Result())
-    assert outcomes(ledger) == ["charged"]
-    ((_, charge, salt, output),) = kept
-    assert ledger.finish(charge, salt, output).salt == salt
-
-
 def test_a_child_that_was_forked_in_a_call_cannot_end_it() -> None:
     ledger, (read, write) = new(":memory:"), os.pipe()
     with call(ledger) as this:

@@ -41,13 +41,8 @@ def test_counts_are_read_like_a_mapping_and_say_nothing_of_the_data() -> None:
     counts = Counts(FOUND, places=101, max_contributions=5, unit="one rider")
     assert isinstance(counts, Mapping)
     assert counts == FOUND
-    assert dict(counts) == FOUND
-    assert (len(counts), list(counts)) == (2, list(FOUND))
     assert list(counts.items()) == list(FOUND.items())
-    assert (list(counts.keys()), list(counts.values())) == (list(FOUND), [4711, 23])
-    assert counts["Zebedee"] == 4711
-    assert counts.get("Dougal", 0) == 0
-    assert "Ermintrude" in counts
+    assert (len(counts), counts.get("Dougal", 0)) == (2, 0)
     for text in (repr(counts), str(counts), f"{counts}"):
         assert text == ("<Counts places=101, max_contributions=5, order='count', unit='one rider'>")
     with pytest.raises(FrozenInstanceError, match="cannot assign"):

@@ -129,15 +129,6 @@ def attribute(name: str, **attributes: object) -> Forgery:
     return wheel(change)
 
 
-def behind_null(folder: Path) -> None:
-    """A name that ends where zipfile stops to read, and goes on for others."""
-    right = f"{STEM}.dist-info/WHEEL"
-    other = right[:-5] + "W\0.pth"
-    wheel(lambda e: e.append((zipfile.ZipInfo("x" * len(other)), b"")), recorded=False)(folder)
-    data = (folder / WHEEL).read_bytes()
-    (folder / WHEEL).write_bytes(data.replace(b"x" * len(other), other.encode()))
-
-
 def comment(folder: Path) -> None:
     with zipfile.ZipFile(folder / WHEEL, "a") as archive:
         archive.comment = b"more"
@@ -194,13 +185,6 @@ def source(name: str, change: Callable[[bytes], bytes]) -> Forgery:
     return sdist(at)
 
 
-def unsourced(name: str) -> Forgery:
-    def change(members: Members) -> None:
-        members[:] = [each for each in members if each[0].name != f"{STEM}/{name}"]
-
-    return sdist(change)
-
-
 def mode(name: str, bits: int) -> Forgery:
     def change(members: Members) -> None:
         (each,) = (each for each, _ in members if each.name == f"{STEM}/{name}")
@@ -230,14 +214,6 @@ def component(name: str, key: str, value: object) -> Forgery:
         (part,) = (each for each in bill["components"] if each["name"] == name)
         assert part[key] != value
         part[key] = value
-
-    return sbom(change)
-
-
-def hash_of(name: str) -> Forgery:
-    def change(bill: dict) -> None:
-        (part,) = (each for each in bill["components"] if each["name"] == name)
-        part["externalReferences"][0]["hashes"][0]["content"] = "0" * 64
 
     return sbom(change)
 

@@ -15,6 +15,7 @@ from safeselect.errors import LedgerError
 from safeselect.ledger import Row
 from safeselect.ledger.record import START, canonical, log_line, record_hash
 from safeselect.ledger.scope import Payment
+from safeselect.ledger.signing import signed_message
 from safeselect.release.call import Charge
 from safeselect.sources import Observed
 
@@ -92,19 +93,69 @@ def forge(path: Path, change: Callable[[dict[str, Any]], object], place: int = -
         change: changes the record in place.
         place: which record; the last by default.
     """
-    records = [json.loads(line)["record"] for line in path.read_bytes().splitlines()]
+    records = records_of(path)
     change(records[place])
     path.write_bytes(chained(records))
 
 
-def chained(records: list[dict[str, Any]]) -> bytes:
-    """The lines of these records, numbered and hashed anew, without signatures."""
+def chained(records: list[dict[str, Any]], keys: list[Any] | None = None) -> bytes:
+    """The lines of these records, numbered and hashed anew.
+
+    Args:
+        keys: for each record who signs it; None leaves the signature empty.
+    """
     lines, before = b"", START
     for place, record in enumerate(records):
         body = canonical({**record, "seq": str(place), "previous": before})
         before = record_hash(body)
-        lines += log_line(body, before, "")
+        key = keys[place] if keys else None
+        signature = key.sign(signed_message("record", before)).hex() if key else ""
+        lines += log_line(body, before, signature)
     return lines
+
+
+def records_of(path: Path) -> list[dict[str, Any]]:
+    """The records of a file, to be changed."""
+    return [json.loads(line)["record"] for line in path.read_bytes().splitlines()]
+
+
+def head_of(lines: list[bytes]) -> str | None:
+    """The head of a log of these lines."""
+    return f"{len(lines) - 1}:{json.loads(lines[-1])['hash']}" if lines else None
+
+
+class Kept:
+    """A witness as its protocol says, in memory; may fail."""
+
+    def __init__(self, head: str | None = None) -> None:
+        self.head = head
+        self.lines: list[bytes] = []
+        self.fail: BaseException | None = None
+        self.deaf = False
+        self.most = 0
+
+    def last(self) -> str | None:
+        if self.fail is not None:
+            raise self.fail
+        return self.head
+
+    def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
+        if self.fail is not None or self.deaf:
+            raise self.fail or OSError("blue")
+        self.most = max(self.most, len(lines))
+        if self.head == after:
+            self.head = head
+            self.lines += lines
+
+    @property
+    def text(self) -> bytes:
+        assert self.head == head_of(self.lines)
+        return b"".join(self.lines)
+
+    def forget(self, keep: int) -> None:
+        """Be as it was when the ledger had so many records."""
+        self.lines = self.lines[:keep]
+        self.head = head_of(self.lines)
 
 
 def script(text: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:

@@ -26,10 +26,10 @@ from safeselect import Budget, Counts, Ledger, PureDP, permute_and_flip, tables
 from safeselect.errors import SafeSelectError
 from safeselect.sources import CallbackSource
 
-__all__ = ["CASES", "ELSEWHERE", "ONE_VALUE", "Case", "called"]
+__all__ = ["CASES", "ELSEWHERE", "MARKED", "ONE_VALUE", "Case", "called", "released"]
 
 Args = dict[str, Any]
-_MARKED = ("tables", "moved", "people")
+MARKED = ("tables", "moved", "people")
 """What only the table by hand reads."""
 
 
@@ -79,7 +79,7 @@ def _budget(args: Mapping[str, Any], neighbours: str) -> Budget:
 
 def called(name: str, args: Args) -> Observation:
     """Make one call on a ledger of its own."""
-    given = {key: value for key, value in args.items() if key not in _MARKED and value is not None}
+    given = {key: value for key, value in args.items() if key not in MARKED and value is not None}
     neighbours = given.pop("ledger", "add_remove")
     found = Observation(name, args, neighbours)
     ledger = Ledger.create(":memory:", {"a": _budget(given, neighbours)})
@@ -96,6 +96,13 @@ def called(name: str, args: Args) -> Observation:
         if content["kind"] == "charged":
             found.recorded.append((content["guarantee"], content["charges"][0]["charge"]))
     return found
+
+
+def released(name: str, given: Args, ledger: Any) -> Any:
+    """What a call returns that is charged to this scope."""
+    found = Observation(name, given, "add_remove")
+    _make(name, {**given, "ledger": ledger}, found)
+    return found.result
 
 
 def _make(name: str, given: Args, found: Observation) -> None:

@@ -20,15 +20,7 @@ import pytest
 from ledgers import new, pure, scope
 from workers import LONG, kinds
 
-from safeselect import (
-    ChargeStands,
-    Ledger,
-    LedgerBusy,
-    LedgerDamaged,
-    LedgerError,
-    LedgerRolledBack,
-)
-from safeselect.ledger import pending as pending_module
+from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
 from safeselect.ledger import repair
 from safeselect.ledger.stores.file import FileStore
 
@@ -306,29 +298,6 @@ def test_a_file_that_may_only_grow(path: Path) -> None:
 
 
 # --------------------------------------------------------------------------------------- locks
-
-
-@pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
-def test_contention_is_its_own_error_and_nothing_is_charged(
-    path: Path, kind: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 0)
-    ledger = Ledger.open(FileStore(path, wait=0))
-    there, pending = scope(ledger), scope(ledger).pay(pure())
-    before = path.read_bytes()
-    with path.open("rb") as other:
-        fcntl.flock(other, kind)
-        with pytest.raises(LedgerBusy, match="nothing was charged, try again"):
-            there.pay(pure())
-        with pytest.raises(ChargeStands, match="the charge in record 4 stands") as caught:
-            pending.released("x", b"s" * 32)
-        assert caught.value.charge == pending.charge
-        if kind == fcntl.LOCK_EX:
-            with pytest.raises(LedgerBusy, match="try again"):
-                ledger.balance("a")
-        assert path.read_bytes() == before
-    pending.aborted("error")
-    assert ledger.check().count == 6
 
 
 def test_no_open_and_close_of_the_file_takes_the_lock_away(path: Path) -> None:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 import threading
-import time
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +20,6 @@ from safeselect import (
     LedgerDamaged,
     LedgerError,
     ParameterError,
-    SourceError,
 )
 from safeselect.ledger import pending as pending_module
 from safeselect.ledger.stores.postgres import PostgresStore
@@ -76,13 +70,6 @@ def test_a_budget_is_kept_and_found_again(store: PostgresStore) -> None:
     checker = ledger.check(head=again.head)
     assert (checker.count, checker.pending) == (22, set())
     assert ledger.id == again.id
-    first = scope(new(PostgresStore(store._pool._conninfo, schema=f"{schema(store)}_b"))).pay(
-        charge := pure("1/4")
-    )
-    with pytest.raises(SourceError, match="a copy of another's"):
-        scope(Ledger.open(first.book._store)).pay(charge)
-    with pytest.raises(LedgerError, match="in the ledger already"):
-        [first.aborted("error") for _ in range(2)]
 
 
 @needs_postgres
@@ -103,44 +90,6 @@ def test_eight_processes_never_overspend(store: PostgresStore) -> None:
     assert [ended(child) for child in children] == [0] * 8
     assert kinds(ledger).count("charged") == kinds(ledger).count("released") == 40
     assert ledger.check().scopes["a"].left == {"epsilon": 0}
-
-
-@pytest.mark.slow("real processes, killed anywhere")
-@needs_postgres
-def test_clients_and_server_killed_anywhere_lose_nothing(
-    server: Server, store: PostgresStore, tmp_path: Path
-) -> None:
-    ledger, report = new(store, epsilon=10**6), tmp_path / "report"
-    report.touch()
-
-    def storm() -> None:
-        there = scope(Ledger.open(store))
-        with report.open("a", buffering=1) as out:
-            while True:
-                pending = there.pay(pure("1/10"))
-                out.write("charged\n")
-                pending.released("blue", b"s" * 32)
-                out.write("released\n")
-
-    children = 0
-    for crash in (False, True, False):
-        running = [start_child(storm) for _ in range(2)]
-        time.sleep(0.4)
-        if crash:
-            server.stop(signal.SIGQUIT)
-            # Without a server the clients end with an error of theirs.
-            assert [ended(child) for child in running] == [1, 1]
-            server.start()
-        else:
-            for child in running:
-                os.kill(child, signal.SIGKILL)
-                assert ended(child) == -signal.SIGKILL
-        children += 2
-        said, found = report.read_text().split(), kinds(ledger)
-        for kind in ("charged", "released"):
-            assert 0 <= found.count(kind) - said.count(kind) <= children, kind
-    assert found.count("released") > 1
-    assert ledger.check().scopes["a"].spent == {"epsilon": Fraction(found.count("charged"), 10)}
 
 
 @needs_postgres
