@@ -38,6 +38,7 @@ for place in (SERVICE, ROOT / "tests" / "support"):
 __all__ = ["Load", "Service", "Setup", "main", "run", "wrong"]
 
 LONGEST = 8  # seconds after which the service takes a call for dead
+START = 60  # seconds until it must answer at first; five times as long for a question
 AGAIN = (425, 503)
 SURE = {"north": "north B", "south": "south E", "west": "west A"}
 
@@ -144,14 +145,16 @@ class Service:
 
     def wait(self) -> None:
         """Until it answers."""
-        for _ in range(600):
+        until = time.monotonic() + START
+        while self._process.poll() is None and time.monotonic() < until:
             try:
                 if self.ask("GET", "/ready", "")[0] == 200:
                     return
             except (OSError, http.client.HTTPException):
                 pass
             time.sleep(0.1)
-        raise TimeoutError("the service did not start")
+        self.stop()
+        raise TimeoutError(f"the service did not start, see {self._log.name}")
 
     def stop(self) -> None:
         """All its processes."""
@@ -185,8 +188,8 @@ def client(service: Service, load: Load, number: int, questions: int, kills: int
 
 def asked(service: Service, load: Load, analyst: str, region: str) -> tuple[str, str] | None:
     """The identity under which a question was answered, and the answer; None without budget."""
-    key = str(uuid4())
-    while True:
+    key, until = str(uuid4()), time.monotonic() + 5 * START
+    while time.monotonic() < until:
         try:
             status, text = service.ask(
                 "PUT", f"/releases/{key}", service.tokens[analyst], {"region": region, "k": 1}
@@ -210,6 +213,9 @@ def asked(service: Service, load: Load, analyst: str, region: str) -> tuple[str,
             with load.lock:
                 load.wrong.append(f"status {status}: {text[:200]}")
             return None
+    with load.lock:
+        load.wrong.append("a question was never answered")
+    return None
 
 
 def killer(service: Service, load: Load, over: threading.Event, every: float) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from safeselect import BoundedRange, LaplaceDominated, PureDP, compose
-from safeselect.accounting import composed_epsilon
+from safeselect.accounting.composition import composed_epsilon
 
 pytestmark = pytest.mark.claim("C2")
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())

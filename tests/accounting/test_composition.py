@@ -23,7 +23,7 @@ from safeselect import (
     permute_and_flip,
     top_k,
 )
-from safeselect.accounting import composed_epsilon
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.moments import epsilon_at_order, log_moment
 from safeselect.accounting.pure import EqualPure, smallest_delta
 

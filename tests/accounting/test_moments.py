@@ -19,7 +19,7 @@ from safeselect import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.accounting import composed_epsilon
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.moments import (
     bun_steinke_epsilon,
     bun_steinke_rho,

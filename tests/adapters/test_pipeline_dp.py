@@ -44,13 +44,10 @@ def test_the_law_is_that_of_the_strategy(least: int | None) -> None:
             {"strategy": Kind["LAPLACE_THRESHOLDING"]},
             "TRUNCATED_GEOMETRIC, got 'LAPLACE_THRESHOLDING'",
         ),
-        ({"strategy": "truncated_geometric"}, "got 'truncated_geometric'"),
         ({"strategy": "TRUNCATED_GEOMETRIC"}, "strategy must be PartitionSelectionStrategy"),
         ({"epsilon": 0.0}, "epsilon must be greater than zero"),
-        ({"epsilon": float("inf")}, "epsilon must be a finite number"),
         ({"delta": 0.0}, "delta must be greater than zero"),
         ({"max_partitions_contributed": 0}, "max_partitions must be between"),
-        ({"max_partitions_contributed": 1.5}, "max_partitions must be an integer"),
         ({"pre_threshold": 0}, "pre_threshold must be between"),
     ],
 )

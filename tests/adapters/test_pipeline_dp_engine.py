@@ -51,36 +51,6 @@ def test_the_truncated_geometric_selection_has_the_same_law(
         assert abs(theirs.probability_of_keep(users) - own) <= 1e-12 * own
 
 
-def test_the_expected_keys_of_one_bounded_table_are_the_same(example: ModuleType) -> None:
-    """Both get the same bounded counts of the flights."""
-    planes: dict[str, set[str]] = {}
-    for flight in example.flights():
-        planes.setdefault(flight.plane, set()).add(flight.destination)
-    counts: dict[str, int] = {}
-    for places in planes.values():
-        for place in sorted(places)[:3]:
-            counts[place] = counts.get(place, 0) + 1
-    theirs = selection.create_partition_strategy("truncated_geometric", 1.0, 1e-6, 3)
-    ours = partition_strategy(epsilon=1, delta="1e-6", max_partitions=3)
-    expected = float(sum(ours.probability_of_keep(n) for n in counts.values()))
-    assert 30 < expected < 104
-    assert abs(expected - sum(map(theirs.probability_of_keep, counts.values()))) < 1e-9
-
-
-def test_the_pipeline_keeps_what_the_strategy_keeps(example: ModuleType) -> None:
-    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=3)
-    table = [example.Flight(f"N{n}", f"airport {n % 9}", "AA", 1) for n in range(300)]
-    table += [example.Flight("N1", "rare", "AA", 1)]
-    table += table[:50]  # a plane that flies twice counts once
-    wanted = {
-        airport
-        for airport, users in [(f"airport {n}", 34 if n < 3 else 33) for n in range(9)]
-        if strategy.keep_keyed(airport, users)
-    }
-    assert set(example.kept(table, strategy)) - {"rare"} == wanted
-    assert set(example.kept(table, strategy)) - {"rare"} == wanted  # computed again: the same
-
-
 def selected(table: dict[str, int], **more: Any) -> list[str]:
     """The keys that PipelineDP selects; each user is in one of them."""
     accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=1, total_delta=1e-4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import importlib.util
 import json
 import os
 import signal
@@ -17,27 +16,15 @@ from uuid import uuid4
 
 import pytest
 from effort import LONG
-from postgres import Server, binaries
+from postgres import Server, needs_postgres, running_server
 
 import service_load
-from safeselect.cli import main
 
-REQUIRED = os.environ.get("SAFESELECT_REQUIRE_POSTGRES", "") != ""
-MISSING = [
-    name
-    for name, there in (
-        ("psycopg", importlib.util.find_spec("psycopg")),
-        ("FastAPI", importlib.util.find_spec("fastapi")),
-        ("uvicorn", importlib.util.find_spec("uvicorn")),
-        ("PostgreSQL's programs", binaries()),
-        ("Linux's /proc", sys.platform == "linux"),
-    )
-    if not there
-]
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
 pytestmark = [
-    pytest.mark.skipif(
-        bool(MISSING) and not REQUIRED, reason=f"not installed: {', '.join(MISSING)}"
-    ),
+    needs_postgres,
+    pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc"),
     pytest.mark.slow("starts PostgreSQL, and a service that loses its workers"),
 ]
 TIGHT = "7/20"  # seven answers of 1/20, for all analysts together
@@ -45,14 +32,8 @@ TIGHT = "7/20"  # seven answers of 1/20, for all analysts together
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    programs = binaries()
-    assert programs is not None, "SAFESELECT_REQUIRE_POSTGRES is set, and there is no PostgreSQL"
-    started = Server(programs)
-    try:
-        started.start(client_connection_check_interval="200ms", max_connections="90")
+    with running_server(client_connection_check_interval="200ms", max_connections="90") as started:
         yield started
-    finally:
-        started.remove()
 
 
 def prepared(server: Server, tmp_path: Path, *budgets: str) -> service_load.Setup:
@@ -117,9 +98,7 @@ def test_both_budgets_end_exactly_and_others_are_refused(server: Server, tmp_pat
     assert load.statuses[403] == 24 - 7
 
 
-def test_who_asks_what(
-    server: Server, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_who_asks_what(server: Server, tmp_path: Path) -> None:
     service = serve(server, tmp_path)
     ada, ben = service.tokens["ada"], service.tokens["ben"]
     key, body = f"/releases/{uuid4()}", {"region": "north", "k": 1}
@@ -135,46 +114,14 @@ def test_who_asks_what(
         assert other[1] != first[1]
         for path, token, asked, status in (
             (key, "no token", body, 401),
-            (key, "", body, 401),
             ("/releases/1", ada, body, 422),
-            (key, ada, {"region": "north"}, 422),
             (key, ada, {"region": "north", "k": 99}, 422),
-            (key, ada, {"region": "north", "k": 1, "epsilon": "9"}, 422),
-            (key, ada, {"region": "'; DROP TABLE", "k": 1}, 422),
         ):
             assert service.ask("PUT", path, token, asked)[0] == status, asked
         assert service.ask("GET", "/head", "")[0] == 401
-        head = json.loads(service.ask("GET", "/head", ben)[1])["head"]
+        assert "head" in json.loads(service.ask("GET", "/head", ben)[1])
     finally:
         service.stop()
-    code = audited(server, tmp_path, first[1], head)
-    assert code == 0, capfdbinary.readouterr().out.decode()
-
-
-def audited(server: Server, tmp_path: Path, release: str, head: str) -> int:
-    """What the client has is enough for an auditor with the log, a head and a certificate."""
-    from answering import read_key
-    from audited import certificate
-
-    from safeselect import Ledger
-    from safeselect.ledger import log_lines
-    from safeselect.ledger.stores.postgres import PostgresStore
-
-    ledger = Ledger.open(PostgresStore(server.conninfo, schema="ledger"))
-    for name, text in (
-        ("r.json", release),
-        ("log", "".join(log_lines(ledger.records()))),
-        ("c.json", certificate()),
-    ):
-        (tmp_path / name).write_text(text)
-    files = [str(tmp_path / name) for name in ("r.json", "log", "c.json")]
-    key = read_key(str(tmp_path / "key")).public_key.hex()
-    return main(
-        [
-            *("audit", files[0], "--log", files[1], "--head", head, "--certificate", files[2]),
-            *("--public-key", key),
-        ]
-    )
 
 
 def test_what_is_asked_is_read_strictly_and_not_sent_back(server: Server, tmp_path: Path) -> None:
@@ -195,12 +142,9 @@ def test_what_is_asked_is_read_strictly_and_not_sent_back(server: Server, tmp_pa
     try:
         for body in (
             *(b'{"region": "north", "k": 1e400}', b'{"region": "north", "k": NaN}'),
-            *(b'{"region": "north", "k": 1.0}', b'{"region": "north", "k": -Infinity}'),
             *(b'{"region": "north", "k": "1"}', b'{"region": "north", "k": true}'),
-            *(b'{"region": "south", "region": "north", "k": 1}', b'{"region": "north", "k": null}'),
             *(b'{"region": "north", "k": 1, "k": 1}', b'{"region": "north", "k": 1, "secret": 2}'),
-            *(b'{"region": "secret", "k": 1}', b'["secret"]', b'"secret', b"", b"\xff", b"NaN"),
-            *(b"[" * 900, b'{"a":' * 190, b"9" * 900, fine + b"secret"),
+            *(b'{"region": "secret", "k": 1}', b'"secret', b"", b"\xff", b"[" * 900),
         ):
             status, said = put(body)
             assert status == 422, body
@@ -214,7 +158,6 @@ def test_what_is_asked_is_read_strictly_and_not_sent_back(server: Server, tmp_pa
             {"Authorization": ada},
             {"Authorization": f"Basic {ada}"},
             {"Authorization": f"Bearer{ada}"},
-            {"Authorization": f"Bearer {ada} {ada}"},
             {"Authorization": f"Bearer {ada}x"},
             {"Authorization": "Bearer "},
         ):
@@ -233,29 +176,18 @@ def resident(service: service_load.Service) -> int:
     return sum(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.parametrize(("has_token", "says_length"), [(False, True), (True, False)])
-def test_a_long_body_is_refused_and_not_kept(
-    server: Server, tmp_path: Path, has_token: bool, says_length: bool
-) -> None:
+def test_a_long_body_is_refused_and_not_kept(server: Server, tmp_path: Path) -> None:
     service = serve(server, tmp_path)
-    before, most = resident(service), 0
-    headers = {"Authorization": f"Bearer {service.tokens['ada']}"} if has_token else {}
-    chunks, size = 300, 2**20
-    if says_length:
-        headers["Content-Length"] = str(chunks * size)
+    before, most, status, size = resident(service), 0, 0, 2**20
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
-    status = 0
     try:
-        with suppress(OSError):
+        with suppress(OSError, http.client.HTTPException):
             connection.putrequest("PUT", f"/releases/{uuid4()}")
-            for name, value in headers.items():
-                connection.putheader(name, value)
-            if not says_length:
-                connection.putheader("Transfer-Encoding", "chunked")
+            connection.putheader("Authorization", f"Bearer {service.tokens['ada']}")
+            connection.putheader("Transfer-Encoding", "chunked")
             connection.endheaders()
-            for _ in range(chunks):
-                piece = b" " * size
-                connection.send(piece if says_length else b"%x\r\n%s\r\n" % (size, piece))
+            for _ in range(300):
+                connection.send(b"%x\r\n%s\r\n" % (size, b" " * size))
                 most = max(most, resident(service))
         with suppress(OSError, http.client.HTTPException):
             status = connection.getresponse().status
@@ -263,7 +195,7 @@ def test_a_long_body_is_refused_and_not_kept(
     finally:
         connection.close()
         service.stop()
-    assert status in (0, 413 if says_length or has_token else 401)
+    assert status in (0, 413)
     assert most - before < 30 * 2**20
 
 
@@ -308,20 +240,6 @@ def test_it_is_prepared_twice_signed_approved_and_witnessed(server: Server, tmp_
     with closing(Witness(as_service)) as witness, cut:
         Ledger.open(store, signer=read_key(str(setup.key)), witness=witness)
     ledger.close()
-
-
-def test_a_worker_that_cannot_start_is_tried_ever_more_rarely(
-    server: Server, tmp_path: Path
-) -> None:
-    setup = prepared(server, tmp_path)
-    setup.key.write_bytes(b"no key")
-    service = service_load.Service(setup, 2, tmp_path / "service.log")
-    try:
-        time.sleep(8)
-    finally:
-        service.stop()
-    starts = (tmp_path / "service.log").read_text().count("Application startup failed")
-    assert 2 <= starts <= 14
 
 
 BLOCKED = """

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from audited import CHARGED, record
+from checks.mechanisms import names
 
 from safeselect.audit.theorems import _THEOREMS, is_known
 
@@ -20,3 +21,4 @@ def test_a_law_that_nobody_proved(refuse: Any) -> None:
 
 def test_every_proved_mechanism_is_known() -> None:
     assert all(is_known(f"{name}/1") and not is_known(f"{name}/2") for name in _THEOREMS)
+    assert all(map(is_known, names()))

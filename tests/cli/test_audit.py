@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -24,14 +23,10 @@ def test_a_page_of_html(case: Case, capfdbinary: Run) -> None:
     release, log = case.folder / "r.json", case.folder / "log"
     assert main(["audit", str(release), "--log", str(log), "--html"]) == 3
     html = capfdbinary.readouterr().out.decode()
-    tags: list[str] = []
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
-    parser.feed(html)
-    assert "script" not in tags
+    assert "<script" not in html
     assert "&lt;script&gt;" in html
     assert "DOES NOT HOLD" in html
-    assert tags.count("tr") >= 8
+    assert html.count("<tr") >= 8
 
 
 def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:

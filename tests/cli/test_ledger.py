@@ -5,8 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +12,6 @@ from pathlib import Path
 import pytest
 from ledgers import new, pure, scope
 
-import safeselect
 from safeselect import Budget, Ledger
 from safeselect.cli import main
 from safeselect.ledger import Ed25519Signer, Record, log_lines
@@ -155,19 +152,6 @@ def impatient(store: FileStore, file: object, kind: int) -> None:
 
 
 LOCK = FileStore._lock
-
-
-def test_the_ledger_commands_need_no_other_library(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['duckdb'] = None; from safeselect.cli import main; "
-        "sys.exit(main(['ledger', 'create', 'b.db', '--scope', 'a', '--unit', 'person', "
-        "'--neighbours', 'add_remove', '--epsilon', '1']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    assert safeselect.Ledger.open(tmp_path / "b.db").check().count == 2
 
 
 def test_one_command_charges_several_scopes_or_none(run: Run) -> None:

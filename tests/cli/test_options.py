@@ -78,14 +78,3 @@ a heading
         with pytest.raises(SystemExit, match="2"):
             parsed(*wrong)
     assert (declared[1].told["help"], declared[4].heading) == ("how many there are", "a heading")
-
-
-def test_paragraphs_are_kept_and_folded(monkeypatch, capsys):
-    about = "Some words that are longer than\na line, and\n\nanother paragraph"
-    monkeypatch.setenv("COLUMNS", "34")
-    with pytest.raises(SystemExit, match="0"):
-        build_parser((Command("do", "it", about=about),)).parse_args(["do", "--help"])
-    out = capsys.readouterr().out
-    assert (
-        "\n\nSome words that are longer than\na line, and\n\nanother paragraph\n\nexit codes" in out
-    )

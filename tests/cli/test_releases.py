@@ -5,15 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-import safeselect
-from safeselect.cli import main
-from safeselect.tables import items
 
 TRIPS = "city,rider\nOslo,ann\nOslo,bob\nRome,ann\n"
 COMMAND = [sys.executable, "-W", "error", "-m", "safeselect"]
@@ -27,25 +22,6 @@ def run(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedPr
     return subprocess.run(
         [*COMMAND, *arguments], cwd=folder, capture_output=True, check=False, timeout=60, **options
     )
-
-
-def test_the_counts_reach_the_mechanism_with_the_right_sensitivity(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: dict[str, Any] = {}
-
-    def spy(scores: Any, **options: Any) -> Any:
-        counts = scores.read()
-        seen.update(options, counts=dict(zip(scores.labels, counts, strict=True)))
-        return safeselect.top_k(replace(scores, read=lambda: counts), **options)
-
-    monkeypatch.chdir(tmp_path)
-    Path("trips.csv").write_text(TRIPS)
-    monkeypatch.setattr(items, "top_k", spy)
-    assert main([*TOP, "--delta", "1e-9"]) == 0
-    assert seen["counts"] == {"Oslo": 2, "Rome": 1}
-    assert (seen["sensitivity"], seen["monotonic"], seen["k"]) == (1, True, 1)
-    assert (seen["epsilon"], seen["delta"]) == ("10000", "1e-9")
 
 
 @pytest.mark.slow("starts the command many times")

@@ -9,8 +9,6 @@ from pathlib import Path
 from ledgers import new
 
 from safeselect import Ledger
-from safeselect.audit.theorems import theorem
-from safeselect.mechanisms.table import MECHANISMS, Peeled
 
 Run = Callable[..., tuple[int, str, str]]
 TOLD = (
@@ -89,24 +87,3 @@ def test_a_damaged_ledger_is_not_shown(run: Run, ledger: Ledger) -> None:
     Path("log.jsonl").write_text(log.replace("1/7", "1/8", 1))
     for command in (["show"], ["show", "--html"], ["export"]):
         assert run(*command, "log.jsonl")[:2] == (3, "")
-
-
-NOISES = ("exponential", "laplace", "geometric")
-
-
-def test_every_public_mechanism_has_its_theorem() -> None:
-    many = Peeled.__args__  # type: ignore[attr-defined]
-    for name in (
-        *("permute_and_flip", "exponential_mechanism", "exponential_mechanism_base2"),
-        *(f"report_noisy_max_{noise}" for noise in ("exponential", "laplace", "gumbel")),
-        *(f"top_k_{name}" for name in MECHANISMS),
-        *(f"{function}_{name}" for function in ("select_many", "top_k_many") for name in many),
-        *("permute_and_flip_with_gap", "exponential_mechanism_with_gap"),
-        *(f"report_noisy_max_with_gap_{noise}" for noise in ("exponential", "laplace", "gumbel")),
-        *(f"{name}_{noise}" for name in ("top_k_with_gaps", "top_k_above") for noise in NOISES[:2]),
-        *(f"{name}sparse_vector_{noise}" for name in ("", "adaptive_") for noise in NOISES),
-        *("unknown_domain_top_k_gumbel", "unknown_domain_top_k_laplace", "pay_what_you_get_gumbel"),
-    ):
-        assert theorem(f"{name}/1") != theorem("something/1"), name
-    # The gap costs bounded range its name: a similar name is not enough.
-    assert theorem("exponential_mechanism_with_something/1") == theorem("something/1")

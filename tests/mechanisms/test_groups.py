@@ -9,7 +9,7 @@ import pytest
 from ledgers import new, scope
 
 from safeselect import ApproximateDP, BoundedRange, LaplaceDominated, ParameterError, PureDP
-from safeselect.accounting import composed_epsilon
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
 from safeselect.sources import resolve

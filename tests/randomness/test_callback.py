@@ -59,21 +59,20 @@ WRONG = {
 
 
 @pytest.mark.claim("C5")
-@pytest.mark.parametrize(
-    ("exclusive", "good"), [(False, 0), (True, 0), (False, 1), (True, 15), (False, 16), (True, 31)]
-)
+@pytest.mark.parametrize(("exclusive", "good"), [(False, 0), (True, 0), (False, 1), (True, 2)])
 @pytest.mark.parametrize("wrong", WRONG)
 def test_every_wrong_answer_is_an_error(exclusive, good, wrong):
-    """At once, or after some good bytes; the last 16 of 32 are the canary."""
+    """At once, or after some good requests, of at most 2**20 bytes and a canary each."""
     device = Device()
-    source = CallbackSource(device, exclusive=exclusive, max_chunk=1 if good else None)
+    source = CallbackSource(device, exclusive=exclusive)
     source.begin()
     device.answer = after(good, WRONG[wrong])
     device.sizes.clear()
-    buffer = bytearray(b"\xff" * 16)
+    size = 16 + good * 2**20
+    buffer = bytearray(b"\xff" * size)
     with pytest.raises(SourceError, match="the callback of the source") as caught:
         source.fill(buffer)
-    assert buffer == bytes(16)
+    assert buffer == bytes(size)
     assert len(device.sizes) == good + 1
     assert "deadbeef" not in "".join(traceback.format_exception(caught.value))
     assert caught.value.__cause__ is None
@@ -89,13 +88,13 @@ def test_every_wrong_answer_is_an_error(exclusive, good, wrong):
 
 def test_exclusive_bytes_are_the_functions():
     device = Device()
-    source = CallbackSource(device, exclusive=True, max_chunk=5)
+    source = CallbackSource(device, exclusive=True)
     source.begin()
     device.answer = lambda n: bytes(range(n))
     buffer = bytearray(12)
     source.fill(buffer)
-    assert buffer == bytes([0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1])
-    assert device.sizes[-6:] == [5] * 5 + [3]  # 12 bytes and the canary
+    assert buffer == bytes(range(12))
+    assert device.sizes[-1] == 28  # 12 bytes and the canary
 
 
 @pytest.mark.claim("C5")
@@ -125,20 +124,6 @@ def test_otherwise_the_systems_bytes_are_mixed_in(monkeypatch):
     assert source.begin() == b"\x33" * 16
 
 
-@pytest.mark.parametrize(
-    ("max_chunk", "expected"), [(None, [116]), (116, [116]), (64, [64, 52]), (1, [1] * 116)]
-)
-def test_requests_are_split_as_told(max_chunk, expected):
-    device = Device()
-    source = CallbackSource(device, max_chunk=max_chunk)
-    source.begin()
-    device.sizes.clear()
-    source.fill(bytearray(100))
-    assert device.sizes == expected
-    source.fill(bytearray(0))
-    assert device.sizes == expected
-
-
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_the_function_is_asked_for_what_the_docstring_says(exclusive):
     device = Device()
@@ -155,9 +140,9 @@ def test_the_function_is_asked_for_what_the_docstring_says(exclusive):
 def test_it_keeps_the_rules(exclusive):
     def failing():
         device = Device()
-        source = CallbackSource(device, exclusive=exclusive, max_chunk=1)
+        source = CallbackSource(device, exclusive=exclusive)
         source.begin()
-        device.answer = after(16 + 20, lambda n: None)
+        device.answer = after(1, lambda n: None)
         return source
 
     ran = check_source(lambda: CallbackSource(os.urandom, exclusive=exclusive), failing=failing)
@@ -182,15 +167,7 @@ def test_names(options, name):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"name": ""},
-        {"name": "a\nb"},
-        {"name": "x" * 65},
-        {"max_chunk": 0},
-        {"max_chunk": True},
-        {"exclusive": 1},
-        {"fork_safe": None},
-    ],
+    [{"name": ""}, {"name": "a\nb"}, {"name": "x" * 65}, {"exclusive": 1}, {"fork_safe": None}],
 )
 def test_wrong_arguments_are_refused(options):
     with pytest.raises(ParameterError, match=" must be "):

@@ -313,7 +313,7 @@ def test_the_methods_of_ours_on_an_object_of_theirs():
     borrowed = type(
         "OpenSSLSource",
         (),
-        {each: OpenSSLSource.__dict__[each] for each in ("name", "production", "begin", "fill")},
+        {each: getattr(OpenSSLSource, each) for each in ("name", "production", "begin", "fill")},
     )()
     with pytest.raises(SourceError, match="as a call began"):
         Bits(borrowed)

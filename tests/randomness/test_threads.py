@@ -19,7 +19,7 @@ THREADS, ROUNDS = 8, 200
         SystemSource,
         lambda: CombinedSource(OpenSSLSource(), SystemSource()),
         lambda: CallbackSource(os.urandom),
-        lambda: CallbackSource(os.urandom, exclusive=True, max_chunk=5),
+        lambda: CallbackSource(os.urandom, exclusive=True),
     ],
 )
 def test_eight_threads(build):

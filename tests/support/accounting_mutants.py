@@ -81,11 +81,11 @@ _CHANGES = {
         OPTIMUM + "test_bracket.py::test_floats_are_rounded_to_their_side",
     ),
     "rounding down: a step in floats": (
-        ("accounting/optimum/curve.py:_one_more", "higher *= _UP", "higher *= _DOWN"),
+        ("accounting/optimum/curve.py:one_more", "higher *= _UP", "higher *= _DOWN"),
         OPTIMUM + "test_curve.py::test_a_step_in_floats_is_on_both_sides_of_the_exact_one",
     ),
     "rounding up: the lower bound of a step": (
-        ("accounting/optimum/curve.py:_one_more", "lower * _DOWN", "lower * _UP"),
+        ("accounting/optimum/curve.py:one_more", "lower * _DOWN", "lower * _UP"),
         OPTIMUM + "test_curve.py::test_a_step_in_floats_is_on_both_sides_of_the_exact_one",
     ),
     "range before Gaussian": (
@@ -93,7 +93,7 @@ _CHANGES = {
         OPTIMUM + "test_certified.py::test_vectors_of_several_parts",
     ),
     "unequal ranges in one order": (
-        ("accounting/optimum/curve.py:interleaved", "_larger(known, found)", "known"),
+        ("accounting/optimum/certified.py:interleaved", "_larger(known, found)", "known"),
         OPTIMUM + "test_certified.py::test_two_ranges_against_the_recursion",
     ),
     "tail dropped: large losses": (

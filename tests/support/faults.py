@@ -172,8 +172,9 @@ _CHANGES = {
     "a record names another mechanism": [
         (
             "ledger/scope.py:begin",
-            "asked = charge.mechanism",
-            "name = charge.mechanism.replace('exponential', 'laplace')\n        asked = name",
+            "charge, observed(bits.source)",
+            "replace(charge, mechanism=charge.mechanism.replace('exponential', 'laplace')), "
+            "observed(bits.source)",
         )
     ],
     "a release that failed is refunded": [
@@ -260,7 +261,7 @@ _CHANGES = {
     ],
     "sources for tests are taken in production": [
         ("randomness/source.py:resolve", 'worth == "yes"', 'worth in ("yes", "no")'),
-        ("testing/sources.py:refuse_in_production", "require_production()", "False"),
+        ("testing/sources.py:_refuse_in_production", "require_production()", "False"),
     ],
     "gaps are those of one noise less": [
         ("engine/rankings.py:certified_order", "fast * unit) ", "fast * unit) + 1 "),

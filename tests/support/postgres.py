@@ -39,13 +39,13 @@ needs_postgres = pytest.mark.skipif(
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(**settings: str) -> Iterator[Server]:
     """A server that runs until the block ends."""
     programs = binaries()
     assert programs is not None, "SAFESELECT_REQUIRE_POSTGRES is set, and there is no PostgreSQL"
     started = Server(programs)
     try:
-        started.start()
+        started.start(**settings)
         yield started
     finally:
         started.remove()

@@ -69,15 +69,6 @@ def test_the_sensitivity_covers_every_user(share, neighbours, monkeypatch):
     )
 
 
-def test_the_choice_is_charged_alone(tmp_path):
-    budget = Budget(unit="rider", neighbours="add_remove", epsilon=1)
-    ledger = Ledger.create(tmp_path / "ledger", {"trips": budget})
-    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="cap")
-    found = choose_cap(TABLE, **COLUMNS, epsilon="0.05", most=25, ledger=scope)
-    assert found.receipt is not None
-    assert ledger.balance("trips").spent["epsilon"] == Fraction(1, 20)
-
-
 def test_a_scope_that_protects_another_unit_is_refused():
     budget = Budget(unit="household", neighbours="add_remove", epsilon=1)
     ledger = Ledger.create(":memory:", {"trips": budget})

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
-import csv
 import datetime
 import gzip
 import sys
-from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from safeselect import InputError, ParameterError, SafeSelectError, ScoreError
 from safeselect.tables import count_distinct_users, read_candidates, read_scores
@@ -44,29 +40,11 @@ def test_distinct_users_are_counted_whatever_the_file_is_called(tmp_path: Path, 
     assert trips(write(tmp_path / name, TRIPS)) == {"Bern": 1, "Oslo": 2, "Rome": 1}
 
 
-def test_parquet_counts_as_csv_does(tmp_path: Path) -> None:
-    rows = list(csv.DictReader(TRIPS.splitlines()))
-    columns = {name: [row[name] or None for row in rows] for name in ("city", "rider")}
-    assert trips(parquet(tmp_path / "t.parquet", **columns)) == {"Bern": 1, "Oslo": 2, "Rome": 1}
-
-
 def test_the_order_is_that_of_labels_or_of_candidates_never_of_rows(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", TRIPS)
     assert list(trips(path)) == ["Bern", "Oslo", "Rome"]
     wanted = ["Rome", "Kyiv", "Oslo"]
     assert list(trips(path, candidates=wanted).items()) == [("Rome", 1), ("Kyiv", 0), ("Oslo", 2)]
-
-
-def test_the_example_counts_as_plain_python_does() -> None:
-    path = Path(__file__).parents[2] / "examples" / "flights.csv.gz"
-    expected = defaultdict(set)
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            expected[row["destination"]].add(row["plane"])
-    counts = count_distinct_users(path, item="destination", user="plane")
-    assert counts == {item: len(planes) for item, planes in expected.items()}
-    listed = read_candidates(path.with_name("destinations.txt"))
-    assert sorted(counts) == listed
 
 
 @pytest.mark.parametrize("rows", ["", "\n", "\r\n"])
@@ -83,9 +61,7 @@ def test_an_empty_table_counts_nothing(tmp_path: Path, rows: str) -> None:
         ('rider,"city"\nann,"a ""b"", c"\n', 'a "b", c'),
         ("rider,city,city2,,\nann, Oslo ,x,y,z\n", " Oslo "),
         ("city,rider\nNULL,ann\n", "NULL"),
-        ("city,rider\n#Oslo,ann\n", "#Oslo"),
         ("city,rider\n007,ann\n", "007"),
-        ("city,rider\n2013-01-01,ann\n", "2013-01-01"),
         ('"ci\nty",city,rider\nx,a\\,ann\n', "a\\"),
     ],
 )
@@ -118,7 +94,6 @@ def test_integer_keys_are_read_by_their_declared_type(tmp_path: Path) -> None:
         pa.array([datetime.date(2020, 1, 1)]),
         pa.array([datetime.datetime(2020, 1, 1)]),  # noqa: DTZ001 - a column without a zone
         pa.array([b"x"]),
-        pa.array([{"a": 1}]),
         pa.array([[1]]),
     ],
     ids=lambda column: str(column.type),
@@ -127,51 +102,17 @@ def test_other_keys_are_refused_by_their_declared_type(tmp_path: Path, column: A
     path = parquet(tmp_path / "t.parquet", city=column, rider=["ann"])
     with pytest.raises(InputError, match="'city' must hold integers or strings, but holds"):
         trips(path)
-    path = parquet(tmp_path / "u.parquet", city=["Oslo"], rider=column)
-    with pytest.raises(InputError, match="'rider' must hold integers or strings, but holds"):
-        trips(path)
+    # Items may be any numbers; of users, which values are equal must be beyond doubt.
+    for users in (column, pa.array([True]), pa.array([Decimal("1.5")])):
+        path = parquet(tmp_path / "u.parquet", city=["Oslo"], rider=users)
+        with pytest.raises(InputError, match="'rider' must hold integers or strings, but holds"):
+            trips(path)
 
 
-@pytest.mark.parametrize("column", [pa.array([True]), pa.array([Decimal("1.5")])])
-def test_users_are_integers_or_strings(tmp_path: Path, column: Any) -> None:
-    """Items may be any numbers; of users, which values are equal must be beyond doubt."""
-    path = parquet(tmp_path / "u.parquet", city=["Oslo"], rider=column)
-    with pytest.raises(InputError, match="'rider' must hold integers or strings, but holds"):
-        trips(path)
-
-
-CELL = st.one_of(
-    st.none(), st.sampled_from(["Oslo", "Rome", " ", "ü", 'a"b', "x,y", "l\nm", "NULL"])
-)
-
-
-@settings(max_examples=25, deadline=None)
-@given(rows=st.lists(st.tuples(CELL, CELL), max_size=12), removed=CELL)
-def test_one_user_moves_each_count_by_at_most_one_and_upwards(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, Any]], removed: Any
-) -> None:
-    folder = tmp_path_factory.mktemp("neighbours")
-    candidates = ["Oslo", "Rome", " ", "ü", 'a"b', "x,y", "l\nm", "NULL", "nobody"]
-
-    def counts(kept: list[tuple[Any, Any]]) -> dict[str, int]:
-        with open(folder / "t.csv", "w", encoding="utf-8", newline="") as file:
-            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("city", "rider"), *kept])
-        return trips(folder / "t.csv", candidates=candidates)
-
-    full = counts(rows)
-    users = {item: {user for i, user in rows if i == item and user} for item in candidates}
-    assert full == {item: len(users[item]) for item in candidates}
-    without = counts([row for row in rows if row[1] != removed])
-    assert all(0 <= full[item] - without[item] <= 1 for item in candidates)
-
-
-@pytest.mark.parametrize("content", ["Oslo\nRome\n", "Oslo\r\nRome", "\ufeffOslo\nRome\n"])
-def test_candidates_are_read_one_a_line(tmp_path: Path, content: str) -> None:
-    assert read_candidates(write(tmp_path / "c.txt", content)) == ["Oslo", "Rome"]
-
-
-def test_only_newlines_part_candidates(tmp_path: Path) -> None:
-    path = write(tmp_path / "c.txt", " a\u2028b\x0b \n#c\n")
+def test_candidates_are_read_one_a_line(tmp_path: Path) -> None:
+    for content in ("Oslo\nRome\n", "Oslo\r\nRome", "\ufeffOslo\nRome\n"):
+        assert read_candidates(write(tmp_path / "c.txt", content)) == ["Oslo", "Rome"]
+    path = write(tmp_path / "c.txt", " a\u2028b\x0b \n#c\n")  # only newlines part candidates
     assert read_candidates(path) == [" a\u2028b\x0b ", "#c"]
 
 
@@ -182,7 +123,6 @@ def test_only_newlines_part_candidates(tmp_path: Path) -> None:
         ("Oslo\n\nRome\n", "line 2 of .* is empty"),
         ("Oslo\nRome\nOslo\n", "candidate 3 repeats candidate 1"),
         ("Oslo\nBern\rRome\r", "line 2 of .* holds a carriage return; end lines with a line feed"),
-        ("Oslo\r\r\nRome\n", "line 1 of .* holds a carriage return"),
         (b"Oslo\n\xff\n", "cannot be read as a list of candidates in UTF-8"),
     ],
 )
@@ -251,9 +191,7 @@ def test_missing_labels_and_scores_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        (pa.array([1, -2], pa.int8()), [1, -2]),
         (pa.array([2**64 - 1, 0], pa.uint64()), [2**64 - 1, 0]),
-        (pa.array([0.1, 0.5], pa.float64()), [0.1, 0.5]),
         (pa.array([0.1, 0.5], pa.float32()), [float(np.float32(0.1)), 0.5]),
         (pa.array([True, False]), [True, False]),
         (pa.array([Decimal("0.10"), Decimal(2)]), [Decimal("0.10"), Decimal(2)]),
@@ -280,12 +218,9 @@ def test_candidates_may_be_a_column(tmp_path: Path, names: list[Any]) -> None:
     path = parquet(tmp_path / "t.parquet", city=[names[0]] * 2, rider=["ann", "bob"])
     expected = {str(names[0]): 2, str(names[1]): 0}
     for column in (
-        pa.array(names),
         pa.chunked_array([names]),
         pa.array(names).dictionary_encode(),
-        pandas.Series(names),
         pandas.Series(names, dtype="category"),
-        pandas.Index(names),
         pandas.Series(names).to_numpy(),
         polars.Series(names),
     ):

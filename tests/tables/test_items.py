@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 import safeselect
-from safeselect import Budget, Counts, InputError, Ledger, ParameterError, SafeSelectWarning
+from safeselect import Budget, InputError, Ledger, ParameterError, SafeSelectWarning
 from safeselect.cli import main
 from safeselect.release import results
 from safeselect.results import TopK
 from safeselect.scores.candidates import Unread
 from safeselect.tables import (
     choose_cap,
-    count_distinct_users,
     items,
     largest_counts,
     select_keys,
@@ -57,15 +56,8 @@ def test_known_candidates() -> None:
     best = top_items(TABLE, **COLUMNS, k=2, rho=10_000, candidates_are_public=True)
     assert best.labels == ("Rome", "Oslo")
     unordered = top_items(
-        TABLE,
-        **COLUMNS,
-        k=4,
-        epsilon="1/5",
-        delta="1e-9",
-        candidates_are_public=True,
-        mechanism="laplace",
+        TABLE, **COLUMNS, k=4, epsilon=1, candidates_are_public=True, mechanism="exponential"
     )
-    assert isinstance(unordered, TopK)
     assert set(unordered.labels) == set(RIDERS)
 
 
@@ -117,19 +109,13 @@ def test_the_command_and_the_call_are_one(
     ("change", "message"),
     [
         ({"delta": None}, "the domain is unknown, which needs epsilon and delta; or pass"),
-        ({"epsilon": None, "rho": 1, "delta": None}, "the domain is unknown, which needs"),
         ({"epsilon": None}, "give exactly one of epsilon and rho"),
-        ({"rho": 1}, "give exactly one of epsilon and rho"),
-        ({"epsilon": 0}, "epsilon must be greater than zero"),
-        ({"delta": 1}, "delta must be less than 1"),
         ({"k": 0}, "k must be between 1"),
-        ({"k": "2"}, "k must be an integer"),
         ({"k_bar": 1}, "k_bar must be between 2"),
         ({"mechanism": "exponential"}, "mechanism goes with known candidates"),
         ({"candidates_are_public": 1}, "candidates_are_public must be True or False"),
         ({"candidates_are_public": True, "candidates": ["a"]}, "goes without candidates"),
         ({"candidates_are_public": True, "k_bar": 3}, "go with an unknown domain"),
-        ({"candidates": ["a"], "max_contributions": 3}, "go with an unknown domain"),
         ({"rows": 0}, "rows must be between 1"),
         ({"ledger": "wards"}, "ledger must be what ledger.scope"),
     ],
@@ -154,19 +140,6 @@ def test_the_ledger_is_charged_once_and_its_unit_is_that_of_the_counts(tmp_path:
         with pytest.raises(ParameterError, match="but the ledger's scope protects 'rider'"):
             top_items(TABLE, **call, **known, unit="city")
     assert ledger.balance("trips").spent["epsilon"] == 1
-
-
-def test_counts_say_what_was_done() -> None:
-    largest = largest_counts(TABLE, **COLUMNS, places=2, max_contributions=3, unit="rider")
-    assert isinstance(largest, Counts)
-    assert (largest.places, largest.max_contributions) == (2, 3)
-    assert (largest.order, largest.unit) == ("count", "rider")
-    every = count_distinct_users(TABLE, **COLUMNS)
-    assert (every.places, every.max_contributions) == ("all", None)
-    assert (every.order, every.unit) == ("label", None)
-    for counts in (largest, every):
-        assert "Rome" not in repr(counts)
-        assert "30" not in repr(counts)
 
 
 @pytest.mark.claim("C2")
@@ -211,25 +184,16 @@ def test_a_release_says_whose_privacy_was_stated(by: str) -> None:
         {"city": ["Rome"] * 99, "rider": range(99), "fare": [5] * 99, "month": ["May"] * 99}
     )
     common: dict[str, Any] = {"item": "city", "user": "rider", "epsilon": 1, "unit": "one rider"}
+    groups = {"group": "month", "groups": ["May"], "k": 1, "delta": "1e-9"}
+    ends = {"lowest": 0, "step": 1, "highest": 9, "quantiles": ["1/2"], "of": "largest"}
     found: Any = {
         "list": lambda: top_items(table, **common, k=1, delta="1e-9"),
         "candidates": lambda: top_items(table, **common, k=1, candidates=["Rome"]),
         "cap": lambda: choose_cap(table, **common, most=3),
         "keys": lambda: select_keys(table, **common, delta="1e-9"),
-        "groups": lambda: top_items_by_group(
-            table, **common, group="month", groups=["May"], k=1, delta="1e-9"
-        ),
+        "groups": lambda: top_items_by_group(table, **common, **groups),
         "quantiles": lambda: table_quantiles(
-            table,
-            value="fare",
-            user="rider",
-            of="largest",
-            quantiles=["1/2"],
-            lowest=0,
-            step=1,
-            highest=9,
-            epsilon=1,
-            unit="one rider",
+            table, value="fare", user="rider", epsilon=1, unit="one rider", **ends
         ),
     }[by]()
     assert found.statement.unit == "one rider"

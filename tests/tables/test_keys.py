@@ -25,13 +25,7 @@ from table_sources import SOURCES
 
 from safeselect import InputError
 from safeselect.mechanisms.items import item
-from safeselect.tables import (
-    count_distinct_users,
-    largest_counts,
-    select_keys,
-    top_items,
-    top_items_by_group,
-)
+from safeselect.tables import count_distinct_users, largest_counts, select_keys, top_items
 from safeselect.tables.keys import open_keyed
 from safeselect.tables.sql import GROUPED_COUNTS
 
@@ -142,30 +136,6 @@ def test_the_cap_in_groups_does_too(name: str, tmp_path: Path) -> None:
                 found = keyed.fetch(sql, *THREE, groups=["7", *map(str, ALIKE)])
             kept = [row for row in found if "x" not in row]
             assert kept == [("7", "2399654", 1) if months is same else ("2399654", "7", 1)]
-
-
-def test_groups_of_several_kinds_are_texts() -> None:
-    months = [5, 6.0, True, "May", None, 1.5] * 200
-    frame = pd.DataFrame({"month": months, "city": ["Rome"] * 1200, "rider": range(1200)})
-    found = top_items_by_group(
-        frame,
-        **KEYS,
-        group="month",
-        groups=[5, 6, 1, "May", "1.5", "July"],
-        k=1,
-        epsilon=8,
-        delta="1e-6",
-    )
-    assert found.groups == ("5", "6", "1", "May", "1.5", "July")
-    assert found.labels == (("Rome",),) * 5 + ((),)
-
-
-def test_users_with_like_items_keep_them_evenly() -> None:
-    """Twelve items of 2400 users each, of which a user keeps three; deviation below 5.5 sigma."""
-    rows = [(n, user) for user in range(2400) for n in range(12)]
-    found = counted([n for n, _ in rows], [user for _, user in rows], 3)
-    assert sum(found.values()) == 2400 * 3
-    assert all(abs(count - 600) < 117 for count in found.values())  # sigma is 21.2
 
 
 @pytest.mark.parametrize("wide", [False, True])

@@ -6,7 +6,6 @@ with the SQL.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
@@ -19,7 +18,6 @@ from table_sources import SOURCES
 
 from safeselect.mechanisms.quantiles import Grid, Later, reader
 from safeselect.tables import table_quantiles, values
-from safeselect.testing import DeterministicSource
 
 duckdb = pytest.importorskip("duckdb")
 pd = pytest.importorskip("pandas")
@@ -213,45 +211,6 @@ def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
         cell(Fraction(each)) for each in (*[7000103050] * 300, last, cut, 2**53 + 2, 10**9 + 11)
     )
     assert found == [wanted] * len(found)
-
-
-@pytest.mark.parametrize(
-    ("value", "of"),
-    [
-        (7000103050, "sum"),
-        (10**9 + 11, "smallest"),
-        (2**53 - 1, "largest"),
-        (2**53 + 2, "sum"),
-        (2**53 + 2, "smallest"),
-        (3 * 10**18, "largest"),
-        (3 * 10**18, "sum"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-def test_an_empty_cell_of_another_user_moves_no_value(value, of):
-    """It makes floats of a column of integers."""
-    rows = "".join(f"{value},{rider}\n" for rider in range(300))
-    frames = [pd.read_csv(io.StringIO("fare,rider\n" + rows + more)) for more in ("", ",300\n")]
-    assert [str(frame["fare"].dtype) for frame in frames] == ["int64", "float64"]
-    given: dict[str, Any] = {"lowest": value - 50, "highest": value + 50, "step": 1, "epsilon": 1}
-    released = [
-        [
-            table_quantiles(
-                frame,
-                value="fare",
-                user="rider",
-                of=of,
-                quantiles=["1/2"],
-                source=DeterministicSource(seed, i_understand_this_is_not_private=True),
-                **given,
-            ).value
-            for seed in range(5)
-        ]
-        for frame in frames
-    ]
-    assert released[0] == released[1]
-    near = min(value, LIMIT) if of == "sum" else value
-    assert released[0] == [max(near, value - 50)] * 5
 
 
 def test_text_is_read_to_its_last_digit(read):

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import random
 import re
 from pathlib import Path
 
 import pytest
-from postgres import Server, binaries
+from postgres import needs_postgres, running_server
 
 from safeselect.tables import largest_counts
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
-REQUIRED = os.environ.get("SAFESELECT_REQUIRE_POSTGRES", "") != ""
-MISSING = [
-    name
-    for name, there in (
-        ("psycopg", importlib.util.find_spec("psycopg")),
-        ("PostgreSQL's programs", binaries()),
-    )
-    if not there
-]
 PAGE = (Path(__file__).parents[2] / "docs" / "tables.md").read_text("utf-8")
 (SQL,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 (CODE,) = [
@@ -33,7 +22,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "tables.md").read_text("utf-8")
 
 
 @pytest.mark.slow("starts a PostgreSQL server")
-@pytest.mark.skipif(bool(MISSING) and not REQUIRED, reason=f"not installed: {', '.join(MISSING)}")
+@needs_postgres
 def test_the_recipe_gives_the_counts_of_a_file() -> None:
     import psycopg
 
@@ -52,11 +41,7 @@ def test_the_recipe_gives_the_counts_of_a_file() -> None:
     ]
     pairs = [(draw.choice(cities), draw.randrange(300)) for _ in range(6000)]
     table = pa.table({"city": [city for city, _ in pairs], "rider": [rider for _, rider in pairs]})
-    programs = binaries()
-    assert programs is not None
-    server = Server(programs)
-    try:
-        server.start()
+    with running_server() as server:
         with psycopg.connect(server.conninfo, autocommit=True) as connection:
             connection.execute("CREATE TABLE trips (city text, rider integer)")
             with connection.cursor() as cursor:
@@ -66,8 +51,6 @@ def test_the_recipe_gives_the_counts_of_a_file() -> None:
             plain = connection.execute(re.sub(r"WHERE place.*\n", "", SQL)).fetchall()
         names: dict[str, object] = {"conninfo": server.conninfo, "sql": SQL}
         exec(compile(CODE, "docs/tables.md", "exec"), names)  # noqa: S102 - our own page
-    finally:
-        server.remove()
     columns = {"item": "city", "user": "rider", "places": 101}
     # Order included: list, not dict.
     assert capped == list(largest_counts(table, **columns, max_contributions=5).items())

@@ -88,24 +88,6 @@ def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None
     assert (terms.max_partitions, terms.pre_threshold, terms.with_counts) == (2, 20, True)
 
 
-def test_items_with_many_users_are_kept_and_rare_ones_are_not() -> None:
-    rows = [("Rome", rider) for rider in range(500)] + [("Oslo", 500)]
-    table = pa.table({"city": [city for city, _ in rows], "rider": [r for _, r in rows]})
-    kept = select_keys(table, **COLUMNS, epsilon=1, delta="1e-12", with_counts=True)
-    # Oslo shows with probability 1e-12.
-    assert kept.labels == ("Rome",)
-    assert 470 < kept.counts[0] < 530
-
-
-@pytest.mark.parametrize("rows", [[], [(None, 1)], [("a", None)]])
-def test_a_table_without_items_is_no_error(rows: list[tuple[Any, Any]]) -> None:
-    columns = {
-        "city": pa.array([city for city, _ in rows], pa.string()),
-        "rider": pa.array([rider for _, rider in rows], pa.int64()),
-    }
-    assert select_keys(pa.table(columns), **COLUMNS, **COST).labels == ()
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import InputError, ParameterError
-from safeselect.tables import largest_counts, sql
+from safeselect.tables import largest_counts
 from safeselect.tables.duckdb import open_table
 from safeselect.tables.sql import LARGEST_CAPPED_COUNTS
 
@@ -111,14 +111,3 @@ def test_wrong_numbers(change: dict[str, Any], message: str) -> None:
         largest_counts("missing.csv", **call)
     with pytest.raises(InputError, match="does not exist"):
         largest_counts("missing.csv", item="item", user="user", places=3)
-
-
-def test_every_statement_scans_the_rows_once():
-    texts = [
-        text.lstrip()
-        for name, text in vars(sql).items()
-        if name.isupper() and isinstance(text, str) and name[0] != "_"
-    ]
-    statements = [each for each in texts if each.startswith(("SELECT", "WITH"))]
-    assert [each for each in texts if "safeselect_rows" in each] == statements
-    assert {each.count("safeselect_rows") for each in statements} == {1}

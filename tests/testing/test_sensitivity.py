@@ -53,35 +53,12 @@ class TestCheckSensitivity:
             check_sensitivity(lambda d: [d, -d], [(0, 1)], range_=1)
         assert (caught.value.rule, caught.value.observed) == ("range", 2)
 
-    def test_the_order_of_summation_is_found(self):
-        """Floats clipped to 1, but summed in an order that a neighbour may change."""
-        large, ones = [2.0**53], [1.0] * 1000
-        left, right = large + ones, [*ones, *large]
-        with pytest.raises(
-            SensitivityExceeded, match="exceeds the declared sensitivity: the score of"
-        ) as caught:
-            check_sensitivity(lambda data: [sum(data)], [(left, right)], sensitivity=1)
-        assert caught.value.observed == 1000
-        exact = check_sensitivity(
-            lambda data: [sum(map(int, data))], [(left, right)], sensitivity=1
-        )
-        assert exact == 1
-
     def test_a_grid_too_coarse_for_computed_floats_is_found(self):
         """The float 0.3 lies below 3/10, and 0.3 + 1.0 above 13/10: six steps of 0.2, not five."""
         pair = [(0.3, 0.3 + 1.0)]
         with pytest.raises(SensitivityExceeded, match="changes by 6/5"):
             check_sensitivity(lambda d: [d], pair, sensitivity=1, grid="0.2", score_error=0)
         assert check_sensitivity(lambda d: [d], pair, sensitivity=1, grid="0.2") == 1
-
-    def test_the_steps_are_those_that_would_be_read(self):
-        """k/n in floats: on the grid 1/n it changes by one step, as it should."""
-        n = 48_842
-        pairs = [(k / n, (k + 1) / n) for k in range(2_000)]
-        on_grid = {"sensitivity": Fraction(1, n), "grid": Fraction(1, n), "on_grid": True}
-        assert check_sensitivity(lambda d: [d], pairs, **on_grid, monotonic=True) == 2_000
-        with pytest.raises(SensitivityExceeded, match="pair 0 exceeds the declared sensitivity"):
-            check_sensitivity(lambda d: [d], [(0, 2 / n)], **on_grid)
 
     def test_rounding_may_move_a_monotonic_score_back(self):
         """With an error of e a score may move by ceil(2 e / h) steps the other way, and no more."""
@@ -96,9 +73,7 @@ class TestCheckSensitivity:
         [
             (-(2**62), 2**62, 2**63),
             (np.int64(-(2**63)), np.int64(2**63 - 1), 2**64 - 1),
-            (np.uint8(255), np.uint8(0), 255),
             (-(2.0**70), 2.0**70, 2**71),
-            (Decimal(-1), Decimal(2), 3),
             (True, np.float32(0), 1),
         ],
         ids=str,
@@ -110,11 +85,6 @@ class TestCheckSensitivity:
                 lambda d: [d], [(low, high)], sensitivity=change * Fraction(999, 1000)
             )
         assert caught.value.observed == change
-
-    def test_arrays_and_mappings(self):
-        pairs = [([1, 2], [1, 3])]
-        assert check_sensitivity(np.array, pairs, sensitivity=1) == 1
-        assert check_sensitivity(lambda d: {"x": d[0], "y": d[1]}, pairs, sensitivity=1) == 1
 
     @pytest.mark.parametrize(
         "scores",
@@ -148,7 +118,6 @@ class TestCheckSensitivity:
             {"sensitivity": 1, "range_": 1},
             {"range_": 1, "monotonic": True},
             {"sensitivity": 0},
-            {"sensitivity": -1},
             {"range_": float("nan")},
         ],
     )
@@ -161,6 +130,3 @@ class TestCheckSensitivity:
     def test_no_pairs_prove_nothing(self):
         with pytest.raises(ParameterError, match="no pairs"):
             check_sensitivity(count, [], sensitivity=1)
-
-    def test_no_candidates(self):
-        assert check_sensitivity(lambda d: [], [(1, 2)], sensitivity=1, monotonic=True) == 1

@@ -9,13 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safeselect.accounting.composition import (
-        Composition,
-        calibrate,
-        compose,
-        compose_delta,
-        composed_epsilon,
-    )
+    from safeselect.accounting.composition import Composition, calibrate, compose, compose_delta
     from safeselect.accounting.gaussian import GaussianDP
     from safeselect.accounting.laws import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
     from safeselect.accounting.repetition import PoissonRepeated, Repeated
@@ -31,10 +25,9 @@ __all__ = [
     "calibrate",
     "compose",
     "compose_delta",
-    "composed_epsilon",
 ]
 _HOMES = {
-    "composition": ("Composition", "calibrate", "compose", "compose_delta", "composed_epsilon"),
+    "composition": ("Composition", "calibrate", "compose", "compose_delta"),
     "gaussian": ("GaussianDP",),
     "laws": ("DiscreteGaussian", "DiscreteLaplace", "RandomizedResponse"),
     "repetition": ("PoissonRepeated", "Repeated"),

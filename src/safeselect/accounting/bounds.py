@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.moments import Parts, epsilon_by_orders, size
+from safeselect.accounting.moments import Composable, Parts, Repetition, epsilon_by_orders, size
 from safeselect.accounting.pure import Tails, exceeds, smallest_epsilon
-from safeselect.accounting.repetition import AnyGuarantee, Repetition
 from safeselect.accounting.sums import total
 from safeselect.promises.guarantees import (
     BoundedRange,
@@ -96,6 +95,6 @@ def basic(whole: LaplaceDominated | PureDP) -> str:
     return BASIC if isinstance(whole, PureDP) else BASIC_LAPLACE
 
 
-def concentrated(guarantee: AnyGuarantee) -> bool:
+def concentrated(guarantee: Composable) -> bool:
     """Whether it has no epsilon of its own."""
     return isinstance(guarantee, (ZeroConcentratedDP, GaussianDP))

@@ -26,14 +26,14 @@ from safeselect.accounting.bounds import (
 )
 from safeselect.accounting.gaussian import FARTHEST, GaussianDP
 from safeselect.accounting.laws import KnownLaw
-from safeselect.accounting.moments import Parts, delta_by_orders, size
+from safeselect.accounting.moments import Base, Parts, Repetition, delta_by_orders, size
 from safeselect.accounting.optimum.certified import least_delta, least_epsilon
 from safeselect.accounting.optimum.pairs import profile
 from safeselect.accounting.optimum.problem import MOST_LAWS, Part, Problem, sizes_of, squares_below
 from safeselect.accounting.optimum.upper import LARGEST, quick_epsilon, worth_trying
 from safeselect.accounting.pure import smallest_delta
 from safeselect.accounting.rate import growth, per_draw_epsilon
-from safeselect.accounting.repetition import AnyGuarantee, Base, Repetition
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.accounting.search import nearer
 from safeselect.accounting.sums import is_exactly_left, sum_of_deltas, total, what_is_left
 from safeselect.accounting.unequal import OPTIMAL_UNEQUAL, pure_tails
@@ -163,7 +163,9 @@ def compose_delta(
     return Composition(guarantee, found.theorem, found.order, found.lower)
 
 
-def composed_epsilon(parts: Parts, delta: object, precision: Fraction | None = _FINEST) -> Fraction:
+def composed_epsilon(
+    parts: Sequence[tuple[Accounted, int]], delta: object, precision: Fraction | None = _FINEST
+) -> Fraction:
     """The epsilon that `compose` finds at this delta for (guarantee, how many of it).
 
     Without a precision the adaptive optimum is left out.
@@ -319,7 +321,7 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
 
 
-def _deltas(parts: Sequence[tuple[Accounted, int]]) -> list[tuple[Fraction, int]]:
+def _deltas(parts: Sequence[tuple[object, int]]) -> list[tuple[Fraction, int]]:
     return [(g.delta, count) for g, count in parts if isinstance(g, ApproximateDP)]
 
 

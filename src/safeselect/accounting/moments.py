@@ -12,13 +12,13 @@ seen, the order must be fixed first, as a `Budget` does.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.repetition import AnyGuarantee, Repetition, repeated_moment
 from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import (
@@ -80,7 +80,40 @@ def bun_steinke_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return rounded_down(root)
 
 
-Parts = Sequence[tuple[AnyGuarantee, int]]
+Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
+"""What one of many runs may guarantee."""
+
+
+class Repetition(ABC):
+    """What the best of a random number of runs guarantees; `repetition` has the two kinds."""
+
+    __slots__ = ()
+
+    base: Base
+
+    @property
+    @abstractmethod
+    def pure(self) -> PureDP | None:
+        """The pure guarantee, where a run has one."""
+
+    @property
+    @abstractmethod
+    def zcdp(self) -> ZeroConcentratedDP:
+        """A zCDP guarantee."""
+
+    @property
+    def single(self) -> PureDP | ZeroConcentratedDP:
+        """The strongest guarantee of one number that follows."""
+        return self.pure or self.zcdp
+
+    @abstractmethod
+    def log_moment(self, one: Interval, excess: Interval) -> Interval:
+        """Enclose a bound on ln M(a) of the best run, a = 1 + excess, from ln M(a) of one run."""
+
+
+Composable = Guarantee | GaussianDP | Repetition
+
+Parts = Sequence[tuple[Composable, int]]
 """Guarantees, each with how often it occurs."""
 
 _START = Fraction(8)  # a - 1 where a search for an order begins
@@ -143,7 +176,7 @@ class Moments:
         if not size(guarantee):
             return self._one - self._one
         one = self.log_product([(guarantee.base, 1)])
-        found = repeated_moment(guarantee, one, self._excess)
+        found = guarantee.log_moment(one, self._excess)
         if guarantee.pure is None:
             return found
         pure = self.log_product([(guarantee.pure, 1)])
@@ -193,7 +226,7 @@ class Moments:
         return (self.log_product(parts) + self.constant - log_delta) / self._excess
 
 
-def log_moment(guarantee: AnyGuarantee, excess: Fraction, precision: int) -> Interval:
+def log_moment(guarantee: Composable, excess: Fraction, precision: int) -> Interval:
     """Enclose ln M(a) at the order a = 1 + excess, excess > 0."""
     return Moments(excess, precision).log_product([(guarantee, 1)])
 
@@ -255,7 +288,7 @@ def _summary(parts: Parts) -> Parts:
     """
     if len(parts) <= _SEARCHED_EXACTLY:
         return parts
-    made: list[tuple[AnyGuarantee, int]] = []
+    made: list[tuple[Composable, int]] = []
     heaps: dict[tuple[type, int, int], list[tuple[Fraction, int]]] = {}
     for guarantee, count in parts:
         if isinstance(guarantee, Repetition):
@@ -276,7 +309,7 @@ def _summary(parts: Parts) -> Parts:
     return made
 
 
-def size(guarantee: AnyGuarantee) -> Fraction:
+def size(guarantee: Composable) -> Fraction:
     """The parameter of a guarantee that has one: rho, mu squared, or epsilon; of one run."""
     if isinstance(guarantee, Repetition):
         return size(guarantee.base)

@@ -14,20 +14,17 @@ from fractions import Fraction
 from functools import lru_cache
 
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.moments import Base, Repetition
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, describe, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
-    BoundedRange,
     Guarantee,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
 )
-
-Base = PureDP | LaplaceDominated | BoundedRange | ZeroConcentratedDP
-"""What one run may guarantee."""
 
 
 def change_of(base: Base, ratio: Interval) -> Interval:
@@ -70,7 +67,7 @@ _MOST_RUNS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(Repetition):
     """The best of K runs of one mechanism, K from a truncated negative binomial law.
 
     P(K = k) is proportional to (1 - gamma)**k times the product of (l + eta) / (l + 1) over l < k,
@@ -121,11 +118,6 @@ class Repeated:
         return rounded_up(self.mean_runs)
 
     @property
-    def single(self) -> PureDP | ZeroConcentratedDP:
-        """The strongest guarantee of one number that follows."""
-        return self.pure or self.zcdp
-
-    @property
     def shift(self) -> Fraction:
         """How far the loss of the best run may exceed that of one run: a bound, rounded up."""
         rho = self.base.zcdp.rho
@@ -151,9 +143,17 @@ class Repeated:
         power = Interval.of(self.eta, precision)
         return power * odds / -(power * log).expm1()
 
+    most_likelier = mean_runs
+
+    def log_moment(self, one: Interval, excess: Interval) -> Interval:
+        """One run's, the shift at this order, and ln E K."""
+        precision = one.precision
+        shift = Interval.of(self.shift, precision)
+        return one + excess * shift + self.mean_runs(precision).log()
+
 
 @dataclass(frozen=True, slots=True)
-class PoissonRepeated:
+class PoissonRepeated(Repetition):
     """The best of K runs of one mechanism, K from a Poisson law, and nothing where K is 0.
 
     The likelihood ratio of the best run is that of one run times a factor of at most e**shift, on
@@ -194,11 +194,6 @@ class PoissonRepeated:
         return self.mean
 
     @property
-    def single(self) -> PureDP | ZeroConcentratedDP:
-        """The strongest guarantee of one number that follows."""
-        return self.pure or self.zcdp
-
-    @property
     def shift(self) -> Fraction:
         """How far the loss of the best run may exceed that of one run: a bound, rounded up.
 
@@ -216,9 +211,20 @@ class PoissonRepeated:
             return ApproximateDP(Fraction(0), at)
         return _approximate(self, at, at / self.mean)
 
+    def most_likelier(self, precision: int) -> Interval:
+        """The mean, with the chance of no run at all: what a moment is multiplied by."""
+        mean = Interval.of(self.mean, precision)
+        return mean + (-mean).exp()
 
-Repetition = Repeated | PoissonRepeated
-"""What the best of a random number of runs guarantees."""
+    def log_moment(self, one: Interval, excess: Interval) -> Interval:
+        """P(K = 0) + mean e**(...), with the change of a probability at the ratio 1 + 1/(a - 1)."""
+        mean, whole = Interval.of(self.mean, one.precision), Interval.of(1, one.precision)
+        # (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
+        change = change_of(self.base, whole / excess + whole)
+        return ((-mean).exp() + mean * (one + excess * mean * change).exp()).log()
+
+
+_Kind = Repeated | PoissonRepeated
 
 
 def _read_base(base: object) -> None:
@@ -229,26 +235,12 @@ def _read_base(base: object) -> None:
         )
 
 
-def _approximate(repeated: Repetition, delta: Fraction, less: Fraction) -> ApproximateDP:
+def _approximate(repeated: _Kind, delta: Fraction, less: Fraction) -> ApproximateDP:
     """From one run at delta `less` and the shift, or from the pure guarantee."""
     found = repeated.base.approximate(less).epsilon + repeated.shift
     if repeated.pure is not None:
         found = min(found, repeated.pure.approximate(delta).epsilon)
     return ApproximateDP(found, delta)
-
-
-def repeated_moment(repeated: Repetition, one: Interval, excess: Interval) -> Interval:
-    """Enclose a bound on ln M(a) of the best run, a = 1 + excess, from ln M(a) of one run."""
-    precision = one.precision
-    if isinstance(repeated, Repeated):
-        runs = repeated.mean_runs(precision)
-        return one + excess * Interval.of(repeated.shift, precision) + runs.log()
-    mean = Interval.of(repeated.mean, precision)
-    # P(K = 0) + mean e**(...): (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
-    change = change_of(
-        repeated.base, (Interval.of(1, precision) / excess + Interval.of(1, precision))
-    )
-    return ((-mean).exp() + mean * (one + excess * mean * change).exp()).log()
 
 
 @lru_cache(maxsize=256)
@@ -276,7 +268,7 @@ def _log_of_ratio(rho: Fraction, gamma: Fraction) -> Fraction:
     return rounded_up(lambda bits: log_of_ratio_at(rho, gamma, order, bits))
 
 
-def _zcdp_of_repeated(repeated: Repetition) -> ZeroConcentratedDP:
+def _zcdp_of_repeated(repeated: _Kind) -> ZeroConcentratedDP:
     """The Rényi divergence at one order, which bounds that of all below; or from the pure one."""
     rho, pure = repeated.base.zcdp.rho, repeated.pure
     found = _rho_of_repeated(repeated, rho) if rho else rho
@@ -284,24 +276,16 @@ def _zcdp_of_repeated(repeated: Repetition) -> ZeroConcentratedDP:
 
 
 @lru_cache(maxsize=256)
-def _rho_of_repeated(repeated: Repetition, rho: Fraction) -> Fraction:
+def _rho_of_repeated(repeated: _Kind, rho: Fraction) -> Fraction:
     """a rho + shift + ln(most) / (a - 1) at an order a near the best; rounded up."""
     shift = repeated.shift
-    excess = max(_SHORT, _root(_most_likelier(repeated, 96).log() / Interval.of(rho, 96)))
+    excess = max(_SHORT, _root(repeated.most_likelier(96).log() / Interval.of(rho, 96)))
 
     def bound(precision: int) -> Interval:
-        log = _most_likelier(repeated, precision).log() / Interval.of(excess, precision)
+        log = repeated.most_likelier(precision).log() / Interval.of(excess, precision)
         return Interval.of((1 + excess) * rho + shift, precision) + log
 
     return rounded_up(bound)
-
-
-def _most_likelier(repeated: Repetition, precision: int) -> Interval:
-    """E K; with the chance of no run at all, where there is one: what a moment is multiplied by."""
-    if isinstance(repeated, Repeated):
-        return repeated.mean_runs(precision)
-    mean = Interval.of(repeated.mean, precision)
-    return mean + (-mean).exp()
 
 
 def _root(squared: Interval) -> Fraction:

@@ -41,10 +41,10 @@ import numpy as np
 from safeselect.accounting.composition import Accounted
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.laws import KnownLaw
-from safeselect.accounting.moments import size
+from safeselect.accounting.moments import Repetition, size
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.optimum.problem import Part
-from safeselect.accounting.repetition import AnyGuarantee, Repetition
+from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.adapters._numbers import at_least, at_most
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import decimal

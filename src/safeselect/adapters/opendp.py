@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal
 
@@ -60,6 +60,7 @@ __all__ = [
 _VECTORS = re.compile(r"VectorDomain<AtomDomain<([iu][0-9]+|usize|f32|f64)>>", re.ASCII)
 
 _MOST_CHOSEN = 2**31 - 1
+_named: set[str] = set()
 _FAMILIES: dict[str, Family] = {
     "exponential": BoundedRange,
     "permute_and_flip": LaplaceDominated,
@@ -273,7 +274,6 @@ def make_top_k_with_gaps(
     return space.measurement(cost, release, "ExtrinsicObject")
 
 
-@cache  # OpenDP takes a name once
 def name_in_context() -> None:
     """Let queries of OpenDP's Context API have our measurements as methods, from now on.
 
@@ -291,11 +291,16 @@ def name_in_context() -> None:
     """
     _opendp()
     register = import_module("opendp.context").register
-    register(make_permute_and_flip, "permute_and_flip")
-    register(make_exponential_mechanism, "exponential_mechanism")
-    register(make_report_noisy_max, "safe_noisy_max")
-    register(make_top_k, "safe_top_k")
-    register(make_top_k_with_gaps, "safe_top_k_with_gaps")
+    for name, make in (
+        ("permute_and_flip", make_permute_and_flip),
+        ("exponential_mechanism", make_exponential_mechanism),
+        ("safe_noisy_max", make_report_noisy_max),
+        ("safe_top_k", make_top_k),
+        ("safe_top_k_with_gaps", make_top_k_with_gaps),
+    ):
+        if name not in _named:  # OpenDP takes a name once
+            register(make, name)
+            _named.add(name)
 
 
 @dataclass(frozen=True, slots=True)

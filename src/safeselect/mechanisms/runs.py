@@ -20,13 +20,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Generic, NoReturn, TypeVar, final
 
-from safeselect.accounting.repetition import (
-    AnyGuarantee,
-    Base,
-    PoissonRepeated,
-    Repeated,
-    Repetition,
-)
+from safeselect.accounting.moments import Base
+from safeselect.accounting.repetition import AnyGuarantee, PoissonRepeated, Repeated
 from safeselect.errors import ParameterError, SafeSelectError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, exact_text, rational
@@ -456,7 +451,7 @@ def first_above(
 
 def _repetition(
     base: object, gamma: Number | None, eta: Number | None, mean: Number | None
-) -> tuple[Repetition, NegativeBinomial | Poisson]:
+) -> tuple[Repeated | PoissonRepeated, NegativeBinomial | Poisson]:
     """The guarantee of the whole call, and the law of the number of runs."""
     if (gamma is None) is (mean is None) or (eta is not None and mean is not None):
         raise ParameterError(

@@ -46,7 +46,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import Any, Literal, NoReturn, TypeVar, final
+from typing import Literal, NoReturn, TypeGuard, TypeVar, final
 
 from safeselect.errors import ParameterError, SourceError
 
@@ -357,9 +357,31 @@ def _comes_back(recent: deque[bytes], sample: bytes) -> bool:
     return recent.count(sample) > 1
 
 
-def own(kind: type[_Kind]) -> type[_Kind]:
-    """Seal a class, and mark it as one of this package's sources; its objects hold a `_guard`.
+class Guarded:
+    """What this package's sources have in common: a guard, which keeps the rules."""
 
+    __slots__ = ("_guard",)
+
+    _guard: Guard
+
+    @property
+    def tested(self) -> bool:
+        """Whether the bytes passed the tests in this process."""
+        return self._guard.tested
+
+    def begin(self) -> bytes:
+        """Start one public call; see `Source.begin`."""
+        return self._guard.begin()
+
+    def fill(self, buffer: bytearray | memoryview, /) -> None:
+        """Fill the whole buffer or raise; see `Source.fill`."""
+        self._guard.fill(buffer)
+
+
+def own(kind: type[_Kind]) -> type[_Kind]:
+    """Seal a class, and mark it as one of this package's sources.
+
+    Nothing but the mark makes it one: `Guarded` is a base class that anyone may use.
     The mark gives no trust: by default a guard says that its bytes are not for production.
     Sources for tests carry the mark so that the library uses them as they are.
     """
@@ -367,12 +389,12 @@ def own(kind: type[_Kind]) -> type[_Kind]:
     return sealed(kind)
 
 
-def is_own(value: object) -> bool:
+def is_own(value: object) -> TypeGuard[Guarded]:
     """Whether the object is exactly of such a class; its `__class__` is not read."""
     return _OWN.get(id(type(value))) is type(value)
 
 
-def guard_of(source: Any) -> Guard:
+def guard_of(source: object) -> Guard:
     """The guard of one of this package's own sources, which knows what its bytes are worth.
 
     Raises:
@@ -380,5 +402,4 @@ def guard_of(source: Any) -> Guard:
     """
     if not is_own(source):
         raise ParameterError("observed() takes what resolve() returned")
-    guard: Guard = source._guard
-    return guard
+    return source._guard

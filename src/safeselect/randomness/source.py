@@ -20,7 +20,16 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, cast, final, runtime_checkable
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import Guard, Worth, generation, guard_of, is_own, own, xored
+from safeselect.randomness.guard import (
+    Guard,
+    Guarded,
+    Worth,
+    generation,
+    guard_of,
+    is_own,
+    own,
+    xored,
+)
 
 _FRESH_BYTES = 32
 _FEW_BYTES = 512  # up to so many, the kernel gives all of them sooner than OpenSSL is reseeded
@@ -104,7 +113,7 @@ def _openssl_bytes(count: int) -> bytes:
 
 @final
 @own
-class OpenSSLSource:
+class OpenSSLSource(Guarded):
     """Bytes of `ssl.RAND_bytes`, with fresh kernel bytes in every fill.
 
     The default source.  Up to 512 bytes at once, with the 16 that are tested, are the XOR of
@@ -115,7 +124,7 @@ class OpenSSLSource:
     that, and the kernel's bytes are no part of it.
     """
 
-    __slots__ = ("_guard",)
+    __slots__ = ()
 
     name = "OpenSSLSource"
     """The class's name."""
@@ -125,19 +134,6 @@ class OpenSSLSource:
 
     def __init__(self) -> None:
         self._guard = Guard(_openssl_bytes, vouched=True, worth="yes")
-
-    @property
-    def tested(self) -> bool:
-        """Whether its bytes passed the tests in this process."""
-        return self._guard.tested
-
-    def begin(self) -> bytes:
-        """Start one public call; see `Source.begin`."""
-        return self._guard.begin()
-
-    def fill(self, buffer: bytearray | memoryview, /) -> None:
-        """Fill the whole buffer or raise; see `Source.fill`."""
-        self._guard.fill(buffer)
 
 
 # The whole process shares this object.  Two threads that first need it at the same time may each

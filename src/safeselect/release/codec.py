@@ -31,7 +31,7 @@ import numpy as np
 
 from safeselect.errors import InputError, SafeSelectError, from_outside
 from safeselect.exact.parameters import exact_text, read_exact
-from safeselect.promises.guarantees import guarantee_record
+from safeselect.promises.guarantees import Guarantee, guarantee_record
 from safeselect.scores.candidates import label_text
 
 MOST_DRAWS = 2**21
@@ -111,11 +111,9 @@ def read_part(content: Any) -> tuple[Any, int]:
     Raises:
         InputError: it is none.
     """
-    from safeselect.accounting.repetition import AnyGuarantee
-
     try:
         if {*content} == {"count", "each"}:
-            return _form(AnyGuarantee).read(content["each"]), read_count(content["count"], "count")
+            return _read_guarantee(content["each"]), read_count(content["count"], "count")
     except _WRONG:
         pass
     _refuse("a part has another form")
@@ -126,7 +124,9 @@ def json_schema(shape: Any) -> dict[str, Any]:
     draft, said = "https://json-schema.org/draft/2020-12/schema", _form(shape).schema
     named = {**said["properties"], "schema": {"const": shape.schema}}
     more = {"properties": named, "required": ["schema", *said["required"]]}
-    return {"$schema": draft, "title": shape.schema, **said, **more}
+    guarantee = {"anyOf": [*map(_described, _guarantees().values())]}
+    own = {"$schema": draft, "title": shape.schema, "$defs": {"guarantee": guarantee}}
+    return {**own, **said, **more}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _form(hint: Any) -> _Form:
     if isinstance(hint, TypeVar):
         return _LABEL
     if _are_guarantees(hint):
-        return _guarantee(hint)
+        return _GUARANTEE
     if get_origin(hint) is np.ndarray:
         return _ARRAY
     if get_origin(hint) is not tuple:
@@ -157,7 +157,7 @@ def _form(hint: Any) -> _Form:
     if isinstance(first, TypeVar):
         return _LABELS
     if _are_guarantees(first):
-        return _draws(_guarantee(first))
+        return _draws(_GUARANTEE)
     if get_origin(first) is tuple and Ellipsis not in get_args(first):
         return _pairs(_form(get_args(first)[1]))
     return _list(_form(first))
@@ -177,10 +177,7 @@ def _are_guarantees(hint: Any) -> bool:
 
 def _object(kind: Any) -> _Form:
     """A dataclass."""
-    # Those that no selection has are loaded with the first release that is written or read.
-    from safeselect.accounting.repetition import AnyGuarantee
-
-    hints = get_type_hints(kind, localns={"AnyGuarantee": AnyGuarantee})
+    hints = get_type_hints(kind, localns={"AnyGuarantee": Guarantee})
     forms = {each.name: _form(hints[each.name]) for each in fields(kind)}
     needed = {each.name for each in fields(kind) if each.default is MISSING}
 
@@ -196,21 +193,28 @@ def _object(kind: Any) -> _Form:
     return _Form(write, read, {**schema, "required": sorted(needed)})
 
 
-def _guarantee(hint: Any) -> _Form:
+def _guarantees() -> dict[str, Any]:
+    """All classes of guarantees; those that no selection has are loaded where one is read."""
+    from safeselect import accounting
+
+    others = accounting.GaussianDP, accounting.PoissonRepeated, accounting.Repeated
+    return {kind.__name__: kind for kind in (*get_args(Guarantee), *others)}
+
+
+def _read_guarantee(content: dict[str, Any]) -> Any:
     """One of some guarantees; one of repeated runs is about another."""
-    kinds = {kind.__name__: kind for kind in get_args(hint)}
+    named = {name: each for name, each in content.items() if name != "type"}
+    numbers = {
+        n: _read_guarantee(e) if isinstance(e, dict) else _exact(e) for n, e in named.items()
+    }
+    kind = _SELECTED.get(content["type"]) or _guarantees()[content["type"]]
+    return kind(**numbers)
 
-    def read(content: dict[str, Any]) -> Any:
-        numbers = {name: each for name, each in content.items() if name != "type"}
-        read_each = {n: read(e) if isinstance(e, dict) else _exact(e) for n, e in numbers.items()}
-        return kinds[content["type"]](**read_each)
 
-    def described(kind: Any) -> dict[str, Any]:
-        number = {"anyOf": [_NUMBER, {"type": "object", "required": ["type"]}]}
-        named = {each.name: number if each.name == "base" else _NUMBER for each in fields(kind)}
-        return _closed(type={"const": kind.__name__}, **named)
-
-    return _Form(guarantee_record, read, {"anyOf": [*map(described, kinds.values())]})
+def _described(kind: Any) -> dict[str, Any]:
+    number = {"anyOf": [_NUMBER, {"type": "object", "required": ["type"]}]}
+    named = {each.name: number if each.name == "base" else _NUMBER for each in fields(kind)}
+    return _closed(type={"const": kind.__name__}, **named)
 
 
 def _draws(form: _Form) -> _Form:
@@ -363,6 +367,8 @@ _LABELS = _Form(
 _ARRAY = _Form(
     lambda array: _texts(array.tolist()), _read_array, _each({"anyOf": [_NUMBER, _each(_NUMBER)]})
 )
+_SELECTED = {kind.__name__: kind for kind in get_args(Guarantee)}
+_GUARANTEE = _Form(guarantee_record, _read_guarantee, {"$ref": "#/$defs/guarantee"})
 _SIMPLE: dict[Any, _Form] = {
     str: _Form(str, _text, _STRING),
     int: _Form(label_text, _integer, _NUMBER),

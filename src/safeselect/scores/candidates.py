@@ -182,9 +182,7 @@ def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
     """The keys and the values of a mapping, which belong together; None for anything else."""
     if type(scores) is Unread and scores.labels is not None:
         return list(scores.labels), Unread(scores.size, scores.read)
-    mapping: Any = scores
-    if type(scores) is Counts:
-        mapping = dict(scores.counts)
+    mapping: Any = dict(scores.counts) if type(scores) is Counts else scores
     if id(type(mapping)) not in _MAPPINGS:
         return None
     items: list[tuple[Any, Any]] = list(dict.items(mapping))

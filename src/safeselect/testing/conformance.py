@@ -12,6 +12,7 @@ import os
 import pickle
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.randomness.foreign import members_of
@@ -44,30 +45,40 @@ def check_source(
         >>> "no copies" in check_source(SystemSource)
         True
     """
-    rules: list[tuple[str, Callable[[Callable[[], Source]], None]]] = [
-        ("protocol", _check_protocol),
-        ("nonces", _check_nonces),
-        ("fills exactly", _check_fills),
-        ("refuses other buffers", _check_refusals),
-        ("keeps no view", _check_views),
-        ("passes behind the guard", _check_guarded),
-        ("no copies", _check_copies),
-        ("silent repr", _check_repr),
-        ("threads", _check_threads),
-    ]
+    rules: dict[str, Callable[[Callable[[], Source]], None]] = {
+        "protocol": _check_protocol,
+        "nonces": _check_nonces,
+        "fills exactly": _check_fills,
+        "refuses other buffers": _check_refusals,
+        "keeps no view": _check_views,
+        "passes behind the guard": _check_guarded,
+        "no copies": _check_copies,
+        "silent repr": _check_repr,
+        "threads": _check_threads,
+    }
     if hasattr(os, "fork"):
-        rules.append(("fork", _check_fork))
-    for _, check in rules:
+        rules["fork"] = _check_fork
+    for check in rules.values():
         check(factory)
     if failing is None:
-        return tuple(name for name, _ in rules)
+        return (*rules,)
     _check_failure(failing)
-    return (*(name for name, _ in rules), "failure")
+    return (*rules, "failure")
 
 
 def _require(condition: bool, rule: str) -> None:
     if not condition:
         raise AssertionError(f"the source breaks a rule: {rule}")
+
+
+def _require_error(
+    kinds: tuple[type[Exception], ...], attempt: Callable[[], object], rule: str
+) -> None:
+    try:
+        attempt()
+    except kinds:
+        return
+    _require(False, rule)
 
 
 def _check_protocol(factory: Callable[[], Source]) -> None:
@@ -129,14 +140,11 @@ def _check_refusals(factory: Callable[[], Source]) -> None:
         None,
     )
     for buffer in wrong:
-        try:
-            source.fill(buffer)  # type: ignore[arg-type]
-        except ParameterError:
-            continue
-        raise AssertionError(
-            "the source breaks a rule: fill() raises ParameterError for anything but a writable, "
-            f"contiguous buffer of bytes, here a {type(buffer).__name__}"
+        rule = (
+            "fill() raises ParameterError for anything but a writable, contiguous buffer of bytes, "
+            f"here a {type(buffer).__name__}"
         )
+        _require_error((ParameterError,), partial(source.fill, buffer), rule)  # type: ignore[arg-type]
     source.fill(bytearray(8))  # such a refusal is no failure of the source
 
 
@@ -147,9 +155,7 @@ def _check_views(factory: Callable[[], Source]) -> None:
     try:
         buffer.append(0)
     except BufferError:
-        raise AssertionError(
-            "the source breaks a rule: fill() keeps no view of the buffer"
-        ) from None
+        _require(False, "fill() keeps no view of the buffer")
 
 
 def _check_guarded(factory: Callable[[], Source]) -> None:
@@ -161,27 +167,21 @@ def _check_guarded(factory: Callable[[], Source]) -> None:
             source.begin()
             source.fill(buffer)
     except SourceError as error:
-        raise AssertionError(
-            f"the source breaks a rule: it passes the tests of each request ({error})"
-        ) from None
+        _require(False, f"it passes the tests of each request ({error})")
 
 
 def _check_copies(factory: Callable[[], Source]) -> None:
     source = factory()
+    protocols = range(pickle.HIGHEST_PROTOCOL + 1)
     attempts: list[Callable[[], object]] = [
-        lambda: copy.copy(source),
-        lambda: copy.deepcopy(source),
-        *(
-            lambda protocol=protocol: pickle.dumps(source, protocol)
-            for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
-        ),
+        partial(copy.copy, source),
+        partial(copy.deepcopy, source),
+        *(partial(pickle.dumps, source, protocol) for protocol in protocols),
     ]
     for attempt in attempts:
-        try:
-            attempt()
-        except (TypeError, pickle.PicklingError):
-            continue
-        raise AssertionError("the source breaks a rule: it cannot be copied, nor pickled")
+        _require_error(
+            (TypeError, pickle.PicklingError), attempt, "it cannot be copied, nor pickled"
+        )
 
 
 def _check_repr(factory: Callable[[], Source]) -> None:
@@ -262,10 +262,6 @@ def _check_failure(failing: Callable[[], Source]) -> None:
                 "no exception that could hold bytes hangs behind a SourceError",
             )
         else:
-            raise AssertionError("the source breaks a rule: a source that failed stays failed")
+            _require(False, "a source that failed stays failed")
         _require(not any(buffer), "the buffer holds zeros after a failure")
-    try:
-        source.begin()
-    except SourceError:
-        return
-    raise AssertionError("the source breaks a rule: begin() fails after a failure too")
+    _require_error((SourceError,), source.begin, "begin() fails after a failure too")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import NONCE_BYTES, Guard, own
+from safeselect.randomness.guard import NONCE_BYTES, Draw, Guard, Guarded, own
 from safeselect.randomness.source import Source, guarded, require_production
 
 _SEGMENT = 4096
@@ -19,6 +19,34 @@ _SEGMENT = 4096
 
 class InsecureSourceWarning(UserWarning):
     """The bytes of this source can be repeated: a release made with them protects nobody."""
+
+
+class _ForTests(Guarded):
+    """A source whose bytes can be repeated: for one process, never tested."""
+
+    __slots__ = ()
+
+    production = False
+    """False."""
+
+    @property
+    def name(self) -> str:
+        """The class's name."""
+        return type(self).__name__
+
+    def begin(self) -> bytes:
+        """Start one public call; see `Source.begin`."""
+        self._refuse_in_production()
+        return super().begin()
+
+    def _play(self, draw: Draw, nonce: Draw | None = None) -> None:
+        self._guard = Guard(draw, nonce=nonce, fork_safe=False, health=False)
+
+    def _refuse_in_production(self) -> None:
+        if require_production():
+            raise ParameterError(
+                f"{type(self).__name__} is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set"
+            )
 
 
 @final
@@ -45,7 +73,7 @@ class _Stream:
 
 @final
 @own
-class DeterministicSource:
+class DeterministicSource(_ForTests):
     """The same bytes for the same seed: a SHAKE-256 stream that feeds nonces and fills in order.
 
     For tests; only one thread may use it at a time.  It raises in a child of the process
@@ -60,12 +88,12 @@ class DeterministicSource:
             SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
-    __slots__ = ("_guard",)
+    __slots__ = ()
 
     def __init__(
         self, seed: bytes | str | int, *, i_understand_this_is_not_private: bool = False
     ) -> None:
-        refuse_in_production("DeterministicSource")
+        self._refuse_in_production()
         if i_understand_this_is_not_private is not True:
             raise ParameterError(
                 "a release made with a known seed protects nobody: for tests, pass "
@@ -81,26 +109,7 @@ class DeterministicSource:
             InsecureSourceWarning,
             stacklevel=2,
         )
-        self._guard = Guard(_Stream(material).draw, fork_safe=False, health=False)
-
-    @property
-    def name(self) -> str:
-        """The class's name."""
-        return "DeterministicSource"
-
-    @property
-    def production(self) -> bool:
-        """False."""
-        return False
-
-    def begin(self) -> bytes:
-        """Return the stream's next 16 bytes; see `Source.begin`."""
-        refuse_in_production("DeterministicSource")
-        return self._guard.begin()
-
-    def fill(self, buffer: bytearray | memoryview, /) -> None:
-        """Fill the buffer with the stream's next bytes; see `Source.fill`."""
-        self._guard.fill(buffer)
+        self._play(_Stream(material).draw)
 
 
 @final
@@ -129,7 +138,7 @@ class _Log:
 
 @final
 @own
-class RecordingSource:
+class RecordingSource(_ForTests):
     """Passes on the bytes of another source and keeps them, with the sizes of the requests.
 
     It has two uses: to show that the sizes do not depend on the scores, and to replay a call with
@@ -144,22 +153,17 @@ class RecordingSource:
         ParameterError: inner is not a source, or SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
-    __slots__ = ("_guard", "_log")
+    __slots__ = ("_log",)
 
     def __init__(self, inner: Source) -> None:
-        refuse_in_production("RecordingSource")
+        self._refuse_in_production()
         self._log = _Log(guarded(inner))
-        self._guard = Guard(self._log.draw, nonce=self._log.nonce, fork_safe=False, health=False)
+        self._play(self._log.draw, self._log.nonce)
 
     @property
     def name(self) -> str:
         """The class's name with the name of the recorded source."""
         return f"RecordingSource({self._log.inner.name})"
-
-    @property
-    def production(self) -> bool:
-        """False."""
-        return False
 
     @property
     def requests(self) -> list[int]:
@@ -175,15 +179,6 @@ class RecordingSource:
     def nonces(self) -> list[bytes]:
         """The nonces that `begin` has given so far."""
         return list(self._log.nonces)
-
-    def begin(self) -> bytes:
-        """Return the nonce of the recorded source; see `Source.begin`."""
-        refuse_in_production("RecordingSource")
-        return self._guard.begin()
-
-    def fill(self, buffer: bytearray | memoryview, /) -> None:
-        """Fill the buffer from the recorded source; see `Source.fill`."""
-        self._guard.fill(buffer)
 
 
 @final
@@ -213,7 +208,7 @@ class _Tape:
 
 @final
 @own
-class ReplaySource:
+class ReplaySource(_ForTests):
     """Plays the bytes given, in order, and raises `SourceError` when a request goes beyond them.
 
     The tape feeds `fill` only.  `begin` plays the nonces; after the last one it returns the number
@@ -228,48 +223,19 @@ class ReplaySource:
             SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
-    __slots__ = ("_guard", "_tape")
+    __slots__ = ("_tape",)
 
     def __init__(self, data: bytes | bytearray, *, nonces: Iterable[bytes] = ()) -> None:
-        refuse_in_production("ReplaySource")
+        self._refuse_in_production()
         if not isinstance(data, (bytes, bytearray)):
             raise ParameterError("the bytes to replay must be bytes or a bytearray")
         played = tuple(nonces)
         if any(not isinstance(item, bytes) or len(item) != NONCE_BYTES for item in played):
             raise ParameterError(f"nonces must be bytes objects of length {NONCE_BYTES}")
         self._tape = _Tape(bytes(data), played)
-        self._guard = Guard(self._tape.draw, nonce=self._tape.nonce, fork_safe=False, health=False)
-
-    @property
-    def name(self) -> str:
-        """The class's name."""
-        return "ReplaySource"
-
-    @property
-    def production(self) -> bool:
-        """False."""
-        return False
+        self._play(self._tape.draw, self._tape.nonce)
 
     @property
     def left(self) -> int:
         """Bytes of the tape not yet played."""
         return len(self._tape.data) - self._tape.position
-
-    def begin(self) -> bytes:
-        """Return the next nonce; see `Source.begin`."""
-        refuse_in_production("ReplaySource")
-        return self._guard.begin()
-
-    def fill(self, buffer: bytearray | memoryview, /) -> None:
-        """Fill the buffer with the tape's next bytes; see `Source.fill`."""
-        self._guard.fill(buffer)
-
-
-def refuse_in_production(name: str) -> None:
-    """Raise if the environment allows only sources for production.
-
-    Raises:
-        ParameterError: SAFESELECT_REQUIRE_PRODUCTION is set.
-    """
-    if require_production():
-        raise ParameterError(f"{name} is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set")

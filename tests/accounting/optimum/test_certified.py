@@ -27,8 +27,8 @@ from safeselect.accounting import (
     DiscreteLaplace,
     RandomizedResponse,
     compose_delta,
-    composed_epsilon,
 )
+from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.optimum.certified import bracket
 from safeselect.accounting.optimum.curve import backward, start
 from safeselect.accounting.optimum.problem import Problem

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from safeselect.accounting.optimum import curve
-from safeselect.accounting.optimum.curve import Curve, backward, interleaved, start
+from safeselect.accounting.optimum.certified import interleaved
+from safeselect.accounting.optimum.curve import Curve, backward, start
 
 pytestmark = pytest.mark.claim("C2")
 STEP = Fraction(1, 4)

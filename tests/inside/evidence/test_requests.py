@@ -114,9 +114,6 @@ SOURCES: dict[str, Callable[[], Source]] = {
     "CombinedSource": lambda: CombinedSource(OpenSSLSource(), SystemSource()),
     "CallbackSource": lambda: CallbackSource(os.urandom),
     "CallbackSource alone": lambda: CallbackSource(os.urandom, exclusive=True),
-    "CallbackSource, in chunks": lambda: CallbackSource(
-        os.urandom, exclusive=True, max_chunk=100_000
-    ),
     "DeterministicSource": lambda: DeterministicSource(
         b"large", i_understand_this_is_not_private=True
     ),
@@ -208,37 +205,3 @@ class Replayed:
 
     def fill(self, buffer: Any, /) -> None:
         self._source.fill(buffer)
-
-
-@pytest.mark.parametrize("chunk", [1, 7, 4096])
-def test_a_callback_in_chunks_is_asked_for_every_byte_once(chunk):
-    """Chunk by chunk, to the last, which may be a single byte."""
-    for size in around(chunk, 2 * chunk, 3 * chunk)[1:] or [1]:
-        asked = Counting()
-
-        def answer(count: int, asked: Counting = asked) -> bytes:
-            buffer = bytearray(count)
-            asked.fill(buffer)
-            return bytes(buffer)
-
-        source = CallbackSource(lambda count: os.urandom(count), exclusive=True, max_chunk=chunk)
-        source.begin()
-        guarded = CallbackSource(Switch(answer), exclusive=True, max_chunk=chunk)
-        guarded.begin()
-        buffer = bytearray(size)
-        guarded.fill(buffer)
-        assert bytes(buffer) == named(0, size)
-        assert all(count <= chunk for count in asked.asked)
-
-
-class Switch:
-    """Random bytes for the nonce, the start-up tests and their canary, then a function's."""
-
-    def __init__(self, function: Callable[[int], bytes]) -> None:
-        self._function, self._left = function, 4 * 1024 + 2 * 16
-
-    def __call__(self, count: int) -> bytes:
-        if self._left > 0:
-            self._left -= count
-            return os.urandom(count)
-        return self._function(count)

@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from math import prod
+
+import numpy as np
 
 from safeselect.accounting.optimum.bracket import Profile
-from safeselect.accounting.optimum.curve import start
+from safeselect.accounting.optimum.curve import Curve, Floats, one_more, start, tables_of
 from safeselect.accounting.optimum.pairs import Masses, power, spread
 from safeselect.accounting.optimum.problem import MOST_WORK, ROW, Part, Problem, ranges_of
-from safeselect.accounting.optimum.upper import FIRST, Grid, range_masses, together, upper_profile
+from safeselect.accounting.optimum.upper import FIRST, Grid, range_masses, upper_profile
 from safeselect.exact.interval import Interval
 
 _SHARES = 64  # of a range, as offsets of adversaries that do not adapt
@@ -41,6 +45,60 @@ def lower_value(
         for cells, count in kept:
             curve = grid.before(curve, cells * step, count)
     return read(Profile.of(whole, curve.lower, step))
+
+
+def together(grid: Grid, ranges: list[tuple[Fraction, int]]) -> Curve | None:
+    """The optimum of ranges in every order, where they are few and multiples of the step."""
+    states = prod(count + 1 for _, count in ranges)
+    if any(epsilon % grid.step for epsilon, _ in ranges):
+        return None
+    most = -(-grid.reach_of(ranges) // grid.step)
+    if states > ROW or states * len(ranges) * most > MOST_WORK:
+        return None
+    return interleaved(grid.step, tuple(sorted((int(e // grid.step), n) for e, n in ranges)), most)
+
+
+@lru_cache(maxsize=2)
+def interleaved(step: Fraction, ranges: tuple[tuple[int, int], ...], most: int) -> Curve:
+    """The optimum of mechanisms of several ranges, in an order chosen adaptively.
+
+    With i_a of each range left, it is the largest over a of one step of range a before the optimum
+    with one less of it.
+
+    Args:
+        step: of the curve.
+        ranges: (in steps, how many).
+        most: as for `backward`.
+    """
+    tables = [tables_of(step, cells) for cells, _ in ranges]
+    level = {(0,) * len(ranges): start(step)}
+    for _ in range(sum(count for _, count in ranges)):
+        following: dict[tuple[int, ...], Curve] = {}
+        for used, curve in level.items():
+            for kind, (_, count) in enumerate(ranges):
+                if used[kind] < count:
+                    more = (*used[:kind], used[kind] + 1, *used[kind + 1 :])
+                    found = one_more(curve, tables[kind], most)
+                    known = following.get(more)
+                    following[more] = found if known is None else _larger(known, found)
+        level = following
+    (curve,) = level.values()
+    return curve
+
+
+def _larger(one: Curve, other: Curve) -> Curve:
+    """The larger at each place, of both bounds."""
+    length = max(len(one.upper), len(other.upper))
+
+    def filled(values: Floats, edge: Floats) -> Floats:
+        return np.concatenate([values, np.full(length - len(values), edge)])
+
+    zero = np.zeros(())
+    return Curve(
+        one.step,
+        np.maximum(*(filled(c.upper, c.upper[-1]) for c in (one, other))),
+        np.maximum(*(filled(c.lower, zero) for c in (one, other))),
+    )
 
 
 def _equal_offsets(
@@ -138,7 +196,9 @@ def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     step, parts = problem.on_grid(cells, upwards=True)
     grid = Grid.on(step, problem.delta, cells, len(parts))
     masses = [(law.upper, n) for law, n in grid.pairs(parts)]
-    upper = upper_profile(grid, masses, ranges_of(parts))
+    ranges = ranges_of(parts)
+    last = together(grid, ranges) if len(ranges) > 1 else None
+    upper = upper_profile(grid, masses, ranges, last)
     step, parts = problem.on_grid(cells, upwards=False)
     grid = Grid.on(step, problem.delta, cells, len(parts))
     pairs = grid.pairs(parts)

@@ -290,7 +290,7 @@ def backward(curve: Curve, cells: int, count: int, most: int, *, upper_only: boo
     """
     tables = tables_of(curve.step, cells)
     for _ in range(count):
-        curve = _one_more(curve, tables, most, upper_only=upper_only)
+        curve = one_more(curve, tables, most, upper_only=upper_only)
     return curve
 
 
@@ -300,35 +300,8 @@ def row(step: Fraction, cells: int, count: int, most: int) -> Curve:
     return backward(start(step), cells, count, most)
 
 
-@lru_cache(maxsize=2)
-def interleaved(step: Fraction, ranges: tuple[tuple[int, int], ...], most: int) -> Curve:
-    """The optimum of mechanisms of several ranges, in an order chosen adaptively.
-
-    With i_a of each range left, it is the largest over a of one step of range a before the optimum
-    with one less of it.
-
-    Args:
-        step: of the curve.
-        ranges: (in steps, how many).
-        most: as for `backward`.
-    """
-    tables = [tables_of(step, cells) for cells, _ in ranges]
-    level = {(0,) * len(ranges): start(step)}
-    for _ in range(sum(count for _, count in ranges)):
-        following: dict[tuple[int, ...], Curve] = {}
-        for used, curve in level.items():
-            for kind, (_, count) in enumerate(ranges):
-                if used[kind] < count:
-                    more = (*used[:kind], used[kind] + 1, *used[kind + 1 :])
-                    found = _one_more(curve, tables[kind], most)
-                    known = following.get(more)
-                    following[more] = found if known is None else _larger(known, found)
-        level = following
-    (curve,) = level.values()
-    return curve
-
-
-def _one_more(curve: Curve, tables: Tables, most: int, *, upper_only: bool = False) -> Curve:
+def one_more(curve: Curve, tables: Tables, most: int, *, upper_only: bool = False) -> Curve:
+    """The curve with one mechanism of a range before it."""
     last = min(most, len(curve.upper) - 1 + tables.cells)
     above = _extended(curve.upper, tables, last, level=True)
     higher, best = climb(above, tables, last + 1, offsets_too=not upper_only)
@@ -340,21 +313,6 @@ def _one_more(curve: Curve, tables: Tables, most: int, *, upper_only: bool = Fal
     below = _extended(curve.lower, tables, last, level=False)
     lower = np.maximum(*(_at(below, tables, best + more) for more in (0, 1)))
     return Curve(curve.step, upper, lower * _DOWN)
-
-
-def _larger(one: Curve, other: Curve) -> Curve:
-    """The larger at each place, of both bounds."""
-    length = max(len(one.upper), len(other.upper))
-
-    def filled(values: Floats, edge: Floats) -> Floats:
-        return np.concatenate([values, np.full(length - len(values), edge)])
-
-    zero = np.zeros(())
-    return Curve(
-        one.step,
-        np.maximum(*(filled(c.upper, c.upper[-1]) for c in (one, other))),
-        np.maximum(*(filled(c.lower, zero) for c in (one, other))),
-    )
 
 
 def _extended(values: Floats, tables: Tables, last: int, *, level: bool) -> Floats:

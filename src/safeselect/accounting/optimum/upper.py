@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod
 
 from safeselect.accounting.gaussian import FARTHEST, GaussianDP
 from safeselect.accounting.moments import bun_steinke_epsilon
 from safeselect.accounting.optimum import MASS, QUICK_MASS, QUICK_TAIL, TAIL
 from safeselect.accounting.optimum.bracket import Profile
-from safeselect.accounting.optimum.curve import Curve, backward, interleaved, row, start
+from safeselect.accounting.optimum.curve import Curve, backward, row, start
 from safeselect.accounting.optimum.pairs import (
     Law,
     Masses,
@@ -28,7 +27,6 @@ from safeselect.accounting.optimum.pairs import (
 )
 from safeselect.accounting.optimum.problem import (
     BLOCK,
-    MOST_WORK,
     ROW,
     Part,
     Problem,
@@ -128,10 +126,16 @@ class Grid:
 
 
 def upper_profile(
-    grid: Grid, masses: list[tuple[Masses, int]], ranges: list[tuple[Fraction, int]]
+    grid: Grid,
+    masses: list[tuple[Masses, int]],
+    ranges: list[tuple[Fraction, int]],
+    last: Curve | None = None,
 ) -> Profile:
-    """Fixed pairs before ranges; the heaviest ranges as a curve, where they are on the grid."""
-    last = together(grid, ranges) if len(ranges) != 1 else None
+    """Fixed pairs before ranges; the heaviest ranges as a curve, where they are on the grid.
+
+    Args:
+        last: the curve of all ranges, where it is known.
+    """
     if last is None:
         last, others = start(grid.step), sorted(ranges, key=weight)
         if others and not others[-1][0] % grid.step and others[-1][1] <= grid.row:
@@ -157,17 +161,6 @@ def range_masses(grid: Grid, epsilon: Fraction, count: int) -> list[tuple[Masses
             curve = backward(curve, cells, number, most, upper_only=True)
             found.append((_dotted(curve, grid), times))
     return found
-
-
-def together(grid: Grid, ranges: list[tuple[Fraction, int]]) -> Curve | None:
-    """The optimum of ranges in every order, where they are few and multiples of the step."""
-    states = prod(count + 1 for _, count in ranges)
-    if any(epsilon % grid.step for epsilon, _ in ranges):
-        return None
-    most = -(-grid.reach_of(ranges) // grid.step)
-    if states > ROW or states * len(ranges) * most > MOST_WORK:
-        return None
-    return interleaved(grid.step, tuple(sorted((int(e // grid.step), n) for e, n in ranges)), most)
 
 
 def _dotted(curve: Curve, grid: Grid) -> Masses:
