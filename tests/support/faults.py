@@ -172,8 +172,9 @@ _CHANGES = {
     "a record names another mechanism": [
         (
             "ledger/scope.py:begin",
-            "asked = charge.mechanism",
-            "name = charge.mechanism.replace('exponential', 'laplace')\n        asked = name",
+            "charge, observed(bits.source)",
+            "replace(charge, mechanism=charge.mechanism.replace('exponential', 'laplace')), "
+            "observed(bits.source)",
         )
     ],
     "a release that failed is refunded": [
