@@ -6,7 +6,6 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
-import mpmath
 import pytest
 from ledgers import TERMS
 
@@ -72,21 +71,6 @@ def test_a_budget_prices_it(budget: dict, price: dict | None) -> None:
 def test_a_budget_that_it_does_not_bound_refuses_it(budget: dict) -> None:
     with pytest.raises(ParameterError, match="GaussianDP does not bound"):
         Budget(**TERMS, **budget).price(NOISE)
-
-
-def mp(value) -> mpmath.mpf:
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
-
-
-@pytest.mark.parametrize(
-    ("squared", "epsilon", "delta"),
-    [("16/25", 2, "0.0040778214161479558533"), ("1/100", "1/2", "6.8565824558387265598e-9")],
-)
-def test_gaussian_profile(squared, epsilon, delta):
-    found = GaussianDP(squared).delta(epsilon)
-    assert Fraction(delta) * (1 - Fraction(1, 10**19)) <= found
-    assert found <= Fraction(delta) * (1 + Fraction(1, 10**18))
 
 
 def test_gaussian_guarantees():

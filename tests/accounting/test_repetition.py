@@ -20,8 +20,8 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
-from safeselect.accounting import PoissonRepeated, Repeated, compose_delta
-from safeselect.accounting.moments import Moments, log_moment
+from safeselect.accounting import PoissonRepeated, Repeated
+from safeselect.accounting.moments import log_moment
 from safeselect.accounting.repetition import log_of_ratio_at
 from safeselect.promises.guarantees import guarantee_record
 
@@ -39,7 +39,6 @@ LAWS = [
     *(("1", "1/30"), ("5/2", "1/2")),
 ]
 ORDERS = [Fraction(x) for x in ("1.01", "1.3", "2", "5", "20", "120")]
-DELTAS = ["0.2", "1e-2", "1e-4", "1e-7"]
 
 
 def mp(value) -> mpmath.mpf:
@@ -243,34 +242,6 @@ def test_without_a_delta_the_pure_guarantee_or_a_rho_adds_up():
     assert compose([pure, pure]).guarantee == PureDP(Fraction(6, 10))
 
 
-@pytest.mark.parametrize("delta", DELTAS)
-def test_a_composition_is_no_dearer_than_its_simple_bounds(delta):
-    one, two = (
-        Repeated(BoundedRange("1/10"), 1, "1/10"),
-        Repeated(LaplaceDominated(1), "1/2", "0.2"),
-    )
-    for parts in ([one] * 20, [one, two, PureDP("1/2")], [two, ZeroConcentratedDP("1/8")]):
-        found = compose(parts, delta=delta)
-        simple = [part.single if isinstance(part, Repeated) else part for part in parts]
-        assert (
-            found.guarantee.epsilon
-            <= compose(simple, delta=delta, precision=None).guarantee.epsilon
-        )
-        assert found.lower == 0
-    again = compose_delta([one] * 20, found.guarantee.epsilon)
-    assert isinstance(again.guarantee, (ApproximateDP, PureDP))
-
-
-def test_moments_multiply_over_lists_with_repeats():
-    one, base = Repeated(PureDP("1/2"), 1, "1/10"), PureDP("1/3")
-    moments = Moments(Fraction(3), 128)
-    alone = moments.log_product([(one, 1)]), moments.log_product([(base, 2)])
-    together = moments.log_product([(one, 3), (base, 2)])
-    assert (
-        abs(together.fractions()[0] - 3 * alone[0].fractions()[0] - alone[1].fractions()[0]) < 1e-30
-    )
-
-
 def test_ledgers_price_it():
     pure, rho = Repeated(PureDP("1/10"), 1, "1/10"), Repeated(ZeroConcentratedDP("1/50"), 1, "1/10")
     at = {"unit": "person", "neighbours": "add_remove"}
@@ -280,24 +251,6 @@ def test_ledgers_price_it():
     assert 0 <= price - log_moment(rho, Fraction(39), 128).fractions()[0] < Fraction(1, 2**50)
     with pytest.raises(ParameterError, match="adds up epsilon alone"):
         Budget(**at, epsilon=1).price(rho)
-
-
-def test_its_record_says_what_it_is_made_of():
-    assert guarantee_record(Repeated(PureDP("1/10"), "-1/2", "1/10")) == {
-        "type": "Repeated",
-        "base": {"type": "PureDP", "epsilon": "1/10"},
-        "eta": "-1/2",
-        "gamma": "1/10",
-    }
-
-
-def test_what_costs_nothing_still_costs_nothing():
-    for base in (PureDP(0), ZeroConcentratedDP(0)):
-        free = Repeated(base, 1, "1/10")
-        assert free.zcdp.rho == 0 == free.shift
-        assert free.approximate("1e-9").epsilon == 0
-        assert log_moment(free, Fraction(1), 96).fractions() == (0, 0)
-        assert compose([free, free, PureDP(1)]).guarantee == PureDP(1)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from lattice_oracle import Tape, exp_bounds
 
 from safeselect.engine import geometric as arrays_of
@@ -21,9 +19,7 @@ from safeselect.engine.geometric import (
     _unbounded,
     build,
     digit_tables,
-    discrete_laplace,
     draw_digits,
-    geometric,
 )
 from safeselect.exact.interval import NoiseRate
 
@@ -101,13 +97,6 @@ def test_every_threshold_is_enclosed(noise_rate: NoiseRate) -> None:
             assert bounds[0] <= chance[1]
             assert chance[1] - chance[0] < Fraction(1, 2**180)
         assert len(set(highs)) == len(highs)
-
-
-@pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 4), Fraction(1, 2**40)])
-def test_the_first_digit_ends_low_enough(rate: Fraction) -> None:
-    table = digit_tables(NoiseRate(rate))[0]
-    assert int(table.high[0]) < 1 << 16  # below 2**-48
-    assert 1 <= len(table.high) < 4096
 
 
 class Rows(Tape):
@@ -218,28 +207,6 @@ def test_exhaustively_at_small_widths(noise_rate: NoiseRate, width: int) -> None
         share = Fraction(found[d], 1 << width)
         assert share <= exact
         assert exact <= share + marked
-
-
-def test_exact_thresholds_at_word_limits_mark_nothing() -> None:
-    (table,) = digit_tables(NoiseRate(Fraction(1), Fraction(1, 2)))
-    assert np.flatnonzero(table.values == MARK).tolist() == [0]
-    assert table.values[[1, 2, 3, 4, 1 << 15]].tolist() == [15, 14, 14, 13, 0]
-
-
-@given(st.data())
-@settings(max_examples=20, deadline=None)
-def test_shapes_and_requests(data: st.DataObject) -> None:
-    n = data.draw(st.sampled_from([0, 1, 40, 3000]))
-    noise_rate = data.draw(st.sampled_from(DECAYS))
-    draw = data.draw(st.sampled_from([geometric, discrete_laplace]))
-    requests = set()
-    for seed in range(20):
-        tape = Tape(seed)
-        noise = draw(n, noise_rate, tape)
-        assert noise.dtype == np.int64
-        assert noise.shape == (n,)
-        requests.add(tuple(tape.requests))
-    assert len(requests) == 1
 
 
 def test_a_threshold_just_above_a_multiple_of_two_to_minus_64() -> None:

@@ -80,19 +80,6 @@ def test_the_best_is_found_wherever_it_is(n: int, bits: int | None) -> None:
         values[place] -= 5000
 
 
-@pytest.mark.parametrize("bits", [None, 20])
-@pytest.mark.parametrize("n", [70000, 100001, 140000])
-def test_what_the_buffer_held_before_is_not_counted_twice(n: int, bits: int | None) -> None:
-    """The best is in the last whole block, where the shorter one behind it has nothing."""
-    block = block_size(n)
-    assert n % block
-    best, second = n // block * block - 1, 5
-    values = np.ones(n, dtype=np.uint32)
-    values[best], values[second] = 9000, 8000
-    indices, _ = largest(n, 2, filling(values), np.uint32, bits)
-    assert {best, second} <= set(indices.tolist())
-
-
 @pytest.mark.parametrize("n", [70000, 100001, 140000])
 def test_what_lies_beyond_the_end_counts_for_nothing(n: int) -> None:
     """The only number above 0 is in the shorter block, in its last column."""

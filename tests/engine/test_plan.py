@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
-from safeselect.engine.allowances import ERROR, LOSS, REACH, UNIT_BITS, WINDOW
+from safeselect.engine.allowances import REACH, UNIT_BITS, WINDOW
 from safeselect.engine.draws import (
     FINE_LIMIT,
     GUARD,
@@ -65,31 +65,6 @@ def test_contenders_suffice_by_the_lemma(law: Law, need: int) -> None:
         for m in range(extra + 1)
     )
     assert extra <= 20 + need
-
-
-def chernoff(trials: int, chance: float, least: int) -> mpmath.mpf:
-    """An upper bound of P(Bin(trials, chance) >= least) above the mean."""
-    a = mpmath.mpf(least) / trials
-    divergence = a * mpmath.log(a / chance) + (1 - a) * mpmath.log((1 - a) / (1 - chance))
-    return mpmath.exp(-trials * divergence)
-
-
-@pytest.mark.parametrize("need", [1001, 10**4, 10**6])
-def test_contenders_suffice_for_many(need: int) -> None:
-    half, rest = need // 2, need // 64 + 16
-    assert _contenders(LAPLACE, need, WINDOW) == need + half + rest
-    assert chernoff(need + half - 1, WINDOW / 2**16, half) < mpmath.mpf(2) ** -42
-    assert chernoff(need + rest - 1, 32 / 2**16, rest) < mpmath.mpf(2) ** -42
-
-
-@pytest.mark.parametrize(("need", "excess"), [(1, 2), (2, 3), (10, 3), (101, 4), (1000, 7)])
-def test_few_suffice_where_noise_is_known_finely(need: int, excess: int) -> None:
-    """The least number by the union bound, and two whose noise is not covered."""
-    assert Fraction(2 * ERROR, 2**UNIT_BITS) + Fraction(LOSS, 2**UNIT_BITS) < Fraction(5, 2**16)
-    few = plan(GUMBEL, need, NoiseRate(Fraction(1)), False).fine_contenders
-    assert few == need + excess + 2
-    assert tail(need + excess, Fraction(5, 2**16), excess + 1) <= 2 * RARE
-    assert comb(need + excess - 1, excess) * Fraction(5, 2**16) ** excess > 2 * RARE
 
 
 def test_an_excess_and_noise_that_is_not_covered_are_rare_together() -> None:

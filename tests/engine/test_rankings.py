@@ -121,34 +121,6 @@ def test_against_brute_force(law: Law, data: st.DataObject) -> None:
     check(steps, draws, public, result)
 
 
-@each_law
-@pytest.mark.parametrize("kind", KINDS)
-def test_against_brute_force_for_many_candidates(law: Law, kind: str) -> None:
-    steps = scores(kind, 5000, 3)
-    public = plan(law, 5, DECAYS[0], True, UNITS[2])
-    draws = rankings.draw(5000, public, Tape(1))
-    result = rankings.combine(np.array(steps, dtype=np.uint64), draws, public)
-    assert result is not None
-    check(steps, draws, public, result)
-
-
-@each_law
-@pytest.mark.parametrize("kind", KINDS)
-def test_too_few_contenders_never_give_a_wrong_answer(law: Law, kind: str) -> None:
-    answers = 0
-    for seed, (n, k) in enumerate(product([5, 17, 40], [1, 2, 3])):
-        steps = scores(kind, n, seed)
-        # At rate 1/4 neighbours meet, so that one contender beyond k is often not enough.
-        public = replace(plan(law, k, DECAYS[0], False), contenders=k + 1, fine_contenders=k + 1)
-        for tape in range(4):
-            draws = rankings.draw(n, public, Tape(100 * seed + tape))
-            result = rankings.combine(np.array(steps, dtype=np.uint64), draws, public)
-            if result is not None:
-                answers += 1
-                check(steps, draws, public, result)
-    assert answers > (0 if kind in ("equal", "one", "extremes") else 6)
-
-
 def toy(
     steps: list[int], public: Plan, width: int, slot_bits: int
 ) -> Iterator[tuple[Ranking | None, Fraction]]:

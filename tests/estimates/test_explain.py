@@ -18,7 +18,6 @@ from safeselect.promises.guarantees import BoundedRange
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
 OFFERED = [name for name in MECHANISMS if name != "laplace"]
-HALF = mpmath.mpf(1) / 2
 
 
 def mp(value: Fraction) -> mpmath.mpf:
@@ -134,20 +133,6 @@ def test_the_range_sets_the_rate(parameters, rate):
     ours = expected_error(n=10, gap=2, epsilon=1, mechanism="exponential", **parameters)
     same = expected_error(n=10, gap=2, epsilon=rate, mechanism="exponential", range_=1)
     assert ours == same
-
-
-def test_the_total_is_calibrated_as_for_a_release():
-    total = {"epsilon": 1, "delta": "1e-6"}
-    each = calibrate(BoundedRange, k=4, **total)
-    ours = expected_error(n=20, k=4, gap=5, **total, range_=1)
-    assert ours == expected_error(
-        n=20, k=4, gap=5, epsilon=4 * each, range_=1, mechanism="exponential"
-    )
-
-
-def test_where_everybody_is_chosen_nothing_is_lost():
-    for mechanism in OFFERED:
-        assert expected_error(n=3, k=3, gap=5, epsilon=1, range_=1, mechanism=mechanism) == 0
 
 
 @pytest.mark.parametrize(

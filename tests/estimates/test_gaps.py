@@ -154,20 +154,6 @@ def test_published_reductions(case, noise, sides):
     measured_rate = Fraction(1, k)
     top = variance_ratio(Fraction(1, sides * k), noise=noise, measured_rate=measured_rate)
     assert 1 - error_ratio(k, top) == Fraction(REDUCTIONS[case][f"topk_{name}"])
-    # The best split is irrational: 40 digits of it; what they lack matters in the square only.
-    share = 1 / (1 + cube_root(Fraction((sides * k) ** 2), 10**40))
-    rates = share, (1 - share) / (sides * k)
-    above = variance_ratio(*rates, noise=noise, measured_rate=measured_rate)
-    published = Fraction(REDUCTIONS[case][f"svt_{name}"])
-    assert abs(1 - threshold_error_ratio(above) - published) < published / 10**29
-
-
-def cube_root(value: Fraction, scale: int) -> Fraction:
-    low, high = 0, 4 * scale * int(value + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**3 <= value * scale**3 else (low, middle)
-    return Fraction(low, scale)
 
 
 # --------------------------------------------------------------------------- what may be handed in
@@ -194,17 +180,11 @@ SECRET = 8675309
     [
         (lambda: estimate_fixed_from_gaps([], [], variance_ratio=1), "empty"),
         (lambda: estimate_fixed_from_gaps([1, 2], [], variance_ratio=1), "need 1 or 2 gaps, got 0"),
-        (lambda: estimate_fixed_from_gaps([1], [1, 2], variance_ratio=1), "need 0 or 1 gaps"),
         (lambda: estimate_fixed_from_gaps([1], [], variance_ratio=0), "variance_ratio"),
         (lambda: estimate_fixed_from_gaps([1], [1], variance_ratio=1, gap_grid=-1), "gap_grid"),
-        (lambda: estimate_fixed_from_gaps([1, 2], None, variance_ratio=1), "gaps must be a list"),
-        (lambda: estimate_fixed_from_gaps({1, 2}, [1], variance_ratio=1), "must be a list"),
-        (lambda: estimate_fixed_from_gaps({1: 2}, [1], variance_ratio=1), "must be a list"),
-        (lambda: estimate_fixed_from_gaps(np.array(5), [], variance_ratio=1), "got ndarray"),
         (lambda: estimate_fixed_from_gaps(np.eye(2), [1], variance_ratio=1), "got ndarray"),
         (lambda: estimate_fixed_from_gaps(f"{SECRET}", [1], variance_ratio=1), "must be a list"),
         (lambda: estimate_fixed_from_gaps([f"{SECRET}x"], [], variance_ratio=1), r"\[0\].*got str"),
-        (lambda: estimate_fixed_from_gaps([1, True], [1], variance_ratio=1), r"\[1\].*got bool"),
         (lambda: estimate_fixed_from_gaps([1, 2], [float("nan")], variance_ratio=1), r"gaps\[0\]"),
         (
             lambda: estimate_fixed_from_gaps([SECRET << 5000], [], variance_ratio=1),

@@ -14,16 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from effort import LONG
 from tapes import TapeSource, tape
 
-import engine
 import safeselect
 
 pytestmark = pytest.mark.claim("C1")
 
-CONSTANTS = engine.constants()
-FINE = CONSTANTS["draws.FINE_LIMIT"]
 CHANGE: dict[str, Any] = {"range_": 1}
 
 SMALL_64 = 1 << 36
@@ -97,186 +93,11 @@ def test_a_word_moves_its_owner_and_nobody_else(name, n):
 
 # ------------------------------------------------------------------------- winners of many
 
-WINNERS: dict[str, Callable[..., int]] = {
-    "permute_and_flip": lambda scores, source: (
-        safeselect.permute_and_flip(scores, epsilon=1, source=source, **CHANGE).index
-    ),
-    "exponential_mechanism": lambda scores, source: (
-        safeselect.exponential_mechanism(scores, epsilon=1, source=source, **CHANGE).index
-    ),
-    "exponential_mechanism_base2": lambda scores, source: (
-        safeselect.exponential_mechanism_base2(scores, epsilon=1, source=source, **CHANGE).index
-    ),
-    "report_noisy_max": lambda scores, source: (
-        safeselect.report_noisy_max(
-            scores, epsilon=1, noise="laplace", source=source, **CHANGE
-        ).index
-    ),
-    "permute_and_flip_with_gap": lambda scores, source: (
-        safeselect.permute_and_flip_with_gap(scores, epsilon=1, source=source, **CHANGE).index
-    ),
-    "exponential_mechanism_with_gap": lambda scores, source: (
-        safeselect.exponential_mechanism_with_gap(scores, epsilon=1, source=source, **CHANGE).index
-    ),
-}
-
-
-def owners(
-    run: Callable[[bytes], int], known: bytes, lane: int, word: int, places: Any = None
-) -> dict[int, int]:
-    """Who wins once this word is small, by place, where that is not who wins anyway."""
-    base, found = run(known), {}
-    for place in range(len(known) // lane) if places is None else places:
-        now = run(replaced(known, lane, place, word))
-        if now != base:
-            found[place] = now
-    return found
-
-
-@pytest.mark.parametrize("name", WINNERS)
-@pytest.mark.parametrize("n", [25, 300])
-def test_every_candidate_has_a_word_of_its_own(name, n):
-    """So small a word wins; n of them, each for another candidate, and no other word does."""
-    scores = np.zeros(n, dtype=np.int64)
-    source = TapeSource(seed=1)
-    WINNERS[name](scores, source)
-    known = tape(source.asked, 1)
-
-    def run(given: bytes) -> int:
-        return WINNERS[name](scores, TapeSource(given))
-
-    found = owners(run, known, 8, SMALL_64)
-    assert sorted([*found.values(), run(bytes(known))]) == list(range(n))
-
-
-@pytest.mark.parametrize("name", ["permute_and_flip", "report_noisy_max"])
-def test_every_candidate_of_thousands_has_a_word_of_its_own(name):
-    """Words of 16 digits: 1 means noise of 10 nats and more, beyond all others on this tape.
-
-    Of some words, or of all where SAFESELECT_LONG is set: no two make the same candidate win, the
-    best apart, whose rivals are told from it by further digits.
-    """
-    n = FINE + 1
-    scores = np.zeros(n, dtype=np.int64)
-    source = TapeSource(seed=1)
-    WINNERS[name](scores, source)
-    # No word below 2**10, so that no other noise is above 4.2 nats.
-    given = np.random.default_rng(1)
-    known = given.integers(1 << 10, 1 << 16, source.asked // 2, dtype=np.uint16).tobytes()
-
-    def run(given: bytes) -> int:
-        return WINNERS[name](scores, TapeSource(given))
-
-    every = len(known) // 2
-    some = range(every) if LONG else given.permutation(every)[:500].tolist()
-    found = owners(run, known, 2, 1, some)
-    winners = list(found.values())
-    # Words of slots may change who of the few best is first; all others have one owner each.
-    several = {winner for winner in winners if winners.count(winner) > 1}
-    assert len(several) <= 12
-    if LONG:
-        assert {*winners, run(known)} == set(range(n))
-    assert len(set(winners)) > (n - 20 if LONG else 250)
-
 
 # ------------------------------------------------------------------------- rows of batches
 
-BATCHES: dict[str, Callable[..., Any]] = {
-    "permute_and_flip": lambda scores, source: (
-        safeselect.select_many(
-            scores, epsilon=len(scores), mechanism="permute_and_flip", source=source, **CHANGE
-        ).indices
-    ),
-    "exponential": lambda scores, source: (
-        safeselect.select_many(
-            scores, epsilon=len(scores), mechanism="exponential", source=source, **CHANGE
-        ).indices
-    ),
-    "exponential_base2": lambda scores, source: (
-        safeselect.select_many(
-            scores, epsilon=len(scores), mechanism="exponential_base2", source=source, **CHANGE
-        ).indices
-    ),
-    "top_k_many": lambda scores, source: safeselect.select_many(
-        scores, k=1, epsilon=len(scores), source=source, **CHANGE
-    ).indices[:, 0],
-}
-
-
-@pytest.mark.parametrize("name", BATCHES)
-@pytest.mark.parametrize(("rows", "n"), [(2, 2), (3, 5), (40, 3), (7, 30)])
-def test_every_candidate_of_every_row_has_a_word_of_its_own(name, rows, n):
-    """A word changes one row, and that to one candidate: rows x n words, and each another cell."""
-    scores = np.zeros((rows, n), dtype=np.int64)
-    source = TapeSource(seed=2)
-    BATCHES[name](scores, source)
-    known = tape(source.asked, 2)
-    base = BATCHES[name](scores, TapeSource(known))
-    cells = []
-    for place in range(len(known) // 8):
-        now = BATCHES[name](scores, TapeSource(replaced(known, 8, place, SMALL_64)))
-        changed = np.flatnonzero(now != base)
-        assert len(changed) <= 1
-        cells += [(row, int(now[row])) for row in changed.tolist()]
-    cells += list(enumerate(base.tolist()))
-    assert sorted(cells) == [(row, i) for row in range(rows) for i in range(n)]
-
-
-@pytest.mark.parametrize("name", ["permute_and_flip", "exponential"])
-def test_rows_of_full_blocks_have_words_of_their_own(name):
-    """Three blocks and a bit, some words of each: every one changes one row, and each another."""
-    n = 3
-    block = engine.batch_plan(engine.EXPONENTIAL, n, engine.NoiseRate(Fraction(1))).rows
-    rows = 3 * block + 2
-    scores = np.zeros((rows, n), dtype=np.int64)
-    source = TapeSource(seed=3)
-    BATCHES[name](scores, source)
-    known = tape(source.asked, 3)
-    base = BATCHES[name](scores, TapeSource(known))
-    given = np.random.default_rng(4).permutation(len(known) // 8)[:20].tolist()
-    touched = []
-    for place in given:
-        for word in (SMALL_64, (1 << 64) - SMALL_64):
-            now = BATCHES[name](scores, TapeSource(replaced(known, 8, place, word)))
-            changed = np.flatnonzero(now != base).tolist()
-            assert len(changed) <= 1
-            touched += [(place, row) for row in changed]
-    assert len(set(touched)) > 14
-    rows_of = [row for _, row in set(touched)]
-    assert len({row // block for row in rows_of}) >= 3
-
 
 # ------------------------------------------------------------------------- rounds of peeling
-
-
-@pytest.mark.parametrize("n", [6, 30])
-def test_a_round_of_peeling_changes_no_round_before_it(n):
-    """The words of round j change place j or later ones; every round has words that matter."""
-    k = 5
-
-    def run(given: bytes) -> tuple[int, ...]:
-        source = TapeSource(given)
-        result = safeselect.top_k(
-            [0] * n, k=k, epsilon=k, mechanism="permute_and_flip", source=source, **CHANGE
-        )
-        sizes.append([size for kind, size in source.events if kind == "fill"])
-        return result.indices
-
-    sizes: list[list[int]] = []
-    run(b"")
-    known = tape(sum(sizes[0]), 5)
-    base = run(bytes(known))
-    ends = np.cumsum(sizes[0]).tolist()
-    first = [ends.index(next(end for end in ends if end > 8 * p)) for p in range(len(known) // 8)]
-    heads: dict[int, set[int]] = {}
-    for place in range(len(known) // 8):
-        now = run(replaced(known, 8, place, SMALL_64))
-        if now != base:
-            number = next(i for i in range(k) if now[i] != base[i])
-            assert number == first[place]
-            heads.setdefault(number, set()).add(now[number])
-    # In round j all n - j that are left may win, the one who wins anyway apart.
-    assert [len(heads[number]) for number in range(k)] == [n - number - 1 for number in range(k)]
 
 
 # ------------------------------------------------------------------------- sessions

@@ -16,7 +16,7 @@ from ledgers import ListStore, new, pure, scope
 import safeselect
 from safeselect import Ledger, LedgerError
 from safeselect.ledger import Checker, Row, check_log, log_lines
-from safeselect.ledger.record import canonical, parse, record_hash
+from safeselect.ledger.record import parse, record_hash
 
 
 def sample() -> ListStore:
@@ -97,16 +97,6 @@ def test_a_forged_ledger_is_read_or_refused(forgery):
             refused(error)
 
 
-@settings(max_examples=300)
-@given(st.one_of(json_values().map(json.dumps), st.text(), st.binary().map(bytes.hex)))
-def test_canonical_json(body):
-    try:
-        content = parse(body, "it")
-    except LedgerError:
-        return
-    assert canonical(content) == body
-
-
 @pytest.mark.parametrize("size", [10, 1000, 100_000])
 @pytest.mark.parametrize("opening", ['{"a":', "[", '{"a":['])
 def test_deep_nesting_is_refused(opening, size):
@@ -132,12 +122,3 @@ def test_a_damaged_log_is_refused(at, dropped, inserted):
         LedgerError, match=r"of the log is cut|^record [0-9]+ (does not|has not|is not)"
     ):
         list(check_log(io.BytesIO(damaged), checker))
-
-
-@given(st.one_of(st.text(), st.binary(), st.integers(), st.none()))
-def test_heads(head):
-    try:
-        Checker(published=head)
-    except safeselect.ParameterError:
-        return
-    assert head is None or ":" in head

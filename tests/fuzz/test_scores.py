@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,9 @@ from public import PUBLIC
 
 import safeselect
 from safeselect import SafeSelectError
-from safeselect.scores.candidates import hand_over, read_candidates, read_matrix, read_values
+from safeselect.scores.candidates import read_candidates, read_matrix
 from safeselect.scores.reading import Reading
 
-LARGEST = 2**64 - 1
 DTYPES = ("int8", "uint8", "int64", "uint64", "float16", "float32", "float64", ">i4", "bool", "U3")
 
 
@@ -33,9 +31,6 @@ def scores() -> st.SearchStrategy[Any]:
     )
     mappings = st.dictionaries(st.one_of(st.text(max_size=2), st.integers()), numbers(), max_size=4)
     return st.one_of(some, alike, alike.map(tuple), arrays, mappings, things())
-
-
-GRIDS = st.sampled_from([None, 1, "1/3", 7, "1e-1233", "1e1000", 2**4000])
 
 
 READINGS = st.builds(
@@ -63,17 +58,6 @@ def test_scores(given_scores, reading, minimize):
             continue
         assert steps.dtype == np.uint64
         assert steps.shape[-1] == candidates.size > 0
-
-
-@settings(max_examples=200)
-@given(scores(), READINGS)
-def test_values(values, reading):
-    try:
-        found = read_values(hand_over(values), reading, Fraction(1))
-    except SafeSelectError as error:
-        refused(error)
-        return
-    assert all(type(each) is int for each in found)
 
 
 @settings(max_examples=200)

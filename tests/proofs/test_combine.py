@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise, permutations, product
+from itertools import permutations, product
 
 import proved
 import pytest
 from array_tier import Array
-from proved_tables import COMBINED, combine_cases, read
+from proved_tables import read
 from tiers import Noise
 
-from safeselect.engine import Ranking
 from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
@@ -60,29 +59,6 @@ def test_the_scalar_tier_combines_as_proved(n: int, scores: int, floors: int) ->
     assert next(mismatches(n, scores, floors), None) is None
 
 
-@pytest.mark.parametrize(
-    "planted",
-    [
-        # Ties to the first; the floor of a gap as if ties broke the other way; one place too few.
-        lambda y, s: (lambda i: (y[i], -i), lambda a, b: s[a] < s[b], 0),
-        lambda y, s: (lambda i: (y[i], s[i]), lambda a, b: s[a] > s[b], 0),
-        lambda y, s: (lambda i: (y[i], s[i]), lambda a, b: s[a] < s[b], 1),
-        lambda y, s: (lambda i: (y[i], s[i]), lambda a, b: False, 0),
-    ],
-)
-def test_a_planted_fault_is_found(planted: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(scores, floors, ranks, k, gaps):  # type: ignore[no-untyped-def]
-        y = [a + b for a, b in zip(scores, floors, strict=True)]
-        key, less, fewer = planted(y, ranks)  # type: ignore[operator]
-        order = sorted(range(len(y)), key=key, reverse=True)
-        pairs = pairwise(order[: k + 1])
-        floors = tuple(y[a] - y[b] - less(a, b) for a, b in pairs)
-        return Ranking(tuple(order[: k - fewer]), floors if gaps else None)
-
-    monkeypatch.setattr(proved, "combine_exponential", broken)
-    assert next(mismatches(3, 2, 3), None) is not None
-
-
 # The array engine finds noise by inversion; a cell and a rank within it are a range of its digits.
 NOISE = Noise("exponential", NoiseRate(Fraction(1, 2)))
 
@@ -104,9 +80,3 @@ def test_the_array_engine_ranks_as_proved(n: int, scores: int, cells: int, extra
                 gaps = k < n
                 found = tier.outcome(NOISE, score, cell, ranks, k, gaps)
                 assert proved.told(found) == beginning(answer, k, gaps), (score, cell, ranks, k)
-
-
-def test_the_table_has_every_case() -> None:
-    rows = read("combine")[1]
-    assert [(row[0], len(row) - 1) for row in rows] == [(a, len(b)) for a, b in combine_cases()]
-    assert set(COMBINED) == {n for n, _, _ in WIDTHS}

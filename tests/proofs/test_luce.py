@@ -12,7 +12,7 @@ import pytest
 from array_tier import Array
 from cell_laws import cell_law, missing
 from effort import LONG, some
-from proved_tables import FACTORS, lists, luce_cases, read
+from proved_tables import FACTORS, lists, read
 from scalar_tier import Scalar
 from tiers import Noise, Tier
 
@@ -62,26 +62,3 @@ def test_the_scalar_tier_has_the_proved_law(n: int, k: int) -> None:
     noise_rate = NoiseRate(Fraction(1), Fraction(1, 2))
     for scores, law in some(proved_laws(2, n).items(), 2 * n - 3):
         assert outside(Scalar(), noise_rate, 2, scores, law, k) == 0, scores
-
-
-def test_another_law_is_found() -> None:
-    """At 20 % less or more noise, and with two scores exchanged."""
-    tier = Array()
-    for scores, law in some(proved_laws(2, 2).items(), 2):
-        if scores[0] != scores[1]:
-            for rate in (Fraction(5, 6), Fraction(6, 5)):
-                assert outside(tier, NoiseRate(rate, Fraction(1, 2)), 5, scores, law, 1)
-            noise_rate = NoiseRate(Fraction(1), Fraction(1, 2))
-            assert outside(tier, noise_rate, 5, scores[::-1], law, 1)
-
-
-def test_proved_chances_add_up() -> None:
-    for n in (1, 2, 3, 4):
-        for law in proved_laws(3, n).values():
-            for k in range(1, min(n, 3) + 1):
-                assert sum(p for o, p in law.items() if len(o) == k) == 1
-
-
-def test_the_table_has_every_case() -> None:
-    rows = read("luce")[1]
-    assert [(row[0], len(row) - 1) for row in rows] == [(a, len(b)) for a, b in luce_cases()]

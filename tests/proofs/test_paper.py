@@ -7,14 +7,14 @@ digits by quadrature.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import comb, prod
 
 import mpmath
 import pytest
-from effort import LONG, some
+from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pages import ROOT
@@ -85,11 +85,6 @@ def test_the_shares_of_theorem_5_add_up(w: list[Fraction], k: int) -> None:
     assert sum(share(w, k, j) for j in range(len(w))) == phi(w, k)
 
 
-def test_without_the_factor_they_do_not() -> None:
-    assert share([Fraction(2)], 1, 0, factor=False) == 1
-    assert share([Fraction(2)], 1, 0) == phi([Fraction(2)], 1) == Fraction(1, 4)
-
-
 @given(weights, st.integers(1, 4))
 @settings(max_examples=200 if LONG else 40, deadline=None)
 def test_the_derivative_of_theorem_5(w: list[Fraction], k: int) -> None:
@@ -104,42 +99,7 @@ def test_the_derivative_of_theorem_5(w: list[Fraction], k: int) -> None:
             assert abs((phi(up, k) - phi(down, k)) / (2 * step) - slope) < Fraction(1, 10**6)
 
 
-@pytest.mark.parametrize("scores", some([(0, 1), (2, 0, 1), (0, 0), (0, 0, 0, 3)], 2))
-def test_the_density_of_theorem_5(scores: tuple[int, ...]) -> None:
-    """For k = 1 its integral over the gap is the law of permute-and-flip (section 4); rate ln 2."""
-    accepts = [Fraction(1, 2) ** (max(scores) - each) for each in scores]
-    for i, own in enumerate(scores):
-        chance = accepts[i] * survives([p for j, p in enumerate(accepts) if j != i], 0, None)
-
-        def density(x: mpmath.mpf, i: int = i, own: int = own) -> mpmath.mpf:
-            # x = e**(gap): T = own - gap, and the exponent is 0.
-            w = [mpmath.mpf(2) ** (each - own) * x for j, each in enumerate(scores) if j != i]
-            kinks = sorted({mpmath.mpf(0), mpmath.mpf(1), *(1 / each for each in w if each > 1)})
-            tail = mpmath.quad(lambda v: mpmath.fprod(max(1 - e * v, 0) for e in w), kinks)
-            return (tail - mpmath.fprod(max(1 - e, 0) for e in w)) / x
-
-        ends = sorted({mpmath.mpf(1), *(mpmath.mpf(2) ** (own - s) for s in scores if s < own)})
-        with mpmath.workdps(15):
-            found = mpmath.quad(density, [*ends, 4 * ends[-1], mpmath.inf])
-        assert abs(found - mpmath.mpf(chance.numerator) / chance.denominator) < 1e-6
-
-
-ranges = st.integers(1, 6).flatmap(lambda r: st.tuples(st.just(r), st.integers(-r, 0)))
-
-
-@given(ranges, st.integers(1, 5))
-def test_the_two_cases_of_theorem_5(r_m: tuple[int, int], k: int) -> None:
-    r, m = r_m
-    assert (k - 1) * (m + r) + max(m + r, -k * m) <= k * r
-    assert (k - 1) * m - max(k * (m + r), -m) >= -k * r
-
-
 # ---------------------------------------------------------------- sections 2 and 3: moments
-def moment(density: Callable[[mpmath.mpf], mpmath.mpf], e: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
-    """The integral of p**a q**(1-a), p = density(x), q = density(x - e)."""
-    return mpmath.quad(
-        lambda x: density(x) ** a * density(x - e) ** (1 - a), [-mpmath.inf, 0, e, mpmath.inf]
-    )
 
 
 def laplace_moment(e: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
@@ -155,14 +115,6 @@ def range_moment(e: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
 def digits() -> object:
     with mpmath.workdps(40):
         yield
-
-
-@pytest.mark.parametrize("a", [1.25, 2, 5])
-@pytest.mark.parametrize("e", [0.5, 2])
-def test_the_moment_of_laplace_noise(a: float, e: float) -> None:
-    order, shift = mpmath.mpf(a), mpmath.mpf(e)
-    found = moment(lambda x: mpmath.exp(-abs(x)) / 2, shift, order)
-    assert abs(found / laplace_moment(shift, order) - 1) < 1e-15
 
 
 @each_order
@@ -244,31 +196,6 @@ def test_each_term_of_theorem_2(b: Fraction, t: Fraction) -> None:
     assert rest == 5 * a * b * t + (a * b + 3 * a**2 * b**2) * t**2 + a**2 * b**2 * t**3
 
 
-@each_epsilon
-def test_one_law_of_bounded_range_diverges_by_what_is_said(e: mpmath.mpf) -> None:
-    small = mpmath.exp(-e)
-    for s in (-e, -e / 2, mpmath.mpf(0), e / 3, e):
-        stated = mpmath.expm1((s - e) / 2) ** 2 / (1 - small)
-        found = []
-        for i in range(401):
-            y = mpmath.exp(e * i / 400)
-            p, level = (1 / y - small) / (1 - small), mpmath.exp(s)
-            found.append(p * max(y - level, 0) + (1 - p) * max(y * small - level, 0))
-        assert stated * (1 - mpmath.mpf("1e-3")) - 1e-30 <= max(found) <= stated + 1e-30
-
-
-@each_epsilon
-def test_permute_and_flip_has_no_bounded_range(e: mpmath.mpf) -> None:
-    """Section 4: two candidates, a lead of half a range, which the neighbour gives to the other."""
-    p = mpmath.exp(-e / 2)
-    apart = 2 * mpmath.log((1 - p / 2) / (p / 2))
-    assert abs(apart - 2 * mpmath.log(2 * mpmath.exp(e / 2) - 1)) < 1e-25
-    assert apart > e
-    mean = (1 - p) * apart / 2
-    if e < 0.01:
-        assert abs(mean / (e**2 / 2) - 1) < 0.01
-
-
 # -------------------------------------------------------------------- section 10: contenders
 def near(scores: Sequence[int], rho: Fraction, k: int, m: int, h: int, top: int) -> Fraction:
     """P(Y_(k) - Y_(k+m) < h) but for noise of `top` steps or more; ties ranked at random.
@@ -299,27 +226,6 @@ def test_the_contender_lemma(n: int, k: int, m: int) -> None:
         assert found <= bound
         if len(set(scores)) == 1 and k + m == n:
             assert found >= bound - missing
-
-
-@pytest.mark.parametrize(
-    ("density", "tail"),
-    [
-        (lambda x: mpmath.exp(-x), lambda x: mpmath.exp(-x)),
-        (
-            lambda x: mpmath.exp(-abs(x)) / 2,
-            lambda x: mpmath.exp(-x) / 2 if x > 0 else 1 - mpmath.exp(x) / 2,
-        ),
-        (lambda x: mpmath.exp(-x - mpmath.exp(-x)), lambda x: -mpmath.expm1(-mpmath.exp(-x))),
-    ],
-    ids=["exponential", "laplace", "gumbel"],
-)
-def test_hazard_rates(
-    density: Callable[[mpmath.mpf], mpmath.mpf], tail: Callable[[mpmath.mpf], mpmath.mpf], request
-) -> None:
-    first = 0 if "exponential" in request.node.name else -20
-    for i in range(first, 200):
-        x = mpmath.mpf(i) / 4
-        assert density(x) <= tail(x) * (1 + mpmath.mpf(10) ** -30)
 
 
 # ------------------------------------------------------------- Theorem 19.2: exact, e**epsilon = E
@@ -370,17 +276,6 @@ def test_the_table_lists_every_theorem_with_its_status() -> None:
     for _, status, _ in rows:
         assert re.match(r"(proved here|(\w+ )?cited: \w)", status), status
     assert sorted(re.findall(rf"^\| {NAMED}", TABLE, re.MULTILINE)) == sorted(stated)
-
-
-def test_every_source_that_the_table_cites_is_listed() -> None:
-    flat = " ".join(SOURCES.split())
-    for name, year in re.findall(r"(\w+)(?: et al\.| and \w+|, \w+ and \w+)? \((\d{4})\)", TABLE):
-        assert re.search(rf"{name}[^·]*\({year}\)", flat), (name, year)
-
-
-def test_consecutive_sections_have_consecutive_numbers() -> None:
-    numbers = [int(each) for each in re.findall(r"^## (\d+)\.", PAGE, re.MULTILINE)]
-    assert all(b == a + 1 for a, b in pairwise(numbers))
 
 
 def test_the_table_leaves_out_no_section() -> None:

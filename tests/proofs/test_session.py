@@ -13,7 +13,7 @@ from typing import Any
 import proved
 import pytest
 from effort import LONG, pairs
-from proved_tables import NOISES, SESSIONS, read, session_cases
+from proved_tables import NOISES, SESSIONS, read
 
 from safeselect import BudgetError
 
@@ -67,15 +67,3 @@ def mismatches(ask: Told, monotonic: bool, step: int = 1) -> int:
 def test_a_session_answers_as_proved(ask: Told, monotonic: bool) -> None:
     """31 104 sessions, each twice: value after value, and all at once, of the other change."""
     assert mismatches(ask, monotonic) == 0
-
-
-@pytest.mark.parametrize("fault", ["at least", "one too many", "noise of the one before"])
-def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    proved.plant_in_sessions(monkeypatch, fault)
-    assert mismatches(one_by_one, monotonic=True, step=29) > 35
-
-
-def test_the_table_has_every_case() -> None:
-    rows = read("session")[1]
-    assert [(row[0], len(row) - 1) for row in rows] == [(a, len(b)) for a, b in session_cases()]
-    assert sum(len(row) - 1 for row in rows) == 31_104

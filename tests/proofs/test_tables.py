@@ -19,6 +19,12 @@ def test_a_table_names_the_sources_that_stand_here(name: str) -> None:
     assert read(name)[0] == digest()
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_table_has_every_case(name: str) -> None:
+    rows = read(name)[1]
+    assert [(row[0], len(row) - 1) for row in rows] == [(a, len(b)) for a, b in CASES[name]()]
+
+
 @pytest.mark.nightly("`make proofs`, which `.ci/run` calls, does the same")
 @pytest.mark.slow("compiles the proofs and runs their programs")
 def test_the_extracted_programs_give_the_tables(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from fractions import Fraction
 from itertools import count
 
-import pytest
 from exact_pmf import Law, bit_tree, choice_tree, restarted
 
 HALF = Fraction(1, 2)
@@ -33,30 +32,6 @@ def test_an_endless_tree_has_what_is_left():
     assert law.unfinished == Fraction(1, 2**30)
     assert law.bounds(3) == (Fraction(1, 16), Fraction(1, 16) + law.unfinished)
     assert law.bounds("never") == (0, law.unfinished)
-
-
-def test_an_endless_run_is_abandoned_and_keeps_its_mass():
-    def stuck(bits):
-        if bits.coin():
-            while True:
-                bits.coin()
-        return "done"
-
-    law = bit_tree(stuck, max_leaves=50, max_bits=128)
-    assert law.lower == {"done": HALF}
-    assert law.unfinished == HALF
-
-    def greedy(bits):
-        return bits.take(500)
-
-    law = bit_tree(greedy, max_leaves=5, max_bits=128)
-    assert (law.lower, law.unfinished) == ({}, 1)
-
-
-def test_a_run_that_does_not_follow_its_bits_is_found_out():
-    calls = iter([8, 1, 1, 1, 1])
-    with pytest.raises(RuntimeError, match="not a function of its bits"):
-        bit_tree(lambda bits: bits.take(next(calls)), max_leaves=5)
 
 
 # ------------------------------------------------------------------------------ restarts

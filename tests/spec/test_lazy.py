@@ -187,18 +187,6 @@ def test_refining_only_appends_digits(kind, noise_rate):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_step_or_many_steps_are_the_same(kind):
-    for noise_rate in DECAYS:
-        one, two = endless("steps"), endless("steps")
-        at_once, bit_by_bit = kind(one, noise_rate), kind(two, noise_rate)
-        at_once.refine(one, 50)
-        for _ in range(50):
-            bit_by_bit.refine(two, 1)
-        assert at_once.floor == bit_by_bit.floor
-        assert one.consumed == two.consumed
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_noise_is_neither_shown_nor_copied(kind):
     noise = kind(endless("silent"), NoiseRate(Fraction(1, 1000)))
     assert str(abs(noise.floor)) not in repr(noise)

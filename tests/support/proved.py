@@ -5,11 +5,9 @@ All that the tests of `tests/proofs` know of the engine's inside is here.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -49,9 +47,6 @@ __all__ = [
     "decide",
     "differences",
     "one_shot",
-    "plant_in_decisions",
-    "plant_in_sessions",
-    "plant_in_terms",
     "range_in_steps",
     "sparse_vector",
     "told",
@@ -208,50 +203,3 @@ class Sessions:
         """These noises in the place of those that an engine draws."""
         with mock.patch.object(single, "enclosed_noise", self.enclosed_noise):
             yield
-
-
-def plant_in_sessions(patch: pytest.MonkeyPatch, fault: str) -> None:
-    """A fault of the session's own code."""
-    if fault == "at least":
-        real_compare = sessions.compare
-
-        def strict(low: int, high: int, *rest: int) -> int | None:
-            return real_compare(low - 1, high - 1, *rest)
-
-        patch.setattr(sessions, "compare", strict)
-    elif fault == "one too many":
-        real = sessions.Session._answer_below
-
-        def more(self: Any, budget: Fraction) -> Any:
-            return real(self, budget + self.terms.branches[0].epsilon)
-
-        patch.setattr(sessions.Session, "_answer_below", more)
-    else:
-        drawn: list[WholeNoise] = []
-        draw = sessions.Session._draw
-
-        def late(self: Any, *rest: Any) -> Any:
-            drawn.append(draw(self, *rest))
-            return drawn[-2] if len(drawn) > 2 and len(drawn) % 4 != 1 else drawn[-1]
-
-        patch.setattr(sessions.Session, "_draw", late)
-
-
-def planted(function: Any, text: str, fault: str) -> Any:
-    """The same function with another text in the one place where its source has this one."""
-    source = dedent(inspect.getsource(function))
-    assert source.count(text) == 1
-    made: dict[str, Any] = {}
-    exec(source.replace(text, fault), function.__globals__, made)  # noqa: S102
-    return made[function.__name__]
-
-
-def plant_in_terms(patch: pytest.MonkeyPatch, text: str, fault: str) -> None:
-    """A fault in how a session is calibrated."""
-    patch.setattr(sessions, "read_terms", planted(sessions.read_terms, text, fault))
-
-
-def plant_in_decisions(patch: pytest.MonkeyPatch, text: str, fault: str) -> None:
-    """A fault in how the array engine decides."""
-    order = rankings.certified_order
-    patch.setattr(rankings, "certified_order", planted(order, text, fault))

@@ -29,9 +29,7 @@ from safeselect.accounting import (
     compose_delta,
 )
 from safeselect.accounting.composition import composed_epsilon
-from safeselect.accounting.optimum.certified import bracket
 from safeselect.accounting.optimum.curve import backward, start
-from safeselect.accounting.optimum.problem import Problem
 
 pytestmark = pytest.mark.claim("C2")
 HERE = Path(__file__).parents[2] / "vectors"
@@ -156,11 +154,6 @@ def test_brackets_overlap_those_of_another_program_and_are_as_narrow_as_asked(na
     assert "optimum" in composed.theorem or "dominating pairs" in composed.theorem
 
 
-def test_long_rows_stay_near_the_gaussian_limit():
-    composed = compose([BoundedRange(Fraction(1, 150))] * 10240, "1e-6", "3e-3")
-    assert Fraction("1.4663") < composed.lower < composed.guarantee.epsilon < Fraction("1.471")
-
-
 def recursion(ranges: list[float], x: mpmath.mpf) -> mpmath.mpf:
     """T of the first range on T of the others, by search over the offset: no grid, no chord."""
     if not ranges:
@@ -228,26 +221,6 @@ def test_a_laplace_pair_before_a_range_by_quadrature():
     between(compose_delta(parts, "0.5"), text, Fraction(1, 10**5), 12)
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        [(BoundedRange("1/2"), 8)],
-        [(BoundedRange(1), 2), (BoundedRange("1/2"), 3), (PureDP("1/4"), 2)],
-        [(LaplaceDominated("1/3"), 5), (GaussianDP("1/9"), 1), (BoundedRange("1/3"), 4)],
-    ],
-)
-def test_finer_grids_are_narrower_from_both_sides(parts):
-    delta = Fraction(1, 10**5)
-    problem = Problem.of(parts, delta, Fraction(8))
-    found = [bracket(problem, n, lambda p, s: p.epsilon(delta) - s) for n in (16, 32, 64, 128)]
-    uppers, lowers = [f.upper for f in found], [f.lower for f in found]
-    assert uppers == sorted(uppers, reverse=True)
-    assert lowers == sorted(lowers)
-    assert lowers[-1] < uppers[-1]
-    widths = [f.upper - f.lower for f in found]
-    assert widths[-1] * 16 < widths[0]
-
-
 @pytest.mark.parametrize("part", range(4))
 def test_no_list_of_the_past_costs_more(part):
     """Some of 200 lists of the tests as they were before, at a precision that is quick."""
@@ -310,12 +283,6 @@ def test_the_two_bounds_never_cross(parts, delta):
     assert alone <= composed.guarantee.epsilon * (1 + Fraction(1, 10**9))
 
 
-@pytest.mark.parametrize("epsilon", [0, 1, 10**6])
-def test_parts_of_delta_alone_have_a_delta(epsilon: int) -> None:
-    found = compose_delta([ApproximateDP(0, "1e-9")] * 3, epsilon)
-    assert found.guarantee.delta == 1 - (1 - Fraction(1, 10**9)) ** 3
-
-
 @pytest.mark.slow("a product of long laws")
 def test_lists_of_a_thousand_million_end():
     """Losses of tens of millions of steps, of which no list of places is made."""
@@ -354,17 +321,6 @@ def test_lists_whose_exponentials_no_number_holds_have_a_bound(parts):
     assert compose(few, "1e-30", "1e-2").guarantee.epsilon > 0
     with pytest.raises(ParameterError, match="no delta below 1 is proved"):
         compose_delta([GaussianDP(10**12), LaplaceDominated(1)], 1)
-
-
-def test_numbers_of_many_digits_are_added_like_others():
-    """Up to the longest that is read; on no common grid, and rounded to either side."""
-    long = 2**4000 - 1
-    parts = [BoundedRange(Fraction(long - i, 3 * long)) for i in range(12)]
-    parts += [GaussianDP(Fraction(long - 2 * i, 9 * (long - i))) for i in range(3)]
-    odd, even = compose(parts, "1e-6", "1e-2"), [BoundedRange(Fraction(1, 3))] * 12
-    rounded = compose([*even, *[GaussianDP(Fraction(1, 9))] * 3], "1e-6", "1e-2")
-    assert odd.lower <= rounded.guarantee.epsilon
-    assert rounded.lower <= odd.guarantee.epsilon * (1 + Fraction(1, 10**6))
 
 
 def test_noise_that_is_next_to_nothing_beside_large_parts():

@@ -126,17 +126,6 @@ def test_chords_bound_a_profile_from_both_sides(pair, step):
         assert widest < 3 * float(step)
 
 
-def test_chords_are_exact_on_the_grid():
-    pair, step = LaplaceDominated("1/2"), Fraction(1, 16)
-    law = pairs.grid_masses(pair, step, 128, TAIL, 4)
-    with mpmath.workdps(45):
-        for n in range(-10, 11):
-            s = mp(step) * n
-            assert (
-                abs(profile_of(law.upper, step, s) - true_profile(pair, s)) < mpmath.mpf(10) ** -30
-            )
-
-
 def test_a_profile_is_read_as_it_is_defined():
     """At a place, through the curve, as the sum over all losses."""
     step = Fraction(1, 8)

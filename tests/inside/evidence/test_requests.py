@@ -170,15 +170,6 @@ def test_the_last_byte_of_a_request_is_random(name):
         assert all(ends)
 
 
-def test_a_repeated_word_is_noticed():
-    assert not all_new(bytearray(os.urandom(64) * 2))
-    assert not all_new(bytearray(os.urandom(8000) + bytes(8)))
-    assert not all_new(bytearray(os.urandom(8003)[:-8] + bytes(8)))
-    word = os.urandom(80)
-    assert not all_new(bytearray(os.urandom(800) + word), bytearray(word + os.urandom(80)))
-    assert all_new(bytearray(os.urandom(8003)), bytearray(os.urandom(8003)))
-
-
 @pytest.mark.parametrize("size", [1, 8, 31, 32, 33, 1000, 100_001])
 def test_both_parts_of_a_combination_reach_every_byte(size):
     """The XOR of two tapes, byte by byte: neither is left out anywhere."""

@@ -11,7 +11,6 @@ import gc
 import sys
 from collections import Counter
 from collections.abc import Callable
-from fractions import Fraction
 from types import CodeType, FrameType
 from typing import Any
 
@@ -19,70 +18,16 @@ import numpy as np
 import pytest
 from effort import LONG, pairs
 from numpy.typing import NDArray
+from timed import COUNTS, MECHANISMS, families
 
 import safeselect
-from safeselect.exact.interval import NoiseRate
-from safeselect.randomness.bits import Bits
-from safeselect.spec.rankings import noisy_top_k
 from safeselect.testing import DeterministicSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
 TAPES = 20 if LONG else 4
-LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-COUNTS = {"sensitivity": 1, "monotonic": True}
 
 Opcodes = Counter[str]
-
-MECHANISMS: dict[str, Callable[..., object]] = {
-    "permute_and_flip": lambda scores, **more: safeselect.permute_and_flip(
-        scores, epsilon=1, **COUNTS, **more
-    ),
-    "exponential_mechanism": lambda scores, **more: safeselect.exponential_mechanism(
-        scores, epsilon="1/50", **COUNTS, **more
-    ),
-    "exponential_mechanism_base2": lambda scores, **more: safeselect.exponential_mechanism_base2(
-        scores, base="1/2", **COUNTS, **more
-    ),
-    "report_noisy_max_laplace": lambda scores, **more: safeselect.report_noisy_max(
-        scores, epsilon=1, noise="laplace", **COUNTS, **more
-    ),
-    "top_k_exponential": lambda scores, **more: safeselect.top_k(
-        scores, k=3, epsilon=1, mechanism="exponential", **COUNTS, **more
-    ),
-    "top_k_permute_and_flip": lambda scores, **more: safeselect.top_k(
-        scores, k=3, epsilon=1, mechanism="permute_and_flip", **COUNTS, **more
-    ),
-    "top_k_one_shot_exponential": lambda scores, **more: safeselect.top_k(
-        scores, k=3, epsilon=1, mechanism="one_shot_exponential", **COUNTS, **more
-    ),
-    "top_k_laplace": lambda scores, **more: safeselect.top_k(
-        scores, k=3, epsilon="0.2", delta="0.05", mechanism="laplace", **COUNTS, **more
-    ),
-    "permute_and_flip_with_gap": lambda scores, **more: safeselect.permute_and_flip_with_gap(
-        scores, epsilon=1, gap_grid="2/3", **COUNTS, **more
-    ),
-    "exponential_mechanism_with_gap": lambda scores, **more: (
-        safeselect.exponential_mechanism_with_gap(scores, epsilon="1/50", **COUNTS, **more)
-    ),
-    "top_k_with_gaps": lambda scores, **more: safeselect.top_k_with_gaps(
-        scores, k=3, epsilon=1, noise="laplace", gap_grid="9/4", **COUNTS, **more
-    ),
-}
-
-
-def families(n: int) -> dict[str, NDArray[np.int64]]:
-    """Score vectors of one public shape that differ in all that could be seen."""
-    one = np.zeros(n, dtype=np.int64)
-    one[n // 2] = 1
-    return {
-        "all equal": np.zeros(n, dtype=np.int64),
-        "one dominating": one * 10**6,
-        "neighbour": one,
-        "staircase": np.arange(n, dtype=np.int64),
-        "both extremes": np.where(np.arange(n) % 2 == 0, LOW, HIGH),
-        "random": np.random.default_rng(3).integers(LOW, HIGH, n, endpoint=True),
-    }
 
 
 def count_opcodes(call: Callable[[], object]) -> Opcodes:
@@ -227,29 +172,6 @@ def test_bytecodes_are_the_same_for_lists_of_floats() -> None:
         name: scores.tolist() for name, scores in float_families(40, "float64", whole=True).items()
     }
     assert differences("permute_and_flip", dict(given)) == {}
-
-
-@pytest.mark.parametrize("varied", ["scores", "tapes"])
-def test_the_specification_is_seen_to_differ(varied: str) -> None:
-    """Positive control: in the specification loops follow the noise, and refinement the scores."""
-    given = families(12)
-    if varied == "scores":
-        pairs = [(given["all equal"], tape) for tape in range(8)]
-        others = [(given["one dominating"], tape) for tape in range(8)]
-    else:
-        pairs = [(given["all equal"], 0)] * 8
-        others = [(given["all equal"], tape) for tape in range(8)]
-
-    def specified(scores: NDArray[np.int64], tape: int) -> Opcodes:
-        source = DeterministicSource(tape, i_understand_this_is_not_private=True)
-        with Bits(source) as bits:
-            return count_opcodes(
-                lambda: noisy_top_k("laplace", scores.tolist(), 1, NoiseRate(Fraction(1)), bits)
-            )
-
-    specified(given["random"], 99)
-    seen = [[specified(scores, tape) for scores, tape in calls] for calls in (pairs, others)]
-    assert seen[0] != seen[1]
 
 
 def test_a_single_branch_is_seen() -> None:

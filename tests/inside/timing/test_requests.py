@@ -7,83 +7,16 @@ for all families of scores and all tapes.  A call that differs with probability 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from timed import MECHANISMS, families
 
-import safeselect
-from safeselect.exact.interval import NoiseRate
-from safeselect.randomness.bits import Bits
-from safeselect.spec.rankings import noisy_top_k
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
 TAPES = 20
-LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-
-# What every mechanism is told of the scores' change; rates run from one nat a step to 1/50.
-COUNTS = {"sensitivity": 1, "monotonic": True}
-
-MECHANISMS: dict[str, Callable[..., object]] = {
-    "permute_and_flip": lambda scores, **more: safeselect.permute_and_flip(
-        scores, epsilon=1, **COUNTS, **more
-    ),
-    "exponential_mechanism": lambda scores, **more: safeselect.exponential_mechanism(
-        scores, epsilon="1/50", **COUNTS, **more
-    ),
-    "exponential_mechanism_base2": lambda scores, **more: safeselect.exponential_mechanism_base2(
-        scores, base="1/2", **COUNTS, **more
-    ),
-    "report_noisy_max_laplace": lambda scores, **more: safeselect.report_noisy_max(
-        scores, epsilon=1, noise="laplace", **COUNTS, **more
-    ),
-} | {
-    f"top_k_{mechanism}": lambda scores, mechanism=mechanism, **more: safeselect.top_k(
-        scores, k=5, epsilon=1, mechanism=mechanism, **COUNTS, **more
-    )
-    for mechanism in (
-        "exponential",
-        "exponential_base2",
-        "permute_and_flip",
-        "one_shot_exponential",
-    )
-}
-MECHANISMS["top_k_laplace"] = lambda scores, **more: safeselect.top_k(
-    scores, k=5, epsilon="0.2", delta="0.05", mechanism="laplace", **COUNTS, **more
-)
-MECHANISMS |= {
-    "permute_and_flip_with_gap": lambda scores, **more: safeselect.permute_and_flip_with_gap(
-        scores, epsilon=1, **COUNTS, **more
-    ),
-    "exponential_mechanism_with_gap": lambda scores, **more: (
-        safeselect.exponential_mechanism_with_gap(
-            scores, epsilon="1/50", gap_grid="1/3", **COUNTS, **more
-        )
-    ),
-    "top_k_with_gaps": lambda scores, **more: safeselect.top_k_with_gaps(
-        scores, k=5, epsilon=1, noise="laplace", gap_grid=7, **COUNTS, **more
-    ),
-}
-
-
-def families(n: int) -> dict[str, NDArray[np.int64]]:
-    """Score vectors of one public shape that differ in all that could be seen."""
-    one = np.zeros(n, dtype=np.int64)
-    one[n // 2] = 1
-    return {
-        "all equal": np.zeros(n, dtype=np.int64),
-        "one dominating": one * 10**6,
-        "neighbour": one,
-        "staircase": np.arange(n, dtype=np.int64),
-        "all lowest": np.full(n, LOW),
-        "all highest": np.full(n, HIGH),
-        "both extremes": np.where(np.arange(n) % 2 == 0, LOW, HIGH),
-        "random": np.random.default_rng(3).integers(LOW, HIGH, n, endpoint=True),
-    }
 
 
 def requests(mechanism: str, scores: object, tape: int, **more: object) -> tuple[int, ...]:
@@ -132,20 +65,3 @@ def test_requests_are_the_same_for_other_types_of_scores(kind: str) -> None:
         for given in [read(scores)]
     }
     assert len(seen) == 1
-
-
-def test_the_specification_is_seen_to_differ() -> None:
-    """Positive control: lazily refined Laplace noise asks for more where scores are close."""
-
-    def specified(scores: list[int], tape: int) -> tuple[int, ...]:
-        source = RecordingSource(DeterministicSource(tape, i_understand_this_is_not_private=True))
-        with Bits(source) as bits:
-            noisy_top_k("laplace", scores, 1, NoiseRate(Fraction(1)), bits)
-        return tuple(source.requests)
-
-    equal, apart = (
-        [specified(families(12)[family].tolist(), tape) for tape in range(20)]
-        for family in ("all equal", "one dominating")
-    )
-    assert len(set(equal)) > 1, "the tapes are not told apart"
-    assert equal != apart, "the scores are not told apart"
