@@ -34,8 +34,10 @@ from safeselect.cli import escaped
 from safeselect.exact.parameters import MAX_BITS, rational
 from safeselect.ledger import Checker, Row, check_log, log_lines
 from safeselect.ledger.record import canonical, parse, record_hash
-from safeselect.ledger.scope import Charge
+from safeselect.ledger.scope import Payment
 from safeselect.mechanisms.items import hold_counts
+from safeselect.randomness.source import Observed
+from safeselect.release.call import Charge
 from safeselect.scores.candidates import read_candidates as read_scores
 from safeselect.scores.reading import Reading
 from safeselect.tables import read_candidates
@@ -49,7 +51,8 @@ def _sample() -> list[Row]:
     there = ledger.scope("a", **TERMS, purpose="fuzz")
     part = PureDP("1/4")
     for nonce in (b"n" * 16, b"m" * 16):
-        there.pay(Charge("fuzz/1", part, ((part, 1),), {}, "none", "yes", "passed", nonce))
+        charge = Charge("fuzz/1", part, ((part, 1),), {})
+        there.pay(Payment(charge, Observed("none", "yes", "passed"), nonce))
     return store.kept
 
 
