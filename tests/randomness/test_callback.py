@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.sources import CallbackSource
+from safeselect.sources import CallbackSource, _ask
 from safeselect.testing import check_source
 
 
@@ -167,7 +167,15 @@ def test_names(options, name):
 
 @pytest.mark.parametrize(
     "options",
-    [{"name": ""}, {"name": "a\nb"}, {"name": "x" * 65}, {"exclusive": 1}, {"fork_safe": None}],
+    [
+        {"name": ""},
+        {"name": "a\nb"},
+        {"name": "x" * 65},
+        {"exclusive": 1},
+        {"fork_safe": None},
+        {"max_chunk": 0},
+        {"max_chunk": True},
+    ],
 )
 def test_wrong_arguments_are_refused(options):
     with pytest.raises(ParameterError, match=" must be "):
@@ -206,3 +214,35 @@ def test_a_generator_for_simulations_is_known_behind_partial_functions():
             with pytest.raises(ParameterError, match="output can be predicted"):
                 CallbackSource(function, exclusive=True)
     assert CallbackSource(partial(os.urandom)).tested is False
+
+
+@pytest.mark.parametrize(
+    ("max_chunk", "expected"), [(None, [116]), (116, [116]), (64, [64, 52]), (1, [1] * 116)]
+)
+def test_requests_are_split_as_told(max_chunk, expected):
+    """100 bytes and a canary of 16: a device may be asked for no more than it can give at once."""
+    device = Device()
+    source = CallbackSource(device, max_chunk=max_chunk)
+    source.begin()
+    device.sizes.clear()
+    source.fill(bytearray(100))
+    assert device.sizes == expected
+
+
+def test_pieces_stand_in_their_order():
+    source = CallbackSource(lambda count: bytes(range(count)), exclusive=True, max_chunk=5)
+    with pytest.raises(SourceError, match="test"):
+        source.begin()
+    assert _ask(lambda count: bytes(range(count)), 5, 12) == bytes([*range(5), *range(5), 0, 1])
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_a_wrong_later_piece_is_an_error(wrong):
+    device = Device()
+    source = CallbackSource(device, exclusive=True, max_chunk=1)
+    source.fill(bytearray(16))
+    device.answer = after(20, wrong)
+    buffer = bytearray(b"\xff" * 16)
+    with pytest.raises(SourceError):
+        source.fill(buffer)
+    assert buffer == bytes(16)
