@@ -49,7 +49,7 @@ RESTATED: dict[str, set[str]] = {
     },
     # Parameters that no other field depends on, and the name of the source, in both.
     "both": {
-        *("candidates", "engine", "gamma", "gap_grid", "grid", "groups_per_user", "highest", "k"),
+        *("candidates", "gamma", "gap_grid", "grid", "groups_per_user", "highest", "k"),
         *("lowest", "max_contributions", "max_rows", "minimize", "pre_threshold", "queries"),
         *("score_error", "sensitivity", "source", "split", "step", "threshold", "top_margin"),
         *("weights", "k_bar"),

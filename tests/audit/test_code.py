@@ -18,7 +18,7 @@ from safeselect.audit.code import code_digest, extensions, running
 
 _CALL = 'return asked.choose(asked.calibrate("permute_and_flip"), scores, labels)'
 _LARGE = (
-    "asked = Asked.read(PrivacyCost.read(epsilon=100, rho=None), change, weights, source, ledger)"
+    "asked = Asked.read(PrivacyCost.read(epsilon=100, rho=None), scored, weights, source, ledger)"
 )
 ARGMAX = (f"    {_CALL}\n", f"    {_LARGE}\n    {_CALL}\n")
 """With so large an epsilon the largest score always wins."""
