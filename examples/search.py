@@ -102,8 +102,7 @@ def grid_search() -> Iterator[Parameters]:
 def random_search() -> Iterator[Parameters]:
     """Draws of scikit-learn from lists or distributions that are public."""
     while True:
-        seed = int.from_bytes(os.urandom(4))
-        yield from ParameterSampler(GRID, n_iter=1, random_state=seed)
+        yield from ParameterSampler(GRID, n_iter=1, random_state=int.from_bytes(os.urandom(4)))
 
 
 def main() -> None:

@@ -315,7 +315,7 @@ def from_tables(table: Path, scope: Scope) -> None:
     assert_type(counted, Counts)
     assert_type(largest_counts(str(table), places=3, max_contributions=1, **rows), Counts)
     top = top_items(str(table), k=1, epsilon=1, candidates=["a"], max_contributions=1, **rows)
-    assert_type(top, TopK[Any])
+    assert_type(top, TopK[str])
     cap = choose_cap(str(table), epsilon=1, most=5, ledger=scope, **rows)
     assert_type(cap, Selection[int])
     keys = select_keys(str(table), epsilon=1, delta="1e-6", **rows)
