@@ -205,7 +205,7 @@ def test_synthetic_data_draws_what_its_plan_lists(
     assert synthetic.PLAN.count(BoundedRange(synthetic.EACH)) == synthetic.ROUNDS == 15
 
 
-PRIVATE = re.compile(r"safeselect\.(?!estimates|results|prepared|sources|tables|adapters\.pipeline_dp|testing)\w+")
+PRIVATE = re.compile(r"safeselect\.(?!estimates|results|tables|adapters\.pipeline_dp|testing)\w+")
 
 
 @pytest.mark.parametrize("name", ["synthetic_data", "tuning", "gap_errors", "pipeline_keys"])
