@@ -81,9 +81,9 @@ class Place:
 
 def a_charge(ledger: Ledger, epsilon: object = "1/10", **changes: Any) -> dict[str, Any]:
     """The record of a charge as the library would write it, and then changed."""
-    balance, charge = ledger.balance("a"), pure(epsilon)
-    price = balance.budget.price(charge.guarantee, charge.parts)
-    record = {"kind": "charged", "utc": "2025-01-01", **charged("a test", charge)}
+    balance, payment = ledger.balance("a"), pure(epsilon)
+    price = balance.budget.price(payment.charge.guarantee, payment.charge.parts)
+    record = {"kind": "charged", "utc": "2025-01-01", **charged("a test", payment)}
     amounts = {"charge": exact_texts(price), "after": exact_texts(add(balance.spent, price))}
     record["charges"] = [{"scope": "a", **amounts, **changes}]
     return record
