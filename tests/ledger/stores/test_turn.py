@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,15 @@ def fork_at(step: int, path: Path, *, charge_in_child: bool) -> tuple[bool, int 
 
 @pytest.mark.parametrize("charge_in_child", [False, True], ids=["goes on", "charges first"])
 def test_a_fork_at_every_line_of_a_charge(tmp_path: Path, charge_in_child: bool) -> None:
-    path = tmp_path / "budget.ledger"
+    """In a process without the threads of other libraries, which a fork does not copy."""
+    given = (tmp_path / "budget.ledger", charge_in_child)
+    process = get_context("spawn").Process(target=fork_at_every_line, args=given)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+def fork_at_every_line(path: Path, charge_in_child: bool) -> None:
     ledger = new(path, epsilon=100)
     # Line 1 notes which process it is: a child forked before it has a call of its own.
     step, runs, seen = 2, 0, []
