@@ -23,40 +23,39 @@ import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 
-from shapes import CALLS, CONTROL, scores_of
+from shapes import ALL, CALLS, CONTROL, scores_of
 
 GATE = 0.005
 TAPES, WARM_UP = 10, 60
 RESULTS = Path(__file__).parent / "results" / "l2.json"
 
 
-def child(name: str, family: str, size: int, count: int, engine: str | None) -> None:
+def child(name: str, family: str, size: int, count: int) -> None:
     """In the counted process: the same call `count` times, and more before to fill the caches."""
     from safeselect.testing import DeterministicSource, RecordingSource, ReplaySource
 
     warnings.simplefilter("ignore")
-    call, scores, tie = CALLS[name], scores_of(family, size), scores_of("tie", size)
+    call, scores, tie = ALL[name], scores_of(family, size), scores_of("tie", size)
     tapes = []
     for number in range(TAPES):
         # Recorded on the tie whatever the family is; the control may ask for more on others.
         source = DeterministicSource(number, i_understand_this_is_not_private=True)
         recording = RecordingSource(source)
-        for _ in range(1 if engine is None else 4):
-            call(tie, source=recording, engine=engine)
+        for _ in range(4 if name == CONTROL else 1):
+            call(tie, source=recording)
         tapes.append(recording.data)
     gc.collect()
     gc.disable()
     for i in range(WARM_UP + count):
-        call(scores, source=ReplaySource(tapes[i % TAPES]), engine=engine)
+        call(scores, source=ReplaySource(tapes[i % TAPES]))
 
 
-def instructions(name: str, family: str, size: int, count: int, engine: str | None) -> int:
+def instructions(name: str, family: str, size: int, count: int) -> int:
     """Instructions of a whole process that repeats the call."""
     if shutil.which("valgrind") is None:
         raise SystemExit("valgrind is not installed")
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     command += [sys.executable, __file__, "--child", name, family, str(size), str(count)]
-    command += [engine or "default"]
     if _may_fix_addresses():
         command = ["setarch", "-R", *command]
     # NumPy's BLAS starts threads that spin, and callgrind would count their turns.
@@ -77,32 +76,28 @@ def _may_fix_addresses() -> bool:
     return done.returncode == 0
 
 
-def per_call(name: str, family: str, size: int, counts: tuple[int, int], engine: str | None) -> int:
+def per_call(name: str, family: str, size: int, counts: tuple[int, int]) -> int:
     """Instructions of one call."""
-    few, many = (instructions(name, family, size, count, engine) for count in counts)
+    few, many = (instructions(name, family, size, count) for count in counts)
     return (many - few) // (counts[1] - counts[0])
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     """Measure all, and judge."""
     found: dict[str, dict[str, int]] = {}
-    jobs = [(name, None) for name in options.calls]
-    if not options.no_control:
-        jobs.append((CONTROL, "reference"))
-    for name, engine in jobs:
-        label = name if engine is None else f"{name}, reference tier (control)"
-        size = options.size if engine is None else 16
-        families = options.families if engine is None else ["tie", "far"]
-        found[label] = {}
+    for name in options.calls if options.no_control else [*options.calls, CONTROL]:
+        size, families = (
+            (16, ["tie", "far"]) if name == CONTROL else (options.size, options.families)
+        )
+        found[name] = {}
         for family in families:
-            found[label][family] = per_call(name, family, size, tuple(options.counts), engine)
-            print(f"{label:<48} {family:<10} {found[label][family]:>12,}", flush=True)
+            found[name][family] = per_call(name, family, size, tuple(options.counts))
+            print(f"{name:<48} {family:<10} {found[name][family]:>12,}", flush=True)
     spread = {
         label: max(counts.values()) / min(counts.values()) - 1 for label, counts in found.items()
     }
-    main = {label: value for label, value in spread.items() if "control" not in label}
-    control = [value for label, value in spread.items() if "control" in label]
-    valid = not control or control[0] > GATE
+    main = {label: value for label, value in spread.items() if label != CONTROL}
+    valid = spread.get(CONTROL, 1) > GATE
     passed = valid and max(main.values()) <= GATE
     for label, value in spread.items():
         print(f"{label:<48} spread {value:.3%}")
@@ -124,8 +119,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 def main() -> int:
     """Run the command."""
     if sys.argv[1:2] == ["--child"]:
-        name, family, size, count, engine = sys.argv[2:]
-        child(name, family, int(size), int(count), None if engine == "default" else engine)
+        name, family, size, count = sys.argv[2:]
+        child(name, family, int(size), int(count))
         return 0
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--calls", nargs="+", choices=list(CALLS), default=list(CALLS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from fractions import Fraction
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -13,8 +14,12 @@ from numpy.typing import NDArray
 
 import safeselect
 from safeselect.cli import main
+from safeselect.exact.interval import NoiseRate
+from safeselect.samplers import Bits
+from safeselect.sources import Source
+from safeselect.spec.rankings import noisy_top_k
 
-__all__ = ["CALLS", "CONTROL", "PREPARE", "SLOW", "scores_of"]
+__all__ = ["ALL", "CALLS", "CONTROL", "PREPARE", "SLOW", "scores_of"]
 
 Call = Callable[..., object]
 
@@ -89,8 +94,16 @@ PREPARE: dict[str, Callable[[NDArray[np.int64]], object]] = {"command": table}
 SLOW = {"unknown_domain_top_k": 4, "sparse_vector": 20, "command": 100}
 """Of these calls so many times fewer pairs are compared: each takes so much longer."""
 
-CONTROL = "report_noisy_max_laplace"
-"""Positive control with engine="reference": it refines noise while scores are close."""
+
+def specified(scores: NDArray[np.int64], *, source: Source) -> object:
+    """The largest noisy score by the specification, which refines noise while two are close."""
+    with Bits(source) as bits:
+        return noisy_top_k("laplace", scores.tolist(), 1, NoiseRate(Fraction(1)), bits)
+
+
+CONTROL = "the specification (control)"
+ALL: dict[str, Call] = {**CALLS, CONTROL: specified}
+"""With the positive control, which must be told apart."""
 
 
 def scores_of(family: str, n: int) -> NDArray[np.int64]:
