@@ -65,7 +65,10 @@ def prepared(size: int) -> Call:
 
     import safeselect
 
-    names = safeselect if hasattr(safeselect, "PermuteAndFlip") else safeselect.prepared
+    if hasattr(safeselect, "PermuteAndFlip"):  # as in older commits
+        names: Any = safeselect
+    else:
+        from safeselect import prepared as names
     choose = names.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
     scores = np.random.default_rng(1).integers(0, 1000, size)
     return lambda: choose(scores)
@@ -75,8 +78,8 @@ def table(folder: str) -> Call:
     """From the rows of a file to a list; the file is made once for both sides."""
     try:
         from safeselect.tables import top_items
-    except ImportError:
-        from safeselect.tables import top_items
+    except ImportError:  # as in older commits
+        from safeselect.adapters.tables import top_items
 
     path = str(Path(folder) / "rows.parquet")
     arguments = {"item": "item", "user": "person", "k": 10, "epsilon": 1, "delta": "1e-9"}
