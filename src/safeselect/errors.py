@@ -32,7 +32,7 @@ class BudgetError(SafeSelectError, RuntimeError):
 
     Attributes:
         scope: name of the scope of the ledger, where it is known.
-        asked: what the release would have cost, by name: epsilon, delta, rho.
+        asked: what the release would have cost, by the names of the amounts that add up.
         left: what the scope has left of each.
     """
 

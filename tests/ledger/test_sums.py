@@ -7,6 +7,7 @@ from math import comb
 
 import mpmath
 import pytest
+from safeselect.ledger.sums import add
 
 from safeselect import (
     ApproximateDP,
@@ -22,7 +23,6 @@ from safeselect import (
 from safeselect.accounting.moments import epsilon_by_orders, log_moment
 from safeselect.ledger import Budget
 from safeselect.ledger.balance import Balance
-from safeselect.ledger.sums import add
 
 
 def budget(**terms):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from ledgers import new, pure
 from postgres import Server
+from safeselect.ledger.sums import add
 
 from safeselect import Ledger, LedgerError
 from safeselect.ledger import Row
@@ -16,7 +17,6 @@ from safeselect.ledger.balance import exact_texts
 from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.scope import charged
 from safeselect.ledger.stores.postgres import PostgresStore, send
-from safeselect.ledger.sums import add
 
 OWNER, CHARGER, APPROVER, READER = "lo", "lc", "la", "lr"
 

@@ -30,9 +30,9 @@ BUDGET = declare("""
 --unit UNIT required  whose privacy, such as person
 --neighbours NAME required  add_remove, replace_one or your words: how data sets differ by a unit
 --epsilon E  the most that all releases of the scope may cost
---delta D  with --epsilon
---rho R  instead: a budget of zero-concentrated privacy
---order O  with --epsilon and --delta: the Renyi order at which costs add up
+--delta D  with --epsilon: takes every release; with --rho
+--own-delta D  the part of delta for the deltas that releases bring (default: a quarter of it)
+--rho R  instead of --epsilon: a budget of zero-concentrated privacy
 """)
 CHARGED = declare("""
 ledger

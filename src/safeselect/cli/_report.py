@@ -11,7 +11,7 @@ from safeselect.accounting.cost import rounded_text
 from safeselect.audit.theorems import theorem
 from safeselect.cli._page import Section
 from safeselect.exact.parameters import read_exact
-from safeselect.ledger import EXTERNAL, Balance, Budget, Checker, Record
+from safeselect.ledger import EXTERNAL, Balance, Checker, Record
 from safeselect.ledger.record import read_numbers
 
 _CAVEATS = {
@@ -91,18 +91,21 @@ def _scope(
     name: str, balance: Balance, records: Sequence[Record], outcomes: Mapping[str, str]
 ) -> Section:
     budget, closed = balance.budget, ": closed" if balance.is_closed else ""
-    spent, left = budget.in_epsilon(balance.spent), budget.in_epsilon(balance.left)
     facts = {
         "unit": budget.unit,
         "neighbours": budget.neighbours,
-        "all releases together": f"at most {_numbers(budget.terms)}; later may depend on earlier",
+        "promise": budget.statement(),
+        "used": str(balance),
         **{
-            amount: f"{rounded_text(spent[amount])} of {rounded_text(cap)} spent, "
-            f"{rounded_text(left[amount])} left"
-            for amount, cap in budget.in_epsilon(budget.caps).items()
+            amount.replace(
+                "_", " "
+            ): f"{rounded_text(balance.spent[amount])} of {rounded_text(cap)}"
+            for amount, cap in budget.caps.items()
         },
+        "so far": balance.loss(),
         "refusals of private input": f"{balance.refusals} of {balance.max_refusals}{closed}",
     }
+    facts = {name: said for name, said in facts.items() if said}
     charges = [row for each in records for row in _charge(name, each, outcomes)]
     tables = _table("Charges", _CHARGED, charges)
     return Section(
@@ -131,7 +134,7 @@ def _charge(scope: str, record: Record, outcomes: Mapping[str, str]) -> Iterator
             yield (
                 *(content[each] for each in ("seq", "utc", "purpose", "mechanism")),
                 _guarantee(content["guarantee"]),
-                *(_amounts(record.budgets[scope], charge[each]) for each in ("charge", "after")),
+                *(_numbers(read_numbers(charge[each], "a charge")) for each in ("charge", "after")),
                 outcomes[content["seq"]],
             )
 
@@ -184,9 +187,6 @@ def _guarantee(content: Mapping[str, Any]) -> str:
     return f"{content['type']}({', '.join(said)})"
 
 
-def _amounts(budget: Budget, content: object) -> str:
-    return _numbers(budget.in_epsilon(read_numbers(content, "the record")))
-
-
 def _numbers(amounts: Mapping[str, Fraction]) -> str:
-    return ", ".join(f"{name} {rounded_text(value)}" for name, value in amounts.items())
+    said = (f"{name} {rounded_text(value)}" for name, value in amounts.items() if value)
+    return ", ".join(said).replace("_", " ")

@@ -11,8 +11,9 @@ from fractions import Fraction
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
-from safeselect.ledger.balance import MAX_REFUSALS, Budget
+from safeselect.ledger.balance import MAX_REFUSALS, Budget, exact_texts, names_of
 from safeselect.ledger.book import Book, Written, opened_scope
+from safeselect.ledger.budget import Amounts
 from safeselect.ledger.record import text
 from safeselect.ledger.replay import Checker
 from safeselect.ledger.signing import (
@@ -63,19 +64,23 @@ def check_budget(name: object, budget: object) -> None:
         )
 
 
-def raised(scope: str, limit: str, before: str, after: str, reason: str) -> Written:
-    """Return the record that raises a limit of a scope; nobody has approved it yet."""
+def raised(
+    scope: str, limit: str, before: str, after: str, reason: str, caps: Amounts | None = None
+) -> Written:
+    """Return the record that raises a limit of a scope; nobody has approved it yet.
+
+    Args:
+        caps: of the budget after it; a limit of refusals leaves them.
+    """
     return "raised", {
         "scope": scope,
         "limit": limit,
         "before": before,
         "after": after,
+        "caps": exact_texts(caps or {}),
         "reason": reason,
         "approvals": [],
     }
-
-
-LIMITS = ("epsilon", "delta", "rho")
 
 
 Decide = Callable[[Checker], Written]
@@ -88,8 +93,9 @@ def add_scope(name: str, budget: Budget, max_refusals: int) -> Decide:
     limit = read_refusals(max_refusals, "max_refusals")
 
     def decide(checker: Checker) -> Written:
-        if name in checker.scopes:
-            raise ParameterError(f"there is a scope {name!r} already")
+        for each in names_of(name, budget):
+            if each in checker.scopes:
+                raise ParameterError(f"there is a scope {each!r} already")
         return opened_scope(name, budget, limit)
 
     return decide
@@ -112,14 +118,16 @@ def reopen(name: str, reason: str, refusals: int) -> Decide:
 
 def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason: str) -> Written:
     """Return the record that raises a number of a scope's budget."""
-    terms = checker.balance(name).budget.terms
-    if limit not in LIMITS or limit not in terms:
-        allowed = ", ".join(each for each in LIMITS if each in terms)
-        raise ParameterError(f"of scope {name!r} one can raise {allowed}, not {describe(limit)}")
-    if after <= terms[limit]:
-        raise ParameterError(f"{limit} of scope {name!r} is {terms[limit]} already")
-    checker.balance(name).budget.with_limit(limit, after)  # refuses what is no budget
-    return raised(name, limit, exact_text(terms[limit]), exact_text(after), reason)
+    budget = checker.balance(name).budget
+    limits = budget.terms.limits
+    if limit not in limits:
+        raise ParameterError(
+            f"of scope {name!r} one can raise {', '.join(limits)}, not {describe(limit)}"
+        )
+    if after <= limits[limit]:
+        raise ParameterError(f"{limit} of scope {name!r} is {limits[limit]} already")
+    caps = budget.at(limit, after).caps  # refuses what is above the ceiling
+    return raised(name, limit, exact_text(limits[limit]), exact_text(after), reason, caps)
 
 
 def unapproved(decide: Decide) -> Decide:
@@ -276,7 +284,8 @@ class Proposals:
     def limit(self, name: str, *, limit: str, to: Number, reason: str) -> Proposal:
         """Return the proposal of a greater budget.
 
-        Unit, neighbours, the quantity that adds up and its order never change.
+        It goes up to the ceiling that the budget states, and no further.  Unit, neighbours, orders,
+        weights and the share of own deltas never change.
 
         Args:
             name: the scope.

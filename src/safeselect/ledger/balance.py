@@ -2,52 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import lru_cache
+from typing import Any, cast
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
-from safeselect.exact.interval import Interval, log_order_constant, rounded_down
-from safeselect.exact.parameters import Number, exact_text, rational
+from safeselect.exact.parameters import Number, describe, exact_text, rational
+from safeselect.ledger import budget as decision
+from safeselect.ledger.budget import BITS, Amounts, Terms, View, add, allows, ways
+from safeselect.ledger.quote import quoted
 from safeselect.ledger.record import Fields, read_numbers, text
-from safeselect.ledger.sums import BITS, Amounts, Parts, add, allows, exceeded, price
-from safeselect.promises.guarantees import Content
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    Content,
+    LaplaceDominated,
+    PureDP,
+    ZeroConcentratedDP,
+)
+
+_SHARES = [Fraction(9, 10), *(Fraction(quarters, 4) for quarters in (3, 2, 1)), Fraction(1, 10)]
+"""Of a release that does not fit, the parts of its epsilon that are tried."""
+
+COVERED = (
+    "This holds if every release that reads these people's rows is charged here, or if no choice "
+    "made here uses an answer of one that is not."
+)
+BLOCKS = (
+    "It holds for all blocks together, if a person's block is public or was fixed before the first "
+    "release, and each release is charged to every block that it reads."
+)
+MONTHS = (
+    "Over T months a person has T times this, growing without end, if each guarantee is for all "
+    "rows of a person that the release reads, and is charged to each month that it reads; "
+    "otherwise nothing is promised for a person over several months."
+)
+
+_MONTH = " and month"
+_MONTH_FORM = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])", re.ASCII)
+_MOST_BLOCKS = 10_000
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Budget:
-    """The cap on all releases of one scope together, in exactly one of four forms.
+    """The cap on all releases of one scope together.
 
     - `epsilon`: the epsilons of pure guarantees add up.
-    - `rho`: the zCDP parameters add up.
-    - `epsilon` and `delta`: both add up.
-    - `epsilon`, `delta` and `order` > 1: ln M at this Rényi order adds up, to the cap that gives
-      (epsilon, delta) by Canonne, Kamath and Steinke (2020), Proposition 12.
+    - `epsilon` and `delta`: takes every release, and promises (epsilon, delta) for all of them.  It
+      grants more than sums of epsilon and delta do, as moments of the privacy loss add up beside
+      them.
+    - `rho`: the zCDP parameters add up; with `delta` beside it, the deltas that releases bring.
 
-    In each form the releases may be fully adaptive.  Irrational prices are rounded up; the cap of
-    the last form is rounded down.
+    In each form the next release may depend on all answers so far.  Irrational prices are rounded
+    up, caps down (`docs/budgets.md`).
 
     Args:
         unit: whose privacy it is, such as "person".
         neighbours: how neighbouring data sets differ by one unit: "add_remove", "replace_one" or
             your own words.
-        epsilon, delta, rho, order: positive rationals of at most 1024 bits above and below.
+        epsilon, delta, rho: positive rationals of at most 1024 bits above and below.
+        own_delta: how much of delta is set aside for the deltas that releases bring themselves, as
+            lists of an unknown domain do; a quarter by default.  0 refuses such releases.  With
+            all of delta, epsilons and deltas just add up.
+        ceiling: the largest epsilon, delta or rho to which approvers may raise this budget later.
+            What is promised is the ceiling, raised or not.  Without it nothing can be raised.
+        blocks: names of disjoint blocks of people, all that there are: each gets this budget, as
+            the scope `name/block`.  A person's block is public, or fixed before the first release.
+        per: "month": each month gets this budget, for a unit such as "person and month"; `blocks`
+            are then the first and the last month, such as ("2026-01", "2026-12").
 
     Raises:
-        ParameterError: the arguments are not one of the four forms, or a value is wrong.
+        ParameterError: the arguments are not one of these forms, or a value is wrong.
+
+    Source: `docs/mathematics.md`, Theorem 20.2.
+
+    Example:
+        >>> from safeselect import Budget
+        >>> Budget("person", "add_remove", epsilon=1, delta="1e-6").terms.own_delta
+        Fraction(1, 4000000)
     """
 
     unit: str
     neighbours: str
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
-    rho: Fraction | None = None
-    order: Fraction | None = None
+    terms: Terms
+    ceiling: Amounts = field(default_factory=dict)
+    blocks: tuple[str, ...] = ()
+    per: str = ""
     _caps: Amounts = field(init=False, repr=False, compare=False)
-    _record: dict[str, Content] = field(init=False, repr=False, compare=False)
 
     def __init__(  # the fields are exact; what is handed over may be any exact number
         self,
@@ -56,149 +101,318 @@ class Budget:
         epsilon: Number | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
-        order: Number | None = None,
+        own_delta: Number | None = None,
+        *,
+        ceiling: Mapping[str, Number] | None = None,
+        blocks: Sequence[str] = (),
+        per: str = "",
     ) -> None:
-        object.__setattr__(self, "unit", text(unit, "unit"))
-        object.__setattr__(self, "neighbours", text(neighbours, "neighbours"))
-        numbers = {"epsilon": epsilon, "delta": delta, "rho": rho, "order": order}
-        for name, value in numbers.items():
-            object.__setattr__(self, name, None if value is None else _read(value, name))
-        given, forms = self.terms, ("epsilon", "rho", "epsilon delta", "epsilon delta order")
-        if " ".join(given) not in forms:
+        named = {"epsilon": epsilon, "delta": delta, "rho": rho}
+        limits = {name: _read(value, name) for name, value in named.items() if value is not None}
+        if " ".join(limits) not in ("epsilon", "rho", "epsilon delta", "delta rho"):
             raise ParameterError(
-                "a budget is epsilon, or rho, or epsilon and delta, or epsilon, delta and order; "
-                f"got {', '.join(sorted(given)) or 'none'}"
+                "a budget is epsilon, or epsilon and delta, or rho, or rho and delta; "
+                f"got {', '.join(sorted(limits)) or 'none'}"
             )
-        if self.order is not None and self.order <= 1:
-            raise ParameterError(f"order must be greater than 1, got {self.order}")
-        # This refuses a cap that allows nothing.
-        object.__setattr__(self, "_caps", self._worked_out())
-        record: dict[str, Content] = {"unit": self.unit, "neighbours": self.neighbours}
-        object.__setattr__(
-            self, "_record", record | {"budget": exact_texts(dict(sorted(given.items())))}
-        )
+        highest = _read_ceiling(ceiling, limits)
+        made = _terms(limits | highest, _read_share(own_delta, limits)).at(limits)
+        found = _read_blocks(blocks, per, text(unit, "unit"))
+        stated = {"terms": made, "ceiling": highest, "blocks": found, "per": per}
+        self._set(unit, neighbours, **stated, _caps=decision.caps(made))
+
+    def _set(self, unit: str, neighbours: str, **rest: object) -> None:
+        text(unit, "unit")
+        text(neighbours, "neighbours")
+        if rest["blocks"] and neighbours != "add_remove":
+            raise ParameterError(
+                "disjoint blocks need neighbours='add_remove': a person who is replaced may move "
+                "from one to another, and then two budgets are spent"
+            )
+        for name, value in {"unit": unit, "neighbours": neighbours, **rest}.items():
+            object.__setattr__(self, name, value)
+
+    def _copy(self, terms: Terms, caps: Amounts) -> Budget:
+        made: Budget = object.__new__(Budget)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        made._set(**{**values, "terms": terms, "_caps": caps})
+        return made
 
     @property
     def caps(self) -> Amounts:
-        """The largest sums allowed."""
+        """The largest sums allowed; an amount without a cap is no way."""
         return dict(self._caps)
 
-    @property
-    def terms(self) -> Amounts:
-        """The numbers with which the budget was made, by name."""
-        named = ((name, getattr(self, name)) for name in ("epsilon", "delta", "rho", "order"))
-        return {name: value for name, value in named if value is not None}
+    def at(self, limit: str, value: Fraction) -> Budget:
+        """Return the budget with a limit raised, up to its ceiling.
 
-    def with_limit(self, name: str, value: Fraction) -> Budget:
-        """Return the budget with another epsilon, delta or rho."""
-        return Budget(self.unit, self.neighbours, **{**self.terms, name: value})
-
-    def _worked_out(self) -> Amounts:
-        if self.epsilon is not None and self.delta is not None and self.order is not None:
-            return {"log_moment": _moment_cap(self.epsilon, self.delta, self.order - 1)}
-        return self.terms
-
-    def in_epsilon(self, amounts: Amounts) -> Amounts:
-        """Return amounts in readable form: ln M at one order becomes epsilon at the delta.
-
-        ln M <= ln delta + (order - 1) epsilon - c gives (epsilon, delta), so adding x to ln M adds
-        exactly x / (order - 1) to epsilon.
+        Raises:
+            ParameterError: it is no limit of this budget, or is not raised by this, or the budget
+                states no ceiling that high.
         """
-        if self.order is None:
-            return dict(amounts)
-        return {"epsilon": amounts["log_moment"] / (self.order - 1)}
+        if value <= self.terms.limits.get(limit, value):
+            raise ParameterError(f"{limit} is no limit that this raises")
+        if value > self.ceiling.get(limit, Fraction(0)):
+            said = exact_text(self.ceiling[limit]) if limit in self.ceiling else "none"
+            raise ParameterError(
+                f"{limit} can be raised up to the ceiling that was stated when the scope was "
+                f"opened, which is {said}: open another scope"
+            )
+        terms = self.terms.at({limit: value})
+        return self._copy(terms, decision.caps(terms))
+
+    def stating(self, caps: object, where: str) -> Budget:
+        """Return the budget with the caps that a record states: by these its charges are judged.
+
+        Another version may round a logarithm differently.
+
+        Raises:
+            LedgerDamaged: a cap is surely above what the terms allow.
+        """
+        stated = read_numbers(caps, where)
+        if decision.overstated(self.terms, stated):
+            raise LedgerDamaged(f"{where} states other caps than those of its budget")
+        return self._copy(self.terms, stated)
 
     def price(
         self, guarantee: AnyGuarantee, parts: Iterable[tuple[AnyGuarantee, int]] = ()
     ) -> Amounts:
-        """Return the price of a release, rounded up: of the whole or of its parts, if less.
+        """Return what a release adds to each amount, rounded up.
+
+        It is fixed before the draw, by what is public: the release's guarantee and those of its
+        parts, whichever bounds an amount better.
 
         Raises:
-            ParameterError: the guarantee does not bound the amounts that this budget adds up.
+            ParameterError: the guarantee does not bound what this budget adds up, so that it never
+                fits.
         """
-        found = _price(self, guarantee, tuple(parts))
-        if found is not None:
+        found = decision.price(self.terms, guarantee, tuple(parts))
+        if found is not None and not (found.get("not_pure") and not self._has_moments()):
             return dict(found)
-        if "epsilon" not in self._caps:
-            raise ParameterError(
-                "this budget adds up moments (rho, or one Rényi order), which a release with delta "
-                "does not bound; give rho instead, or epsilon alone"
-            )
-        adds = "epsilon alone" if self.delta is None else "epsilon and delta"
+        rest = "and with own_delta below delta " if self.terms.delta and not self.terms.rho else ""
+        takes = "rho and delta" if self.terms.rho else f"epsilon and delta {rest}".strip()
         raise ParameterError(
-            f"this budget adds up {adds}, which {type(guarantee).__name__} does not bound by "
-            "itself; calibrate the release in the budget's terms"
+            f"this budget adds up {' and '.join(self.terms.limits)}, which "
+            f"{type(guarantee).__name__} does not bound: a budget of {takes} takes it"
         )
 
-    def refusal(self, scope: str, total: Amounts, price: Amounts, after: Amounts) -> BudgetError:
-        """Return the error of a price that would exceed a cap.
+    def _has_moments(self) -> bool:
+        return any(name in self._caps for name in self.terms.moments)
 
-        Its message quotes public numbers: totals, caps, prices.
+    def refusal(
+        self, scope: str, total: Amounts, guarantee: AnyGuarantee, parts: View
+    ) -> BudgetError:
+        """Return the error of a release that does not fit.
+
+        Its message quotes public numbers: caps, totals, prices.
         """
-        short = exceeded(self._caps, after)
-        left = self.in_epsilon({name: cap - total[name] for name, cap in self._caps.items()})
-        asked, allowed = self.in_epsilon(price), self.in_epsilon(self.caps)
-        name = short[0] if short[0] in asked else "epsilon"
-        of = f"{rounded_text(left[name])} of {rounded_text(allowed[name])} is left"
-        if self.order is not None and self.delta is not None:
-            # The first charge leaves less than epsilon minus its price: at an order, delta has a
-            # price.
-            of = f"{rounded_text(left[name])} is left at delta {rounded_text(self.delta)}"
-        return BudgetError(
-            f"the budget of scope {scope!r} does not allow this release: it costs {name} "
-            f"{rounded_text(asked[name])}, and {of}",
-            scope=scope,
-            asked=asked,
-            left=left,
-        )
+        asked = self.price(guarantee, parts)
+        left = {name: max(Fraction(0), cap - total[name]) for name, cap in self._caps.items()}
+        own, said = asked.get("own_delta", Fraction(0)), f"scope {scope!r} does not allow this"
+        said = f"the budget {self.numbers()} of {said} release: it "
+        if own > left.get("own_delta", own):
+            room = f"{rounded_text(left['own_delta'])} of {rounded_text(self._caps['own_delta'])}"
+            said += (
+                f"brings its own delta {rounded_text(own)}, and {room} is left: give the release a "
+                "smaller delta"
+            )
+        else:
+            said += self._short(total, asked, left)
+            smaller = (share for share in _SHARES if self._fits(total, guarantee, parts, share))
+            if (share := next(smaller, None)) is not None:
+                number = "rho" if isinstance(guarantee, ZeroConcentratedDP) else "epsilon"
+                said += f"; at {share} of its {number} it would fit"
+        shown = {name: asked[name] for name in left}
+        return BudgetError(said, scope=scope, asked=shown, left=left)
+
+    def _short(self, total: Amounts, asked: Amounts, left: Amounts) -> str:
+        """What is missing on the way of which most is left, in percent of its cap."""
+        open_ = [
+            name
+            for name in ways(self._caps, total)
+            if asked[name] and not (name == "epsilon" and asked.get("not_pure"))
+        ]
+        if not open_:
+            return "needs a part of it, and nothing is left"
+        best = max(open_, key=lambda name: left[name] / asked[name])
+        need, rest = asked[best] / self._caps[best], left[best] / self._caps[best]
+        return f"needs {percent(need)} of it and {percent(rest, down=True)} is left"
+
+    def _fits(self, total: Amounts, guarantee: AnyGuarantee, parts: View, share: Fraction) -> bool:
+        # The epsilons of draws go down with the whole; of rho the whole alone is known to.
+        smaller = _smaller(guarantee, share)
+        view = () if isinstance(guarantee, ZeroConcentratedDP) else parts
+        listed = [(found, count) for each, count in view if (found := _smaller(each, share))]
+        if smaller is None or len(listed) < len(view):
+            return False
+        price = self.price(smaller, listed)
+        return allows(self._caps, price, add(total, price))
+
+    def numbers(self) -> str:
+        """The numbers of its statement, such as "(1, 0.000001)" or "rho 0.1"."""
+        limits = self.terms.limits
+        if "epsilon" in limits and "delta" in limits:
+            return f"({', '.join(map(rounded_text, limits.values()))})"
+        return ", ".join(f"{name} {rounded_text(value)}" for name, value in limits.items())
+
+    def statement(self) -> str:
+        """Return what all releases of the scope together promise, and on what condition."""
+        promise = f"all releases charged here are together {self._promised()}"
+        if self.ceiling:
+            now = f"until it is raised, and with the decision to raise it, {self._promised()}"
+            highest = self._copy(self.terms.at(self.ceiling), {})._promised()
+            promise = f"{now}; {promise.replace(self._promised(), highest)}, raised or not"
+        said = [f"For each single {self.unit}, {promise}, whatever is asked next. {COVERED}"]
+        if self.per:
+            said.append(MONTHS)
+        elif self.blocks:
+            said.append(BLOCKS)
+        return " ".join(said)
+
+    def _promised(self) -> str:
+        kind = "zCDP" if self.terms.rho else "differentially private"
+        return f"{self.numbers()} {kind}"
 
     def as_record(self) -> dict[str, Content]:
         """Return the content for records."""
-        return self._record
+        terms = self.terms
+        stated: dict[str, Content] = {
+            **exact_texts(terms.limits),
+            "own_delta": exact_text(terms.own_delta),
+            "excesses": [exact_text(each) for each in terms.excesses],
+            "weights": [exact_text(each) for each in terms.weights],
+            "ceiling": exact_texts(self.ceiling),
+        }
+        return {
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "budget": stated,
+            "blocks": list(self.blocks),
+            "per": self.per,
+        }
 
     @classmethod
     def of(cls, content: object) -> Budget:
-        """Read what `as_record` wrote.
+        """Read what `as_record` wrote: orders and weights are read, and not chosen again.
 
         Raises:
             LedgerDamaged: the content is something else.
         """
-        if not isinstance(content, dict) or content.keys() != {"unit", "neighbours", "budget"}:
-            raise LedgerDamaged("the record of a scope holds no budget")
-        terms = read_numbers(content["budget"], "the budget of a scope")
+        made: Budget = object.__new__(cls)
         try:
-            unit = text(content["unit"], "unit")
-            if not terms.keys() <= {"epsilon", "delta", "rho", "order"}:
-                raise ParameterError("a term of the budget is unknown")
-            return cls(unit, text(content["neighbours"], "neighbours"), **terms)
-        except ParameterError:
+            made._set(**_read_record(content))
+        except (LookupError, TypeError, ValueError, ParameterError):
             raise LedgerDamaged("the record of a scope holds no budget to be kept") from None
+        if made.as_record() != content:
+            raise LedgerDamaged("the record of a scope holds no budget to be kept")
+        return made
 
 
-@lru_cache(maxsize=256)
-def _price(budget: Budget, guarantee: AnyGuarantee, parts: Parts) -> Amounts | None:
-    excess = Fraction(0) if budget.order is None else budget.order - 1
-    return price(budget.caps, guarantee, parts, excess)
+def _read_record(content: object) -> dict[str, Any]:
+    """The fields of a budget; what has another form is found when it is written again."""
+    here = cast("dict[str, Any]", content)
+    stated = dict(here["budget"])
+    excesses, weights = (
+        tuple(read_numbers(dict(enumerate(stated.pop(name))), name).values())
+        for name in ("excesses", "weights")
+    )
+    ceiling = read_numbers(stated.pop("ceiling"), "a ceiling")
+    terms = Terms(**read_numbers(stated, "a budget"), excesses=excesses, weights=weights)
+    if any(value < terms.limits[name] for name, value in ceiling.items()):
+        raise ParameterError("a ceiling below the budget")
+    blocks = here["blocks"]
+    ends = (blocks[0], blocks[-1]) if here["per"] else blocks
+    found = _read_blocks(ends, here["per"], here["unit"])
+    named = {name: here[name] for name in ("unit", "neighbours", "per")}
+    read = {"terms": terms, "ceiling": ceiling, "blocks": found}
+    return {**named, **read, "_caps": decision.caps(terms)}
+
+
+def _terms(limits: Amounts, share: Fraction | None) -> Terms:
+    """The default terms at these limits.
+
+    Args:
+        share: of delta, for own deltas.
+    """
+    delta = limits.get("delta", Fraction(0))
+    if "rho" in limits:
+        return Terms(rho=limits["rho"], delta=delta, own_delta=delta)
+    return Terms.of(limits["epsilon"], delta, None if share is None else share * delta)
+
+
+def _read_share(own_delta: object, limits: Amounts) -> Fraction | None:
+    if own_delta is None:
+        return None
+    own, delta = rational(own_delta, "own_delta", zero=True, below=1), limits.get("delta")
+    if delta is None or own > delta or ("rho" in limits and own < delta):
+        raise ParameterError(
+            "own_delta is the part of delta that releases may bring themselves: from 0 to delta, "
+            "with epsilon and delta; with rho it is all of delta"
+        )
+    return own / delta
+
+
+def _smaller(guarantee: AnyGuarantee, share: Fraction) -> AnyGuarantee | None:
+    """The guarantee of the same release at a part of its epsilon or rho, where that is known."""
+    if isinstance(guarantee, ZeroConcentratedDP):
+        return ZeroConcentratedDP(guarantee.rho * share)
+    if isinstance(guarantee, (PureDP, LaplaceDominated, BoundedRange)):
+        return type(guarantee)(guarantee.epsilon * share)
+    return None
+
+
+def percent(share: Fraction, *, down: bool = False) -> str:
+    """A share in percent with one digit after the point, rounded up, or down."""
+    tenths = share * 1000 // 1 if down else -(-share * 1000 // 1)
+    whole, tenth = divmod(int(tenths), 10)
+    return f"{whole}.{tenth} %" if tenth else f"{whole} %"
+
+
+def _read_ceiling(ceiling: object, limits: Amounts) -> Amounts:
+    if ceiling is None:
+        return {}
+    if not isinstance(ceiling, Mapping) or not ceiling or ceiling.keys() - limits.keys():
+        raise ParameterError(
+            f"ceiling maps {' or '.join(limits)} to a number, such as {{'epsilon': 2}}, "
+            f"got {describe(ceiling)}"
+        )
+    found = {name: _read(ceiling[name], name) for name in limits if name in ceiling}
+    for name, value in found.items():
+        if value <= limits[name]:
+            raise ParameterError(f"the ceiling of {name} must be above {limits[name]}")
+    return found
+
+
+def _read_blocks(blocks: object, per: object, unit: str) -> tuple[str, ...]:
+    if isinstance(blocks, str) or not isinstance(blocks, Sequence):
+        raise ParameterError(f"blocks must be a list of names, got {describe(blocks)}")
+    names = tuple(text(each, "a block") for each in blocks)
+    if per == "month":
+        return _months(names, unit)
+    if per:
+        raise ParameterError(f"per must be 'month', got {describe(per)}")
+    if len(set(names)) != len(names) or len(names) > _MOST_BLOCKS or any("/" in x for x in names):
+        raise ParameterError(f"blocks are different names without '/', at most {_MOST_BLOCKS}")
+    return names
+
+
+def _months(ends: tuple[str, ...], unit: str) -> tuple[str, ...]:
+    """All months from the first to the last."""
+    if not unit.endswith(_MONTH):
+        raise ParameterError(
+            f"per='month' promises something for each person in each month: write for example "
+            f"unit='person{_MONTH}', or leave it out"
+        )
+    if len(ends) != 2 or not all(map(_MONTH_FORM.fullmatch, ends)):
+        raise ParameterError("per='month' needs blocks=(first, last), such as '2026-01', '2026-12'")
+    first, last = (int(each[:4]) * 12 + int(each[5:]) - 1 for each in ends)
+    if not 0 <= last - first < _MOST_BLOCKS:
+        raise ParameterError("the last month must not be before the first")
+    return tuple(f"{each // 12:04}-{each % 12 + 1:02}" for each in range(first, last + 1))
 
 
 def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
     """Exact numbers as strings, such as "1/3"."""
     return {name: exact_text(value) for name, value in values.items()}
-
-
-@lru_cache(maxsize=64)
-def _moment_cap(epsilon: Fraction, delta: Fraction, excess: Fraction) -> Fraction:
-    """Return the largest ln M at order 1 + excess that gives (epsilon, delta), rounded down."""
-    cap = rounded_down(
-        lambda precision: (
-            Interval.of(delta, precision).log()
-            + Interval.of(excess * epsilon, precision)
-            - log_order_constant(excess, precision)
-        )
-    )
-    if cap <= 0:
-        raise ParameterError("at this order, epsilon and delta allow nothing: take another")
-    return cap
 
 
 def _read(value: object, name: str) -> Fraction:
@@ -232,8 +446,77 @@ class Balance:
 
     @property
     def left(self) -> Amounts:
-        """The amounts that may still be charged."""
-        return {name: cap - self.spent[name] for name, cap in self.budget.caps.items()}
+        """What may still be added to each amount that has a cap; 0 where its way is used up."""
+        caps = self.budget.caps.items()
+        return {name: max(Fraction(0), cap - self.spent[name]) for name, cap in caps}
+
+    @property
+    def used(self) -> Fraction:
+        """The share of the budget that is used: the least of the ways that are still open."""
+        return decision.used(self.budget.caps, self.spent)
+
+    def __str__(self) -> str:
+        said = f"{self.budget.numbers()}: {percent(self.used)} used"
+        if cap := self.budget.terms.own_delta:
+            said += f"; own delta {percent(self.spent['own_delta'] / cap)} used"
+        return said
+
+    def loss(self) -> str:
+        """Return what is known of the privacy loss so far, in one sentence; "" with rho.
+
+        It depends on outcomes, so it is no guarantee to be quoted in advance
+        (`docs/mathematics.md`, Theorem 20.4).
+        """
+        # A raise may depend on outcomes: the ceiling holds, whether it was raised or not.
+        terms = self.budget.terms.at(self.budget.ceiling)
+        loss = decision.largest_loss(terms, self.spent)
+        if loss is None:
+            return ""
+        chance, own = "", self.spent.get("own_delta")
+        if terms.delta:
+            delta = rounded_text(terms.delta * (2 if own else 1))
+            chance = f"with probability at least 1 - {delta}, counted from the opening, "
+        if own:  # ln 2 below 0.7 is what the loss that others see may be above that of Theorem 20.4
+            loss += _SEEN
+        return (
+            f"For each single {self.budget.unit}, {chance}the privacy loss never exceeded "
+            f"{_rounded_up(loss)}."
+        )
+
+    def fits(self, asked: object) -> int | None:
+        """Return how many more releases of one kind fit; None if their number has no limit.
+
+        Args:
+            asked: a guarantee, something that has one, such as a release, or a function that makes
+                the call with the scope that it gets: `lambda scope: top_k(..., ledger=scope)`.
+                Nothing is charged, read or drawn.
+
+        Raises:
+            ParameterError: it is something else, or this budget never takes it.
+        """
+        guarantee, parts = quoted(asked, self.budget.unit, self.budget.neighbours)
+        return decision.fits(self.budget.caps, self.spent, self.budget.price(guarantee, parts))
+
+    def forecast(self, asked: object) -> str:
+        """Return in words how many more releases of one kind fit, and what stops them.
+
+        Args:
+            asked: as for `fits`.
+
+        Raises:
+            ParameterError: as `fits`.
+        """
+        guarantee, parts = quoted(asked, self.budget.unit, self.budget.neighbours)
+        price = self.budget.price(guarantee, parts)
+        times = decision.fits(self.budget.caps, self.spent, price)
+        if times is None:
+            return "fits any number of times"
+        stop = decision.stop(self.budget.caps, self.spent, price)
+        said = f"fits {times} times; stopped by {stop.replace('_', ' ')}"
+        if fewer := _one_draw_less(parts):
+            more = decision.fits(self.budget.caps, self.spent, self.budget.price(*fewer))
+            said += f"; one draw less each: {more} times"
+        return said
 
     @property
     def is_closed(self) -> bool:
@@ -264,30 +547,38 @@ class Balance:
         if error is not None:
             raise error
 
-    def charge(self, scope: str, price: Amounts) -> dict[str, Content]:
-        """Return what a record states of a charge to this scope, or refuse it.
+    def charge(
+        self, scope: str, guarantee: AnyGuarantee, parts: View
+    ) -> tuple[Amounts, dict[str, Content]]:
+        """Return the price of a release and what a record states of it, or refuse it.
 
         Raises:
-            BudgetError: the scope is closed, or the price would exceed a cap.
+            BudgetError: the scope is closed, or the release does not fit.
+            ParameterError: the budget never takes it.
         """
         self.check_open(scope)
+        price = self.budget.price(guarantee, parts)
         after = add(self.spent, price)
-        if exceeded(self.budget.caps, after):
-            raise self.budget.refusal(scope, self.spent, price, after)
-        return {"scope": scope, "charge": exact_texts(price), "after": exact_texts(after)}
+        if not allows(self.budget.caps, price, after):
+            raise self.budget.refusal(scope, self.spent, guarantee, parts)
+        return price, {"scope": scope, "charge": exact_texts(price), "after": exact_texts(after)}
 
-    @classmethod
-    def opened(cls, record: Fields, where: str) -> Balance:
-        """Return the balance that a record of a new scope states.
 
-        Raises:
-            LedgerDamaged: its caps do not match its budget, or its limit is not valid.
-        """
-        budget = Budget.of(record["terms"])
-        nothing = dict.fromkeys(budget.caps, Fraction(0))
-        if record["caps"] != exact_texts(budget.caps):
-            raise LedgerDamaged(f"{where} states other caps than those of its budget")
-        return cls(budget, nothing, 0, read_limit(record["max_refusals"], where))
+def opened(record: Fields, where: str) -> dict[str, Balance]:
+    """Return the balances that a record of a new scope opens: one, or one for each block.
+
+    Raises:
+        LedgerDamaged: its caps are above those of its terms, or its limit is not valid.
+    """
+    budget = Budget.of(record["terms"]).stating(record["caps"], where)
+    nothing = dict.fromkeys(budget.terms.names, Fraction(0))
+    fresh = Balance(budget, nothing, 0, read_limit(record["max_refusals"], where))
+    return dict.fromkeys(names_of(record["scope"], budget), fresh)
+
+
+def names_of(scope: str, budget: Budget) -> list[str]:
+    """Return the names that charges give to a scope: its own, or one for each block."""
+    return [f"{scope}/{block}" for block in budget.blocks] or [scope]
 
 
 def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
@@ -299,14 +590,14 @@ def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
     """
     if balance is None:
         raise LedgerDamaged(f"{where} charges a scope that there is not")
-    cost, caps = read_numbers(charge["charge"], where), balance.budget.caps
-    if cost.keys() != caps.keys():
+    cost = read_numbers(charge["charge"], where)
+    if cost.keys() != balance.spent.keys():
         raise LedgerDamaged(f"{where} does not add up")
     after = add(balance.spent, cost)
     # An exact number has one spelling, so texts differ exactly where numbers do.
     if charge["after"] != exact_texts(after):
         raise LedgerDamaged(f"{where} does not add up")
-    if not allows(caps, cost, after):
+    if not allows(balance.budget.caps, cost, after):
         raise LedgerDamaged(f"{where} is no charge that its budget allows")
     if balance.is_closed:
         raise LedgerDamaged(f"{where} charges a scope that was closed")
@@ -337,16 +628,16 @@ def raised(
         if record["before"] != str(balance.max_refusals) or after <= balance.max_refusals:
             raise LedgerDamaged(f"{where} does not raise the limit that there was")
         return {record["scope"]: replace(balance, max_refusals=after)}
-    terms = balance.budget.terms
-    if not is_approved or limit not in terms or limit == "order":
+    terms = balance.budget.terms.limits
+    if not is_approved or limit not in terms:
         raise LedgerDamaged(f"{where} raises something that cannot be raised")
     new = read_numbers({limit: record["after"]}, where)[limit]
-    if record["before"] != exact_text(terms[limit]) or new <= terms[limit]:
+    if record["before"] != exact_text(terms[limit]):
         raise LedgerDamaged(f"{where} does not raise the limit that there was")
     try:
-        budget = balance.budget.with_limit(limit, new)
+        budget = balance.budget.at(limit, new).stating(record["caps"], where)
     except ParameterError:
-        raise LedgerDamaged(f"{where} raises a limit to what is none") from None
+        raise LedgerDamaged(f"{where} raises a limit to what it cannot be") from None
     return {record["scope"]: replace(balance, budget=budget)}
 
 
@@ -360,3 +651,30 @@ def read_limit(written: object, where: str) -> int:
     if count.denominator != 1 or not 1 <= count <= _LARGEST:
         raise LedgerDamaged(f"{where} holds a count that is out of bounds")
     return int(exact_text(count))
+
+
+_SEEN = Fraction(7, 10)
+
+
+def _rounded_up(value: Fraction) -> str:
+    """A number with two digits after the point, rounded up."""
+    return rounded_text(Fraction(-(-value * 100 // 1), 100))
+
+
+def _one_draw_less(parts: View) -> tuple[AnyGuarantee, View] | None:
+    """The same release with one draw less, where one kind of its draws is repeated."""
+    repeated = [each for each, count in parts if count > 1]
+    if len(repeated) != 1 or not all(isinstance(each, _SUMMED) for each, _ in parts):
+        return None
+    rest = tuple((each, count - (each is repeated[0])) for each, count in parts)
+    epsilon, delta = (
+        sum(
+            (getattr(each, name) * count for each, count in rest if name in each.__slots__),
+            Fraction(0),
+        )
+        for name in ("epsilon", "delta")
+    )
+    return (ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)), rest
+
+
+_SUMMED = PureDP, LaplaceDominated, BoundedRange, ApproximateDP

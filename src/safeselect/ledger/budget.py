@@ -14,7 +14,7 @@ so would giving own deltas what the moments leave.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -111,20 +111,32 @@ class Terms:
         excesses = tuple(times * first for times in _MULTIPLES)
         return cls(epsilon, None, delta, own, excesses, WEIGHTS)
 
-    def at(self, epsilon: Fraction, delta: Fraction) -> Terms:
-        """Return the same orders, weights and share of own deltas, at another epsilon and delta.
+    def at(self, limits: Mapping[str, Fraction]) -> Terms:
+        """Return the same orders, weights and share of own deltas, at other limits.
 
-        A scope that may be raised states its ceiling when it is opened.  Its limits are then those
-        of `ceiling.at(...)`, and its statement is the ceiling, raised or not: whether it was raised
-        depends on outcomes (`docs/mathematics.md`, section 20).
+        A scope that may be raised states its ceiling when it is opened, and its orders are chosen
+        for that.  Its statement is the ceiling, raised or not: whether it was raised depends on
+        outcomes (`docs/mathematics.md`, section 20).
+
+        Args:
+            limits: another epsilon, delta or rho, by name.
 
         Raises:
-            ParameterError: these are no terms with both.
+            ParameterError: these are no terms with them.
         """
-        if self.epsilon is None or not self.delta:
-            raise ParameterError("only a budget of epsilon and delta has orders to keep")
-        own = self.own_delta / self.delta * delta
-        return Terms(epsilon, None, delta, own, self.excesses, self.weights)
+        unknown = limits.keys() - self.limits.keys()
+        if unknown:
+            raise ParameterError(f"this budget has no {' and no '.join(sorted(unknown))}")
+        share = self.own_delta / self.delta if self.delta else _NONE
+        epsilon, rho = (limits.get(name, getattr(self, name)) for name in ("epsilon", "rho"))
+        delta = limits.get("delta", self.delta)
+        return replace(self, epsilon=epsilon, delta=delta, rho=rho, own_delta=share * delta)
+
+    @property
+    def limits(self) -> Amounts:
+        """The numbers that the statement of the scope holds: epsilon or rho, and delta."""
+        stated = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
+        return {name: value for name, value in stated.items() if value is not None}
 
     @property
     def rest(self) -> Fraction:
@@ -220,19 +232,29 @@ def fits(caps: Caps, total: Mapping[str, Fraction], price: Mapping[str, Fraction
     Sums of equal prices grow in a line and a way that is lost stays lost, so it is the largest
     number that any way allows, and no more than own deltas allow.
     """
+    return _limit(caps, total, price)[0]
+
+
+def stop(caps: Caps, total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> str:
+    """Return the amount that ends releases of this price; "" if none does."""
+    return _limit(caps, total, price)[1]
+
+
+def _limit(
+    caps: Caps, total: Mapping[str, Fraction], price: Mapping[str, Fraction]
+) -> tuple[int | None, str]:
     own = _times(caps, total, price, "own_delta") if "own_delta" in caps else None
-    if own is not None and own < 0:
-        return 0
-    found: list[int | None] = [
-        _times(caps, total, price, name)
-        for name in ways(caps, total)
-        if name != "epsilon" or not price.get("not_pure")
-    ]
-    counts = [each for each in found if each is not None]
-    if len(counts) < len(found):
-        return own
-    most = max(counts, default=0)
-    return most if own is None else min(most, own)
+    open_ = [name for name in ways(caps, total) if name != "epsilon" or not price.get("not_pure")]
+    counts = {name: _times(caps, total, price, name) for name in open_}
+    most, last = 0, next(iter(caps))
+    for name, count in counts.items():
+        if count is None:  # nothing but own deltas ends it
+            return own, "" if own is None else "own_delta"
+        if count >= most:
+            most, last = count, name
+    if own is not None and own < most:
+        return max(0, own), "own_delta"
+    return most, last
 
 
 def used(caps: Caps, total: Mapping[str, Fraction]) -> Fraction:

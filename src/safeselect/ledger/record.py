@@ -288,6 +288,7 @@ _KINDS: dict[str, _Types] = {
         "limit": str,
         "before": str,
         "after": str,
+        "caps": dict,
         "reason": str,
         "approvals": list,
     },

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack, ParameterError
-from safeselect.ledger.balance import Balance, Budget, charged, raised, refused
+from safeselect.ledger.balance import Balance, Budget, charged, opened, raised, refused
 from safeselect.ledger.record import (
     OUTCOMES,
     START,
@@ -367,9 +367,15 @@ class Checker:
             ParameterError: there is no such scope.
         """
         balance = self.scopes.get(scope)
-        if balance is None:
-            raise ParameterError(f"there is no scope {scope!r} in this ledger")
-        return balance
+        if balance is not None:
+            return balance
+        for name in self.scopes:
+            if name.startswith(f"{scope}/"):
+                raise ParameterError(
+                    f"scope {scope!r} has a budget for each block or month: name those whose rows "
+                    f"the release reads, such as {name!r}, joined by & if they are several"
+                )
+        raise ParameterError(f"there is no scope {scope!r} in this ledger")
 
     def has_nonce(self, nonce: bytes) -> bool:
         """Whether a charge had this nonce."""
@@ -504,10 +510,10 @@ class Checker:
             is_approved = check_approved(*change, where)
             if kind == "raised":
                 changed = raised(self.scopes, record, where, is_approved=is_approved)
-            elif record["scope"] in self.scopes:
-                raise LedgerDamaged(f"{where} opens a scope that is open already")
             else:
-                changed = {record["scope"]: Balance.opened(record, where)}
+                changed = opened(record, where)
+                if not self.scopes.keys().isdisjoint(changed):
+                    raise LedgerDamaged(f"{where} opens a scope that is open already")
             return Reading(row, record, changed)
         return Reading(row, record)
 

@@ -16,11 +16,11 @@ from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, ParameterError, RepeatedRequest, SourceError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.book import Book, Event, Written
+from safeselect.ledger.budget import Amounts, View
 from safeselect.ledger.pending import SALT_BYTES, Asking, Outbox, Pending, standing, standing_error
 from safeselect.ledger.record import library, question_hash, request_hash, text
 from safeselect.ledger.replay import Checker, Reading, Request
 from safeselect.ledger.stores.turn import check_process
-from safeselect.ledger.sums import Amounts, Parts
 from safeselect.ledger.witness import Untold
 from safeselect.promises.guarantees import Content, guarantee_record
 from safeselect.randomness.bits import Bits
@@ -59,7 +59,7 @@ def charged(purpose: str, payment: Payment) -> dict[str, Content]:
 
 
 @lru_cache(maxsize=256)  # calls with equal arguments cost the same
-def _costs(guarantee: AnyGuarantee, parts: Parts) -> dict[str, Content]:
+def _costs(guarantee: AnyGuarantee, parts: View) -> dict[str, Content]:
     draws: list[Content] = [
         {"count": str(count), "each": guarantee_record(each)} for each, count in parts
     ]
@@ -258,11 +258,10 @@ class Scope:
             if id_ in checker.requests.found:
                 raise RepeatedRequest(record=checker.requests.found[id_].charge)
             balances = {name: checker.balance(name) for name in self.names}
+            charges: list[Content] = []
             for name, balance in balances.items():
-                prices[name] = balance.budget.price(charge.guarantee, charge.parts)
-            charges: list[Content] = [
-                balance.charge(name, prices[name]) for name, balance in balances.items()
-            ]
+                prices[name], charged_here = balance.charge(name, charge.guarantee, charge.parts)
+                charges.append(charged_here)
             if checker.has_nonce(payment.nonce):
                 raise SourceError(
                     "the source gave a nonce that this ledger has seen: its randomness is a copy "

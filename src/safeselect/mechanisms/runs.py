@@ -22,10 +22,10 @@ from typing import Any, Generic, NoReturn, TypeVar, final
 
 from safeselect.accounting.moments import Base
 from safeselect.accounting.repetition import AnyGuarantee, PoissonRepeated, Repeated
-from safeselect.errors import ParameterError, SafeSelectError, ScoreError
+from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval
 from safeselect.exact.parameters import Number, describe, exact_text, rational
-from safeselect.ledger.balance import Budget
+from safeselect.ledger.budget import Terms, price
 from safeselect.promises.guarantees import BoundedRange, LaplaceDominated, PureDP
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.guard import generation, sealed
@@ -234,15 +234,6 @@ class CoveredScope:
         )
 
 
-def check_base(base: Base) -> None:
-    """Check, before anything is charged, that runs can be held against this base.
-
-    Raises:
-        ParameterError: its number has more bits than a budget may have.
-    """
-    _covers(base, [])
-
-
 def _covers(base: Base, releases: list[tuple[AnyGuarantee, _Parts]]) -> bool:
     if isinstance(base, (BoundedRange, LaplaceDominated)):
         # How several of them add up where one is chosen by the other is not proved for these kinds.
@@ -250,18 +241,12 @@ def _covers(base: Base, releases: list[tuple[AnyGuarantee, _Parts]]) -> bool:
         return len(releases) == 1 and all(
             isinstance(each, kinds) and each.epsilon <= base.epsilon for each, _ in releases
         )
-    if isinstance(base, PureDP):
-        name, cap = "epsilon", base.epsilon
-        budget = Budget("run", "run", epsilon=cap) if cap else None
-    else:
-        name, cap = "rho", base.rho
-        budget = Budget("run", "run", rho=cap) if cap else None
-    try:
-        return budget is not None and cap >= sum(
-            budget.price(guarantee, parts)[name] for guarantee, parts in releases
-        )
-    except SafeSelectError:  # it has no price in these terms
+    name, cap = ("epsilon", base.epsilon) if isinstance(base, PureDP) else ("rho", base.rho)
+    if not cap:
         return False
+    terms = Terms(epsilon=cap) if name == "epsilon" else Terms(rho=cap)
+    prices = [price(terms, guarantee, parts) for guarantee, parts in releases]
+    return all(prices) and cap >= sum(each[name] for each in prices if each)
 
 
 def _said(value: object) -> str:
@@ -482,7 +467,6 @@ class _Call(Generic[Out]):
                 f"run must be a function of one argument, got {describe(self.run)}; write for "
                 "example def run(scope): return score, output"
             )
-        check_base(self.base)
 
     def released(self, charge: Charge, enough: Place | None) -> Numbers[object, Out]:
         """Make the call; with a ledger, no word of a run comes out of it."""
