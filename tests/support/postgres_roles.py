@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ledgers import new, pure
 from postgres import Server
-from safeselect.ledger.sums import add
+from safeselect.ledger.budget import add
 
 from safeselect import Ledger, LedgerError
 from safeselect.ledger import Row

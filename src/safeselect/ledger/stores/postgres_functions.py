@@ -155,12 +155,12 @@ BEGIN
         OR totals(charged) = before THEN
         RAISE EXCEPTION 'a charge has amounts that its scope has not, or costs nothing';
     END IF;
-    -- The amounts of way 0, and of one other way, if there is one.
+    -- The amounts of way 0, if there are any, and of one other way.
     IF NOT (
         SELECT coalesce(bool_and(fits) FILTER (WHERE way = 0), true)
-            AND coalesce(bool_or(fits) FILTER (WHERE way > 0), true)
+            AND bool_or(fits) FILTER (WHERE way > 0)
         FROM (
-            SELECT way, bool_and(total[1] * cap[2] <= cap[1] * total[2]) AS fits
+            SELECT way, bool_and(cap IS NOT NULL AND total[1] * cap[2] <= cap[1] * total[2]) AS fits
             FROM amounts WHERE scope = charged GROUP BY way
         ) AS ways
     ) THEN
@@ -251,47 +251,79 @@ END$$""",
 """The statements; `{settings}` is the same for all functions."""
 
 APPROVALS = (
+    # The amounts that add up under these terms, each with its way.
+    """CREATE FUNCTION ways(terms jsonb) RETURNS TABLE (name text, way smallint) {settings} AS
+$$BEGIN
+    RETURN QUERY
+        SELECT found.name, found.way::smallint
+        FROM (
+            VALUES ('rho', 1, terms ? 'rho'), ('epsilon', 1, terms ? 'epsilon'),
+                ('not_pure', 1, terms ?& ARRAY['epsilon', 'delta']), ('own_delta', 0, terms ? 'delta')
+            UNION ALL
+            SELECT 'moment_' || place, place + 1, true
+            FROM generate_series(1, jsonb_array_length(terms -> 'excesses')) AS place
+        ) AS found (name, way, adds_up)
+        WHERE adds_up;
+END$$""",
+    # A scope, or one for each of its blocks.
     """CREATE FUNCTION open_scope(previous text, wait integer, utc text, scope text, terms jsonb,
     caps jsonb, max_refusals text, hash text, signature text, approvals jsonb DEFAULT NULL)
 RETURNS void SECURITY DEFINER {settings} AS
 $$DECLARE
     here state%ROWTYPE := hold(previous, wait);
+    opened text[] := ARRAY(SELECT scope || '/' || block
+        FROM jsonb_array_elements_text(object(terms, false) -> 'blocks') AS block);
 BEGIN
-    INSERT INTO scopes VALUES (formed(scope, '{line}'), object(terms, false), 0,
-        formed(max_refusals, '[1-9][0-9]{{0,6}}')::bigint);
-    INSERT INTO amounts (scope, name, cap)
-        SELECT open_scope.scope, key, rational(value) FROM jsonb_each_text(object(caps, true));
-    IF caps = '{{}}' OR EXISTS (SELECT FROM amounts WHERE cap[1] = 0) THEN
-        RAISE EXCEPTION 'a scope has no cap';
+    IF opened = '{{}}' THEN
+        opened := ARRAY[formed(scope, '{line}')];
     END IF;
+    INSERT INTO scopes SELECT formed(each, '{line}'), terms -> 'budget', 0,
+        formed(max_refusals, '[1-9][0-9]{{0,6}}')::bigint FROM unnest(opened) AS each;
+    INSERT INTO amounts (scope, name, way, cap)
+        SELECT each, ways.name, ways.way,
+            CASE WHEN caps ? ways.name THEN rational(caps ->> ways.name) END
+        FROM unnest(opened) AS each, ways(terms -> 'budget');
     PERFORM put(here, 'scope', hash, signature, jsonb_strip_nulls(jsonb_build_object('utc',
-        instant(utc, here.clock), 'scope', scope, 'terms', terms, 'caps', caps,
+        instant(utc, here.clock), 'scope', scope, 'terms', terms, 'caps', capped(opened[1], caps),
         'max_refusals', max_refusals, 'approvals', approvals)));
 END$$""",
-    # A cap at a Rényi order follows from logarithms: such a budget is not raised on a server.
+    # The caps of a scope, of amounts that it has; the pair of epsilon is stated whole.
+    """CREATE FUNCTION capped(asked text, caps jsonb) RETURNS jsonb {settings} AS
+$$BEGIN
+    IF object(caps, true) - ARRAY(SELECT name FROM amounts WHERE scope = asked) <> '{{}}' OR EXISTS (
+        SELECT FROM amounts WHERE scope = asked AND name !~ '^moment_' AND cap IS NULL
+    ) THEN
+        RAISE EXCEPTION 'a cap is missing, or of an amount that there is not';
+    END IF;
+    RETURN caps;
+END$$""",
+    # A limit of the terms goes up to the ceiling that they state; logarithms are not computed here.
     """CREATE FUNCTION raise_limit(previous text, wait integer, utc text, scope text, "limit" text,
-    before text, after text, reason text, approvals jsonb, hash text, signature text) RETURNS void
-SECURITY DEFINER {settings} AS
+    before text, after text, caps jsonb, reason text, approvals jsonb, hash text, signature text)
+RETURNS void SECURITY DEFINER {settings} AS
 $$DECLARE
     here state%ROWTYPE := hold(previous, wait);
     low numeric[] := rational(before);
     high numeric[] := rational(after);
-    field text[] := ARRAY['budget', "limit"];
+    ceiling numeric[];
 BEGIN
     UPDATE scopes SET max_refusals = high[1] WHERE name = scope AND "limit" = 'max_refusals'
-        AND max_refusals = low[1] AND low[2] * high[2] = 1 AND high[1] > low[1];
+        AND max_refusals = low[1] AND low[2] * high[2] = 1 AND high[1] > low[1] AND caps = '{{}}';
     IF NOT FOUND THEN
-        UPDATE amounts SET cap = high WHERE amounts.scope = raise_limit.scope AND name = "limit"
-            AND cap = low AND high[1] * low[2] > low[1] * high[2]
-            AND jsonb_array_length(approvals) > 0;
-        UPDATE scopes SET terms = jsonb_set(terms, field, to_jsonb(after))
-            WHERE FOUND AND name = scope AND NOT terms -> 'budget' ? 'order';
-    END IF;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'a limit is not raised by this';
+        SELECT rational(terms -> 'ceiling' ->> "limit") INTO ceiling FROM scopes
+            WHERE name = scope AND terms ->> "limit" = before;
+        IF (high[1] * low[2] > low[1] * high[2] AND high[1] * ceiling[2] <= ceiling[1] * high[2]
+            AND jsonb_array_length(approvals) > 0) IS NOT TRUE THEN
+            RAISE EXCEPTION 'a limit is not raised by this';
+        END IF;
+        UPDATE scopes SET terms = jsonb_set(terms, ARRAY["limit"], to_jsonb(after))
+            WHERE name = scope;
+        UPDATE amounts SET cap = CASE WHEN caps ? name THEN rational(caps ->> name) END
+            WHERE amounts.scope = raise_limit.scope;
+        PERFORM capped(scope, caps);
     END IF;
     PERFORM put(here, 'raised', hash, signature, jsonb_build_object('utc', instant(utc, here.clock),
-        'scope', scope, 'limit', "limit", 'before', before, 'after', after,
+        'scope', scope, 'limit', "limit", 'before', before, 'after', after, 'caps', caps,
         'reason', formed(reason, '{line}'), 'approvals', approvals));
 END$$""",
     """CREATE FUNCTION replace_key(previous text, wait integer, utc text, signer jsonb,
@@ -349,12 +381,12 @@ _TABLES = (
     max_refusals bigint NOT NULL
 )""",
     # Numbers above and below the line.  The amounts of way 0 stay within their caps, and those of
-    # one other way, if there are others: so a total may exceed the cap of a way that is not used.
+    # one other way: so a total may exceed the cap of a way that is not used, or that has no cap.
     """CREATE TABLE amounts (
     scope text REFERENCES scopes,
     name text,
     way smallint NOT NULL DEFAULT 0,
-    cap numeric[] NOT NULL,
+    cap numeric[],
     total numeric[] NOT NULL DEFAULT ARRAY[0, 1],
     PRIMARY KEY (scope, name)
 )""",
