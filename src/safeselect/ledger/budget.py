@@ -307,7 +307,7 @@ def overstated(terms: Terms, stated: Caps) -> list[str]:
     """Return the caps that are stated above what the terms allow, as far as that is sure."""
     found = [name for name in stated if name not in terms.names]
     exact = {name: cap for name, cap in caps(terms).items() if name not in terms.moments}
-    found += [name for name, cap in exact.items() if name not in stated or stated[name] > cap]
+    found += [name for name, cap in exact.items() if stated.get(name) != cap]
     for name in terms.moments.keys() & stated.keys():
         if stated[name] > max(_NONE, _enclosed_cap(terms, name, _CHECKED).fractions()[1]):
             found.append(name)
