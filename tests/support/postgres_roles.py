@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from ledgers import new, pure
 from postgres import Server
-from safeselect.ledger.budget import add
 
 from safeselect import Ledger, LedgerError
 from safeselect.ledger import Row
 from safeselect.ledger.balance import exact_texts
+from safeselect.ledger.budget import add
 from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.scope import charged
 from safeselect.ledger.stores.postgres import PostgresStore, send

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from safeselect import explain
+from safeselect import Budget, Counts, Ledger, explain, top_k, unknown_domain_top_k
+from safeselect.cli._ledger import HEAD
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import write
-from safeselect.cli._releases import CAPPED, DELTA, GRID, HOW_MANY, TOTAL, UNKNOWN
+from safeselect.cli._releases import CAPPED, DELTA, GRID, HOW_MANY, MECHANISM, TOTAL, UNKNOWN
+from safeselect.errors import ParameterError
 from safeselect.estimates import Plans, explain_groups, explain_items, explain_keys
 from safeselect.exact.parameters import exact_text
+from safeselect.ledger import Balance
 
 EXAMPLE = declare("""
 -n N integer  candidates of the example (default: 10 k)
@@ -32,6 +35,18 @@ GROUPS = declare("""
 --known  the candidates are public
 --mechanism NAME {permute_and_flip,exponential}  with --known
 """)
+BUDGETED = (
+    declare("""
+FILE optional  a ledger; without it give --budget
+--scope NAME  of the ledger
+--budget NUMBER several  instead of a ledger: epsilon; or epsilon and delta; or also own delta
+each release
+--k-bar N integer  its items are private too, and N of them compete
+""")
+    + HOW_MANY
+    + TOTAL
+    + MECHANISM
+)
 JSON = declare("--json  print columns as JSON; fractions are text")
 
 
@@ -50,6 +65,26 @@ def _plan(
     plans = plan(epsilons=asked.pop("epsilon"), **asked)
     text = json.dumps(plans.to_dict(), default=exact_text) if options.json else str(plans)
     write(f"{text}\n")
+    return 0
+
+
+def _fits(options: argparse.Namespace) -> int:
+    """Print how many releases of one kind fit, before the first of them."""
+    if (options.budget is None) == (options.file is None) or (options.budget and options.scope):
+        raise ParameterError("give a ledger and --scope, or --budget instead of both")
+    if options.budget is None:
+        balance = Ledger.open(options.file, head=options.head).balance(options.scope or "")
+    else:
+        named = dict(zip(("epsilon", "delta", "own_delta"), options.budget, strict=False))
+        balance = Balance.fresh(Budget("person", "add_remove", **named))
+    asked = given(options, (*HOW_MANY, *TOTAL, *MECHANISM))
+    if options.k_bar is None:
+        call = partial(top_k, [*range(options.k + 1)], sensitivity=1, **asked)
+    elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
+        call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
+    else:
+        raise ParameterError("--k-bar goes with --epsilon and --delta, without --mechanism")
+    write(f"{balance}\n{balance.forecast(lambda scope: call(ledger=scope))}\n")
     return 0
 
 
@@ -77,4 +112,14 @@ EXPLAIN_GROUPS = _planning(
 )
 EXPLAIN_KEYS = _planning(
     explain_keys, "how many users an item needs to be kept by keys", (*DELTA, *CAPPED)
+)
+PLAN = Command(
+    "plan",
+    "print how many releases of one kind a budget takes, before the first",
+    (*BUDGETED, *HEAD),
+    _fits,
+    about="""\
+Nothing is charged and no data are read. For example:
+safeselect ledger plan --budget 1 1e-6 -k 5 --epsilon 1/10 --mechanism exponential
+""",
 )

@@ -15,12 +15,13 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from safeselect import errors
 from safeselect.cli._audit import AUDIT
-from safeselect.cli._explain import EXPLAIN, EXPLAIN_GROUPS, EXPLAIN_ITEMS, EXPLAIN_KEYS
+from safeselect.cli._explain import EXPLAIN, EXPLAIN_GROUPS, EXPLAIN_ITEMS, EXPLAIN_KEYS, PLAN
 from safeselect.cli._ledger import LEDGER
 from safeselect.cli._options import build_parser
 from safeselect.cli._output import UnwrittenError, say, written
@@ -29,7 +30,8 @@ from safeselect.cli._verify import VERIFY
 from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
 EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
-COMMANDS = (TOP_K, SELECT, KEYS, *EXPLAINED, LEDGER, VERIFY, AUDIT)
+BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN))
+COMMANDS = (TOP_K, SELECT, KEYS, *EXPLAINED, BUDGETS, VERIFY, AUDIT)
 _UNFORESEEN = "something went wrong that safeselect did not foresee; details may quote data"
 _LOST = "what was to be printed is lost, and a charge to a ledger stands"
 

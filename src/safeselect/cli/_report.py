@@ -96,12 +96,7 @@ def _scope(
         "neighbours": budget.neighbours,
         "promise": budget.statement(),
         "used": str(balance),
-        **{
-            amount.replace(
-                "_", " "
-            ): f"{rounded_text(balance.spent[amount])} of {rounded_text(cap)}"
-            for amount, cap in budget.caps.items()
-        },
+        **_sums(balance),
         "so far": balance.loss(),
         "refusals of private input": f"{balance.refusals} of {balance.max_refusals}{closed}",
     }
@@ -111,6 +106,18 @@ def _scope(
     return Section(
         f"Scope {name}", facts, tables | _table("Raised limits", _CHANGED, _changes(records, name))
     )
+
+
+def _sums(balance: Balance) -> dict[str, str]:
+    """Return how much of each amount is used; of the pair of epsilon one line."""
+    found = {}
+    for name, cap in balance.budget.caps.items():
+        said = f"{rounded_text(balance.spent[name])} of {rounded_text(cap)}"
+        if name == "epsilon" and balance.spent.get("not_pure"):
+            said = "no longer: a release has no epsilon of its own"
+        if name != "not_pure":
+            found[name.replace("_", " ")] = said
+    return found
 
 
 _CHANGED = "Record", "Time (UTC)", "Change"

@@ -444,6 +444,11 @@ class Balance:
     refusals: int = 0
     max_refusals: int = MAX_REFUSALS
 
+    @classmethod
+    def fresh(cls, budget: Budget, max_refusals: int = MAX_REFUSALS) -> Balance:
+        """Return the balance of a scope when it is opened."""
+        return cls(budget, dict.fromkeys(budget.terms.names, Fraction(0)), 0, max_refusals)
+
     @property
     def left(self) -> Amounts:
         """What may still be added to each amount that has a cap; 0 where its way is used up."""
@@ -571,8 +576,7 @@ def opened(record: Fields, where: str) -> dict[str, Balance]:
         LedgerDamaged: its caps are above those of its terms, or its limit is not valid.
     """
     budget = Budget.of(record["terms"]).stating(record["caps"], where)
-    nothing = dict.fromkeys(budget.terms.names, Fraction(0))
-    fresh = Balance(budget, nothing, 0, read_limit(record["max_refusals"], where))
+    fresh = Balance.fresh(budget, read_limit(record["max_refusals"], where))
     return dict.fromkeys(names_of(record["scope"], budget), fresh)
 
 

@@ -258,7 +258,8 @@ $$BEGIN
         SELECT found.name, found.way::smallint
         FROM (
             VALUES ('rho', 1, terms ? 'rho'), ('epsilon', 1, terms ? 'epsilon'),
-                ('not_pure', 1, terms ?& ARRAY['epsilon', 'delta']), ('own_delta', 0, terms ? 'delta')
+                ('not_pure', 1, terms ?& ARRAY['epsilon', 'delta']),
+                ('own_delta', 0, terms ? 'delta')
             UNION ALL
             SELECT 'moment_' || place, place + 1, true
             FROM generate_series(1, jsonb_array_length(terms -> 'excesses')) AS place
@@ -290,9 +291,10 @@ END$$""",
     # The caps of a scope, of amounts that it has; the pair of epsilon is stated whole.
     """CREATE FUNCTION capped(asked text, caps jsonb) RETURNS jsonb {settings} AS
 $$BEGIN
-    IF object(caps, true) - ARRAY(SELECT name FROM amounts WHERE scope = asked) <> '{{}}' OR EXISTS (
-        SELECT FROM amounts WHERE scope = asked AND name !~ '^moment_' AND cap IS NULL
-    ) THEN
+    IF object(caps, true) - ARRAY(SELECT name FROM amounts WHERE scope = asked) <> '{{}}'
+        OR EXISTS (
+            SELECT FROM amounts WHERE scope = asked AND name !~ '^moment_' AND cap IS NULL
+        ) THEN
         RAISE EXCEPTION 'a cap is missing, or of an amount that there is not';
     END IF;
     RETURN caps;
