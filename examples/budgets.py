@@ -14,15 +14,7 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-from safeselect import (
-    BoundedRange,
-    Budget,
-    GaussianDP,
-    LaplaceDominated,
-    Ledger,
-    PureDP,
-    compose,
-)
+from safeselect import BoundedRange, Budget, GaussianDP, LaplaceDominated, Ledger, PureDP, compose
 
 DELTA = "1e-6"
 KINDS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -41,6 +42,9 @@ MONTHS = (
     "rows of a person that the release reads, and is charged to each month that it reads; "
     "otherwise nothing is promised for a person over several months."
 )
+
+_SPLITS = [Fraction(tenths, 20) for tenths in (0, 2, 5, 10, 15, 20)]
+"""Of delta, the shares for own deltas that are compared."""
 
 _MONTH = " and month"
 _MONTH_FORM = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])", re.ASCII)
@@ -521,7 +525,28 @@ class Balance:
         if fewer := _one_draw_less(parts):
             more = decision.fits(self.budget.caps, self.spent, self.budget.price(*fewer))
             said += f"; one draw less each: {more} times"
+        if not any(self.spent.values()) and (better := self._better_split(guarantee, parts, times)):
+            share, more = better
+            said += f"; with own_delta={rounded_text(share)} when the scope is opened: {more} times"
         return said
+
+    def _better_split(
+        self, guarantee: AnyGuarantee, parts: View, times: int
+    ) -> tuple[Fraction, int] | None:
+        """The own delta with which the most of these would fit, if they are more."""
+        highest, limits = self.budget.terms.at(self.budget.ceiling), self.budget.terms.limits
+        if not highest.delta or highest.rho:
+            return None
+        found: list[tuple[int, Fraction]] = []
+        for share in _SPLITS:
+            terms = _terms(highest.limits, share).at(limits)
+            budget = self.budget._copy(terms, decision.caps(terms))
+            with suppress(ParameterError):
+                price = budget.price(guarantee, parts)
+                count = decision.fits(budget.caps, Balance.fresh(budget).spent, price)
+                found.append((count or 0, terms.own_delta))
+        more, own = max(found, default=(0, Fraction(0)))
+        return (own, more) if more > times else None
 
     @property
     def is_closed(self) -> bool:
