@@ -19,6 +19,7 @@ from safeselect.audit.plan import plan_of
 from safeselect.audit.stated import Draws, Plan
 from safeselect.audit.theorems import is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
+from safeselect.ledger import Checker
 from safeselect.ledger.budget import understated
 from safeselect.ledger.record import read_numbers
 from safeselect.promises.guarantees import guarantee_record
@@ -87,7 +88,7 @@ def audit(
         # 10. Its output is one that this plan can have.
         ("output", "It is one that this plan can have.", lambda: wrong_output(release, plan[0])),
         # 11. Each scope was charged its price.
-        ("price", "It was charged its price.", lambda: _mispriced(release, charge, draws)),
+        ("price", _paid(checker, charge), lambda: _mispriced(release, charge, draws)),
     ):
         line = _judged(what, right, judge)
         yield line
@@ -207,6 +208,16 @@ def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
     again["parameters"] = dict(plan.parameters)
     own |= {name: getattr(release, name) for name in plan.fixed}
     return _differences(own, {**again, **plan.fixed}, "what follows is")
+
+
+def _paid(checker: Checker, charge: _Facts) -> str:
+    """What it was charged to: the promise of each scope, and where it stands at the log's end."""
+    said = ["It was charged its price."]
+    for each in charge["charges"]:
+        balance = checker.scopes[each["scope"]]
+        said.append(f"Scope {each['scope']}: {balance.budget.statement()} {balance}.")
+        said.append(balance.loss())
+    return " ".join(filter(None, said))
 
 
 def _mispriced(release: Release, charge: _Facts, draws: Draws) -> str | None:

@@ -122,6 +122,9 @@ class Scope:
     def __and__(self, other: Scope) -> Scope:
         """Return both together: a call charges all of them, or none.
 
+        What a scope promises covers what is charged to it, if every release that reads its people's
+        rows is charged to it, or no choice made under it uses an answer of one that is not.
+
         Raises:
             ParameterError: a scope is named twice; or they are not of one ledger, unit, kind of
                 neighbours, purpose and request.
@@ -145,6 +148,19 @@ class Scope:
             raise ParameterError("scopes that are charged together have one request")
         asking = self.asking or other.asking
         return replace(self, names=self.names + other.names, asking=asking)
+
+    def fits(self, asked: object) -> int | None:
+        """Return how many more releases of one kind fit; None if their number has no limit.
+
+        Args:
+            asked: as for `Balance.fits`.
+
+        Raises:
+            ParameterError: as `Balance.fits`.
+        """
+        balances = self.book.state(lambda checker: [checker.balance(name) for name in self.names])
+        counts = [count for each in balances if (count := each.fits(asked)) is not None]
+        return min(counts, default=None)
 
     def asked(self, request: str, *, question: str = "", outbox: Outbox | None = None) -> Scope:
         """Return the same, for one request: a retry of it is never charged and drawn again.
