@@ -9,7 +9,7 @@ import pytest
 from safeselect.cli._main import COMMANDS
 from safeselect.cli._options import Command, build_parser, declare, given
 
-ACTIONS = ["create", "add", "reopen", "repair", "append", "show", "export", "verify"]
+ACTIONS = ["create", "add", "reopen", "repair", "append", "show", "export", "verify", "plan"]
 EXPLAINED = ["explain", *(f"explain-{what}" for what in ("items", "groups", "keys"))]
 NAMES = [
     *([name] for name in ("top-k", "select", "keys", *EXPLAINED, "ledger", "verify", "audit")),

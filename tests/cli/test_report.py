@@ -13,9 +13,9 @@ from safeselect import Ledger
 Run = Callable[..., tuple[int, str, str]]
 TOLD = (
     *("4: 2 released, 1 aborted, 1 no outcome", "person", "visit", "replace_one"),
-    *("at most epsilon 2, delta 0.000001", "at most rho 1/3", "no outcome", "a test"),
+    *("together (2, 0.000001) differentially private", "rho 1/3 zCDP", "no outcome", "a test"),
     *("permute_and_flip/1", "LaplaceDominated(epsilon 0.5)", "aborted (source)"),
-    *("41/42 of 2 spent, 43/42 left", "<script>alert(1)</script>"),
+    *("41/42 of 2", "<script>alert(1)</script>"),
 )
 
 
@@ -78,7 +78,7 @@ def test_a_terminal_is_shown_each_scope_and_charge(run: Run, ledger: Ledger) -> 
 
 def test_a_fresh_ledger_has_no_table(run: Run) -> None:
     new("budget.db", rho=1)
-    assert "0 of 1 spent, 1 left" in run("show", "budget.db")[1]
+    assert "0 % used" in run("show", "budget.db")[1]
     assert "table" not in Page(run("show", "budget.db", "--html")[1]).tags
 
 
