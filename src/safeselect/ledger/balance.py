@@ -214,11 +214,10 @@ class Budget:
         own, said = asked.get("own_delta", Fraction(0)), f"scope {scope!r} does not allow this"
         said = f"the budget {self.numbers()} of {said} release: it "
         if own > left.get("own_delta", own):
-            room = f"{rounded_text(left['own_delta'])} of {rounded_text(self._caps['own_delta'])}"
-            said += (
-                f"brings its own delta {rounded_text(own)}, and {room} is left: give the release a "
-                "smaller delta"
-            )
+            cap = self._caps["own_delta"]
+            room = f"{rounded_text(left['own_delta'])} of {rounded_text(cap)} is left"
+            rest = f"{room}: give the release a smaller delta" if cap else "none is set aside here"
+            said += f"brings its own delta {rounded_text(own)}, and {rest}"
         else:
             said += self._short(total, asked, left)
             smaller = (share for share in _SHARES if self._fits(total, guarantee, parts, share))
@@ -321,11 +320,12 @@ def _read_record(content: object) -> dict[str, Any]:
     )
     ceiling = read_numbers(stated.pop("ceiling"), "a ceiling")
     terms = Terms(**read_numbers(stated, "a budget"), excesses=excesses, weights=weights)
-    if any(value < terms.limits[name] for name, value in ceiling.items()):
+    highest = terms.at(ceiling).limits
+    if any(highest[name] < value for name, value in terms.limits.items()):
         raise ParameterError("a ceiling below the budget")
     blocks = here["blocks"]
     ends = (blocks[0], blocks[-1]) if here["per"] else blocks
-    found = _read_blocks(ends, here["per"], here["unit"])
+    found = _read_blocks(ends, here["per"], text(here["unit"], "unit"))
     named = {name: here[name] for name in ("unit", "neighbours", "per")}
     read = {"terms": terms, "ceiling": ceiling, "blocks": found}
     return {**named, **read, "_caps": decision.caps(terms)}
@@ -346,7 +346,7 @@ def _terms(limits: Amounts, share: Fraction | None) -> Terms:
 def _read_share(own_delta: object, limits: Amounts) -> Fraction | None:
     if own_delta is None:
         return None
-    own, delta = rational(own_delta, "own_delta", zero=True, below=1), limits.get("delta")
+    own, delta = _read(own_delta, "own_delta", zero=True), limits.get("delta")
     if delta is None or own > delta or ("rho" in limits and own < delta):
         raise ParameterError(
             "own_delta is the part of delta that releases may bring themselves: from 0 to delta, "
@@ -367,6 +367,8 @@ def _smaller(guarantee: AnyGuarantee, share: Fraction) -> AnyGuarantee | None:
 def percent(share: Fraction, *, down: bool = False) -> str:
     """A share in percent with one digit after the point, rounded up, or down."""
     tenths = share * 1000 // 1 if down else -(-share * 1000 // 1)
+    if tenths > 10_000:  # a guarantee's epsilon may have thousands of digits
+        return "more than 1000 %"
     whole, tenth = divmod(int(tenths), 10)
     return f"{whole}.{tenth} %" if tenth else f"{whole} %"
 
@@ -392,7 +394,7 @@ def _read_blocks(blocks: object, per: object, unit: str) -> tuple[str, ...]:
     names = tuple(text(each, "a block") for each in blocks)
     if per == "month":
         return _months(names, unit)
-    if per:
+    if per != "":
         raise ParameterError(f"per must be 'month', got {describe(per)}")
     if len(set(names)) != len(names) or len(names) > _MOST_BLOCKS or any("/" in x for x in names):
         raise ParameterError(f"blocks are different names without '/', at most {_MOST_BLOCKS}")
@@ -419,8 +421,8 @@ def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
     return {name: exact_text(value) for name, value in values.items()}
 
 
-def _read(value: object, name: str) -> Fraction:
-    number = rational(value, name, below=1 if name == "delta" else None)
+def _read(value: object, name: str, *, zero: bool = False) -> Fraction:
+    number = rational(value, name, below=1 if "delta" in name else None, zero=zero)
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > BITS:
         raise ParameterError(f"{name} must have at most {BITS} bits above and below the line")
     return number
@@ -654,7 +656,8 @@ def raised(
         raise LedgerDamaged(f"{where} raises something that cannot be raised")
     if limit == "max_refusals":
         after = read_limit(record["after"], where)
-        if record["before"] != str(balance.max_refusals) or after <= balance.max_refusals:
+        is_raised = record["before"] == str(balance.max_refusals) and not record["caps"]
+        if not is_raised or after <= balance.max_refusals:
             raise LedgerDamaged(f"{where} does not raise the limit that there was")
         return {record["scope"]: replace(balance, max_refusals=after)}
     terms = balance.budget.terms.limits

@@ -309,7 +309,8 @@ def overstated(terms: Terms, stated: Caps) -> list[str]:
     exact = {name: cap for name, cap in caps(terms).items() if name not in terms.moments}
     found += [name for name, cap in exact.items() if stated.get(name) != cap]
     for name in terms.moments.keys() & stated.keys():
-        if stated[name] > max(_NONE, _enclosed_cap(terms, name, _CHECKED).fractions()[1]):
+        # A cap of 0 would be a way that allows nothing; such a moment states none.
+        if not 0 < stated[name] <= _enclosed_cap(terms, name, _CHECKED).fractions()[1]:
             found.append(name)
     return found
 
