@@ -25,9 +25,12 @@ PUBLIC = [each.public_key for each in (ANN, BEN, CID)]
 MORE = Budget(**TERMS, epsilon=5)
 
 
+CEILING = {"epsilon": 1, "ceiling": {"epsilon": 2}}
+
+
 def guarded(place: Any, **budget: Any) -> Ledger:
     """Two of three approve."""
-    budgets = {"a": Budget(**TERMS, **(budget or {"epsilon": 1})), "b": Budget(**TERMS, rho=1)}
+    budgets = {"a": Budget(**TERMS, **(budget or CEILING)), "b": Budget(**TERMS, rho=1)}
     return Ledger.create(place, budgets, approvers=PUBLIC, approvals_needed=2, max_refusals=1)
 
 
@@ -39,21 +42,23 @@ def test_two_of_three_open_a_scope_and_raise_a_budget(tmp_path: Path) -> None:
     path = tmp_path / "l"
     ledger = guarded(path)
     scope(ledger).pay(pure(1))
-    with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
+    with pytest.raises(BudgetError, match="release: it needs 10 % of it and 0 % is left"):
         scope(ledger).pay(pure())
     wanted = ledger.propose.limit("a", limit="epsilon", to=2, reason="a second year")
     assert wanted.content["before"] == "1"
     assert (wanted.content["after"], wanted.content["scope"]) == ("2", "a")
     ledger.enact(wanted, signed(wanted, CID, ANN))
     scope(ledger).pay(pure(1)).released("x", b"s" * 32)
-    with pytest.raises(BudgetError, match="and 0 of 2 is left"):
+    with pytest.raises(BudgetError, match="release: it needs 5 % of it and 0 % is left") as caught:
         scope(ledger).pay(pure())
+    assert caught.value.left == {"epsilon": 0}
     wanted = ledger.propose.scope("c", MORE, max_refusals=7)
     ledger.enact(wanted, signed(wanted, ANN, BEN, CID))
     scope(ledger, "c").pay(pure(5))
     again = Ledger.open(path)
     assert again.scopes() == ledger.scopes() == ledger.check().scopes
-    assert again.balance("a").budget == Budget(**TERMS, epsilon=2)
+    assert again.balance("a").budget == Budget(**TERMS, **CEILING).at("epsilon", Fraction(2))
+    assert again.balance("a").budget.caps == {"epsilon": 2}
     assert again.balance("c").max_refusals == 7
 
 
@@ -117,7 +122,8 @@ def test_an_approval_is_used_once_and_for_the_state_that_was_seen() -> None:
         ("rho", 2, "one can raise epsilon, not 'rho'"),
         ("unit", 3, "one can raise epsilon"),
         ("epsilon", 0, "to must be"),
-        ("epsilon", Fraction(2**1025), "at most 1024 bits"),
+        ("epsilon", "2.1", "up to the ceiling that was stated when the scope was opened, which is 2"),
+        ("epsilon", Fraction(2**1025), "which is 2: open another scope"),
     ],
 )
 def test_what_cannot_be_raised(limit: Any, to: Any, said: str) -> None:
@@ -130,32 +136,106 @@ def test_what_cannot_be_raised(limit: Any, to: Any, said: str) -> None:
         ledger.propose.scope("b", MORE)
     with pytest.raises(ParameterError, match="scope 'a' is not closed"):
         ledger.propose.reopening("a", reason="x")
+    with pytest.raises(ParameterError, match="opened, which is none: open another scope"):
+        ledger.propose.limit("b", limit="rho", to=2, reason="x")
 
 
-@pytest.mark.parametrize(
-    ("budget", "limit", "to"),
-    [
-        ({"epsilon": 1, "delta": "1e-6"}, "delta", "1e-5"),
-        ({"rho": "1/2"}, "rho", 1),
-        ({"epsilon": 1, "delta": "1e-6", "order": 20}, "epsilon", 2),
-    ],
-)
-def test_every_form_of_budget_is_raised(budget: dict[str, Any], limit: str, to: Any) -> None:
-    ledger = guarded(":memory:", **budget)
+RAISES = [
+    ({"epsilon": 1}, "epsilon", 2, ["epsilon"]),
+    ({"rho": "1/2"}, "rho", 1, ["rho"]),
+    ({"rho": "1/2", "delta": "1e-6"}, "delta", "1e-5", ["own_delta"]),
+    ({"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"}, "delta", "1e-5", ["own_delta"]),
+    (
+        {"epsilon": 1, "delta": "1e-6"},
+        "delta",
+        "1e-5",
+        ["moment_1", "moment_2", "moment_3", "own_delta"],
+    ),
+    (
+        {"epsilon": 1, "delta": "1e-6"},
+        "epsilon",
+        2,
+        ["epsilon", "moment_1", "moment_2", "moment_3"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("budget", "limit", "to", "grow"), RAISES)
+def test_every_form_of_budget_is_raised_to_its_ceiling_and_no_further(
+    budget: dict[str, Any], limit: str, to: Any, grow: list[str]
+) -> None:
+    ledger = guarded(":memory:", **budget, ceiling={limit: to})
     scope(ledger).pay(pure())
     before = ledger.balance("a")
     wanted = ledger.propose.limit("a", limit=limit, to=to, reason="x")
     ledger.enact(wanted, signed(wanted, ANN, BEN))
     after = ledger.balance("a")
-    assert after.budget == Budget(**TERMS, **{**budget, limit: to})
+    # What is promised is the ceiling, and its orders are those of a scope opened with it.
+    own = {"own_delta": to} if "own_delta" in budget else {}
+    fresh = Budget(**TERMS, **{**budget, limit: to, **own})
+    assert (after.budget.terms, after.budget.caps) == (fresh.terms, fresh.caps)
+    assert after.budget.ceiling == before.budget.ceiling
     assert after.spent == before.spent
-    (name,) = (n for n, cap in after.budget.caps.items() if cap > before.budget.caps[n])
-    assert after.left[name] > before.left[name]
+    assert [n for n, cap in after.budget.caps.items() if cap > before.budget.caps[n]] == grow
+    assert all(after.left[name] > before.left[name] for name in grow)
     scope(ledger).pay(pure())
+    for beyond in (Fraction(to) + 1 / Fraction(10**9), to):
+        with pytest.raises(ParameterError, match=r"can be raised up to the ceiling|already"):
+            ledger.propose.limit("a", limit=limit, to=beyond, reason="x")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"after": "3"}, "to what it cannot be"),
+        ({"after": "1/2"}, "to what it cannot be"),
+        ({"before": "1/2"}, "does not raise the limit that there was"),
+        ({"caps": {"epsilon": "3"}}, "states other caps"),
+        ({"caps": {}}, "states other caps"),
+        ({"caps": {"epsilon": "2", "rho": "1"}}, "states other caps"),
+        ({"limit": "delta"}, "raises something that cannot be raised"),
+        ({"limit": "max_refusals", "before": "1", "after": "2"}, "does not raise the limit"),
+        ({"scope": "b", "limit": "rho", "before": "1", "after": "2"}, "to what it cannot be"),
+    ],
+)
+def test_approvers_cannot_raise_beyond_what_was_stated(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    """Though enough of them signed it: the statement of the scope is its ceiling."""
+    path = tmp_path / "l"
+    ledger = guarded(path)
+    head = ledger.head
+    content = {**ledger.propose.limit("a", limit="epsilon", to=2, reason="x").content, **change}
+    forged = Proposal(json.dumps(content, sort_keys=True, separators=(",", ":")))
+    with pytest.raises(LedgerError, match=f"nothing was written, because .*{said}"):
+        ledger.enact(forged, signed(forged, ANN, BEN))
+    assert ledger.head == head
+
+
+def test_a_raised_scope_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Also after its file is read again: orders stay, all sums go on, a way that was lost is back."""
+    path = tmp_path / "l"
+    ledger = guarded(path, epsilon=1, delta="1e-6", ceiling={"epsilon": 2, "delta": "1e-5"})
+    for _ in range(400):
+        try:
+            scope(ledger).pay(pure("1/50"))
+        except BudgetError:
+            break
+    spent = ledger.balance("a").spent
+    assert spent["epsilon"] > 1
+    for limit, to in (("delta", "1e-5"), ("epsilon", 2)):
+        wanted = ledger.propose.limit("a", limit=limit, to=to, reason="x")
+        assert wanted.content["caps"]
+        ledger.enact(wanted, signed(wanted, ANN, BEN))
+    again = Ledger.open(path)
+    assert again.balance("a") == ledger.balance("a") == ledger.check().scopes["a"]
+    assert again.balance("a").spent == spent
+    assert again.balance("a").budget.terms == Budget(**TERMS, epsilon=2, delta="1e-5").terms
+    scope(again).pay(pure("1/50"))
 
 
 def test_without_approvers_nobody_proposes() -> None:
-    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, epsilon=1)})
+    ledger = Ledger.create(":memory:", {"a": Budget(**TERMS, **CEILING)})
     for act in (
         lambda: ledger.propose.scope("c", MORE),
         lambda: ledger.propose.limit("a", limit="epsilon", to=2, reason="x"),

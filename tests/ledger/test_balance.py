@@ -20,9 +20,11 @@ LEAST = Fraction(1, 2**1024)
     [
         ({"epsilon": 1}, PureDP(0), "epsilon"),
         ({"epsilon": 1, "delta": "1e-6"}, PureDP(0), "epsilon"),
-        ({"epsilon": 1, "delta": "1e-6"}, ApproximateDP(0, "1e-9"), "epsilon"),
+        ({"epsilon": 1, "delta": "1e-6"}, PureDP(0), "moment_3"),
+        ({"epsilon": 1, "delta": "1e-6"}, ZeroConcentratedDP(0), "moment_1"),
+        ({"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"}, PureDP(0), "epsilon"),
         ({"rho": 1}, ZeroConcentratedDP(0), "rho"),
-        ({"epsilon": 1, "delta": "1e-6", "order": 20}, PureDP(0), "log_moment"),
+        ({"rho": 1, "delta": "1e-6"}, PureDP(0), "rho"),
     ],
 )
 def test_nothing_is_free(budget: dict[str, Any], guarantee: Any, name: str) -> None:

@@ -396,13 +396,19 @@ def test_shares_are_those_of_the_way_with_the_most_left() -> None:
 
 def test_a_raise_keeps_all_that_was_granted() -> None:
     ceiling = Terms.of(Fraction(2), Fraction(1, 10**5))
-    before = ceiling.at(Fraction(1), Fraction(1, 10**6))
+    before = ceiling.at({"epsilon": Fraction(1), "delta": Fraction(1, 10**6)})
     assert (before.excesses, before.weights) == (ceiling.excesses, ceiling.weights)
     assert before.own_delta / before.delta == ceiling.own_delta / ceiling.delta
-    assert before.at(Fraction(2), Fraction(1, 10**5)) == ceiling
+    assert before.at({"epsilon": Fraction(2), "delta": Fraction(1, 10**5)}) == ceiling
     assert all(caps(ceiling)[name] >= cap for name, cap in caps(before).items())
-    with pytest.raises(ParameterError, match="has orders to keep"):
-        Terms(epsilon=Fraction(1)).at(Fraction(2), Fraction(1, 10))
+    assert before.at({}) == before
+    for alone in (Terms(epsilon=Fraction(1)), Terms(rho=Fraction(1))):
+        ((name, _),) = alone.limits.items()
+        assert alone.at({name: Fraction(2)}).limits == {name: 2}
+        with pytest.raises(ParameterError, match="this budget has no delta"):
+            alone.at({name: Fraction(2), "delta": Fraction(1, 10)})
+    with pytest.raises(ParameterError, match="delta below 1"):
+        before.at({"delta": Fraction(1)})
 
 
 def test_a_moment_that_allows_nothing_has_no_cap_and_its_sum_goes_on() -> None:
@@ -459,7 +465,12 @@ def test_a_cap_is_refused_only_above_what_the_terms_allow() -> None:
         wrong = {**stated, name: cap * (1 + Fraction(1, 2**50)) or Fraction(1)}
         assert budget.overstated(TERMS, wrong) == [name]
     assert budget.overstated(TERMS, {**stated, "moment_4": Fraction(1)}) == ["moment_4"]
-    assert budget.overstated(TERMS, {n: c for n, c in stated.items() if n != "own_delta"})
+    for name in ("epsilon", "not_pure", "own_delta"):
+        missing = {n: c for n, c in stated.items() if n != name}
+        assert budget.overstated(TERMS, missing) == [name]
+    # A moment may be missing, which closes its way; a cap of 0 would divide by 0.
+    assert not budget.overstated(TERMS, {n: c for n, c in stated.items() if n != "moment_2"})
+    assert budget.overstated(TERMS, {**stated, "moment_2": Fraction(0)}) == ["moment_2"]
 
 
 def test_stated_orders_are_taken_as_they_are() -> None:

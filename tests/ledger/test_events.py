@@ -116,7 +116,10 @@ def test_a_block_without_a_release_is_an_error() -> None:
         ({"parameters": ["a"]}, "parameters must map names to texts"),
         ({"parameters": {"a": 1}}, "the value of a parameter must be text"),
         ({"parameters": {"a": "x\ny"}}, "must be one line"),
-        ({"guarantee": ZeroConcentratedDP(1)}, "this budget adds up epsilon alone"),
+        (
+            {"guarantee": ZeroConcentratedDP(1)},
+            "adds up epsilon, which ZeroConcentratedDP does not bound: a budget of epsilon and delta",
+        ),
     ],
 )
 def test_wrong_arguments_charge_nothing(arguments: dict[str, Any], said: str) -> None:
@@ -210,7 +213,7 @@ def test_a_hook_is_told_of_charges_refusals_and_outcomes(tmp_path: Path) -> None
     safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
     with pytest.raises(RepeatedRequest, match="and was released"):
         safeselect.permute_and_flip([1, 2], epsilon="1/4", sensitivity=1, ledger=there.asked("r"))
-    with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
+    with pytest.raises(BudgetError, match="needs 200 % of it and 75 % is left; at 1/4 of its eps"):
         there.pay(pure(2))
     there.pay(pure()).aborted("error")
     with pytest.raises(SourceError, match="the source gave a nonce that this"):

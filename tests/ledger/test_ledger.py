@@ -18,9 +18,12 @@ from safeselect import (
     Ledger,
     LedgerError,
     ParameterError,
+    PureDP,
     SourceError,
     ZeroConcentratedDP,
 )
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.repetition import Repeated
 from safeselect.ledger.signing import Ed25519Signer
 
 pytestmark = pytest.mark.claim("C8")
@@ -42,8 +45,9 @@ def test_ten_charges_of_a_tenth_fit_in_one_and_no_more(place: Any) -> None:
     for _ in range(10):
         scope(ledger).pay(pure("0.1"))
     before = ledger.head
-    with pytest.raises(BudgetError, match=r"costs epsilon 0\.000001, and 0 of 1 is left"):
+    with pytest.raises(BudgetError, match=r"needs 0\.1 % of it and 0 % is left$") as caught:
         scope(ledger).pay(pure("1e-6"))
+    assert (caught.value.asked, caught.value.left) == ({"epsilon": Fraction(1, 10**6)}, {"epsilon": 0})
     assert ledger.head == before
     assert ledger.balance("a").spent == {"epsilon": 1}
     assert ledger.balance("a").left == {"epsilon": 0}
@@ -116,15 +120,15 @@ def test_creating_and_opening_are_two_things(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{}, {"epsilon": 1, "rho": 1}, {"delta": "1e-6"}, {"order": 2}, {"epsilon": 1, "order": 2}]
+    [{}, {"epsilon": 1, "rho": 1}, {"delta": "1e-6"}, {"epsilon": 1, "delta": "1e-6", "rho": 1}]
     + [{"epsilon": value} for value in (0, -1, True, float("nan"), 2**1025, "1/" + "9" * 400)]
-    + [{"epsilon": 1, "delta": 1}, {"epsilon": 1, "delta": "1e-6", "order": 1}]
-    + [{"epsilon": "1e-9", "delta": "1e-9", "order": 2}, {"epsilon": 1, "unit": ""}]
+    + [{"epsilon": 1, "delta": 1}, {"rho": 1, "delta": 1}, {"rho": 0}, {"epsilon": 1, "delta": 0}]
+    + [{"epsilon": 1, "delta": "1e-6", "own_delta": 1}, {"epsilon": 1, "unit": ""}]
     + [{"epsilon": 1, "unit": "a\nb"}, {"epsilon": 1, "neighbours": "x" * 201}]
     + [{"epsilon": 1, "unit": "\udc80"}, {"epsilon": 1, "neighbours": 7}],
 )
 def test_a_budget_is_one_of_four_forms(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match=r"a budget is|at this order| must "):
+    with pytest.raises(ParameterError, match=r"a budget is| must "):
         Budget(**{**TERMS, **wrong})
 
 
@@ -153,37 +157,66 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
 def test_what_each_budget_adds_up() -> None:
     half, parts = LaplaceDominated("1/2"), ((BoundedRange("1/20"), 10),)
     assert Budget(**TERMS, epsilon=1).price(half) == {"epsilon": Fraction(1, 2)}
+    approximate, own = ApproximateDP("1/2", "1e-7"), Fraction(1, 10**7)
+    pair = {"epsilon": Fraction(1, 2), "not_pure": 0}
+    summed = Budget(**TERMS, epsilon=1, delta="1e-6", own_delta="1e-6")
+    assert summed.price(half) == pair | {"own_delta": 0}
+    assert summed.price(approximate) == pair | {"own_delta": own}
     both = Budget(**TERMS, epsilon=1, delta="1e-6")
-    assert both.price(half) == {"epsilon": Fraction(1, 2), "delta": 0}
-    approximate = ApproximateDP("1/2", "1e-7")
-    assert both.price(approximate) == {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**7)}
+    found = both.price(half)
+    assert list(found) == ["epsilon", "not_pure", "moment_1", "moment_2", "moment_3", "own_delta"]
+    assert found.items() >= (pair | {"own_delta": 0}).items()
+    assert both.price(approximate).items() >= (pair | {"own_delta": own}).items()
+    assert 0 < found["moment_1"] < both.price(approximate)["moment_1"]  # of Laplace and of pure
     # The draws of a call are fixed in advance: what they cost together counts where it is less.
     rho = Budget(**TERMS, rho=1)
     assert rho.price(half) == {"rho": half.zcdp.rho}
     assert rho.price(half, parts) == {"rho": 10 * parts[0][0].zcdp.rho}
     assert rho.price(approximate, parts) == {"rho": 10 * parts[0][0].zcdp.rho}
     assert rho.price(half, ((half, 2),)) == {"rho": half.zcdp.rho}
+    for name, most in both.price(half, ((half, 2),)).items():
+        assert most == found[name]
+    assert both.price(half, parts)["moment_1"] < found["moment_1"]
 
 
 def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: Any) -> None:
     approximate, rho = ApproximateDP("1/2", "1e-7"), ZeroConcentratedDP("1/100")
     cases = [
-        ({"epsilon": 1}, approximate),
-        ({"epsilon": 1}, rho),
-        ({"epsilon": 1, "delta": "1e-6"}, rho),
-        ({"rho": 1}, approximate),
-        ({"epsilon": 1, "delta": "1e-6", "order": 20}, approximate),
+        ({"epsilon": 1}, approximate, "adds up epsilon, .* a budget of epsilon and delta takes"),
+        ({"epsilon": 1}, rho, "adds up epsilon, .* a budget of epsilon and delta takes"),
+        (
+            {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"},
+            rho,
+            "adds up epsilon and delta, .*: a budget of epsilon and delta and with own_delta below",
+        ),
+        ({"rho": 1}, approximate, "adds up rho, .*: a budget of rho and delta takes"),
     ]
-    budgets = {str(i): Budget(**TERMS, **terms) for i, (terms, _) in enumerate(cases)}
+    budgets = {str(i): Budget(**TERMS, **terms) for i, (terms, _, _) in enumerate(cases)}
     ledger = Ledger.create(place, budgets)
     before = ledger.head
-    for i, (_, guarantee) in enumerate(cases):
-        with pytest.raises(ParameterError, match="this budget adds up"):
+    for i, (_, guarantee, said) in enumerate(cases):
+        with pytest.raises(ParameterError, match=f"this budget {said}"):
             scope(ledger, str(i)).pay(pure(guarantee=guarantee))
     assert ledger.head == before
 
 
+def test_the_form_with_delta_takes_every_guarantee(place: Any) -> None:
+    ledger = new(place, epsilon=1, delta="1e-6")
+    for guarantee in (
+        PureDP("1/20"),
+        LaplaceDominated("1/20"),
+        BoundedRange("1/20"),
+        ZeroConcentratedDP("1/2000"),
+        GaussianDP("1/2000"),
+        ApproximateDP("1/20", "1e-8"),
+        Repeated(PureDP("1/90"), Fraction(1), Fraction(1, 10)),
+    ):
+        scope(ledger).pay(pure(guarantee=guarantee)).released("x", b"s" * 32)
+    assert ledger.balance("a").spent["not_pure"] == 2
+    assert ledger.check().scopes["a"] == ledger.balance("a")
+
+
 def test_messages_quote_parameters_however_long() -> None:
     ledger = new(":memory:", epsilon="1e-30")
-    with pytest.raises(BudgetError, match=r"costs epsilon about 1.3182e\+1204, and 1e-30 of"):
+    with pytest.raises(BudgetError, match=r"budget epsilon 1e-30 of .* more than 1000 % of it and "):
         scope(ledger).pay(pure(2**4000))

@@ -154,10 +154,13 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
     def charges(**changes: Any) -> dict[str, Any]:
         return {"charges": [was | changes]}
 
-    zero = {"epsilon": "0", "delta": "0"}
-    two = {"epsilon": "2", "delta": "0"}
-    over = {"epsilon": "1/3", "delta": "1"}
-    minus = {"epsilon": "-1/3", "delta": "0"}
+    names = list(was["charge"])
+    zero = dict.fromkeys(names, "0")
+    every = dict.fromkeys(names, "1000")  # above the caps of all ways
+    two = {**every, "own_delta": "0"}
+    over = {**was["charge"], "own_delta": "1"}
+    minus = {**zero, "epsilon": "-1/3"}
+    missing = {name: amount for name, amount in was["charge"].items() if name != "not_pure"}
     spelled = json.loads(json.dumps(was).replace("1/3", "2/6"))
     wrong, fields, order = "is no charge that its budget allows", "the fields of its kind", "follow"
     for place, changes, said in [
@@ -167,6 +170,8 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (charged, charges(charge=over, after=over), wrong),
         (charged, charges(charge=minus, after=zero), "no number"),
         (charged, charges(charge={"epsilon": "1/3"}), "does not add up"),
+        (charged, charges(charge=missing, after=missing), "does not add up"),
+        (charged, charges(charge=was["charge"] | {"rho": "0"}), "does not add up"),
         (charged, {"charges": [spelled]}, "another spelling"),
         (charged, charges(terms={}), fields),
         (charged, charges(scope="b"), "does not add up"),
@@ -193,7 +198,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (settled + 1, {"reason": "boredom"}, "a reason that is none of"),
         (settled, {"reason": "error"}, fields),
         (1, {"terms": {"unit": "person"}}, "no budget"),
-        (1, {"caps": {"epsilon": "100", "delta": "1/1000000"}}, "other caps"),
+        (1, {"caps": {"epsilon": "100", "not_pure": "0", "own_delta": "1/4000000"}}, "other caps"),
         (1, {"max_refusals": "0"}, "out of bounds"),
         (2, {"scope": "a"}, "open already"),
         (0, {"signer": stated("0" * 64, "k")}, "record 0 has no signature"),

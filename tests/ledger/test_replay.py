@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import warnings
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -66,20 +67,33 @@ def test_a_total_that_somebody_reset_is_refused_before_the_next_charge(tmp_path:
 
 def test_a_part_with_delta_is_not_free_where_moments_add_up() -> None:
     each, delta = BoundedRange("1/5"), ApproximateDP("1/10", "1e-9")
-    for terms in ({"rho": 1}, {"epsilon": 1, "delta": "1e-6", "order": 20}):
-        ledger = new(":memory:", **terms)
-        for guarantee, parts in (
-            (delta, ((each, 2), (delta, 1))),
-            (delta, ((delta, 1),)),
-            (delta, ()),
-        ):
-            with pytest.raises(ParameterError, match="a release with delta does not bound"):
-                scope(ledger).pay(pure(guarantee=guarantee, parts=parts))
-        # Where the whole has a price, parts without one must not make it cheaper.
-        scope(ledger).pay(pure(guarantee=each, parts=((delta, 1), (BoundedRange("1/90"), 1))))
-        budget = ledger.balance("a").budget
-        assert ledger.balance("a").spent == budget.price(each)
-        assert kinds(ledger) == ["created", "scope", "charged"]
+    whole = (delta, ((each, 2), (delta, 1))), (delta, ((delta, 1),)), (delta, ())
+    ledger = new(":memory:", rho=1)
+    for guarantee, parts in whole:
+        with pytest.raises(ParameterError, match="adds up rho, which ApproximateDP does not bound"):
+            scope(ledger).pay(pure(guarantee=guarantee, parts=parts))
+    assert kinds(ledger) == ["created", "scope"]
+    for terms in (
+        {"epsilon": 1, "delta": "1e-6"},
+        {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"},
+        {"rho": 1, "delta": "1e-6"},
+    ):
+        for guarantee, parts in whole:
+            ledger = new(":memory:", **terms)
+            scope(ledger).pay(pure(guarantee=guarantee, parts=parts))
+            assert ledger.balance("a").spent["own_delta"] == Fraction(1, 10**9)
+    # Where the whole has no delta, parts with one must not make it cheaper: one view pays all.
+    cheaper = pure(guarantee=each, parts=((delta, 1), (BoundedRange("1/90"), 1)))
+    ledger = new(":memory:", epsilon=1, delta="1e-6")
+    scope(ledger).pay(cheaper)
+    budget = ledger.balance("a").budget
+    by_parts = budget.price(delta), budget.price(BoundedRange("1/90"))
+    for name, paid in ledger.balance("a").spent.items():
+        assert 0 <= sum(part[name] for part in by_parts) - paid < Fraction(1, 2**50)
+    assert ledger.balance("a").spent["own_delta"] == Fraction(1, 10**9)
+    ledger = new(":memory:", epsilon=1, delta="1e-6", own_delta="1e-6")
+    scope(ledger).pay(cheaper)
+    assert ledger.balance("a").spent == ledger.balance("a").budget.price(each)
 
 
 @pytest.mark.parametrize("session", [SparseVector, AdaptiveSparseVector])

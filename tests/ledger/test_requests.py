@@ -251,7 +251,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_every_mechanism_knows_requests(name: str) -> None:
-    ledger, box = new(":memory:", epsilon=1, delta="1e-6"), Box()
+    # With all of delta set aside the whole pays: its epsilon, and not that of its parts.
+    ledger, box = new(":memory:", epsilon=1, delta="1e-6", own_delta="1e-6"), Box()
     CALLS[name](scope(ledger).asked(ID, outbox=box))
     with pytest.raises(
         RepeatedRequest, match="this request was charged before, in record"

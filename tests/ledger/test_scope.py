@@ -18,6 +18,7 @@ from safeselect import (
     Ledger,
     LedgerError,
     ParameterError,
+    PureDP,
     ScoreError,
     SourceError,
 )
@@ -58,7 +59,10 @@ def test_one_line_charges_all(place: str, tmp_path: Path) -> None:
     *_, charged, _ = ledger.records()
     assert [each["scope"] for each in charged.content["charges"]] == ["data", "analyst", "month"]
     assert spent(ledger)["data"] == {"epsilon": Fraction(1, 4)}
-    assert spent(ledger)["analyst"] == {"epsilon": Fraction(1, 4), "delta": 0}
+    analyst = spent(ledger)["analyst"]
+    assert analyst == ledger.balance("analyst").budget.price(best.guarantee)
+    assert (analyst["epsilon"], analyst["not_pure"], analyst["own_delta"]) == (Fraction(1, 4), 0, 0)
+    assert all(analyst[f"moment_{number}"] > 0 for number in (1, 2, 3))
     assert 0 < spent(ledger)["month"]["rho"] <= Fraction(1, 32)
     assert ledger.check().pending == set()
 
@@ -84,7 +88,9 @@ def test_all_or_none() -> None:
         with pytest.raises(BudgetError, match="scope 'analyst' does not allow") as caught:
             joined.pay(pure("3/4"))
         assert caught.value.scope == "analyst"
-        assert caught.value.left == {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6)}
+        assert caught.value.left == ledger.balance("analyst").budget.caps
+        assert caught.value.left["epsilon"] == Fraction(1, 2)
+        assert caught.value.asked == ledger.balance("analyst").budget.price(PureDP("3/4"))
         assert ledger.head == head
 
 
@@ -92,7 +98,7 @@ def test_a_guarantee_without_a_price_in_one_of_them_charges_none() -> None:
     ledger = three()
     a, b = named(ledger, "data", "analyst")
     head = ledger.head
-    with pytest.raises(ParameterError, match="this budget adds up epsilon alone"):
+    with pytest.raises(ParameterError, match="adds up epsilon, which ApproximateDP does not bound"):
         (b & a).pay(pure(guarantee=ApproximateDP("1/10", "1e-9")))
     assert ledger.head == head
 

@@ -79,13 +79,15 @@ class Place:
             send(connection, self.name, row, 5)
 
 
-def a_charge(ledger: Ledger, epsilon: object = "1/10", **changes: Any) -> dict[str, Any]:
+def a_charge(
+    ledger: Ledger, epsilon: object = "1/10", *, name: str = "a", **changes: Any
+) -> dict[str, Any]:
     """The record of a charge as the library would write it, and then changed."""
-    balance, payment = ledger.balance("a"), pure(epsilon)
+    balance, payment = ledger.balance(name), pure(epsilon)
     price = balance.budget.price(payment.charge.guarantee, payment.charge.parts)
     record = {"kind": "charged", "utc": "2025-01-01", **charged("a test", payment)}
     amounts = {"charge": exact_texts(price), "after": exact_texts(add(balance.spent, price))}
-    record["charges"] = [{"scope": "a", **amounts, **changes}]
+    record["charges"] = [{"scope": name, **amounts, **changes}]
     return record
 
 

@@ -580,20 +580,18 @@ class Balance:
             raise error
 
     def charge(
-        self, scope: str, guarantee: AnyGuarantee, parts: View
-    ) -> tuple[Amounts, dict[str, Content]]:
-        """Return the price of a release and what a record states of it, or refuse it.
+        self, scope: str, price: Amounts, guarantee: AnyGuarantee, parts: View
+    ) -> dict[str, Content]:
+        """Return what a record states of a release with this price, or refuse it.
 
         Raises:
             BudgetError: the scope is closed, or the release does not fit.
-            ParameterError: the budget never takes it.
         """
         self.check_open(scope)
-        price = self.budget.price(guarantee, parts)
         after = add(self.spent, price)
         if not allows(self.budget.caps, price, after):
             raise self.budget.refusal(scope, self.spent, guarantee, parts)
-        return price, {"scope": scope, "charge": exact_texts(price), "after": exact_texts(after)}
+        return {"scope": scope, "charge": exact_texts(price), "after": exact_texts(after)}
 
 
 def opened(record: Fields, where: str) -> dict[str, Balance]:

@@ -274,10 +274,12 @@ class Scope:
             if id_ in checker.requests.found:
                 raise RepeatedRequest(record=checker.requests.found[id_].charge)
             balances = {name: checker.balance(name) for name in self.names}
-            charges: list[Content] = []
-            for name, balance in balances.items():
-                prices[name], charged_here = balance.charge(name, charge.guarantee, charge.parts)
-                charges.append(charged_here)
+            priced = charge.guarantee, charge.parts
+            for name, balance in balances.items():  # what is refused is told with its prices, too
+                prices[name] = balance.budget.price(*priced)
+            charges: list[Content] = [
+                balance.charge(name, prices[name], *priced) for name, balance in balances.items()
+            ]
             if checker.has_nonce(payment.nonce):
                 raise SourceError(
                     "the source gave a nonce that this ledger has seen: its randomness is a copy "

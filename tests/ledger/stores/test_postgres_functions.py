@@ -14,7 +14,8 @@ from postgres import needs_postgres
 from postgres_roles import APPROVER, CHARGER, OWNER, READER, Place, a_charge, refused
 from workers import ended, kinds, start_child
 
-from safeselect import Budget, Ledger, LedgerDamaged, LedgerError, ParameterError
+from safeselect import Budget, BudgetError, Ledger, LedgerDamaged, LedgerError, ParameterError
+from safeselect.exact.parameters import exact_text
 from safeselect.ledger import Ed25519Signer, Row
 from safeselect.ledger.balance import add
 from safeselect.ledger.record import canonical, record_hash
@@ -72,8 +73,8 @@ def test_approvers_sign_and_the_role_writes(place: Place) -> None:
 
     key = Ed25519Signer(b"a" * 32, key_id="a")
     budgets = {
-        "a": Budget(**TERMS, epsilon=1),
-        "b": Budget(**TERMS, epsilon=1, delta="1e-6", order=20),
+        "a": Budget(**TERMS, epsilon=1, ceiling={"epsilon": "3/2"}),
+        "b": Budget(**TERMS, epsilon=1, delta="1e-6", ceiling={"epsilon": 2, "delta": "1e-5"}),
     }
     Ledger.create(place.owner, budgets, approvers=[key.public_key])
     place.grant()
@@ -91,10 +92,124 @@ def test_approvers_sign_and_the_role_writes(place: Place) -> None:
     wanted = approving.propose.scope("c", Budget(**TERMS, rho=1))
     approving.enact(wanted, [approve(wanted, key)])
     scope(ledger, "c").pay(pure())
-    wanted = approving.propose.limit("b", limit="epsilon", to=2, reason="x")
-    with pytest.raises(LedgerError, match="contradicts the rows before it"):
+    for limit, to in (("epsilon", "7/4"), ("delta", "1e-5"), ("epsilon", 2)):
+        scope(ledger, "b").pay(pure("1/2"))
+        wanted = approving.propose.limit("b", limit=limit, to=to, reason="x")
         approving.enact(wanted, [approve(wanted, key)])
+    scope(ledger, "b").pay(pure("1/2"))
+    fresh = Budget(**TERMS, epsilon=2, delta="1e-5")
+    assert ledger.balance("b").budget.caps == fresh.caps
+    with pytest.raises(BudgetError, match="does not allow"):
+        scope(ledger, "b").pay(pure("1/2"))
     assert Ledger.open(place.store(CHARGER)).check().scopes == ledger.scopes()
+
+
+def test_the_server_raises_up_to_the_ceiling_that_was_stated(place: Place) -> None:
+    """It computes no logarithm: the caps of moments are those of the record, judged by readers."""
+    budgets = {
+        "a": Budget(**TERMS, epsilon=1, delta="1e-6", ceiling={"epsilon": 2}),
+        "b": Budget(**TERMS, epsilon=1),
+    }
+    Ledger.create(place.owner, budgets)
+    place.grant()
+    scope(Ledger.open(place.store(CHARGER))).pay(pure())
+    caps = {name: exact_text(cap) for name, cap in budgets["a"].at("epsilon", TWO).caps.items()}
+    fine = {"scope": "a", "limit": "epsilon", "before": "1", "after": "2", "caps": caps}
+    approved = json.dumps([{"key": "x", "signature": "x"}])
+
+    def raised(**changes: Any) -> None:
+        given = {**fine, "approvals": approved, **changes}
+        last = place.sql(READER, "SELECT hash FROM records ORDER BY seq DESC LIMIT 1")[0][0]
+        names = ("scope", "limit", "before", "after", "caps", "approvals")
+        texts = [each if isinstance(each := given[name], str) else json.dumps(each) for name in names]
+        asked = (
+            f"SELECT {place.name}.raise_limit(%s, 5, '2026-01-01', %s, %s, %s, %s, %s::jsonb, 'x', "
+            "%s::jsonb, 'x', '')"
+        )
+        place.sql(APPROVER, asked, values=(last, *texts))
+
+    without = {name: cap for name, cap in caps.items() if name != "not_pure"}
+    none = "a limit is not raised by this|not of its form"  # there is no ceiling of it
+    for changes, said in (
+        ({"after": "2000001/1000000"}, "a limit is not raised by this"),
+        ({"after": "1"}, "a limit is not raised by this"),
+        ({"before": "1/2"}, "a limit is not raised by this"),
+        ({"approvals": "[]"}, "a limit is not raised by this"),
+        ({"limit": "delta", "before": "1/1000000", "after": "1/100000"}, none),
+        ({"limit": "own_delta", "before": "1/4000000", "after": "1/100000"}, none),
+        ({"limit": "moment_1", "before": "1", "after": "2"}, none),
+        ({"scope": "b"}, none),
+        ({"limit": "max_refusals", "before": "10", "after": "11"}, none),
+        ({"caps": without}, "a cap is missing, or of an amount that there is not"),
+        ({"caps": {**caps, "rho": "1"}}, "a cap is missing, or of an amount that there is not"),
+        ({"caps": {**caps, "moment_4": "1"}}, "a cap is missing, or of an amount that there is"),
+        ({"caps": {**caps, "epsilon": "x"}}, "not of its form"),
+        ({"caps": []}, "no object of texts"),
+        ({}, "another hash"),  # all but the hash is right
+    ):
+        with refused(said):
+            raised(**changes)
+            pytest.fail(str(changes))
+    assert Ledger.open(place.store(READER)).check().scopes["a"].budget == budgets["a"]
+
+
+TWO = Fraction(2)
+
+
+def test_a_way_without_a_cap_is_closed_on_the_server(place: Place) -> None:
+    """A moment whose cap is not positive states none; its sum goes on."""
+    place.make(epsilon="1/100", delta="1e-9", ceiling={"epsilon": 5})
+    ledger = Ledger.open(place.store(CHARGER))
+    assert "moment_1" not in ledger.balance("a").budget.caps
+    scope(ledger).pay(pure("1/100"))
+    assert ledger.balance("a").spent["moment_1"] > 0
+    with refused("exceeds its cap"):
+        place.append(CHARGER, a_charge(ledger, "1/1000"))
+    assert ledger.check().scopes["a"] == ledger.balance("a")
+
+
+def test_blocks_and_months_on_the_server(place: Place) -> None:
+    Ledger.create(
+        place.owner,
+        {
+            "wards": Budget(**TERMS, epsilon=1, delta="1e-6", blocks=["north", "south"]),
+            "year": Budget(
+                "person and month",
+                "add_remove",
+                rho=1,
+                blocks=("2026-11", "2027-01"),
+                per="month",
+            ),
+        },
+    )
+    place.grant()
+    ledger = Ledger.open(place.store(CHARGER))
+    assert [*ledger.scopes()] == [
+        "wards/north", "wards/south", "year/2026-11", "year/2026-12", "year/2027-01"
+    ]  # fmt: skip
+    north, south = scope(ledger, "wards/north"), scope(ledger, "wards/south")
+    north.pay(pure("1/2"))
+    (north & south).pay(pure("1/4"))
+    with pytest.raises(BudgetError, match="scope 'wards/north' does not allow"):
+        (south & north).pay(pure("3/4"))
+    south.pay(pure("3/4"))
+    for closed in ("wards", "wards/east", "wards/"):
+        charge = {**a_charge(ledger, name="wards/north")["charges"][0], "scope": closed}
+        with refused("names no scope"):
+            place.append(CHARGER, {**a_charge(ledger, name="wards/north"), "charges": [charge]})
+    found = ledger.check().scopes
+    assert [found[f"wards/{each}"].spent["epsilon"] for each in ("north", "south")] == [
+        Fraction(3, 4), 1
+    ]  # fmt: skip
+    for name, blocks in (("wards/south", []), ("wards", ["east", "south"])):
+        with pytest.raises(ParameterError, match="there is a scope 'wards/south' already"):
+            Ledger.open(place.owner).add_scope(name, Budget(**TERMS, epsilon=1, blocks=blocks))
+    last = place.sql(READER, "SELECT hash FROM records ORDER BY seq DESC LIMIT 1")[0][0]
+    terms = json.dumps(Budget(**TERMS, epsilon=1, blocks=["east", "south"]).as_record())
+    opened = f"""SELECT {place.name}.open_scope(
+        %s, 5, '2026-01-01', 'wards', %s::jsonb, '{{"epsilon": "1"}}', '10', 'x', '')"""
+    with refused("duplicate key"):
+        place.sql(APPROVER, opened, values=(last, terms))
 
 
 def beyond(ledger: Ledger) -> dict[str, Any]:
@@ -115,7 +230,7 @@ ATTEMPTS = [
     "CREATE FUNCTION gcd(numeric, numeric) RETURNS numeric LANGUAGE sql AS 'SELECT 1'",
     "SELECT put(NULL, 'x', 'x', '', '{}')",
     "SELECT open_scope('x', 1, 'x', 'x', '{}', '{}', '1', 'x', '')",
-    "SELECT raise_limit('x', 1, 'x', 'x', 'x', '1', '2', 'x', '[]', 'x', '')",
+    "SELECT raise_limit('x', 1, 'x', 'x', 'x', '1', '2', '{}', 'x', '[]', 'x', '')",
     "SELECT replace_key('x', 1, 'x', '{}', 'x', 'x', '[]', 'x', '')",
     "SELECT charge_scope('a', '{}')",
     f"SET ROLE {OWNER}",
@@ -176,7 +291,7 @@ def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
         ({"kind": "scope", "scope": "b", "terms": {}, "caps": {"epsilon": "9"},
           "max_refusals": "10", "utc": "now"}, owners),
         ({"kind": "raised", "scope": "a", "limit": "max_refusals", "before": "10", "after": "99",
-          "reason": "x", "approvals": [], "utc": "now"}, owners),
+          "caps": {}, "reason": "x", "approvals": [], "utc": "now"}, owners),
         ({"kind": "created", "utc": "x", "library": {}, "signer": {}, "place": {}}, owners),
         ({**fine, "nonce": again["nonce"]}, "duplicate key"),
         ({**fine, "request": again["request"]}, "duplicate key"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -387,25 +388,48 @@ def test_an_error_carries_the_servers_code_and_whether_to_try_again(
 
 
 def test_amounts_of_ways_may_exceed_the_caps_of_those_that_are_not_used(place: Place) -> None:
-    """What a later budget needs: one amount always within its cap, and one way of several."""
-    ledger = place.make(epsilon=1, delta="1/2")
-    place.sql(
-        "owner",
-        f"INSERT INTO {place.name}.amounts (scope, name, way, cap) VALUES "  # noqa: S608
-        "('a', 'moment_1', 1, '{1, 10}'), ('a', 'moment_2', 2, '{1, 1}')",
-    )
+    """Own deltas always within their cap, and one way of several; which may change each time."""
+    ledger = place.make(epsilon=1, delta="1/10")
+    caps = ledger.balance("a").budget.caps
+    names = list(caps)
+    assert names == ["epsilon", "moment_1", "moment_2", "moment_3", "not_pure", "own_delta"]
+    much = "1000"
+    own = str(caps["own_delta"] / 2)
 
     def charged(*prices: str) -> Any:
-        names = ("epsilon", "delta", "moment_1", "moment_2")
         query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
-        return place.sql("owner", query, values=(json_of(dict(zip(names, prices, strict=True))),))
+        asked = json.dumps(dict(zip(names, prices, strict=True)))
+        return place.sql("owner", query, values=(asked,))[0][0]["after"]
 
-    def json_of(prices: dict[str, str]) -> str:
-        return str(prices).replace("'", '"')
+    assert charged("1/10", "0", "0", much, "0", own)["moment_3"] == much
+    assert charged("1/10", "0", much, "0", "0", "0")["moment_2"] == much
+    # One way after the other is lost; each refusal leaves the totals as they were.
+    with refused("exceeds its cap"):
+        charged("1", much, "0", "0", "0", "0")
+    assert charged("1", "1/100", "0", "0", "0", "0")["epsilon"] == "6/5"
+    with refused("exceeds its cap"):
+        charged("0", much, "0", "0", "0", "0")
+    with refused("exceeds its cap"):
+        charged("0", "1/100", "0", "0", "0", str(caps["own_delta"]))
+    assert charged("0", "1/100", "0", "0", "1", own)["own_delta"] == str(caps["own_delta"])
+    assert ledger.balance("a").spent == dict.fromkeys(names, 0)
 
-    assert charged("1/10", "0", "1/2", "1/2")[0][0]["after"]["moment_1"] == "1/2"
-    for prices in (("1/10", "0", "0", "3/5"), ("1", "0", "0", "0"), ("1/10", "3/5", "0", "0")):
-        with refused("exceeds its cap"):
-            charged(*prices)
-    charged("1/10", "0", "9", "1/2")
-    assert ledger.balance("a").spent == {"epsilon": 0, "delta": 0}
+
+def test_a_release_without_epsilon_closes_its_way_on_the_server(place: Place) -> None:
+    ledger = place.make(epsilon=1, delta="1/10")
+    names = list(ledger.balance("a").budget.caps)
+
+    def charged(*prices: str) -> Any:
+        query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
+        asked = json.dumps(dict(zip(names, prices, strict=True)))
+        return place.sql("owner", query, values=(asked,))[0][0]["after"]
+
+    assert charged("0", "1/100", "1/100", "1/100", "1", "0")["not_pure"] == "1"
+    with refused("exceeds its cap"):  # epsilon is within its cap, and not_pure is not
+        charged("1/100", "1000", "1000", "1000", "0", "0")
+    with refused("costs nothing"):
+        charged("0", "0", "0", "0", "0", "0")
+    for wrong in (names[:-1], [*names, "rho"], [*names[:-1], "moment_4"]):
+        query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
+        with refused("that its scope has not|not of its form"):
+            place.sql("owner", query, values=(json.dumps(dict.fromkeys(wrong, "1/100")),))
