@@ -7,10 +7,12 @@ from then on.  Proofs: `docs/mathematics.md`, section 15.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import count
 from math import ceil
 from typing import Any, Literal, final, get_args
 
@@ -91,14 +93,8 @@ def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
         chance = laplace_failure(epsilon, tau + 1, 128) * Interval.of(m, 128)
         return bool(chance.bounded and chance.fractions()[1] <= delta)
 
-    high = 1
-    while not allowed(high):
-        high *= 2
-    low = -1  # not allowed, or not tried
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if allowed(middle) else (middle, high)
-    return high
+    high = next(1 << power for power in count() if allowed(1 << power))
+    return bisect_left(range(high), True, key=allowed)
 
 
 @lru_cache(maxsize=64)
