@@ -56,7 +56,7 @@ class Given:
 def proved(session, value: int, digits: int = 9) -> tuple[dict, float]:
     """Lower bounds for the law of one answer, by all V of so many digits for both noises; and what
     they leave open.  The bounds of the noises and the decision are the shipped ones."""
-    terms, scale = session._session.terms, 48
+    terms, scale = session._terms, 48
     (branch,) = terms.branches
     law = LAPLACE if terms.noise == "laplace" else EXPONENTIAL
 
@@ -94,7 +94,7 @@ def test_gaps_have_the_law_that_the_certificates_use(noise):
     """The quadrature of the privacy tests, against enumeration with the shipped bounds."""
     session = lemma_3("3/4", "1/2", "3/4", noise=noise, gap_grid=2)
     law, unfinished = proved(session, 1)
-    rules = Rules.of(session._session.terms)
+    rules = Rules.of(session._terms)
     eta, weight = nodes(rules)
     names, _, given = table(rules, eta)
     exact = dict(zip(names, given[1] @ weight, strict=True))
@@ -108,7 +108,7 @@ def test_gaps_have_the_law_that_the_certificates_use(noise):
 
 def test_the_quadrature_agrees_with_lemma_3():
     for case, chance in cases("h1_lemma3_tail"):
-        terms = lemma_3(case["eps0"], case["epsstar"], -int(case["t"]))._session.terms
+        terms = lemma_3(case["eps0"], case["epsstar"], -int(case["t"]))._terms
         rules = Rules.of(terms)
         eta, weight = nodes(rules)
         names, _, given = table(rules, eta)
