@@ -50,7 +50,7 @@ PARTS = {
     "variates": (tuple(f"engine/{name}.py" for name in ALONE), "tests/engine"),
     "scores": (("scores/*.py",), "tests/scores"),
     "mechanisms": (("mechanisms/*.py",), "tests/mechanisms"),
-    "budget": (("ledger/budget.py", "ledger/sums.py", "ledger/balance.py"), "tests/ledger"),
+    "budget": (("ledger/budget.py", "ledger/quote.py", "ledger/balance.py"), "tests/ledger"),
     "calibration": (("accounting/rate.py", "accounting/search.py"), "tests/accounting"),
 }
 """The files of a part and the folder of its own tests, in the order in which they build up."""

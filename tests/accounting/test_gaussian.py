@@ -54,20 +54,24 @@ def test_it_composes_alone_and_with_others() -> None:
 
 @pytest.mark.parametrize(
     ("budget", "price"),
-    [({"rho": 1}, {"rho": Fraction(1, 18)}), ({"epsilon": 3, "delta": "1e-6", "order": 8}, None)],
+    [({"rho": 1}, {"rho": Fraction(1, 18)}), ({"epsilon": 3, "delta": "1e-6"}, None)],
 )
 def test_a_budget_prices_it(budget: dict, price: dict | None) -> None:
     terms = Budget(**TERMS, **budget)
     found = terms.price(NOISE)
     if price is None:  # ln M(a) = a (a - 1) mu**2 / 2
-        exact = Fraction(8 * 7, 18)
-        assert exact <= found["log_moment"] <= exact * (1 + Fraction(1, 2**60))
+        for name, excess in terms.terms.moments.items():
+            exact = (1 + excess) * excess / 18
+            assert exact <= found[name] <= exact * (1 + Fraction(1, 2**60))
+        assert (found["epsilon"], found["not_pure"], found["own_delta"]) == (0, 1, 0)
     else:
         assert found == price
     assert guarantee_record(NOISE) == {"type": "GaussianDP", "mu_squared": "1/9"}
 
 
-@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"}])
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 1}, {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"}]
+)
 def test_a_budget_that_it_does_not_bound_refuses_it(budget: dict) -> None:
     with pytest.raises(ParameterError, match="GaussianDP does not bound"):
         Budget(**TERMS, **budget).price(NOISE)

@@ -252,9 +252,14 @@ def test_ledgers_price_it():
     at = {"unit": "person", "neighbours": "add_remove"}
     assert Budget(**at, epsilon=1).price(pure) == {"epsilon": Fraction(3, 10)}
     assert Budget(**at, rho=1).price(rho) == {"rho": rho.zcdp.rho}
-    price = Budget(**at, epsilon=1, delta="1e-6", order=40).price(rho)["log_moment"]
-    assert 0 <= price - log_moment(rho, Fraction(39), 128).fractions()[0] < Fraction(1, 2**50)
-    with pytest.raises(ParameterError, match="adds up epsilon alone"):
+    both = Budget(**at, epsilon=1, delta="1e-6")
+    for each, not_pure in ((pure, 0), (rho, 1)):
+        price = both.price(each)
+        assert (price["not_pure"], price["own_delta"]) == (not_pure, 0)
+        for name, excess in both.terms.moments.items():
+            low = log_moment(each, excess, 128).fractions()[0]
+            assert 0 <= price[name] - low < Fraction(1, 2**50)
+    with pytest.raises(ParameterError, match="adds up epsilon, which Repeated does"):
         Budget(**at, epsilon=1).price(rho)
 
 

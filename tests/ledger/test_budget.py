@@ -427,6 +427,26 @@ def test_a_moment_that_allows_nothing_has_no_cap_and_its_sum_goes_on() -> None:
     assert "moment_1" not in ways(caps(terms), cost)
 
 
+def test_a_cap_below_one_allows_something() -> None:
+    """ln M up to 0.6 or so: caps are no whole numbers."""
+    terms = Terms(
+        Fraction(1, 2), None, Fraction(1, 10), Fraction(0), (Fraction(2),), (Fraction(1),)
+    )
+    assert 0 < caps(terms)["moment_1"] < 1
+    cost = price(terms, ZeroConcentratedDP(Fraction(1, 100)))
+    assert cost is not None
+    assert ways(caps(terms), cost) == ["moment_1"]
+
+
+def test_long_prices_are_rounded_up() -> None:
+    odd, unit = Fraction(1, 2**1024 + 1), Fraction(1, 2**1024)
+    long = ApproximateDP(odd, Fraction(1, 2) + odd)
+    for own in (None, Fraction(3, 4)):  # moments and sums, or sums alone
+        cost = price(Terms.of(Fraction(1), Fraction(3, 4), own), long)
+        assert cost is not None
+        assert (cost["epsilon"], cost["own_delta"]) == (unit, Fraction(1, 2) + unit)
+
+
 def test_long_sums_are_rounded_up() -> None:
     odd = Fraction(1, 2**1024 + 1)
     unit = Fraction(1, 2**1024)

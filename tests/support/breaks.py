@@ -265,8 +265,8 @@ _BY_CLAIMS = {
     ),
     "C8": (
         ("ledger/scope.py:begin", "pending =", "bits.take(8)\n        pending ="),
-        ("ledger/sums.py:exceeded", "name for name, cap in caps.items() if after[name] > cap", ""),
-        ("ledger/sums.py:add", "total[name] + ", ""),
+        ("ledger/budget.py:ways", " if after[name] <= cap", ""),
+        ("ledger/budget.py:add", "total[name] + ", ""),
         (
             "ledger/pending.py:settled",
             "{name: str(n) for name, n in spent.items()}",

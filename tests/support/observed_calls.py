@@ -71,7 +71,7 @@ class Watching:
 
 def _budget(args: Mapping[str, Any], neighbours: str) -> Budget:
     if args.get("mu") is not None:
-        return Budget("person", neighbours, epsilon=10**6, delta="1/2", order=2)
+        return Budget("person", neighbours, epsilon=10**6, delta="1/2")
     if args.get("rho") is not None:
         return Budget("person", neighbours, rho=10**6)
     return Budget("person", neighbours, epsilon=10**6, delta="9/10")

@@ -72,7 +72,7 @@ def test_every_file_of_the_route_has_a_line_and_a_test_that_breaks() -> None:
     assert lost == []
 
 
-SAMPLE = ("accounting/cost.py", "exact/interval.py", "release/call.py", "ledger/sums.py")
+SAMPLE = ("accounting/cost.py", "exact/interval.py", "release/call.py", "ledger/budget.py")
 
 
 @pytest.mark.slow("a copy of the package and a process for each line")
@@ -92,7 +92,7 @@ def test_a_call_runs_what_it_should() -> None:
     """A tracer that saw nothing would find every file on its day."""
     assert {"release/call.py", "engine/rankings.py"} <= reading.ran("pure").keys()
     assert "accounting/optimum/upper.py" in reading.ran("delta").keys() - reading.ran("pure")
-    assert "ledger/sums.py" in reading.ran("charged")
+    assert "ledger/budget.py" in reading.ran("charged")
 
 
 def test_a_file_on_no_day_is_told(monkeypatch, capsys) -> None:
