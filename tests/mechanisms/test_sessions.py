@@ -1,6 +1,6 @@
 """The sparse vector sessions: every run against the specification, and what a session refuses.
 
-Laws are in `test_sessions_laws.py`, certificates in `test_sessions_privacy.py`.
+Laws are in `tests/laws`, certificates in `test_sessions_privacy.py`.
 """
 
 from __future__ import annotations

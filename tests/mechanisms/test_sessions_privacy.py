@@ -109,6 +109,21 @@ def test_geometric_noise_is_not_dominated_by_laplace():
     assert abs(1 - exp(-place) / 2 - 0.723836) < 1e-5
 
 
+@pytest.mark.parametrize(
+    ("start", "answer", "value", "chance"),
+    [("1/2", "1/4", 3, "0.722277324864061833396849044498"), ("1/10", "1/5", 0, "0.5")],
+)
+@pytest.mark.claim("C1")
+def test_the_quadrature_gives_the_chance_of_above_of_lemma_3(start, answer, value, chance):
+    """The published one, of a value so far above the threshold."""
+    epsilon = Fraction(start) + Fraction(answer)
+    given = {"epsilon": epsilon, "split": Fraction(start) / epsilon, "monotonic": True}
+    shipped = rules(k=1, threshold=0, noise="laplace", **given)
+    eta, weight = nodes(shipped)
+    below = outcomes(shipped, value, eta)[("below",)][0] @ weight
+    assert abs(1 - below - float(chance)) < 1e-12
+
+
 # --------------------------------------------------------------------------- broken variants
 
 
