@@ -29,7 +29,7 @@ OTHERS = {
     "a charge below the price": (
         "price",
         record(CHARGED, cheaper),
-        "was charged another amount than its guarantee costs",
+        "was charged less epsilon than its guarantee costs",
     ),
     "a source for tests": (
         "source",
