@@ -7,16 +7,19 @@ enclosures.  Every sum has positive terms, so nothing cancels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
-from safeselect.mechanisms.select import CANDIDATES
+from safeselect.ledger import Balance, Budget
+from safeselect.mechanisms.select import CANDIDATES, top_k
 from safeselect.mechanisms.table import LAWS, MECHANISMS, Mechanism, calibrate
 from safeselect.scores.reading import Reading, Sensitivity
 
@@ -77,12 +80,13 @@ def expected_error(
     if name not in MECHANISMS or name == "laplace":
         names = ", ".join(each for each in MECHANISMS if each != "laplace")
         raise ParameterError(f"mechanism must be one of {names}; got {describe(mechanism)}")
-    if not _short_enough(name, size, count):
-        raise ParameterError("n and k are too large for an exact expectation")
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
     range_in_steps = change.range_in_steps(reading)
     plan = calibrate(f"top_k_{name}", total, range_in_steps, reading.step, count)
-    return _missed(name, size, count, distance / reading.step, plan.noise_rate) * distance
+    missed = _missed(name, size, count, distance / reading.step, plan.noise_rate)
+    if missed is None:
+        raise ParameterError("n and k are too large for an exact expectation")
+    return missed * distance
 
 
 def explain(
@@ -99,6 +103,7 @@ def explain(
     grid: Number | None = None,
     on_grid: bool = False,
     score_error: Number | None = None,
+    budget: Budget | Balance | None = None,
 ) -> str:
     """Return a table of what each mechanism of `top_k` would cost and lose, in text.
 
@@ -115,6 +120,8 @@ def explain(
         sensitivity, range_, monotonic, grid, on_grid, score_error: as for `top_k`; by default
             sensitivity=1, monotonic=True.  The table shows the effective range, to which the noise
             is calibrated; there one sees what a coarse grid costs.
+        budget: adds how many such releases it takes, and what stops them: a new `Budget`, or the
+            balance of a scope.
 
     Raises:
         ParameterError: as for `expected_error`.
@@ -160,7 +167,24 @@ def explain(
     )
     legend = "noise rate: per unit of score; error: units of score lost per call, on average"
     title = f"top {count} of {size} candidates for a total of {promised}"
+    if budget is not None:
+        named = {"epsilon": epsilon, "delta": delta, "rho": rho, "sensitivity": sensitivity}
+        named |= {"range_": range_, "monotonic": bool(monotonic), "k": count}
+        legend += _forecasts(budget, size, {**named, "grid": grid, "on_grid": on_grid})
     return "\n".join([title, example, *aligned(rows), legend])
+
+
+def _forecasts(budget: Budget | Balance, n: int, asked: Mapping[str, Any]) -> str:
+    """How many calls of each mechanism a budget takes; nothing is charged or drawn."""
+    balance = Balance.fresh(budget) if isinstance(budget, Budget) else budget
+    rows: list[tuple[str, ...]] = []
+    for name in MECHANISMS:
+        with suppress(ParameterError):  # no guarantee is proved for this cost
+            said = balance.forecast(
+                lambda scope, name=name: top_k([0] * n, mechanism=name, ledger=scope, **asked)
+            )
+            rows.append((name, said))
+    return "\n".join(["", f"in a budget of {balance.budget.numbers()}", *aligned(rows)])
 
 
 def _declared(change: Sensitivity, reading: Reading) -> str:
@@ -176,13 +200,11 @@ def _sizes(n: object, k: object) -> tuple[int, int]:
     return size, integer(k, "k", minimum=1, maximum=size, limit=CANDIDATES)
 
 
-def _short_enough(name: str, n: int, k: int) -> bool:
+def _missed(name: str, n: int, k: int, gap: Fraction, noise_rate: NoiseRate) -> Fraction | None:
+    """The expected number of the k best that are not chosen, rounded up; None for too many."""
     work = {"one_shot_exponential": n, "permute_and_flip": 2 * (k + 1) * (n + k)}
-    return work.get(name, k * k) <= _MOST_WORK
-
-
-def _missed(name: str, n: int, k: int, gap: Fraction, noise_rate: NoiseRate) -> Fraction:
-    """The expected number of the k best that are not chosen, rounded up."""
+    if work.get(name, k * k) > _MOST_WORK:
+        return None
     bad = n - k
     # A larger gap misses less, so this is an upper bound.  exp(-rate * gap) itself would need as
     # many digits as the gap is large.
@@ -220,9 +242,9 @@ def _row(
     rate = rounded_up(plan.noise_rate.nats) / step
     times = f"{plan.draws} x " if plan.draws > 1 else ""
     draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon)})"
-    if not _short_enough(name, n, k):
-        return name, decimal(rate), draw, "too large", "too large"
     missed = _missed(name, n, k, gap / step, plan.noise_rate)
+    if missed is None:
+        return name, decimal(rate), draw, "too large", "too large"
     return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
 
 
