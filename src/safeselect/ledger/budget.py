@@ -135,7 +135,7 @@ class Terms:
     @property
     def limits(self) -> Amounts:
         """The numbers that the statement of the scope holds: epsilon or rho, and delta."""
-        stated = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
+        stated = {"epsilon": self.epsilon, "rho": self.rho, "delta": self.delta or None}
         return {name: value for name, value in stated.items() if value is not None}
 
     @property

@@ -1,0 +1,129 @@
+"""What ledgers grant: as many releases as a second implementation, by mpmath alone, grants.
+
+On a file and on a PostgreSQL server, each release charged as mechanisms and other libraries charge
+it.  The rows are workloads of `docs/budgets.md` and those of `tests/vectors/budget.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import budget_oracle as oracle
+import mpmath
+import pytest
+from ledgers import TERMS, pure, scope
+from postgres import Server, needs_postgres
+
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    Budget,
+    BudgetError,
+    LaplaceDominated,
+    Ledger,
+    PureDP,
+    ZeroConcentratedDP,
+)
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.ledger.stores.postgres import PostgresStore
+
+pytestmark = [pytest.mark.claim("C8"), pytest.mark.slow("hundreds of charges of a ledger")]
+
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "budget.json").read_text())["cases"]
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "pure": PureDP,
+    "laplace": LaplaceDominated,
+    "range": BoundedRange,
+    "zcdp": ZeroConcentratedDP,
+    "gaussian": GaussianDP,
+    "approximate": lambda both: ApproximateDP(*both),
+    "own": lambda delta: ApproximateDP(0, delta),
+}
+COLUMNS = [("1", "1e-6"), ("3", "1e-6"), ("10", "1e-6"), ("1", "1e-9")]
+TABLE: dict[str, tuple[Sequence[Any], Sequence[Any], tuple[int, ...]]] = {
+    "list of 5": ((), [("range", "1/50", 5), ("own", "1/10000", 1)], (93, 79, 60, 58)),
+    "list of 10": ((), [("range", "1/100", 10), ("own", "1/10000", 1)], (186, 158, 119, 116)),
+    "list of 50": ((), [("range", "1/250", 50), ("own", "1/10000", 1)], (232, 197, 149, 145)),
+    "sparse vector": ((), [("pure", "1/20", 1)], (22, 20, 20, 20)),
+    "gaps": ((), [("laplace", "1/30", 1)], (46, 41, 34, 31)),
+    "pure": ((), [("pure", "1/100", 1)], (469, 400, 304, 297)),
+    "large": ((), [("pure", "1/4", 1)], (4, 4, 4, 4)),
+    "mixed": ((), [(kind, "1/60", 1) for kind in ("pure", "laplace", "range")], (76, 65, 51, 49)),
+    "half at once": ([("pure", "1/2", 1)], [("pure", "1/200", 1)], (442, 385, 318, 286)),
+}
+"""First, then each: shares of epsilon, and of delta for own deltas; the count in each column."""
+ALWAYS = {"list of 5 (1, 1e-6)", "mixed (10, 1e-6)", "half at once (1, 1e-9)", "b33", "b37"}
+
+
+def rows() -> list[Any]:
+    found = []
+    for name, (first, each, counts) in TABLE.items():
+        for (epsilon, delta), count in zip(COLUMNS, counts, strict=True):
+
+            def whole(parts: Sequence[Any], e: str = epsilon, d: str = delta) -> list[Any]:
+                sizes = {"own": Fraction(d)}
+                return [
+                    (kind, str(Fraction(share) * sizes.get(kind, Fraction(e))), number)
+                    for kind, share, number in parts
+                ]
+
+            terms = {"epsilon": epsilon, "delta": delta}
+            label = f"{name} ({epsilon}, {delta})"
+            found.append((label, terms, [[each] for each in whole(first)], whole(each), count))
+    for case in VECTORS:
+        if case["kind"] == "granted":
+            given, terms = case["given"], ("epsilon", "delta", "own_delta")
+            first = [[tuple(part)] for part in given["first"]]
+            each = [tuple(part) for part in given["each"]]
+            row = {name: given[name] for name in terms}
+            found.append((case["id"], row, first, each, case["value"]))
+    nightly = pytest.mark.nightly("tests/ledger/test_budget.py counts without a ledger")
+    return [
+        pytest.param(*rest, id=label, marks=() if label in ALWAYS else nightly)
+        for label, *rest in found
+    ]
+
+
+def charge(there: Any, parts: Sequence[tuple[str, Any, int]]) -> None:
+    """One release, with its outcome: alone as other libraries charge it, else with its parts."""
+    view = tuple((KINDS[kind](parameter), count) for kind, parameter, count in parts)
+    if len(view) == 1 and view[0][1] == 1:
+        there.charge(view[0][0], mechanism="other/law")
+        return
+    # A whole that bounds less than the parts do: the parts pay.
+    has_delta = any(isinstance(each, ApproximateDP) for each, _ in view)
+    whole = ApproximateDP(10**6, "1/2") if has_delta else ZeroConcentratedDP(10**9)
+    there.pay(pure(guarantee=whole, parts=view))
+
+
+@pytest.fixture(params=["file", pytest.param("server", marks=needs_postgres)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param == "file":
+        return tmp_path / "l"
+    server: Server = request.getfixturevalue("server")
+    return PostgresStore(server.conninfo, schema=f"n{abs(hash(request.node.name))}")
+
+
+@pytest.mark.parametrize(("terms", "first", "each", "count"), rows())
+def test_a_ledger_grants_as_many_as_the_second_implementation(
+    store: Any, terms: dict[str, str], first: Any, each: Any, count: int
+) -> None:
+    with mpmath.workdps(oracle.DIGITS):
+        second = oracle.Filter(terms["epsilon"], terms["delta"], terms.get("own_delta"))
+        flat = [part for parts in first for part in parts]
+        assert second.granted(flat, each) == count
+    ledger = Ledger.create(store, {"a": Budget(**TERMS, **terms)})
+    there, granted = scope(ledger), 0
+    for parts in first:
+        charge(there, parts)
+    with pytest.raises(BudgetError, match="does not allow this release"):
+        while True:
+            charge(there, each)
+            granted += 1
+            assert granted <= count
+    assert granted == count
+    assert ledger.check().scopes["a"] == Ledger.open(store).balance("a")

@@ -1,0 +1,295 @@
+"""How many more fit: of a guarantee, a release, a session, a call; nothing is charged for it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ledgers import TERMS, new, pure, scope
+from observed_calls import CASES, called, released
+from observer import observed
+
+import safeselect
+from safeselect import (
+    ApproximateDP,
+    BoundedRange,
+    Budget,
+    BudgetError,
+    Counts,
+    LaplaceDominated,
+    Ledger,
+    ParameterError,
+    PureDP,
+    ScoreError,
+    ZeroConcentratedDP,
+)
+from safeselect.accounting.gaussian import GaussianDP
+from safeselect.ledger import Balance
+from safeselect.ledger.quote import quoted
+from safeselect.promises.guarantees import guarantee_record
+
+pytestmark = [
+    pytest.mark.claim("C8"),
+    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
+]
+
+MILLIONTH: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+
+
+class Unread:
+    """A score that nobody may look at."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"a score was read: {name}")
+
+
+def call(ledger: Any, **more: Any) -> Any:
+    options: dict[str, Any] = {"k": 5, "epsilon": "1/10", "mechanism": "exponential", **more}
+    return safeselect.top_k([Unread()] * 9, **options, sensitivity=1, ledger=ledger)
+
+
+# ------------------------------------------------------------------------------- what may be asked
+
+
+def test_a_call_is_asked_for_and_nothing_is_charged_read_or_drawn() -> None:
+    ledger = new(":memory:", **MILLIONTH)
+    head = ledger.head
+    with observed() as seen:
+        assert ledger.balance("a").fits(lambda there: call(there)) == 93
+        assert scope(ledger).fits(lambda there: call(there)) == 93
+        assert ledger.balance("a").forecast(lambda there: call(there)).startswith("fits 93 times")
+    assert (seen.draws, seen.elsewhere, seen.reached) == ([], set(), set())
+    assert ledger.head == head
+    with pytest.raises(ScoreError):  # the scores that were not read are none
+        safeselect.top_k([object()] * 9, k=5, epsilon="1/10", sensitivity=1, ledger=scope(ledger))
+    assert ledger.head != head
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_call_is_asked_for_at_the_price_that_it_is_charged(name: str) -> None:
+    args = CASES[name].args
+    found = called(name, dict(args))
+    assert found.refused is None
+    ((_, guarantee, parts), *_) = found.charges
+    kept = {key: value for key, value in args.items() if key not in ("tables", "moved", "people")}
+    with warnings.catch_warnings(), observed() as seen:
+        warnings.simplefilter("ignore")
+        said = quoted(lambda there: released(name, kept, there), "person", "add_remove")
+    assert (said[0], tuple(said[1])) == (guarantee, parts)
+    assert seen.draws == []
+
+
+def ask_release(there: Any) -> Any:
+    return safeselect.top_k([1, 5, 9, 3], k=2, epsilon="1/10", sensitivity=1, ledger=there)
+
+
+def ask_session(there: Any) -> Any:
+    return safeselect.SparseVector(threshold=1, k=2, epsilon="1/10", sensitivity=1, ledger=there)
+
+
+def ask_adaptive(there: Any) -> Any:
+    return safeselect.AdaptiveSparseVector(
+        threshold=1, k=2, epsilon="1/10", sensitivity=1, ledger=there
+    )
+
+
+def ask_lists(there: Any) -> Any:
+    return safeselect.PayWhatYouGet(
+        outcomes=5, queries=2, epsilon="1/10", delta="1e-9", ledger=there
+    )
+
+
+def ask_list(there: Any) -> Any:
+    counts = Counts({"a": 90, "b": 85, "c": 80}, places="all")
+    return safeselect.unknown_domain_top_k(
+        counts, k=2, k_bar=2, epsilon="1/10", delta="1e-9", ledger=there
+    )
+
+
+ASKED = [ask_release, ask_session, ask_adaptive, ask_lists, ask_list]
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [MILLIONTH, {**MILLIONTH, "own_delta": "1e-6"}, {"rho": "1/50", "delta": "1e-7"}],
+)
+@pytest.mark.parametrize("ask", ASKED)
+def test_what_was_released_and_its_call_fit_equally_often_as_are_granted(
+    ask: Callable[[Any], Any], terms: dict[str, Any]
+) -> None:
+    """A release, an instance of a session, and the call that would make it."""
+    ledger = new(":memory:", **terms)
+    balance, there = ledger.balance("a"), scope(ledger)
+    made = ask(None)
+    times = balance.fits(ask)
+    assert times is not None
+    assert balance.fits(made) == times > 0
+    asked = quoted(ask, "person", "add_remove")
+    assert balance.budget.price(*quoted(made, "person", "add_remove")) == balance.budget.price(*asked)
+    ask(there)
+    assert ledger.balance("a").fits(ask) == times - 1
+    for _ in range(times - 1):
+        there.pay(pure(guarantee=asked[0], parts=asked[1]))
+    assert there.fits(ask) == 0
+    with pytest.raises(BudgetError, match="does not allow"):
+        ask(there)
+
+
+GUARANTEES = [
+    PureDP("1/30"),
+    LaplaceDominated("1/30"),
+    BoundedRange("1/30"),
+    ZeroConcentratedDP("1/1000"),
+    GaussianDP("1/900"),
+    ApproximateDP("1/30", "2e-9"),
+    ApproximateDP(0, "2e-9"),
+]
+
+
+@given(
+    st.lists(st.sampled_from(GUARANTEES), max_size=12),
+    st.sampled_from(GUARANTEES),
+    st.sampled_from([None, "0", "1e-6"]),
+)
+def test_so_many_are_granted_whatever_was_charged(
+    first: list[Any], asked: Any, own: str | None
+) -> None:
+    """Word for word: one more charge of the kind fits as long as the number is not 0."""
+    budget = Budget(**TERMS, **MILLIONTH, own_delta=own)
+    balance = Balance.fresh(budget)
+    for each in first:
+        balance = charged(balance, each) or balance
+    try:
+        times = balance.fits(asked)
+    except ParameterError:
+        with pytest.raises(ParameterError, match="does not bound"):
+            budget.price(asked)
+        return
+    assert times is not None
+    for left in range(min(times, 5), 0, -1):
+        assert balance.fits(asked) >= left  # type: ignore[operator]
+        after = charged(balance, asked)
+        assert after is not None
+        balance = after
+    jump = {n: (times - min(times, 5)) * p for n, p in budget.price(asked).items()}
+    spent = {n: balance.spent[n] + amount for n, amount in jump.items()}
+    assert charged(Balance(budget, spent), asked) is None
+
+
+def charged(balance: Balance, asked: Any) -> Balance | None:
+    """The balance after it, or None where it is refused."""
+    try:
+        price = balance.budget.price(asked)
+        balance.charge("a", price, asked, ())
+    except (BudgetError, ParameterError):
+        return None
+    spent = {name: balance.spent[name] + amount for name, amount in price.items()}
+    return Balance(balance.budget, spent)
+
+
+def test_of_scopes_that_are_joined_the_least_counts() -> None:
+    budgets = {"a": Budget(**TERMS, epsilon=1), "b": Budget(**TERMS, **MILLIONTH)}
+    ledger = Ledger.create(":memory:", {**budgets, "c": Budget(**TERMS, rho=10)})
+    a, b, c = (scope(ledger, name) for name in "abc")
+    asked = BoundedRange("1/20")
+    assert (a.fits(asked), b.fits(asked)) == (20, 75)
+    assert (a & b).fits(asked) == (b & a).fits(asked) == (c & b & a).fits(asked) == 20
+    scope(ledger, "a").pay(pure("9/10"))
+    assert (b & c & a).fits(asked) == 2
+    free = ApproximateDP(0, "1e-9")
+    assert b.fits(free) == 250
+    with pytest.raises(ParameterError, match="adds up epsilon, which ApproximateDP does not bound"):
+        (a & b).fits(free)
+
+
+# --------------------------------------------------------------------------- what cannot be asked
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "1/10", [PureDP(1)], {}, object(), Budget])
+def test_other_things_are_no_releases(wrong: Any) -> None:
+    balance = new(":memory:", **MILLIONTH).balance("a")
+    said = "give a guarantee such as PureDP|made no call|must be text|missing"
+    with pytest.raises((ParameterError, TypeError), match=said):
+        balance.fits(wrong)
+
+
+def test_a_function_that_charges_nothing_is_told_so() -> None:
+    ledger = new(":memory:", **MILLIONTH)
+    for wrong in (
+        lambda there: None,
+        lambda there: PureDP(1),
+        lambda there: safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1),
+    ):
+        with pytest.raises(ParameterError, match="the function made no call with ledger= the scope"):
+            ledger.balance("a").fits(wrong)
+    # Its own ledger would be charged for real: what was handed over was not used.
+    own = new(":memory:", epsilon=1)
+    with pytest.raises(ParameterError, match="the function made no call"):
+        ledger.balance("a").fits(lambda there: ask_release(scope(own)))
+    assert ledger.balance("a").spent == dict.fromkeys(ledger.balance("a").budget.terms.names, 0)
+
+
+def test_wrong_arguments_of_the_call_are_told_as_the_call_tells_them() -> None:
+    balance = new(":memory:", **MILLIONTH).balance("a")
+    for more, said in (
+        ({"k": 0}, "k must be"),
+        ({"epsilon": 0}, "epsilon must be"),
+        ({"mechanism": "x"}, "mechanism must be"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            balance.fits(lambda there, more=more: call(there, **more))
+    replaced = Balance.fresh(Budget("person", "replace_one", **MILLIONTH))
+    with pytest.raises(ParameterError, match="needs add/remove neighbours; scope 'a quote'"):
+        replaced.fits(lambda there: call(there, monotonic=True))
+
+
+def test_a_closed_way_and_a_closed_budget_fit_nothing() -> None:
+    balance = Balance.fresh(Budget(**TERMS, epsilon=1))
+    with pytest.raises(ParameterError, match="a budget of epsilon and delta takes it"):
+        balance.fits(ZeroConcentratedDP("1/1000"))
+    ledger = new(":memory:", epsilon=1)
+    scope(ledger).pay(pure(1))
+    assert ledger.balance("a").fits(PureDP("1e-300")) == 0
+    assert ledger.balance("a").forecast(PureDP("1/9")) == "fits 0 times; stopped by epsilon"
+
+
+# ------------------------------------------------------------------------------- what is forecast
+
+
+def test_the_forecast_says_what_stops_and_what_would_fit_more_often() -> None:
+    def said(asked: Any, **more: Any) -> str:
+        return Balance.fresh(Budget(**TERMS, **MILLIONTH, **more)).forecast(asked)
+
+    listed = quoted(ask_list, "person", "add_remove")
+    assert listed[0] == ApproximateDP("1/10", "1e-9")
+    assert said(PureDP("1/4")) == "fits 4 times; stopped by epsilon"
+    assert said(PureDP("1/100"), own_delta=0) == "fits 481 times; stopped by moment 1"
+    assert said(ApproximateDP(0, "1e-7"), own_delta="1e-6") == "fits 10 times; stopped by own delta"
+    text = said(lambda there: call(there))
+    assert text.startswith("fits 93 times; stopped by moment 1; one draw less each: 116 times")
+    assert text.endswith("; with own_delta=0 when the scope is opened: 95 times")
+    later = Balance(Budget(**TERMS, **MILLIONTH), price(PureDP("1/2")))
+    assert "when the scope is opened" not in later.forecast(PureDP("1/200"))
+    assert later.forecast(PureDP("1/200")) == "fits 442 times; stopped by moment 2"
+    free = Balance.fresh(Budget(**TERMS, rho=1))
+    assert free.forecast(PureDP("1/10")) == "fits 200 times; stopped by rho"
+
+
+def price(guarantee: Any) -> dict[str, Fraction]:
+    return Budget(**TERMS, **MILLIONTH).price(guarantee)
+
+
+def test_one_draw_less_is_what_the_smaller_call_says() -> None:
+    balance = Balance.fresh(Budget(**TERMS, **MILLIONTH, own_delta=0))
+    for k in (2, 5, 9):
+        more = balance.fits(lambda there, k=k: call(there, k=k - 1, epsilon=Fraction(k - 1, 10 * k)))
+        each = quoted(lambda there, k=k: call(there, k=k), "person", "add_remove")[1]
+        assert guarantee_record(each[0][0])["epsilon"] == f"1/{10 * k}"
+        assert f"one draw less each: {more} times" in balance.forecast(
+            lambda there, k=k: call(there, k=k)
+        )
