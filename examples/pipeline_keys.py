@@ -52,7 +52,7 @@ def kept(table: list[Flight], strategy: PartitionStrategy) -> dict[str, float]:
 
 def main() -> None:
     with TemporaryDirectory() as folder:  # in earnest a ledger stays
-        budgets = {"planes": Budget(**TERMS, epsilon=1, delta="1e-6")}
+        budgets = {"planes": Budget(**TERMS, epsilon=1, delta="1e-6", own_delta="1e-6")}
         ledger = Ledger.create(Path(folder, "budget.log"), budgets)
         scope = ledger.scope("planes", **TERMS, purpose="airports that may be shown")
         strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=MOST, ledger=scope)

@@ -87,7 +87,9 @@ def on_tape(case: Case, scores: Any = None, seed: int = 1, **more: Any) -> str:
 
 
 def scope_of(neighbours: str = "add_remove", **limits: Any) -> tuple[Ledger, Any]:
-    budget = Budget("person", neighbours, **(limits or {"epsilon": 1, "delta": "1/10"}))
+    budget = Budget(
+        "person", neighbours, **(limits or {"epsilon": 1, "delta": "1/10", "own_delta": "1/10"})
+    )
     ledger = Ledger.create(":memory:", {"a": budget})
     return ledger, ledger.scope("a", unit="person", neighbours=neighbours, purpose="a test")
 
@@ -240,7 +242,7 @@ def test_one_charge_before_the_first_bit_and_never_another(name):
     assert kinds(ledger) == ["charged", "settled" if name.startswith(SETTLED) else "released"]
     spent = ledger.balance("a").spent
     assert spent["epsilon"] == made.guarantee.epsilon == Fraction(EPSILON)
-    assert spent["delta"] == case.delta
+    assert spent["own_delta"] == case.delta
     assert made.receipt is not None
     ledger.check()
 
@@ -283,9 +285,9 @@ def test_the_record_says_what_was_charged_and_for_what(name):
 @pytest.mark.parametrize("name", EVERY)
 def test_what_the_budget_does_not_allow_draws_nothing(name):
     case = EVERY[name]
-    ledger, there = scope_of(epsilon="1/9", delta="1/10")
+    ledger, there = scope_of(epsilon="1/9", delta="1/10", own_delta="1/10")
     source = TapeSource()
-    with pytest.raises(BudgetError, match="epsilon"):
+    with pytest.raises(BudgetError, match="does not allow this release"):
         case.run(source=source, ledger=there)
     assert source.asked == 0
     assert kinds(ledger) == []

@@ -296,7 +296,7 @@ def test_interrupts_at_every_request(name, kind):
 def test_ledgers(name, tmp_path):
     """Released, refused, interrupted, damaged, gone: neither the file nor a message tells."""
     path = tmp_path / "budget.db"
-    ledger = new(path, epsilon=4, delta="1/10")
+    ledger = new(path, epsilon=4, delta="1/10", own_delta="1/10")
     there = scope(ledger)
 
     def call(**more: Any) -> Any:

@@ -34,6 +34,7 @@ from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.mechanisms.keys import draw_thresholds, keep_table, keyed_threshold
 from safeselect.results import PartitionStrategy
 
+SUMS: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"}
 COST: dict[str, Any] = {"epsilon": 1, "delta": "1e-6", "max_partitions": 1}
 TWO = {**COST, "max_partitions": 2}
 USERS = {"Oslo": 40, "Rome": 14, 7: 15, "rare": 1}
@@ -232,7 +233,7 @@ def test_what_is_wrong_is_refused_before_the_charge(arguments: dict, message: st
 
 
 def test_a_strategy_refuses_what_does_not_fit_it() -> None:
-    strategy = partition_strategy(**TWO, ledger=scope(new(MemoryStore(), epsilon=1, delta="1e-6")))
+    strategy = partition_strategy(**TWO, ledger=scope(new(MemoryStore(), **SUMS)))
     good = Counts({"a": 10**6, "b": 0}, places="all", max_contributions=2, unit="person")
     assert strategy.keep_column(good).tolist() == [True, False]
     for cap, unit, message in ((3, None, "capped at 3"), (1, "one house", "one house")):
@@ -245,7 +246,7 @@ def test_a_strategy_refuses_what_does_not_fit_it() -> None:
 
 @pytest.mark.claim("C8")
 def test_each_is_charged_once_when_it_is_made() -> None:
-    ledger = new(MemoryStore(), epsilon=2, delta="2e-6")
+    ledger = new(MemoryStore(), epsilon=2, delta="2e-6", own_delta="2e-6")
     kept = select_partitions(USERS, **COST, ledger=scope(ledger))
     strategy = partition_strategy(**TWO, ledger=scope(ledger))
     for users in (0, 5, 10**6):

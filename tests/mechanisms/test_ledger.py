@@ -18,7 +18,7 @@ from safeselect.ledger.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.claim("C8")
 
-BOTH = {"epsilon": 1, "delta": "1/50"}
+BOTH = {"epsilon": 1, "delta": "1/50", "own_delta": "1/50"}
 
 
 def outcomes(ledger: Ledger) -> list[str]:

@@ -147,7 +147,9 @@ def test_a_wrong_parameter_is_refused_at_once(
 
 def two_scopes() -> tuple[Ledger, Any, Any]:
     kinds = {"unit": "person", "neighbours": "add_remove"}
-    budgets = {name: Budget(**kinds, epsilon=5, delta="1/100") for name in ("a", "b")}
+    budgets = {
+        name: Budget(**kinds, epsilon=5, delta="1/100", own_delta="1/100") for name in ("a", "b")
+    }
     ledger = Ledger.create(":memory:", budgets)
     one, other = (ledger.scope(name, **kinds, purpose="a test") for name in budgets)
     return ledger, one, other
@@ -166,7 +168,8 @@ def test_on_two_scopes_every_call_charges_both(name: str) -> None:
     for calls in (1, 2, 3):
         found = choose([3, 900, 5, 7])
         receipts.add(found.receipt.record)
-        price = Budget("person", "add_remove", epsilon=1, delta="1/2").price(found.guarantee)
+        sums = Budget("person", "add_remove", epsilon=1, delta="1/2", own_delta="1/2")
+        price = sums.price(found.guarantee)
         for name_of_scope in "ab":
             spent = ledger.balance(name_of_scope).spent
             assert spent == {name: calls * amount for name, amount in price.items()}

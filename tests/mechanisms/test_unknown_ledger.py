@@ -24,8 +24,9 @@ from safeselect.sources import CallbackSource
 pytestmark = pytest.mark.claim("C8")
 
 SESSION: dict[str, Any] = {"outcomes": 6, "queries": 2, "epsilon": "1/2", "delta": "1e-9"}
-PRICE = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**9)}
-BUDGET: dict[str, Any] = {"epsilon": 1, "delta": "2e-9"}  # for two sessions
+PRICE = {"epsilon": Fraction(1, 2), "not_pure": 0, "own_delta": Fraction(1, 10**9)}
+# Sums, for two sessions.
+BUDGET: dict[str, Any] = {"epsilon": 1, "delta": "2e-9", "own_delta": "2e-9"}
 NOTHING: dict[str, Any] = {"k": 3, "k_bar": 5, "places": "all"}
 
 
@@ -224,8 +225,8 @@ def test_a_process_that_is_killed_keeps_the_reservation(
     assert kinds(ledger) == ["charged", "charged"]
     checker = ledger.check()
     assert len(checker.pending) == 2
-    assert checker.scopes["a"].left == {"epsilon": 0, "delta": 0}
-    with pytest.raises(BudgetError, match="does not allow this release: it costs epsilon"):
+    assert checker.scopes["a"].left == {"epsilon": 0, "not_pure": 0, "own_delta": 0}
+    with pytest.raises(BudgetError, match="does not allow this release: it brings its own delta"):
         PayWhatYouGet(**SESSION, ledger=scope(ledger))
     assert main(["ledger", "verify", str(path)]) == 0
     assert "all 4 records follow" in capsys.readouterr().err

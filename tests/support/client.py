@@ -144,8 +144,10 @@ from safeselect.tables import (
 )
 from safeselect.testing import (
     DeterministicSource,
+    Probabilities,
     RecordingSource,
     ReplaySource,
+    Simulation,
     check_sensitivity,
     check_source,
     probabilities,
@@ -362,8 +364,12 @@ def sources() -> None:
         return [sum(people)]
 
     assert_type(check_sensitivity(scores, [([0], [1])], sensitivity=1, monotonic=True), int)
-    drawn = simulate("exponential", VOTES, epsilon=1, sensitivity=1, k=2, repetitions=9, seed=1)
-    law = probabilities(VOTES, mechanism="permute_and_flip", epsilon=1, sensitivity=1)
+    drawn: Simulation = simulate(
+        "exponential", VOTES, epsilon=1, sensitivity=1, k=2, repetitions=9, seed=1
+    )
+    law: Probabilities = probabilities(
+        VOTES, mechanism="permute_and_flip", epsilon=1, sensitivity=1
+    )
     use(drawn.indices, drawn.source, law.indices, law.values, law.source)
     assert_type(law.error, Fraction)
 

@@ -142,6 +142,26 @@ class Budget:
         return made
 
     @property
+    def epsilon(self) -> Fraction | None:
+        """The epsilon that all releases together keep, unless rho adds up."""
+        return self.terms.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta that they keep; 0 where there is none."""
+        return self.terms.delta
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The rho that they keep, if rho adds up."""
+        return self.terms.rho
+
+    @property
+    def own_delta(self) -> Fraction:
+        """The part of delta for the deltas that releases bring themselves."""
+        return self.terms.own_delta
+
+    @property
     def caps(self) -> Amounts:
         """The largest sums allowed; an amount without a cap is no way."""
         return dict(self._caps)

@@ -454,6 +454,7 @@ class Session(InTurns):
         monotonic: bool = False,
     ) -> None:
         super().__init__()
+        scope = read_ledger(ledger, monotonic=monotonic)  # refused before a source begins
         self._terms, self._source = terms, resolve(source)
         self._below = self._answer_below(terms.epsilon - terms.start)
         self._most = self._below.remaining
@@ -463,7 +464,7 @@ class Session(InTurns):
         self._noise: EnclosedNoise | None = self._open(
             Charge(terms.mechanism, terms.guarantee, ((terms.guarantee, 1),), terms.as_record),
             self._source,
-            read_ledger(ledger, monotonic=monotonic),
+            scope,
             lambda bits: self._draw(terms.noise_rate, bits),
         )
 
