@@ -1,4 +1,4 @@
-"""The law of each mechanism by its releases, few, many and in pairs; and the noise below it.
+"""The law of each mechanism by its releases, few, many and in pairs; and its privacy.
 
 Laws and rates are worked out in `checks` from the published formulas alone.  All tests together
 raise a false alarm with a probability below 1e-6; noise of an eighth of the width is noticed, as
@@ -36,7 +36,7 @@ def examine(found: list[Check]) -> None:
 
 
 OF_ANOTHER_NOISE = pytest.mark.nightly(
-    "the same code with another noise: its answers are known, and its noise is looked at below"
+    "the same code with another noise: its answers are known, and tests/engine looks at its noise"
 )
 
 
@@ -59,5 +59,5 @@ def test_the_law_of_a_row(name: str) -> None:
 
 @pytest.mark.claim("C1")
 @pytest.mark.claim("C2")
-def test_the_noise_the_tables_and_the_privacy_of_small_instances() -> None:
+def test_the_privacy_of_small_instances_and_releases_by_every_calibration() -> None:
     examine([each for each in EVERY if each.name in OF_NONE and (LONG or not each.slow)])
