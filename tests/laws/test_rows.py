@@ -36,15 +36,17 @@ def examine(found: list[Check]) -> None:
 
 
 OF_ANOTHER_NOISE = pytest.mark.nightly(
-    "the same code with another noise: its answers are known, and tests/engine looks at its noise"
+    "the same code with other noise, ties or weights: its answers are known, and tests/engine, "
+    "test_quantile_laws.py and test_weights.py look at these"
 )
 
 
 def rows() -> list[object]:
-    """Every name; of the same mechanism with several noises the first is looked at every time."""
+    """Every name; of mechanisms that differ by noise, by ties or by weights the first each time."""
     found: dict[str, str] = {}
     for name in names():
-        found.setdefault(re.sub("_(exponential|laplace|gumbel|geometric)(?=_|/|$)", "", name), name)
+        kind = re.sub("_(exponential|laplace|gumbel|geometric)(?=_|/|$)|_base2|_below", "", name)
+        found.setdefault("weighted" if "_weighted" in name else kind, name)
     first = set(found.values())
     return [pytest.param(name, marks=() if name in first else OF_ANOTHER_NOISE) for name in names()]
 
