@@ -74,41 +74,6 @@ from safeselect.results import (
     TopK,
     json_schema,
 )
-<<<<<<< HEAD
-from safeselect.sources import (
-    CallbackSource,
-    CombinedSource,
-    Observed,
-    OpenSSLSource,
-    Source,
-    SystemSource,
-    observed,
-)
-from safeselect.tables import (
-    TableAs,
-    choose_cap,
-    count_distinct_users,
-    largest_counts,
-    read_candidates,
-    read_scores,
-    select_keys,
-    table_quantiles,
-    top_items,
-    top_items_by_group,
-)
-from safeselect.testing import (
-    DeterministicSource,
-    Probabilities,
-    RecordingSource,
-    ReplaySource,
-    Simulation,
-    check_sensitivity,
-    check_source,
-    probabilities,
-    simulate,
-)
-=======
->>>>>>> main
 
 
 def use(*found: object) -> None:
@@ -348,19 +313,11 @@ def random_bytes() -> None:
     def scores(people: Iterable[int]) -> list[int]:
         return [sum(people)]
 
-<<<<<<< HEAD
-    assert_type(check_sensitivity(scores, [([0], [1])], sensitivity=1, monotonic=True), int)
-    drawn: Simulation = simulate(
-        "exponential", VOTES, epsilon=1, sensitivity=1, k=2, repetitions=9, seed=1
-    )
-    law: Probabilities = probabilities(
-=======
     assert_type(testing.check_sensitivity(scores, [([0], [1])], sensitivity=1, monotonic=True), int)
     drawn: testing.Simulation = testing.simulate(
         "exponential", VOTES, epsilon=1, sensitivity=1, k=2, repetitions=9, seed=1
     )
     law: testing.Probabilities = testing.probabilities(
->>>>>>> main
         VOTES, mechanism="permute_and_flip", epsilon=1, sensitivity=1
     )
     use(drawn.indices, drawn.source, law.indices, law.values, law.source)

@@ -95,19 +95,10 @@ def _scope(
     facts = {
         "unit": budget.unit,
         "neighbours": budget.neighbours,
-<<<<<<< HEAD
         "promise": budget.statement(),
         "used": str(balance),
         **_sums(balance),
         "so far": balance.loss(),
-=======
-        "all releases together": f"at most {_numbers(budget.terms)}; later may depend on earlier",
-        **{
-            amount: f"{rounded_text(spent[amount])} of {rounded_text(cap)} spent, "
-            f"{rounded_text(left[amount], ROUND_FLOOR)} left"
-            for amount, cap in budget.in_epsilon(budget.caps).items()
-        },
->>>>>>> main
         "refusals of private input": f"{balance.refusals} of {balance.max_refusals}{closed}",
     }
     facts = {name: said for name, said in facts.items() if said}
@@ -122,7 +113,7 @@ def _sums(balance: Balance) -> dict[str, str]:
     """Return how much of each amount is used; of the pair of epsilon one line."""
     found = {}
     for name, cap in balance.budget.caps.items():
-        said = f"{rounded_text(balance.spent[name])} of {rounded_text(cap)}"
+        said = f"{rounded_text(balance.spent[name])} of {rounded_text(cap, ROUND_FLOOR)}"
         if name == "epsilon" and balance.spent.get("not_pure"):
             said = "no longer: a release has no epsilon of its own"
         if name != "not_pure":

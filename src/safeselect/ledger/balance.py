@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any, cast
 
@@ -235,7 +236,7 @@ class Budget:
         said = f"the budget {self.numbers()} of {said} release: it "
         if own > left.get("own_delta", own):
             cap = self._caps["own_delta"]
-            room = f"{rounded_text(left['own_delta'])} of {rounded_text(cap)} is left"
+            room = f"{rounded_text(left['own_delta'], ROUND_FLOOR)} of {rounded_text(cap)} is left"
             rest = f"{room}: give the release a smaller delta" if cap else "none is set aside here"
             said += f"brings its own delta {rounded_text(own)}, and {rest}"
         else:
