@@ -73,7 +73,7 @@ _BY_CLAIMS = {
         ("spec/samplers.py:_bernoulli_exp_unit", "k % 2 == 0", "k % 2 == 1"),
         ("spec/samplers.py:geometric_exp", "return (remainder", "return 1 + (remainder"),
         ("spec/samplers.py:laplace_attempt", "negative and value == 0", "False"),
-        ("spec/samplers.py:discrete_gaussian", "return value", "return value + 1"),
+        ("spec/samplers.py:discrete_gaussian", "sigma_squared))", "sigma_squared)) + 1"),
         ("spec/samplers.py:permutation", "return order", "return sorted(order)"),
         (
             "spec/rankings.py:combine_continuous",

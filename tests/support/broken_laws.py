@@ -67,7 +67,7 @@ BROKEN: dict[str, Break] = {
     ),
     "a cell of Gumbel noise": Break("spec/samplers.py:_gumbel_cell", ").log() /", ").log() *"),
     "a discrete Gaussian number": Break(
-        "spec/samplers.py:discrete_gaussian", "return value", "return value + 1"
+        "spec/samplers.py:discrete_gaussian", "bits, sigma_squared))", "bits, sigma_squared)) + 1"
     ),
     "an order": Break("spec/samplers.py:permutation", "return order", "return sorted(order)"),
 }

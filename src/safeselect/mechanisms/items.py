@@ -42,7 +42,6 @@ from safeselect.exact.parameters import plain, ratio_of
 from safeselect.scores.candidates import Column, Unread, hand_over, pairs, read_values
 from safeselect.scores.columns import hushed, index_of
 from safeselect.scores.counts import Counts, check_unit, read_fetched
-from safeselect.scores.reading import INTEGERS
 from safeselect.scores.reals import place_of
 
 _MOST = 2**42
@@ -52,19 +51,6 @@ NOT_WHOLE = (
     "counts must be integers, of whatever type, and none may be missing: decide what a missing "
     "count means before counts are handed over"
 )
-
-
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Found:
-    """All items of a table with a count of 1 or more; private, and the repr is silent.
-
-    Attributes:
-        largest: item -> the largest of its counts.
-        rows: how many counts there were, those of no item included.
-    """
-
-    largest: dict[str, int]
-    rows: int
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -95,14 +81,20 @@ class HeldCounts:
             ParameterError: there are more or fewer labels than counts.
             ScoreError: a count is not an integer.
         """
-        largest = self.found().largest
+        largest, _ = self.found()
         found = sorted((-count, name) for name, count in _at_least(largest, self.size))[: self.size]
         padding = self.size - len(found)
         self.items = (*(name for _, name in found), *(None,) * padding)
         return np.array([-count for count, _ in found] + [0] * padding, dtype=np.int64)
 
-    def found(self) -> Found:
-        """Return all items with their counts; raises what `read` raises."""
+    def found(self) -> tuple[dict[str, int], int]:
+        """Return all items with the largest of their counts, and how many counts there were.
+
+        Counts of no item are among these; below 1 an item counts as absent.
+
+        Raises:
+            ParameterError, ScoreError: as for `read`.
+        """
         counts, labels = self._counts, self._labels
         if type(counts) is Unread:
             counts, labels = _both(counts.read(), None)
@@ -114,7 +106,7 @@ class HeldCounts:
                 largest[name] = value
         size = values.size
         values.fill(0)
-        return Found(largest, size)
+        return largest, size
 
 
 def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
@@ -187,7 +179,7 @@ def whole_counts(column: Column) -> npt.NDArray[np.int64]:
         counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST).astype(np.int64)
         return np.maximum(counts, 0, out=counts)
     try:
-        whole = read_values(Column(values, len(values)), INTEGERS, Fraction(1))
+        whole = read_values(Column(values, len(values)))
     except ScoreError:
         raise ScoreError(NOT_WHOLE) from None
     return np.array([min(max(value, 0), _MOST) for value in whole], dtype=np.int64)

@@ -234,15 +234,6 @@ class CoveredScope:
         )
 
 
-def check_base(base: Base) -> None:
-    """Check, before anything is charged, that runs can be held against this base.
-
-    Raises:
-        ParameterError: its number has more bits than a budget may have.
-    """
-    _covers(base, [])
-
-
 def _covers(base: Base, releases: list[tuple[AnyGuarantee, _Parts]]) -> bool:
     if isinstance(base, (BoundedRange, LaplaceDominated)):
         # How several of them add up where one is chosen by the other is not proved for these kinds.
@@ -482,7 +473,7 @@ class _Call(Generic[Out]):
                 f"run must be a function of one argument, got {describe(self.run)}; write for "
                 "example def run(scope): return score, output"
             )
-        check_base(self.base)
+        _covers(self.base, [])  # refuses a number of more bits than a budget may have
 
     def released(self, charge: Charge, enough: Place | None) -> Numbers[object, Out]:
         """Make the call; with a ledger, no word of a run comes out of it."""

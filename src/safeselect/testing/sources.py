@@ -50,34 +50,12 @@ class _ForTests(Guarded):
 
 
 @final
-class _Stream:
-    """Segment i = 0, 1, ... of the stream is SHAKE-256(seed || i as 8 bytes, big-endian)."""
-
-    __slots__ = ("_position", "_seed")
-
-    def __init__(self, seed: bytes) -> None:
-        self._seed = seed
-        self._position = 0
-
-    def draw(self, count: int) -> bytes:
-        """Return the stream's next bytes."""
-        start, self._position = self._position, self._position + count
-        first, offset = divmod(start, _SEGMENT)
-        segments = range(first, -(-self._position // _SEGMENT))
-        stream = b"".join(
-            hashlib.shake_256(self._seed + index.to_bytes(8, "big")).digest(_SEGMENT)
-            for index in segments
-        )
-        return stream[offset : offset + count]
-
-
-@final
 @own
 class DeterministicSource(_ForTests):
     """The same bytes for the same seed: a SHAKE-256 stream that feeds nonces and fills in order.
 
-    For tests; only one thread may use it at a time.  It raises in a child of the process
-    that built it.
+    Segment i = 0, 1, ... of the stream is SHAKE-256(seed || i as 8 bytes, big-endian).  Only one
+    thread may use it at a time.  It raises in a child of the process that built it.
 
     Args:
         seed: bytes, or a str (taken as UTF-8), or an int (taken as its decimal digits).
@@ -88,7 +66,7 @@ class DeterministicSource(_ForTests):
             SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
-    __slots__ = ()
+    __slots__ = ("_position", "_seed")
 
     def __init__(
         self, seed: bytes | str | int, *, i_understand_this_is_not_private: bool = False
@@ -103,37 +81,24 @@ class DeterministicSource(_ForTests):
             raise ParameterError(
                 f"the seed must be bytes, str or int, got an object of type {type(seed).__name__}"
             )
-        material = seed if isinstance(seed, bytes) else str(seed).encode()
+        self._seed = seed if isinstance(seed, bytes) else str(seed).encode()
+        self._position = 0
         warnings.warn(
             "DeterministicSource is for tests: releases made with it are not private",
             InsecureSourceWarning,
             stacklevel=2,
         )
-        self._play(_Stream(material).draw)
+        self._play(self._draw)
 
-
-@final
-class _Log:
-    """Passes on every request, and keeps the request and the answer."""
-
-    __slots__ = ("data", "inner", "nonces", "requests")
-
-    def __init__(self, inner: Source) -> None:
-        self.inner = inner
-        self.data = bytearray()
-        self.nonces: list[bytes] = []
-        self.requests: list[int] = []
-
-    def draw(self, count: int) -> bytes:
-        self.requests.append(count)
-        buffer = bytearray(count)
-        self.inner.fill(buffer)
-        self.data += buffer
-        return bytes(buffer)
-
-    def nonce(self, _: int) -> bytes:
-        self.nonces.append(self.inner.begin())
-        return self.nonces[-1]
+    def _draw(self, count: int) -> bytes:
+        start, self._position = self._position, self._position + count
+        first, offset = divmod(start, _SEGMENT)
+        segments = range(first, -(-self._position // _SEGMENT))
+        stream = b"".join(
+            hashlib.shake_256(self._seed + index.to_bytes(8, "big")).digest(_SEGMENT)
+            for index in segments
+        )
+        return stream[offset : offset + count]
 
 
 @final
@@ -153,57 +118,44 @@ class RecordingSource(_ForTests):
         ParameterError: inner is not a source, or SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
-    __slots__ = ("_log",)
+    __slots__ = ("_data", "_inner", "_nonces", "_requests")
 
     def __init__(self, inner: Source) -> None:
         self._refuse_in_production()
-        self._log = _Log(guarded(inner))
-        self._play(self._log.draw, self._log.nonce)
+        self._inner = guarded(inner)
+        self._data, self._nonces, self._requests = bytearray(), list[bytes](), list[int]()
+        self._play(self._draw, self._nonce)
+
+    def _draw(self, count: int) -> bytes:
+        self._requests.append(count)
+        buffer = bytearray(count)
+        self._inner.fill(buffer)
+        self._data += buffer
+        return bytes(buffer)
+
+    def _nonce(self, _: int) -> bytes:
+        self._nonces.append(self._inner.begin())
+        return self._nonces[-1]
 
     @property
     def name(self) -> str:
         """The class's name with the name of the recorded source."""
-        return f"RecordingSource({self._log.inner.name})"
+        return f"RecordingSource({self._inner.name})"
 
     @property
     def requests(self) -> list[int]:
         """Sizes of the requests to `fill` so far, failed ones included, empty ones not."""
-        return list(self._log.requests)
+        return list(self._requests)
 
     @property
     def data(self) -> bytes:
         """The bytes that `fill` has given so far."""
-        return bytes(self._log.data)
+        return bytes(self._data)
 
     @property
     def nonces(self) -> list[bytes]:
         """The nonces that `begin` has given so far."""
-        return list(self._log.nonces)
-
-
-@final
-class _Tape:
-    """The bytes and nonces that are still to be played."""
-
-    __slots__ = ("calls", "data", "nonces", "position")
-
-    def __init__(self, data: bytes, nonces: tuple[bytes, ...]) -> None:
-        self.data = data
-        self.nonces = nonces
-        self.position = 0
-        self.calls = 0
-
-    def draw(self, count: int) -> bytes:
-        start, end = self.position, self.position + count
-        if end > len(self.data):
-            raise SourceError("the replayed bytes are used up")
-        self.position = end
-        return self.data[start:end]
-
-    def nonce(self, _: int) -> bytes:
-        call, self.calls = self.calls, self.calls + 1
-        replayed = call < len(self.nonces)
-        return self.nonces[call] if replayed else call.to_bytes(NONCE_BYTES, "big")
+        return list(self._nonces)
 
 
 @final
@@ -223,7 +175,7 @@ class ReplaySource(_ForTests):
             SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
-    __slots__ = ("_tape",)
+    __slots__ = ("_calls", "_data", "_nonces", "_position")
 
     def __init__(self, data: bytes | bytearray, *, nonces: Iterable[bytes] = ()) -> None:
         self._refuse_in_production()
@@ -232,10 +184,23 @@ class ReplaySource(_ForTests):
         played = tuple(nonces)
         if any(not isinstance(item, bytes) or len(item) != NONCE_BYTES for item in played):
             raise ParameterError(f"nonces must be bytes objects of length {NONCE_BYTES}")
-        self._tape = _Tape(bytes(data), played)
-        self._play(self._tape.draw, self._tape.nonce)
+        self._data, self._nonces = bytes(data), played
+        self._position = self._calls = 0
+        self._play(self._draw, self._nonce)
+
+    def _draw(self, count: int) -> bytes:
+        start, end = self._position, self._position + count
+        if end > len(self._data):
+            raise SourceError("the replayed bytes are used up")
+        self._position = end
+        return self._data[start:end]
+
+    def _nonce(self, _: int) -> bytes:
+        call, self._calls = self._calls, self._calls + 1
+        replayed = call < len(self._nonces)
+        return self._nonces[call] if replayed else call.to_bytes(NONCE_BYTES, "big")
 
     @property
     def left(self) -> int:
         """Bytes of the tape not yet played."""
-        return len(self._tape.data) - self._tape.position
+        return len(self._data) - self._position
