@@ -251,7 +251,7 @@ FAULTS = {
     ],
     "measure": [
         ("mechanisms.measure:_check_counts", "cap * (1 + replaced)", "cap"),
-        ("mechanisms.measure:_read_law", "2 * concentrated.rho", "4 * concentrated.rho"),
+        ("mechanisms.measure:Law.of", "2 * guarantee.rho", "4 * guarantee.rho"),
         (
             "engine.geometric:discrete_laplace",
             "geometric(n, noise_rate, bits)",

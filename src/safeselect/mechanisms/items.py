@@ -40,7 +40,7 @@ import numpy.typing as npt
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import plain, ratio_of
 from safeselect.scores.candidates import Column, Unread, hand_over, pairs, read_values
-from safeselect.scores.columns import hushed, index_of
+from safeselect.scores.columns import cells_of, index_of
 from safeselect.scores.counts import Counts, check_unit, read_fetched
 from safeselect.scores.reals import place_of
 
@@ -68,9 +68,6 @@ class HeldCounts:
     size: int
     unit: str | None = None
     items: tuple[str | None, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"<counts for {self.size} places>"
 
     def read(self) -> npt.NDArray[np.int64]:
         """Return the largest counts, in the fixed order, padded with zeros to the public size.
@@ -232,40 +229,16 @@ def read_items(labels: Iterable[object], count: int) -> list[str | None]:
     Raises:
         ParameterError: there are more or fewer labels; never because of a label.
     """
-    found = [label if type(label) is str else item(label) for label in _cells(labels)]
+    dimensions = len(getattr(labels, "shape", (0,)))
+    if dimensions != 1:
+        raise ParameterError(f"labels must have one dimension, got {dimensions}")
+    found = [label if type(label) is str else item(label) for label in cells_of(labels)]
     if len(found) != count:
         # The number of items is private here, so the message does not quote it.
         raise ParameterError(
             "labels must be as many as the scores; write one label for each, in the same order"
         )
     return found
-
-
-def _cells(labels: Any) -> list[object]:
-    """Return the labels of a list or column as Python objects; None for an unreadable cell."""
-    dimensions = len(getattr(labels, "shape", (0,)))
-    if dimensions != 1:
-        raise ParameterError(f"labels must have one dimension, got {dimensions}")
-    kind = getattr(labels, "dtype", None)
-    # Dates and time spans, which NumPy would turn into integers.  Dates, lists and structs of
-    # polars, which panics at dates that Python lacks, and tells standard error of it.
-    if getattr(kind, "kind", "") in ("M", "m") or any(
-        hasattr(kind, name) and getattr(kind, name)() for name in ("is_temporal", "is_nested")
-    ):
-        return [None] * len(labels)
-    names = [name for name in ("to_pylist", "to_list", "tolist") if hasattr(labels, name)]
-    if not names:
-        return list(labels)
-    for name in names:
-        with hushed():  # another library's error may quote a label
-            return list(getattr(labels, name)())
-    cells: list[object] = []
-    for place in range(len(labels)):
-        cells.append(None)
-        with hushed():
-            cell = labels[place]
-            cells[place] = cell.as_py() if hasattr(cell, "as_py") else cell
-    return cells
 
 
 def check_unknown(

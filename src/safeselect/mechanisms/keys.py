@@ -44,7 +44,7 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
 from safeselect.mechanisms.items import NOT_WHOLE, check_cap, hold_counts, item, whole_counts
-from safeselect.mechanisms.unknown import read_total
+from safeselect.mechanisms.unknown import COUNTED, read_total
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
@@ -349,10 +349,7 @@ class Terms:
             "max_partitions": str(self.max_partitions),
             "pre_threshold": str(self.pre_threshold),
             "with_counts": "yes" if self.with_counts else "no",
-            # A user counts once for a key, so this is no choice of the caller's.
-            "sensitivity": "1",
-            "monotonic": "yes",
-            "effective_range": "1",
+            **COUNTED,
             **(self.table.noise.as_parameters() if self.with_counts else {}),
         }
         mechanism = f"{name}_with_counts/1" if self.with_counts else f"{name}/1"
@@ -505,10 +502,10 @@ class PartitionStrategy:
     __slots__ = ("_seed", "_source", "release", "terms")
 
     def __init__(
-        self, terms: Terms, release: Answers, seed: bytes, source: Source | None = None
+        self, terms: Terms, release: Answers, seed: bytes, bytes_from: Source | None = None
     ) -> None:
         self.terms, self.release = terms, release
-        self._seed, self._source = seed, source
+        self._seed, self._source = seed, bytes_from
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"

@@ -27,11 +27,11 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate, chain, islice
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
@@ -50,8 +50,8 @@ from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
 from safeselect.release.results import Numbers
-from safeselect.scores.candidates import LISTS, Values, hand_over
-from safeselect.scores.columns import hushed, names_of
+from safeselect.scores.candidates import Values, hand_over
+from safeselect.scores.columns import cells_of, hushed
 from safeselect.scores.reals import Place, place_of
 
 
@@ -87,34 +87,7 @@ def reader(values: object) -> Later:
             "values must be a list, a tuple, a range, a NumPy array or a column of pandas, polars "
             f"or Arrow, of one dimension, got {kind.__name__}; {instead}"
         )
-    held = column.held
-    return Later(lambda: _cells(held), None)
-
-
-def _cells(held: Any) -> Sequence[object]:
-    """The values as Python objects, which a grid reads one by one.
-
-    Raises:
-        ScoreError: another library cannot read its column; its own error may quote a cell.
-    """
-    if id(type(held)) in LISTS:
-        return tuple(held)
-    if isinstance(held, np.ndarray):
-        return _of_array(held)
-    with hushed():
-        kind = getattr(held, "dtype", None)
-        # polars panics at dates that Python lacks, and tells standard error of it.
-        if getattr(kind, "is_nested", bool)():
-            return [None] * len(held)
-        if getattr(kind, "is_temporal", bool)():
-            return _of_array(held.dt.date().to_numpy())
-        return names_of(held)
-    raise ScoreError(f"values of type {type(held).__name__} cannot be read")
-
-
-def _of_array(array: NDArray[np.generic]) -> list[object]:
-    # NumPy turns spans and fine times into integers; each is read as what it is.
-    return array.tolist() if array.dtype.kind in "biufO" else list(array)
+    return Later(partial(cells_of, column.held), None)
 
 
 _MOST_BITS = 256
