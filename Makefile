@@ -69,7 +69,7 @@ demo: $(VENV)/.demo ## a differentially private top 10 from real data, explained
 test: $(VENV)/.dev ## run the tests (EVERY= with those that only `make nightly` runs)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(EVERY) $(ARGS)
 
-quick: $(VENV)/.dev ## run the tests of the contract that are not slow (a minute)
+quick: $(VENV)/.dev ## run the tests of the contract that are not slow (less than a minute)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK) $(ARGS)
 
 durations: $(VENV)/.dev ## run the tests, and list those that are slow and do not say why

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+from fractions import Fraction
 
 import pytest
 
 from safeselect import top_k, top_k_with_gaps, unknown_domain_top_k
+from safeselect.estimates import explain_items
+from safeselect.release.results import Groups, Selection
+from shapes import COUNTED, RELEASES, SAID
 
 pytest.importorskip("matplotlib")
 COST = {"epsilon": 1000, "sensitivity": 1}
@@ -35,8 +39,9 @@ def test_a_plot_shows_letters_as_they_are_and_hides_nothing_that_is_odd():
     (axes,) = figure.axes
     shown = [each.get_text() for each in axes.get_yticklabels()]
     assert shown == ["Z\u00fcrich $\\frac$", "a\\u202eb\\n", "x" * 40 + "..."]
-    title = axes.get_title()
-    assert "epsilon = 1, delta = 1e-9, a user counts for 2 items at most" in title
+    title = figure.get_suptitle()
+    assert title.startswith("the best\nε = 1, δ = 1e-9, ")
+    assert "a user counts for 2 items at most" in title
     assert [bar.get_width() for bar in axes.patches] == list(found.counts)
     figure.savefig(io.BytesIO())  # a dollar sign starts no formula
 
@@ -44,7 +49,42 @@ def test_a_plot_shows_letters_as_they_are_and_hides_nothing_that_is_odd():
 def test_a_plot_says_what_it_leaves_out_and_that_nothing_was_found():
     many = top_k({f"item {place}": 10**6 for place in range(250)}, k=250, **COST).plot()
     (axes,) = many.axes
-    assert len(axes.get_yticklabels()) == 200
-    assert "the first 200 of 250" in axes.get_title()
+    assert len(axes.texts) == 50
+    assert "the first 50 of 250" in many.get_suptitle()
     none = unknown_domain_top_k({}, k=2, k_bar=2, epsilon=1, delta="1e-9", places="all").plot()
     assert [each.get_text() for each in none.axes[0].texts] == ["nothing was found"]
+
+
+def test_groups_have_a_part_each_and_no_figure_is_higher_than_a_page_or_two():
+    """Of 40 groups of three, the first 50 bars; a group of which nothing is shown is named."""
+    groups = tuple(f"group {place}" for place in range(40))
+    many = Groups(**COUNTED, groups=groups, labels=(tuple("abc"),) * 40, counts=((9, 5, 1),) * 40)
+    figure = many.plot()
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [*groups[:17]]
+    assert sum(len(axes.patches) for axes in figure.axes) == 50
+    assert figure.get_figheight() < 26
+    figure = RELEASES["groups"].plot()
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["x"]
+    assert "nothing was found in 'y'" in figure.get_suptitle()
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_every_shape_is_a_picture_in_a_notebook(name: str):
+    figure = RELEASES[name].plot()
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    drawn = [len(axes.patches) + len(axes.lines) + len(axes.texts) for axes in figure.axes]
+    assert all(drawn)
+
+
+def test_a_choice_is_a_card_with_its_label():
+    (axes,) = Selection(**SAID, label="<$a$>").plot().axes
+    assert [each.get_text() for each in axes.texts] == ["<$a$>"]
+    assert axes.texts[0].get_bbox_patch() is not None
+
+
+def test_plans_are_pictures_whose_epsilons_are_rounded_up():
+    plans = explain_items(5, ["0.5", Fraction(2, 3)], "1e-7")
+    figure = plans.plot()
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    labels = [each.get_text() for each in figure.axes[0].get_xticklabels()]
+    assert labels == ["0.5", "0.667"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from safeselect.cli._page import Html, Section, as_html, as_text, columns, fill, join
+from safeselect.cli._page import as_html, as_text, columns
+from safeselect.release.page import Html, Section, fill, join
 
 EVIL = '<b>&"{name}\x1b\u202e'
 SAFE = "&lt;b&gt;&amp;&quot;{name}\\x1b\\u202e"

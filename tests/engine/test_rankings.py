@@ -184,24 +184,6 @@ def test_exhaustively_for_three(law: Law, contenders: int) -> None:
     assert compatible(public, [0, 4, 1], 4, 1, noise_rate) < 0.6
 
 
-def test_gaps_exhaustively() -> None:
-    """P(0 wins with a gap of g or more) is P(0 wins with g less) (mathematics.md 5.1)."""
-    noise_rate = NoiseRate(Fraction(1, 3))
-    found: Counter[tuple[int, int]] = Counter()
-    undecided = Fraction(0)
-    for result, share in toy([2, 0], plan(EXPONENTIAL, 1, noise_rate, True), 5, 2):
-        if result is None or result.gaps is None:
-            undecided += share
-        else:
-            found[result.indices[0], result.gaps[0]] += share  # type: ignore[assignment]
-    assert undecided < Fraction(3, 5)
-    for g in range(8):
-        chance = exact_law(EXPONENTIAL, [max(2 - g, 0), max(g - 2, 0)], noise_rate)[0]
-        at_least = float(sum(share for (i, gap), share in found.items() if i == 0 and gap >= g))
-        assert at_least <= chance + 1e-12
-        assert chance <= at_least + float(undecided) + 1e-12
-
-
 def largest_ceiling(score: int, low: Fraction, noise_rate: NoiseRate) -> int:
     """The largest u for which rate * score + u / 2**32 nats is at most `low` for certain."""
     rate = Fraction(*mpmath.mpf(nats(noise_rate)).as_integer_ratio())

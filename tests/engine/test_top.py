@@ -7,8 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from lattice_oracle import Tape
 
 from engine import PEELED, TOPS
@@ -17,20 +15,6 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
-
-
-@given(st.data())
-@settings(max_examples=50, deadline=None)
-def test_a_common_offset_changes_nothing(data: st.DataObject) -> None:
-    n = data.draw(st.sampled_from([2, 9, 50, 500]))
-    scores = np.array(
-        data.draw(st.lists(st.integers(0, 2**62), min_size=n, max_size=n)), dtype=np.uint64
-    )
-    offset = np.uint64(data.draw(st.integers(0, 2**63)))
-    noise_rate = NoiseRate(Fraction(1, data.draw(st.sampled_from([1, 10**3, 2**40]))))
-    rank, seed = data.draw(st.sampled_from(list(TOPS.values()))), data.draw(st.integers(0, 10**6))
-    results = {rank(s.copy(), 2, noise_rate, Tape(seed)).indices for s in (scores, scores + offset)}
-    assert len(results) == 1
 
 
 @pytest.mark.parametrize("n", [1, 2, 14, 15, 20, 60])

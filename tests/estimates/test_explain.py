@@ -166,7 +166,9 @@ def test_the_table_names_every_mechanism_and_its_numbers():
     rows = {line.split()[0]: line for line in table if line and line.split()[0] in MECHANISMS}
     assert set(rows) == set(MECHANISMS)
     each = calibrate(BoundedRange, k=4, epsilon="0.2", delta="1e-6")
-    assert f"4 x BoundedRange({float(each):.4g})" in rows["exponential"]
+    up = Fraction(-(-each * 10**5 // 1), 10**5)  # four digits, rounded up
+    assert f"4 x BoundedRange({float(up):.4g})" in rows["exponential"]
+    assert each < up < each + Fraction(1, 10**5)
     for mechanism in OFFERED:
         error = expected_error(
             n=30,

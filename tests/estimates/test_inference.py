@@ -44,11 +44,6 @@ def to_mpf(value: Fraction) -> mpf:
     return mpf(value.numerator) / value.denominator
 
 
-def from_mpf(value: mpf) -> Fraction:
-    sign, mantissa, exponent, _ = value._mpf_
-    return Fraction(int(mantissa) * (-1) ** sign) * Fraction(2) ** exponent
-
-
 # Tail, density and distribution function of each noise at rate 1.
 LAWS = {
     "exponential": (

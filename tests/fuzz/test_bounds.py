@@ -113,17 +113,18 @@ def every_number(name: str) -> None:
     """Each number of a function at its longest, and all of them together."""
     given = FUNCTIONS[name]
     numbers = [each for each in given if each in numeric(name) and each not in INTEGERS | LISTS]
-    for value in some(WORST, 3):
-        for parameter in numeric(name):
+    for place, parameter in enumerate(numeric(name)):
+        for value in some([*WORST[place % 4 :], *WORST[: place % 4]], 4):
             number = [value, value] if parameter in LISTS else value
             is_refused(partial(call, name, **changed(name, parameter, number)))
+    for value in some(WORST, 2):
         is_refused(partial(call, name, **{**given, **dict.fromkeys(numbers, value)}))
 
 
 def every_number_beyond(name: str) -> None:
     for place, parameter in enumerate(numeric(name)):
         more = [10**30] if parameter in INTEGERS else []
-        for value in some([*TOO_LONG[place % 3 :], *more], 3):
+        for value in some([*TOO_LONG[place % 5 :], *more], 5):
             number = [value, value] if parameter in LISTS else value
             if not is_refused(partial(call, name, **changed(name, parameter, number))):
                 raise AssertionError(f"{parameter} is not refused")

@@ -3,7 +3,7 @@
 import json
 from fractions import Fraction
 from itertools import permutations
-from math import exp, lcm
+from math import lcm
 from pathlib import Path
 
 import mpmath
@@ -50,17 +50,6 @@ def test_two_winners_by_peeled_softmax():
         place = [i for i in range(3) if i != one].index(two)
         low, high = enclosed[one, two]
         assert low < first[one] * softmax(rest, 0.5)[place] < high
-
-
-def test_gaps_of_two_by_the_difference_of_two_exponentials():
-    """Equal scores: the gap of two exponential variables is exponential, the winner fair."""
-    enclosed = ranking_law("exponential", [0, 0], HALF, gaps=5)
-    for gap in range(4):
-        chance = (exp(-gap / 2) - exp(-(gap + 1) / 2)) / 2
-        low, high = enclosed[0, gap]
-        assert low < chance < high
-    low, high = enclosed[1, 4]
-    assert low < exp(-2) / 2 < high
 
 
 def survivals(group, case):

@@ -1,4 +1,4 @@
-"""The law of each mechanism by its releases, few, many and in pairs; and the noise below it.
+"""The law of each mechanism by its releases, few, many and in pairs; and its privacy.
 
 Laws and rates are worked out in `checks` from the published formulas alone.  All tests together
 raise a false alarm with a probability below 1e-6; noise of an eighth of the width is noticed, as
@@ -36,15 +36,17 @@ def examine(found: list[Check]) -> None:
 
 
 OF_ANOTHER_NOISE = pytest.mark.nightly(
-    "the same code with another noise: its answers are known, and its noise is looked at below"
+    "the same code with other noise, ties or weights: its answers are known, and tests/engine, "
+    "test_quantile_laws.py and test_weights.py look at these"
 )
 
 
 def rows() -> list[object]:
-    """Every name; of the same mechanism with several noises the first is looked at every time."""
+    """Every name; of mechanisms that differ by noise, by ties or by weights the first each time."""
     found: dict[str, str] = {}
     for name in names():
-        found.setdefault(re.sub("_(exponential|laplace|gumbel|geometric)(?=_|/|$)", "", name), name)
+        kind = re.sub("_(exponential|laplace|gumbel|geometric)(?=_|/|$)|_base2|_below", "", name)
+        found.setdefault("weighted" if "_weighted" in name else kind, name)
     first = set(found.values())
     return [pytest.param(name, marks=() if name in first else OF_ANOTHER_NOISE) for name in names()]
 
@@ -59,5 +61,5 @@ def test_the_law_of_a_row(name: str) -> None:
 
 @pytest.mark.claim("C1")
 @pytest.mark.claim("C2")
-def test_the_noise_the_tables_and_the_privacy_of_small_instances() -> None:
+def test_the_privacy_of_small_instances_and_releases_by_every_calibration() -> None:
     examine([each for each in EVERY if each.name in OF_NONE and (LONG or not each.slow)])

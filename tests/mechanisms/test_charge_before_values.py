@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -27,8 +26,6 @@ from safeselect import (
     ScoreError,
     SparseVector,
 )
-from safeselect.randomness.bits import Bits
-from safeselect.release import call as transaction
 from safeselect.release.call import UNREADABLE
 from safeselect.scores.candidates import Unread
 from safeselect.sources import OpenSSLSource
@@ -371,24 +368,3 @@ def test_a_container_that_is_not_known_ends_no_session(kind):
         with pytest.raises(ScoreError, match="scores must"):
             session.query_many(values)
     assert session.query(1).above is False
-
-
-@pytest.mark.parametrize("scores", [[3, 1, 2], [3, 1, float("nan")]])
-@pytest.mark.parametrize("charged", [False, True])
-def test_bits_that_are_left_are_overwritten_whatever_became_of_the_call(
-    scores: list[float], charged: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[Bits] = []
-
-    def kept(*given: Any) -> Bits:
-        made.append(Bits(*given))
-        return made[-1]
-
-    monkeypatch.setattr(transaction, "Bits", kept)
-    there = scope(new(":memory:", epsilon=2)) if charged else None
-    with suppress(safeselect.ScoreError):
-        safeselect.permute_and_flip(scores, epsilon=1, sensitivity=1, ledger=there)
-    assert len(made) == (1 if charged or scores[2] == 2 else 0)
-    for bits in made:
-        with pytest.raises(safeselect.SourceError, match="these bits are closed"):
-            bits.take(8)

@@ -36,17 +36,6 @@ def near(found, wanted, digits=20):
 # --------------------------------------------------------------------------- published laws
 
 
-@pytest.mark.parametrize(("inputs", "output"), cases("quantile_grid_probabilities"))
-@pytest.mark.claim("C1")
-def test_published_probabilities_of_classes_and_points(inputs, output):
-    share, data = Fraction(inputs["quantile"]), inputs["data"]
-    first, last = inputs["lowest"], inputs["highest"]
-    rate = Fraction(inputs["epsilon"]) / _range(share, False)
-    points = point_law(whole(data, first, last), Law(share, rate, "below"))
-    assert all(map(near, points, output["probabilities"]))
-    assert all(map(near, classes(data, first, last, points), output["class_probabilities"]))
-
-
 @pytest.mark.parametrize(("inputs", "output"), cases("quantile_class_probabilities_wide_grid"))
 @pytest.mark.claim("C1")
 def test_published_probabilities_of_a_grid_of_all_integers(inputs, output):
@@ -58,14 +47,6 @@ def test_published_probabilities_of_a_grid_of_all_integers(inputs, output):
     for start, after, chance in run_law(part, Law(share, rate, "below")):
         by_class[sum(x - first < start for x in data)] += (after - start) * chance
     assert all(near(p, Fraction(q), 25) for p, q in zip(by_class, output, strict=True))
-
-
-def classes(data, first, last, points):
-    """What each number of values below a point has of the chances of points."""
-    found = [Fraction(0)] * (len(data) + 1)
-    for g in range(first, last + 1):
-        found[sum(x < g for x in data)] += points[g - first]
-    return found
 
 
 @pytest.mark.parametrize(("inputs", "output"), cases("recursive_quantiles_joint"))

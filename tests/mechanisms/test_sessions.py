@@ -16,6 +16,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from tapes import TapeSource
 
 from safeselect import AdaptiveSparseVector, BudgetError, ParameterError, SourceError, SparseVector
 from safeselect.engine import single
@@ -217,8 +218,10 @@ def test_a_wrong_sigma_is_refused():
 
 
 def test_nothing_is_asked_of_the_source_before_all_is_accepted():
+    source = TapeSource()
     with pytest.raises(ParameterError, match="gap_grid"):
-        opened(source=Source(fail_at=0), gap_grid=0)
+        opened(source=source, gap_grid=0)
+    assert (source.begun, source.asked) == (0, 0)
 
 
 # --------------------------------------------------------------------------------------- values
@@ -263,50 +266,6 @@ def test_the_adaptive_session_keeps_accounts():
     assert middle.remaining == session.remaining == 0
     with pytest.raises(BudgetError, match="this session has given all the answers above t"):
         session.query(50)  # a quarter is left, but it would not pay for a "middle"
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_closed_sessions_say_so_and_hold_nothing(kind):
-    with opened(kind) as session:
-        session.query(1)
-    assert session._noise is None
-    with pytest.raises(ParameterError, match="closed"):
-        session.query(1)
-    session.close()
-
-
-class Source:
-    """A good source that fails once, after so many fills, and works again afterwards."""
-
-    name = "Source"
-    production = False  # so that its bytes are taken as they are, and no others asked for
-
-    def __init__(self, fail_at: int, error: BaseException | None = None) -> None:
-        self.left, self.error = fail_at, error or SourceError("the device failed")
-
-    def begin(self) -> bytes:
-        return os.urandom(16)
-
-    def fill(self, buffer) -> None:
-        self.left -= 1
-        if self.left == -1:
-            raise self.error
-        buffer[:] = os.urandom(len(buffer))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_source_that_fails_ends_the_session_though_it_recovers(kind):
-    with pytest.raises(SourceError, match="the device failed"):
-        opened(kind, source=Source(0))
-    for error in (SourceError("the device failed"), KeyboardInterrupt()):
-        source = Source(40, error)
-        session = opened(kind, source=source)
-        with pytest.raises(type(error)):
-            [session.query(-(10**6)) for _ in range(100)]
-        assert session._noise is None
-        for call in (session.query, lambda value, s=session: s.query_many([value])):
-            with pytest.raises(SourceError, match="what was charged stays charged"):
-                call(-(10**6))
 
 
 # ------------------------------------------------------------------- state, threads and processes

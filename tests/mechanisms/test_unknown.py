@@ -317,18 +317,6 @@ def test_how_many_items_a_user_may_have():
 LISTED: dict[str, Any] = {**PLAIN, "k": 1, "k_bar": 2}
 
 
-@pytest.mark.parametrize("more", [{}, {"max_contributions": 2}])
-def test_a_budget_that_protects_replaced_users_pays_for_none(more: dict[str, Any]) -> None:
-    kinds = {"unit": "person", "neighbours": "replace_one"}
-    ledger = safeselect.Ledger.create(
-        ":memory:", {"a": safeselect.Budget(**kinds, epsilon=9, delta="1/10")}
-    )
-    there = ledger.scope("a", **kinds, purpose="a test")
-    with pytest.raises(ParameterError, match="add/remove neighbours"):
-        safeselect.unknown_domain_top_k({"a": 5}, **LISTED, **more, ledger=there)
-    assert ledger.balance("a").spent["epsilon"] == 0
-
-
 def test_charged_parts_are_the_draws_and_one_bottom() -> None:
     ledger = new(":memory:", epsilon=9, delta="1/10")
     for places in (3, (2, 3)):

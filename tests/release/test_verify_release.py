@@ -17,6 +17,7 @@ from pathlib import Path
 
 import forged
 import pytest
+from effort import LONG
 from forged import (
     CODE,
     INFO,
@@ -367,7 +368,8 @@ def test_a_forged_release_is_refused(check, name, folder, verdicts):
     forge, sentence = FORGED[check][name]
     forge(folder)
     if check in ("wheel", "sdist", "sbom"):
-        assert "sums" in failed(verdicts(folder, "--no-rebuild"))
+        if LONG or name == next(iter(FORGED[check])):
+            assert "sums" in failed(verdicts(folder, "--no-rebuild"))
         forged.sums(folder)
         found = verdicts(folder, "--no-rebuild")
         assert failed(found) == [check]

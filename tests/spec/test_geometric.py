@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from exact_pmf import bit_tree, choice_tree, combined, restarted
 from sampler_laws import (
+    ChoiceCoin,
     agrees,
     coin_mass,
     digit_mass,
@@ -57,16 +58,6 @@ def exact_parts(monkeypatch):
     """Run the loops of the CKS route on exact choices."""
     monkeypatch.setattr(MODULE, "uniform_below", lambda choices, n: choices.below(n))
     monkeypatch.setattr(MODULE, "bernoulli_exp", exp_choice)
-
-
-class ChoiceCoin:
-    """A coin of known chance for `choice_tree`."""
-
-    def __init__(self, chance):
-        self.chance = shortened(chance)
-
-    def toss(self, choices):
-        return choices.enclosed(*self.chance)
 
 
 @pytest.fixture

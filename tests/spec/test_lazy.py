@@ -10,6 +10,7 @@ import pytest
 from effort import pairs
 from exact_pmf import bit_tree, choice_tree
 from sampler_laws import (
+    ChoiceCoin,
     agrees,
     digit_mass,
     endless,
@@ -56,14 +57,6 @@ def floor_of(kind, noise_rate, levels, step):
 
 
 # --------------------------------------------------- exponential and Laplace, by parts
-class ChoiceCoin:
-    def __init__(self, chance):
-        self.chance = shortened(chance)
-
-    def toss(self, choices):
-        return choices.enclosed(*self.chance)
-
-
 @pytest.fixture
 def exact_parts(monkeypatch):
     """Exact choices for the integer part and for every digit; the assembly is the shipped one."""

@@ -28,88 +28,41 @@ from safeselect import (
     SafeSelectError,
     SparseVector,
     ZeroConcentratedDP,
+    accounting,
     best_of,
     calibrate,
     compose,
+    estimates,
     explain,
     exponential_mechanism,
     exponential_mechanism_base2,
     exponential_mechanism_with_gap,
     first_above,
     from_json,
+    ledger,
     measure,
     partition_strategy,
     permute_and_flip,
     permute_and_flip_with_gap,
+    prepared,
     quantile,
     quantiles,
     report_noisy_max,
     report_noisy_max_with_gap,
     select_many,
     select_partitions,
+    sources,
+    tables,
+    testing,
     top_k,
     top_k_above,
     top_k_with_gaps,
     unknown_domain_top_k,
 )
-from safeselect.accounting import (
-    Composition,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    PoissonRepeated,
-    RandomizedResponse,
-    Repeated,
-    compose_delta,
-)
 from safeselect.adapters import diffprivlib, synthetic_data
 from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
-from safeselect.estimates import (
-    CapError,
-    GroupPlan,
-    ItemPlan,
-    KeyPlan,
-    Plans,
-    cap_errors,
-    error_from_gaps,
-    error_ratio,
-    estimate_fixed_from_gaps,
-    estimate_from_answers,
-    estimate_from_gaps,
-    estimate_from_threshold,
-    expected_error,
-    explain_groups,
-    explain_items,
-    explain_keys,
-    gap_confidence_bound,
-    gap_p_value,
-    intervals_from_gaps,
-    threshold_error_ratio,
-    variance_ratio,
-)
-from safeselect.ledger import (
-    Ed25519Signer,
-    Event,
-    Outbox,
-    Pending,
-    Proposal,
-    Proposals,
-    Request,
-    Scope,
-    Signer,
-    Witness,
-    append,
-    approve,
-    repair,
-)
 from safeselect.mechanisms.runs import CoveredScope
 from safeselect.mechanisms.sessions import Answer
-from safeselect.prepared import (
-    ExponentialMechanism,
-    ExponentialMechanismBase2,
-    PermuteAndFlip,
-    ReportNoisyMax,
-    TopKMechanism,
-)
 from safeselect.release import results
 from safeselect.results import (
     Batch,
@@ -121,36 +74,6 @@ from safeselect.results import (
     TopK,
     json_schema,
 )
-from safeselect.sources import (
-    CallbackSource,
-    CombinedSource,
-    Observed,
-    OpenSSLSource,
-    Source,
-    SystemSource,
-    observed,
-)
-from safeselect.tables import (
-    TableAs,
-    choose_cap,
-    count_distinct_users,
-    largest_counts,
-    read_candidates,
-    read_scores,
-    select_keys,
-    table_quantiles,
-    top_items,
-    top_items_by_group,
-)
-from safeselect.testing import (
-    DeterministicSource,
-    RecordingSource,
-    ReplaySource,
-    check_sensitivity,
-    check_source,
-    probabilities,
-    simulate,
-)
 
 
 def use(*found: object) -> None:
@@ -161,10 +84,10 @@ VOTES = {"tea": 5, "milk": 900}
 YEARS = {1999: 5, 2003: 900}
 
 
-def budget() -> Scope:
+def budget() -> ledger.Scope:
     """A ledger of its own for each call."""
-    ledger = Ledger.create(":memory:", {"votes": Budget("person", "add_remove", epsilon=20)})
-    return ledger.scope("votes", unit="person", neighbours="add_remove", purpose="types")
+    made = Ledger.create(":memory:", {"votes": Budget("person", "add_remove", epsilon=20)})
+    return made.scope("votes", unit="person", neighbours="add_remove", purpose="types")
 
 
 def one_choice() -> None:
@@ -175,7 +98,7 @@ def one_choice() -> None:
     assert_type(best.gap, Fraction | None)
     paid: Receipt | None = best.receipt
     said: Statement = best.statement
-    year = exponential_mechanism(YEARS, rho="1/8", sensitivity=1, source=SystemSource())
+    year = exponential_mechanism(YEARS, rho="1/8", sensitivity=1, source=sources.SystemSource())
     assert_type(year.label, int)
     assert_type(exponential_mechanism_base2(VOTES, base="1/2", sensitivity=1), Selection[str])
     assert_type(
@@ -205,16 +128,20 @@ def several() -> None:
     assert_type(others, Batch[str])
 
 
-def prepared() -> None:
+def called_again() -> None:
     """Labels belong to a call."""
-    flip = PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
+    flip = prepared.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
     assert_type(flip(VOTES).label, str)
     assert_type(flip(YEARS).label, int)
-    assert_type(ExponentialMechanism(rho=1, sensitivity=1)(VOTES).label, str)
-    base2 = ExponentialMechanismBase2(base="1/2", sensitivity=1)
+    assert_type(prepared.ExponentialMechanism(rho=1, sensitivity=1)(VOTES).label, str)
+    base2 = prepared.ExponentialMechanismBase2(base="1/2", sensitivity=1)
     assert_type(base2([1, 2], labels=["a", "b"]).label, str)
-    assert_type(ReportNoisyMax(noise="laplace", epsilon=1, sensitivity=1)(YEARS).label, int)
-    assert_type(TopKMechanism(k=1, epsilon=1, sensitivity=1)(VOTES).labels, tuple[str, ...])
+    assert_type(
+        prepared.ReportNoisyMax(noise="laplace", epsilon=1, sensitivity=1)(YEARS).label, int
+    )
+    assert_type(
+        prepared.TopKMechanism(k=1, epsilon=1, sensitivity=1)(VOTES).labels, tuple[str, ...]
+    )
 
 
 def unknown_candidates() -> None:
@@ -265,105 +192,134 @@ def accounts() -> None:
     """Guarantees and what they cost together."""
     one = Fraction(1)
     total = compose([PureDP(one), LaplaceDominated(one)], delta="1e-6")
-    assert_type(total, Composition)
-    repeated = Repeated(PureDP(one), one, one / 2)
-    poisson = PoissonRepeated(PureDP(one), one)
-    laws = DiscreteLaplace(one), DiscreteGaussian(one), RandomizedResponse(one / 4, 2)
-    assert_type(compose_delta([laws[2]] * 2, epsilon=1, precision="1e-2"), Composition)
+    assert_type(total, accounting.Composition)
+    repeated = accounting.Repeated(PureDP(one), one, one / 2)
+    poisson = accounting.PoissonRepeated(PureDP(one), one)
+    laws = (
+        accounting.DiscreteLaplace(one),
+        accounting.DiscreteGaussian(one),
+        accounting.RandomizedResponse(one / 4, 2),
+    )
+    assert_type(
+        accounting.compose_delta([laws[2]] * 2, epsilon=1, precision="1e-2"), accounting.Composition
+    )
     assert_type(calibrate(BoundedRange, k=5, epsilon=1, delta="1e-6"), Fraction)
     said: Release = from_json(measure([1, 2], epsilon=1, sensitivity_l1=1).to_json())
     fields = list(json_schema(Selection))
     costs = ApproximateDP(one, one / 10**6), ZeroConcentratedDP(one / 8)
-    told = explain(k=2, epsilon=1), expected_error(n=5, gap=1, epsilon=1, sensitivity=1)
+    told = explain(k=2, epsilon=1), estimates.expected_error(n=5, gap=1, epsilon=1, sensitivity=1)
     use(repeated.pure, poisson.pure, said, fields, costs, told, laws, GaussianDP(one))
 
 
 def planned() -> None:
     """Caps and items, before any data is touched."""
-    errors = cap_errors({1: 10, 2: 5}, size=3, epsilon=1)
-    assert_type(errors, tuple[CapError, ...])
-    plans = explain_items(2, [1, "1/2"], "1e-6")
-    assert_type(plans, Plans[ItemPlan])
-    assert_type(plans.plans, tuple[ItemPlan, ...])
-    grouped = explain_groups(2, [1], "1e-6", groups=3, groups_per_user=1)
-    assert_type(grouped, Plans[GroupPlan])
-    assert_type(grouped.plans, tuple[GroupPlan, ...])
-    keys = explain_keys([1], "1e-6")
-    assert_type(keys, Plans[KeyPlan])
-    assert_type(keys.plans, tuple[KeyPlan, ...])
+    errors = estimates.cap_errors({1: 10, 2: 5}, size=3, epsilon=1)
+    assert_type(errors, tuple[estimates.CapError, ...])
+    plans = estimates.explain_items(2, [1, "1/2"], "1e-6")
+    assert_type(plans, estimates.Plans[estimates.ItemPlan])
+    assert_type(plans.plans, tuple[estimates.ItemPlan, ...])
+    grouped = estimates.explain_groups(2, [1], "1e-6", groups=3, groups_per_user=1)
+    assert_type(grouped, estimates.Plans[estimates.GroupPlan])
+    assert_type(grouped.plans, tuple[estimates.GroupPlan, ...])
+    keys = estimates.explain_keys([1], "1e-6")
+    assert_type(keys, estimates.Plans[estimates.KeyPlan])
+    assert_type(keys.plans, tuple[estimates.KeyPlan, ...])
 
 
 def estimated() -> None:
     """What gaps tell afterwards."""
-    bound = gap_confidence_bound(
+    bound = estimates.gap_confidence_bound(
         1, threshold=3, alpha="1/20", threshold_rate=1, value_rate=2, noise="laplace"
     )
-    better = estimate_from_gaps([1, 2], [1], rate=1, noise="exponential", measured_rate=1)
-    near = estimate_from_threshold(1, 1, threshold=2, variance_ratio=1)
-    chance = gap_p_value(1, rate=1, noise="laplace")
+    better = estimates.estimate_from_gaps([1, 2], [1], rate=1, noise="exponential", measured_rate=1)
+    near = estimates.estimate_from_threshold(1, 1, threshold=2, variance_ratio=1)
+    chance = estimates.gap_p_value(1, rate=1, noise="laplace")
     told = dict[str, Any](rate=1, noise="laplace", measured_rate=1)
-    assert_type(intervals_from_gaps([1, 2], [1], **told), tuple[tuple[Fraction, Fraction], ...])
-    assert_type(error_from_gaps([1, 2], [1], **told), Fraction)
-    assert_type(estimate_from_answers([1, 2], [1, 1], **told), tuple[Fraction, ...])
-    assert_type(estimate_fixed_from_gaps([1, 2], [1], variance_ratio=1), tuple[Fraction, ...])
-    ratio = variance_ratio(1, noise="laplace", measured_rate=1)
-    use(bound, better, near, chance, error_ratio(2, ratio) + threshold_error_ratio(ratio))
+    assert_type(
+        estimates.intervals_from_gaps([1, 2], [1], **told), tuple[tuple[Fraction, Fraction], ...]
+    )
+    assert_type(estimates.error_from_gaps([1, 2], [1], **told), Fraction)
+    assert_type(estimates.estimate_from_answers([1, 2], [1, 1], **told), tuple[Fraction, ...])
+    assert_type(
+        estimates.estimate_fixed_from_gaps([1, 2], [1], variance_ratio=1), tuple[Fraction, ...]
+    )
+    ratio = estimates.variance_ratio(1, noise="laplace", measured_rate=1)
+    use(
+        bound,
+        better,
+        near,
+        chance,
+        estimates.error_ratio(2, ratio) + estimates.threshold_error_ratio(ratio),
+    )
 
 
-def from_tables(table: Path, scope: Scope) -> None:
+def from_tables(table: Path, scope: ledger.Scope) -> None:
     """Rows in a file."""
     rows = dict[str, Any](item="city", user="rider")
-    counted = count_distinct_users(TableAs(str(table)), candidates=["a", "b"], **rows)
+    counted = tables.count_distinct_users(tables.TableAs(str(table)), candidates=["a", "b"], **rows)
     assert_type(counted, Counts)
-    assert_type(largest_counts(str(table), places=3, max_contributions=1, **rows), Counts)
-    top = top_items(str(table), k=1, epsilon=1, candidates=["a"], max_contributions=1, **rows)
+    assert_type(tables.largest_counts(str(table), places=3, max_contributions=1, **rows), Counts)
+    top = tables.top_items(
+        str(table), k=1, epsilon=1, candidates=["a"], max_contributions=1, **rows
+    )
     assert_type(top, TopK[str])
-    cap = choose_cap(str(table), epsilon=1, most=5, ledger=scope, **rows)
+    cap = tables.choose_cap(str(table), epsilon=1, most=5, ledger=scope, **rows)
     assert_type(cap, Selection[int])
-    keys = select_keys(str(table), epsilon=1, delta="1e-6", **rows)
+    keys = tables.select_keys(str(table), epsilon=1, delta="1e-6", **rows)
     assert_type(keys, results.TopK[str])
     column = dict[str, Any](value="rider", user="rider", of="largest")
-    points = table_quantiles(
+    points = tables.table_quantiles(
         str(table), quantiles=["1/2"], lowest=0, highest=9, step=1, epsilon=1, **column
     )
     assert_type(points, results.Numbers[Any, Fraction])
-    grouped = top_items_by_group(str(table), group="ward", k=1, epsilon=1, **rows)
+    grouped = tables.top_items_by_group(str(table), group="ward", k=1, epsilon=1, **rows)
     assert_type(grouped, results.Groups[str])
-    assert_type(read_candidates(table), list[str])
-    names, scores = read_scores(table, label="city", score="rider")
+    assert_type(tables.read_candidates(table), list[str])
+    names, scores = tables.read_scores(table, label="city", score="rider")
     use(names, scores)
 
 
-def charged(witness: Witness, outbox: Outbox, proposals: Proposals) -> None:
+def charged(witness: ledger.Witness, outbox: ledger.Outbox, proposals: ledger.Proposals) -> None:
     """A ledger, and who may change it."""
-    signer: Signer = Ed25519Signer(bytes(32), key_id="a")
-    asked: Proposal = proposals.limit("votes", limit="epsilon", to=2, reason="a second survey")
-    approval = approve(asked, signer)
+    signer: ledger.Signer = ledger.Ed25519Signer(bytes(32), key_id="a")
+    asked: ledger.Proposal = proposals.limit(
+        "votes", limit="epsilon", to=2, reason="a second survey"
+    )
+    approval = ledger.approve(asked, signer)
     assert_type(approval, dict[str, str])
-    place = repair("budget.log", signer=signer, witness=witness)
-    use(append(place, [], head=None), outbox)
+    place = ledger.repair("budget.log", signer=signer, witness=witness)
+    use(ledger.append(place, [], head=None), outbox)
 
 
-def told(event: Event, request: Request, external: Pending) -> str:
+def told(event: ledger.Event, request: ledger.Request, external: ledger.Pending) -> str:
     """What a ledger tells its keepers."""
     return f"{event.kind} {request.asked} {external.released('a')}"
 
 
-def sources() -> None:
+def random_bytes() -> None:
     """Random bytes."""
-    source: Source = CombinedSource(OpenSSLSource(), CallbackSource(lambda count: bytes(count)))
-    seen: Observed = observed(source)
-    tape = DeterministicSource(1, i_understand_this_is_not_private=True)
+    source: sources.Source = sources.CombinedSource(
+        sources.OpenSSLSource(), sources.CallbackSource(lambda count: bytes(count))
+    )
+    seen: sources.Observed = sources.observed(source)
+    tape = testing.DeterministicSource(1, i_understand_this_is_not_private=True)
     use(
-        seen.health, RecordingSource(tape).data, ReplaySource(b"").left, check_source(OpenSSLSource)
+        seen.health,
+        testing.RecordingSource(tape).data,
+        testing.ReplaySource(b"").left,
+        testing.check_source(sources.OpenSSLSource),
     )
 
     def scores(people: Iterable[int]) -> list[int]:
         return [sum(people)]
 
-    assert_type(check_sensitivity(scores, [([0], [1])], sensitivity=1, monotonic=True), int)
-    drawn = simulate("exponential", VOTES, epsilon=1, sensitivity=1, k=2, repetitions=9, seed=1)
-    law = probabilities(VOTES, mechanism="permute_and_flip", epsilon=1, sensitivity=1)
+    assert_type(testing.check_sensitivity(scores, [([0], [1])], sensitivity=1, monotonic=True), int)
+    drawn: testing.Simulation = testing.simulate(
+        "exponential", VOTES, epsilon=1, sensitivity=1, k=2, repetitions=9, seed=1
+    )
+    law: testing.Probabilities = testing.probabilities(
+        VOTES, mechanism="permute_and_flip", epsilon=1, sensitivity=1
+    )
     use(drawn.indices, drawn.source, law.indices, law.values, law.source)
     assert_type(law.error, Fraction)
 
@@ -392,7 +348,7 @@ def failed(error: SafeSelectError) -> bool:
 
 
 RUNS = (
-    *(one_choice, several, prepared, unknown_candidates, numbers, accounts),
-    *(planned, estimated, sources, dropped_in),
+    *(one_choice, several, called_again, unknown_candidates, numbers, accounts),
+    *(planned, estimated, random_bytes, dropped_in),
 )
 """What runs as it stands; the rest needs a table or a ledger in a file."""

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt, log
 
-from exact_pmf import Law
+from exact_pmf import Choices, Law
 
 from safeselect.errors import SourceError
 from safeselect.exact.interval import NoiseRate
@@ -96,6 +96,16 @@ def shortened(x: Bounds, places: int = 72) -> Bounds:
     return Fraction(low.numerator // low.denominator, unit), Fraction(
         -(-high.numerator // high.denominator), unit
     )
+
+
+class ChoiceCoin:
+    """A coin of known chance for `choice_tree`."""
+
+    def __init__(self, chance: Bounds) -> None:
+        self.chance = shortened(chance)
+
+    def toss(self, choices: Choices) -> bool:
+        return choices.enclosed(*self.chance)
 
 
 # ------------------------------------------------------------------------------- masses

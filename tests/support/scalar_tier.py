@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
-from typing import Any
 
 import pytest
 from exact_pmf import Choices, Law, choice_tree, combined, restarted
-from sampler_laws import digit_mass, exp_minus, scripted, shortened
+from sampler_laws import ChoiceCoin, digit_mass, exp_minus, scripted
 from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 
 from safeselect.engine import Ranking
@@ -29,16 +28,6 @@ from safeselect.spec.samplers import (
 
 GEOMETRIC = sys.modules["safeselect.spec.samplers"]
 LAZY = sys.modules["safeselect.spec.samplers"]
-
-
-def as_choice(bounds: tuple[Fraction, Fraction]) -> Any:
-    low, high = shortened(bounds)
-    return lambda choices, *_: choices.enclosed(low, high)
-
-
-class ChoiceCoin:
-    def __init__(self, bounds: tuple[Fraction, Fraction]) -> None:
-        self.toss = as_choice(bounds)
 
 
 @lru_cache(maxsize=64)
@@ -58,7 +47,7 @@ def geometric_law(noise_rate: NoiseRate) -> Law:
         patch.setattr(
             GEOMETRIC,
             "bernoulli_exp",
-            lambda choices, a, b: as_choice(exp_minus(Fraction(a, b)))(choices),
+            lambda choices, a, b: ChoiceCoin(exp_minus(Fraction(a, b))).toss(choices),
         )
         remainder = restarted(choice_tree(lambda c: remainder_attempt(c, t), max_leaves=4 * t))
         quotient = choice_tree(lambda c: geometric_exp(c, 1, 1), max_leaves=45)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from safeselect.errors import ParameterError, SafeSelectWarning
@@ -23,13 +23,15 @@ from safeselect.scores.reading import exactly_one
 _LARGE = 10  # nats
 
 
-def rounded_text(value: Fraction) -> str:
-    """A number for people: exact where it is short, otherwise about, to six digits."""
-    decimal = Context(prec=9).divide(Decimal(value.numerator), Decimal(value.denominator))
+def rounded_text(value: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """A number for people: exact where it is short, otherwise about, up to the sixth digit."""
+    pair = Decimal(value.numerator), Decimal(value.denominator)
+    decimal = Context(prec=9).divide(*pair)
     is_exact = Fraction(decimal) == value
     if not is_exact and max(value.numerator, value.denominator) < 1000:
         return str(value)
-    shown = decimal.normalize(Context(prec=9 if is_exact else 6))
+    shown = decimal if is_exact else Context(prec=6, rounding=rounding).divide(*pair)
+    shown = shown.normalize(Context(prec=9))
     form = "f" if -7 < shown.adjusted() < 9 else "e"
     return f"{'' if is_exact else 'about '}{shown:{form}}"
 

@@ -5,50 +5,77 @@ What goes in was released, or is public, so everything here is post-processing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
+from io import BytesIO
 from typing import Any
 
-from safeselect.accounting.cost import rounded_text
-from safeselect.release.display import library
+from safeselect.release.display import facts, library, title
+from safeselect.release.page import bound, cost
 from safeselect.scores.candidates import label_text
 
 __all__ = ["plot", "plot_plans"]
 
 _PLOTS = "pip install 'safeselect[plots]'"
-_SHOWN = 200  # bars
+_SHOWN = 50  # bars: about 16 inches
 _LONGEST = 40  # characters of a name
+_X_LABELS = {
+    "count": "users, as far as they count, with noise; interval of 95 % for the noise",
+    "value": "value; an interval, if any, of 95 % for the noise",
+    "gap": "lead over the next, with noise",
+}
 
 
 def plot(result: Any) -> Any:
     """Return a matplotlib Figure: labels, best on top; counts with intervals, or gaps, if any.
 
-    Nothing is shown or written: call `savefig` of the figure.
+    Of groups a part for each.  What has no numbers is a card for each label.  A notebook shows the
+    figure; elsewhere nothing is shown or written: call `savefig` of the figure.
 
     Raises:
         ParameterError: matplotlib is not installed.
     """
     columns = result.to_dict()
-    parts = [columns[name] for name in ("group", "row", "label") if name in columns]
+    parts = [columns[name] for name in ("row", "label") if name in columns] or [columns["index"]]
     names = [" / ".join(map(_shown, each)) for each in zip(*parts, strict=True)]
-    left_out = f"; the first {_SHOWN} of {len(names)}" if len(names) > _SHOWN else ""
-    return _bars(f"{_cost(result)}\n{result.mechanism}{left_out}", names[:_SHOWN], columns)
-
-
-def _cost(result: Any) -> str:
-    """What the release cost, and who counted how often, where counts are released."""
-    said = [
-        f"{each.name} = {rounded_text(getattr(result.guarantee, each.name))}"
-        for each in fields(result.guarantee)
-        if isinstance(getattr(result.guarantee, each.name), Fraction)
-    ]
+    said = [cost(result.guarantee), *facts(result).values()]
     cap = dict(result.statement.parameters).get("max_contributions")
     if cap is not None and getattr(result, "counts", None) is not None:
         said.append(f"a user counts for {cap} items at most")
-    return ", ".join(said) or type(result.guarantee).__name__
+    if len(names) > _SHOWN:
+        said.append(f"the first {_SHOWN} of {len(names)}")
+    groups = [_shown(each) for each in columns.get("group", [""] * len(names))][:_SHOWN]
+    sizes = Counter(groups) or Counter({"": 1})
+    library("matplotlib", _PLOTS)
+    figure = import_module("matplotlib.figure").Figure(
+        figsize=(7, 1.2 + 0.32 * sizes.total() + 0.4 * len(sizes)), layout="constrained"
+    )
+    ratios = {"height_ratios": [*sizes.values()]}
+    facets = figure.subplots(len(sizes), 1, squeeze=False, sharex=True, gridspec_kw=ratios)[:, 0]
+    figure.suptitle(f"{title(result)}\n{', '.join(said)}", fontsize=9, wrap=True, parse_math=False)
+    start = 0
+    for axes, (group, size) in zip(facets, sizes.items(), strict=True):
+        here = slice(start, start + size)
+        start += size
+        _bars(axes, names[here], {name: column[here] for name, column in columns.items()})
+        axes.set_title(group, fontsize=9, loc="left", parse_math=False)
+    facets[-1].set_xlabel(_X_LABELS.get(next((x for x in _X_LABELS if x in columns), ""), ""))
+    return _for_notebooks(figure)
+
+
+def _for_notebooks(figure: Any) -> Any:
+    """The same figure, which a notebook shows as a picture."""
+
+    def png() -> bytes:
+        written = BytesIO()
+        figure.savefig(written, format="png")
+        return written.getvalue()
+
+    figure._repr_png_ = png
+    return figure
 
 
 def _shown(label: object) -> str:
@@ -60,41 +87,34 @@ def _shown(label: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _bars(title: str, names: list[str], columns: Mapping[str, list[Any]]) -> Any:
-    """Return a figure of one bar for each name: its count with its interval, its gap, or a dot."""
-    library("matplotlib", _PLOTS)
-    figure_of = import_module("matplotlib.figure").Figure
+def _bars(axes: Any, names: list[str], columns: Mapping[str, list[Any]]) -> None:
+    """Draw one bar for each name: its count with its interval, its value or gap, or the name."""
     places = list(range(len(names), 0, -1))
-    figure = figure_of(figsize=(7, 1.2 + 0.28 * max(1, len(names))), layout="constrained")
-    axes = figure.subplots()
     if "count" in columns:
-        counts, low, high = (columns[each][: len(names)] for each in ("count", "low", "high"))
+        counts, low, high = (columns[each] for each in ("count", "low", "high"))
         width = [
             [max(0, count - least) for count, least in zip(counts, low, strict=True)],
             [max(0, most - count) for count, most in zip(counts, high, strict=True)],
         ]
         axes.barh(places, counts, xerr=width, color="#8fb0d9", ecolor="#000000", capsize=2)
-        axes.set_xlabel("users, as far as they count, with noise; interval of 95 % for the noise")
     elif "value" in columns:
-        shown = columns["value"][: len(names)]
+        shown = columns["value"]
         exact = [float(v) if isinstance(v, (int, Fraction, Decimal)) else v for v in shown]
         reach = columns["high"][0] - columns["value"][0] if "high" in columns else None
         axes.errorbar(exact, places, xerr=reach, fmt="o", color="#2b5c9e", capsize=2)
-        axes.set_xlabel("value" if reach is None else "value; interval of 95 % for the noise")
     elif "gap" in columns:
-        axes.barh(places, columns["gap"][: len(names)], color="#8fb0d9")
-        axes.set_xlabel("lead over the next, with noise")
-    else:
-        axes.plot([0] * len(names), places, "o", color="#2b5c9e")
-        axes.set_xticks([])
+        axes.barh(places, columns["gap"], color="#8fb0d9")
+    else:  # a card for each, best on top
+        box = {"boxstyle": "round", "facecolor": "#dbe6f4", "edgecolor": "#2b5c9e"}
+        for place, name in zip(places, names, strict=True):
+            axes.text(0.5, place, name, ha="center", va="center", bbox=box, parse_math=False)
+        axes.set_axis_off()
     axes.set_yticks(places, names)
     for text in axes.get_yticklabels():
         text.set_parse_math(False)  # a dollar sign in a label is a dollar sign
     axes.set_ylim(0.3, max(1, len(names)) + 0.7)
-    axes.set_title(title, fontsize=9)
     if not names:
         axes.text(0.5, 0.5, "nothing was found", ha="center", transform=axes.transAxes)
-    return figure
 
 
 def plot_plans(plans: Any) -> Any:
@@ -105,11 +125,11 @@ def plot_plans(plans: Any) -> Any:
     columns = plans.to_dict()
     if "max_groups" in columns:
         return _plot_groups(plans, columns)
-    names = [rounded_text(each) for each in columns["epsilon"]]
+    names = [bound("epsilon", each).split()[-1] for each in columns["epsilon"]]
     across = [float(each) for each in columns["epsilon"]]
     figure, axes = _log_scales(plans, "epsilon", across, names)
     axes.plot(across, columns["users"], "o-", c="#2b5c9e")
-    return figure
+    return _for_notebooks(figure)
 
 
 def _plot_groups(plans: Any, columns: dict[str, list[Any]]) -> Any:
@@ -118,11 +138,11 @@ def _plot_groups(plans: Any, columns: dict[str, list[Any]]) -> Any:
     for epsilon in dict.fromkeys(columns["epsilon"]):
         mine = [place for place, each in enumerate(columns["epsilon"]) if each == epsilon]
         across, up = ([columns[name][place] for place in mine] for name in ("max_groups", "users"))
-        (line,) = axes.plot(across, up, "o-", label=f"epsilon = {rounded_text(epsilon)}")
+        (line,) = axes.plot(across, up, "o-", label=bound("epsilon", epsilon))
         best = plans.best(epsilon)
         axes.plot([best.max_groups], [best.users], "o", ms=11, mfc="none", c=line.get_color())
     axes.legend(fontsize=9)
-    return figure
+    return _for_notebooks(figure)
 
 
 def _log_scales(plans: Any, name: str, ticks: list[Any], names: Iterable[str]) -> tuple[Any, Any]:

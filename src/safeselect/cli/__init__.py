@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from safeselect.cli._main import main
-from safeselect.cli._output import escaped
+from safeselect.release.page import escaped
 
 __all__ = ["escaped", "main"]

@@ -8,9 +8,10 @@ from pathlib import Path
 from safeselect.audit.line import verdict
 from safeselect.audit.release import audit
 from safeselect.cli._options import Command, declare
-from safeselect.cli._output import reading, shown, write
-from safeselect.cli._page import Section, as_html, columns
+from safeselect.cli._output import reading, write
+from safeselect.cli._page import as_html, columns
 from safeselect.ledger.record import read_head
+from safeselect.release.page import Section, shown
 
 
 def _run(options: argparse.Namespace) -> int:

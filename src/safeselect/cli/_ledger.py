@@ -9,12 +9,13 @@ from operator import and_
 from pathlib import Path
 
 from safeselect.cli._options import Command, Option, declare, given
-from safeselect.cli._output import reading, say, shown, write
+from safeselect.cli._output import reading, say, write
 from safeselect.cli._page import as_html, as_text
 from safeselect.cli._report import details, sections
 from safeselect.errors import ParameterError
 from safeselect.ledger import Budget, Checker, Ledger, Record, Scope, log_lines
 from safeselect.ledger.restoring import append, kept_records, repair
+from safeselect.release.page import shown
 
 _NEW_HEAD = "the new head is above"
 FILE = declare("FILE  the ledger")

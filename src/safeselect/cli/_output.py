@@ -1,16 +1,12 @@
-"""What the command writes: data to standard output, all else to standard error, escaped."""
+"""What the command writes: data to standard output, all else to standard error."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Iterator
-from unicodedata import category
 
 from safeselect.errors import InputError
-from safeselect.scores.candidates import label_text
-
-_ENDS_LINES = ("Cc", "Cs", "Zl", "Zp")
 
 
 class UnwrittenError(Exception):
@@ -58,26 +54,3 @@ def reading(file: str) -> Iterator[None]:
         yield
     except (OSError, ValueError):
         raise InputError(f"the file {file!r} cannot be read") from None
-
-
-def escaped(label: object) -> str:
-    """Return a label as one line of text, from which the label can be recovered.
-
-    Backslashes, control characters, line separators and lone surrogates are written as Python
-    writes them in a string: \\\\, \\n, \\x1b, \\u2028, \\udc80.
-    """
-    return _without(_ENDS_LINES, label_text(label))
-
-
-def shown(text: object) -> str:
-    """Return text of a record for a reader; also escapes invisible and bidi characters."""
-    return _without((*_ENDS_LINES, "Cf", "Co", "Cn"), str(text))
-
-
-def _without(categories: tuple[str, ...], text: str) -> str:
-    return "".join(
-        character.encode("unicode_escape").decode("ascii")
-        if character == "\\" or category(character) in categories
-        else character
-        for character in text
-    )

@@ -1,37 +1,11 @@
-"""A page of facts and tables, as text or as HTML: self-contained, and every value escaped."""
+"""A page of facts and tables, as text or as self-contained HTML."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
-from safeselect.cli._output import shown
 from safeselect.estimates.explain import aligned
-
-Rows = Sequence[Sequence[object]]
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a page.
-
-    Attributes:
-        title: what it is about.
-        facts: terms, and what is known of each.
-        tables: their rows by their titles; the first row has the names of the columns.
-    """
-
-    title: str
-    facts: Mapping[str, object]
-    tables: Mapping[str, Rows] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Html:
-    """Text that is HTML already."""
-
-    text: str
+from safeselect.release.page import Html, Rows, Section, as_part, fill, join, shown
 
 
 def columns(rows: Rows) -> list[str]:
@@ -54,42 +28,8 @@ def as_text(sections: Iterable[Section]) -> str:
 
 def as_html(title: str, sections: Iterable[Section]) -> str:
     """Return the sections as a whole page, readable without scripts."""
-    body = join(fill(_SECTION, title=each.title, body=_body(each)) for each in sections)
+    body = join(map(as_part, sections))
     return fill(_PAGE, title=title, style=Html(_STYLE), body=body).text
-
-
-def _body(section: Section) -> Html:
-    facts = (fill("<dt>{name}<dd>{value}", name=n, value=v) for n, v in section.facts.items())
-    tables = (_table(title, rows) for title, rows in section.tables.items())
-    return join([fill("<dl>{facts}</dl>", facts=join(facts)), *tables])
-
-
-def _table(title: str, rows: Rows) -> Html:
-    names, *body = rows
-    return fill(
-        _TABLE,
-        title=title,
-        names=_cells("<th>{cell}", names),
-        rows=join(fill("<tr>{cells}", cells=_cells("<td>{cell}", row)) for row in body),
-    )
-
-
-def _cells(template: str, row: Iterable[object]) -> Html:
-    return join(fill(template, cell=cell) for cell in row)
-
-
-def fill(template: str, **values: object) -> Html:
-    """Return the template with these values in the place of their names, escaped but for HTML."""
-    return Html(template.format_map({name: _escaped(value) for name, value in values.items()}))
-
-
-def _escaped(value: object) -> str:
-    return value.text if isinstance(value, Html) else html.escape(shown(value))
-
-
-def join(parts: Iterable[Html]) -> Html:
-    """Return these parts, one behind the other."""
-    return Html("\n".join(part.text for part in parts))
 
 
 _PAGE = """\
@@ -102,11 +42,6 @@ _PAGE = """\
 {body}
 </body></html>
 """
-_SECTION = "<section><h2>{title}</h2>{body}</section>"
-_TABLE = """\
-<h3>{title}</h3>
-<div class="wide"><table><thead><tr>{names}</thead><tbody>
-{rows}</tbody></table></div>"""
 _STYLE = """
 :root { color-scheme: light dark; }
 body { max-width: 76rem; margin: 1.5rem auto; padding: 0 1.5rem; font: 15px/1.5 sans-serif; }

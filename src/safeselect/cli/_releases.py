@@ -13,10 +13,11 @@ from safeselect import top_k
 from safeselect.accounting.cost import PrivacyCost, rounded_text
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
-from safeselect.cli._output import escaped, say, write
+from safeselect.cli._output import say, write
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import exact_text
 from safeselect.mechanisms.table import MECHANISMS
+from safeselect.release.page import escaped
 from safeselect.release.results import Groups, TopK
 from safeselect.scores.reading import Reading
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group

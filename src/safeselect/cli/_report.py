@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
 from safeselect.audit.theorems import theorem
-from safeselect.cli._page import Section
 from safeselect.exact.parameters import read_exact
 from safeselect.ledger import EXTERNAL, Balance, Budget, Checker, Record
 from safeselect.ledger.record import read_numbers
+from safeselect.release.page import Section
 
 _CAVEATS = {
     "that the end was not cut off": "compare the head with one that was published elsewhere",
@@ -98,7 +99,7 @@ def _scope(
         "all releases together": f"at most {_numbers(budget.terms)}; later may depend on earlier",
         **{
             amount: f"{rounded_text(spent[amount])} of {rounded_text(cap)} spent, "
-            f"{rounded_text(left[amount])} left"
+            f"{rounded_text(left[amount], ROUND_FLOOR)} left"
             for amount, cap in budget.in_epsilon(budget.caps).items()
         },
         "refusals of private input": f"{balance.refusals} of {balance.max_refusals}{closed}",

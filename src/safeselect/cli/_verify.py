@@ -14,9 +14,10 @@ from time import time_ns
 from safeselect.audit.certified import certificate
 from safeselect.audit.code import running
 from safeselect.cli._options import Command, declare
-from safeselect.cli._output import shown, write
+from safeselect.cli._output import write
 from safeselect.errors import InputError
 from safeselect.known_answers import verify
+from safeselect.release.page import shown
 
 _VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 

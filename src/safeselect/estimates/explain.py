@@ -150,7 +150,7 @@ def explain(
         row = _row(name, size, count, distance, total, range_in_steps, reading.step)
         rows += [row] if row else []
     promised = ", ".join(
-        f"{field.name} = {decimal(value)}"
+        f"{field.name} = {decimal(value, up=True)}"
         for field in fields(total)
         if (value := getattr(total, field.name)) is not None
     )
@@ -218,7 +218,7 @@ def _row(
     plan = calibrate(f"top_k_{name}", total, range_in_steps, step, k)
     rate = rounded_up(plan.noise_rate.nats) / step
     times = f"{plan.draws} x " if plan.draws > 1 else ""
-    draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon)})"
+    draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon, up=True)})"
     missed = _missed(name, n, k, gap / step, plan.noise_rate)
     if missed is None:
         return name, decimal(rate), draw, "too large", "too large"
@@ -313,7 +313,7 @@ def _mean_inverse(law: list[Interval], g: int) -> Interval:
     return sum(terms, Interval.of(0, precision))
 
 
-def decimal(value: Fraction) -> str:
+def decimal(value: Fraction, *, up: bool = False) -> str:
     """Write a number of at least 0 with four significant digits; a whole number in full."""
     if value.denominator == 1 and value < 10**9:
         return str(value)
@@ -321,7 +321,8 @@ def decimal(value: Fraction) -> str:
     places, limit = 0, 4 * below.bit_length()
     while above < 1000 * below and places < limit:
         above, places = 10 * above, places + 1
-    return f"{Decimal(round(Fraction(above, below))).scaleb(-places):.4g}"
+    digits = -(-above // below) if up else round(Fraction(above, below))
+    return f"{Decimal(digits).scaleb(-places):.4g}"
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:

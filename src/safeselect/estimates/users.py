@@ -29,6 +29,7 @@ from safeselect.mechanisms.unknown import (
     read_total,
 )
 from safeselect.promises.guarantees import ApproximateDP
+from safeselect.release.page import Section, as_part
 from safeselect.scores.reading import flag
 
 _CHANCE = Fraction(19, 20)  # to show, to be kept, or of two items to come out in their order
@@ -183,12 +184,18 @@ class Plans(Generic[Plan]):
         return import_module("safeselect.adapters.plots").plot_plans(self)
 
     def __str__(self) -> str:
+        return "\n".join([self.title, *aligned(self._rows()), self.legend])
+
+    def _repr_html_(self) -> str:
+        return as_part(Section(self.title, {}, {self.legend: self._rows()})).text
+
+    def _rows(self) -> list[tuple[str, ...]]:
         several = len({plan.epsilon for plan in self.plans}) < len(self.plans)
-        rows = [(*self.plans[0].cells(), "")]
+        rows: list[tuple[str, ...]] = [(*self.plans[0].cells(), "")]
         for plan in self.plans:
             best = "best" if several and plan == self.best(plan.epsilon) else ""
             rows.append((*plan.cells().values(), best))
-        return "\n".join([self.title, *aligned(rows), self.legend])
+        return rows
 
 
 def _best(plans: Iterable[Plan]) -> Plan:

@@ -5,15 +5,20 @@ What goes in was released, so everything here is post-processing.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
 from safeselect.errors import ParameterError
+from safeselect.release.page import Section, as_part, cost, number
 from safeselect.scores.candidates import label_text
 
 _SHOWN = 10  # labels
+_ROWS = 200
+_DIGITS = 20  # of an exact parameter
 _LONGEST = 40  # characters of a label
 
 
@@ -28,16 +33,80 @@ def line(release: Any) -> str:
     shown = ", ".join(map(_cut, labels[:_SHOWN]))
     shown += f", ... {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else ""
     guarantee, source = release.guarantee, release.source
-    numbers = (f"{each.name}={getattr(guarantee, each.name)}" for each in fields(guarantee))
+    numbers = (_parameter(each.name, getattr(guarantee, each.name)) for each in fields(guarantee))
     cost = f"{type(guarantee).__name__}({', '.join(numbers)})"
     marked = f", {source}" if "NOT PRIVATE" in source else ""
     kept = "" if release.receipt is None else f", record {release.receipt.record}"
     return f"<{type(release).__name__} [{shown}], {cost}, {release.mechanism}{marked}{kept}>"
 
 
+def _parameter(name: str, value: object) -> str:
+    """A parameter of a guarantee: exact where that is short, otherwise rounded up."""
+    if isinstance(value, Fraction) and len(str(value)) > _DIGITS:
+        return f"{name}<={number(value, ROUND_CEILING, 3)}"
+    return f"{name}={value}"
+
+
+def html(release: Any) -> str:
+    """A release as a table for notebooks; bounds and costs are rounded outwards."""
+    columns = release.to_dict()
+    if "cost" in columns:
+        columns["cost"] = [*release.costs]  # floats may be less
+    outwards = {"low": ROUND_FLOOR, "high": ROUND_CEILING, "cost": ROUND_CEILING}
+    shown = [
+        [_cell(each, outwards.get(name, ROUND_HALF_EVEN)) for each in column[:_ROWS]]
+        for name, column in columns.items()
+    ]
+    size = max(map(len, columns.values()))
+    left_out = f"the first {_ROWS} of {size}" if size > _ROWS else ""
+    return as_part(
+        Section(
+            title(release),
+            {"cost": cost(release.guarantee), **facts(release)},
+            {left_out: [[*columns], *zip(*shown, strict=True)]},
+        )
+    ).text
+
+
+def title(release: Any) -> str:
+    """What a release is, in words."""
+    best = "the best" if getattr(release, "ordered", True) else "the best, without an order"
+    return {
+        "Selection": "the chosen candidate",
+        "TopK": best,
+        "Groups": "the best of each group",
+        "Batch": "the best of each row",
+        "Numbers": "the released numbers",
+        "Answers": "the answers above the threshold",
+    }[type(release).__name__]
+
+
+def facts(release: Any) -> dict[str, str]:
+    """What else a reader asks first: the mechanism, what is not private, the record."""
+    found = {"mechanism": release.mechanism.rpartition("/")[0].replace("_", " ")}
+    if "NOT PRIVATE" in release.source:
+        found["source"] = release.source
+    if release.receipt is not None:
+        found["record"] = f"record {release.receipt.record}"
+    groups = getattr(release, "groups", ())
+    if empty := [_cut(each) for each in groups if not release[each]][:_SHOWN]:
+        found["empty"] = f"nothing was found in {', '.join(empty)}"
+    return found
+
+
+def _cell(value: object, rounding: str) -> str:
+    if isinstance(value, (float, Decimal, Fraction)):
+        with suppress(ValueError, OverflowError):  # not finite
+            return number(Fraction(value), rounding)
+    return _cut_text(label_text(value))
+
+
 def _cut(label: object) -> str:
     written = label_text(label)
-    text = written if isinstance(label, int) else ascii(written)
+    return _cut_text(written if isinstance(label, int) else ascii(written))
+
+
+def _cut_text(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 

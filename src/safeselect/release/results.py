@@ -285,6 +285,11 @@ class Release:
 
         return display.line(self)
 
+    def _repr_html_(self) -> str:
+        from safeselect.release import display
+
+        return display.html(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Selection(Release, Generic[Label]):

@@ -17,8 +17,6 @@ from checks.measures import (
     check_words,
 )
 from checks.mechanisms import LISTS, ONE_SHOT, OTHERS, SESSIONS
-from checks.noise import LAWS, check_decision, check_fine_table, check_quantiles, check_thresholds
-from checks.partitions import partition_tables
 from checks.paths import SIZES, check_few, check_joint, check_size
 from checks.privacy import instances
 from checks.releases import check_releases, releases
@@ -48,20 +46,9 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """Yield all checks."""
-    for law in LAWS:
-        for what, check in (
-            ("quantiles", check_quantiles),
-            ("word bounds", check_thresholds),
-            ("fine table", check_fine_table),
-            ("decisions", check_decision),
-        ):
-            yield Check(f"{law.name} noise: {what}", "noise", partial(check, law))
     for instance in instances():
         slow = instance.k > 1 or (instance.gap and not instance.monotonic)
         yield Check(instance.name, "privacy", instance.examine, slow)
-    for table in partition_tables():
-        yield Check(f"{table.name}: draws", "noise", table.examine_draws)
-        yield Check(table.name, "privacy", table.examine)
     for release in releases():
         slow = release.name.startswith("report_noisy_max")
         yield Check(release.name, "few", partial(check_releases, release), slow)
