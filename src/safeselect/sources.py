@@ -113,7 +113,7 @@ class CallbackSource(Guarded):
         ParameterError: an argument has the wrong type or form.
     """
 
-    __slots__ = ("_exclusive", "_name")
+    __slots__ = ("_name",)
 
     production = True
     """True, because the user asserts it of the function."""
@@ -140,7 +140,6 @@ class CallbackSource(Guarded):
             worth="asserted",
             unmixed=exclusive,
         )
-        self._exclusive = exclusive
         self._guard = device if exclusive else with_system_bytes(device)
         details = [] if name is None else [name]
         details += ["exclusive=True"] if exclusive else []
@@ -150,11 +149,6 @@ class CallbackSource(Guarded):
     def name(self) -> str:
         """The class's name with the name given and whether the bytes are the function's alone."""
         return self._name
-
-    @property
-    def exclusive(self) -> bool:
-        """Whether the bytes are the function's alone."""
-        return self._exclusive
 
 
 def _check_arguments(function: object, name: object) -> None:
@@ -194,7 +188,7 @@ class CombinedSource(Guarded):
         ParameterError: one of them is not a source, or both are the same object.
     """
 
-    __slots__ = ("_name", "_parts", "_production")
+    __slots__ = ("_name", "_production")
 
     def __init__(self, first: Source, second: Source) -> None:
         first, second = guarded(first), guarded(second)
@@ -202,7 +196,6 @@ class CombinedSource(Guarded):
             raise ParameterError("a combined source needs two different sources, got one twice")
         self._name = f"CombinedSource({first.name}, {second.name})"
         self._production = first.production and second.production
-        self._parts = (first, second)
         self._guard = mixed(guard_of(first), guard_of(second), health=self._production)
 
     @property
@@ -214,8 +207,3 @@ class CombinedSource(Guarded):
     def production(self) -> bool:
         """True if both parts are meant for production."""
         return self._production
-
-    @property
-    def parts(self) -> tuple[Source, Source]:
-        """Both sources; a source of another package is behind a guard."""
-        return self._parts

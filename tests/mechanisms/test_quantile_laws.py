@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def test_parts_have_the_law_of_their_shares(share, ties):
         parted = [x * fine + j for x in data for j in range(fine)]
         for first, last in itertools.combinations_with_replacement(range(3 * fine), 2):
             for end in {last, last + 1} if last + 1 == 3 * fine else {last}:
-                part = Part(sorted(data), fine, first, last, end)
+                part = replace(Part.whole(sorted(data), 3, fine), first=first, last=last, end=end)
                 inside = [p for p in parted if first <= p < end]
                 assert part.size == len(inside)
                 wanted = grid_law(inside, first, last, share, rate, ties)

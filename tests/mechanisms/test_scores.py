@@ -32,7 +32,7 @@ NOT_FINITE = (
 def read(scores, *, minimize=False, grid=None, on_grid=False, score_error=None):
     """The steps that a mechanism gets: larger is better."""
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-    return read_candidates(scores).scores_on_grid(reading, minimize=minimize, size=Fraction(1))
+    return read_candidates(scores).scores_on_grid(reading, minimize=minimize)
 
 
 def shortfalls(scores, **options) -> list[int]:

@@ -275,7 +275,7 @@ def test_a_keyed_count_is_released_from_the_draw_that_decided():
 
     noticed(
         "mechanisms.keys:PartitionStrategy._decided_by_key",
-        "keyed_threshold(self.terms.table, self._secret.seed, label)",
+        "keyed_threshold(self.terms.table, self._seed, label)",
         "int(self._draw(1)[0])",
         look,
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.sources import CallbackSource
+from safeselect.sources import CallbackSource, observed
 from safeselect.testing import check_source
 
 
@@ -213,7 +213,7 @@ def test_a_generator_for_simulations_is_known_behind_partial_functions():
         for function in (partial(method), partial(partial(method))):
             with pytest.raises(ParameterError, match="output can be predicted"):
                 CallbackSource(function, exclusive=True)
-    assert CallbackSource(partial(os.urandom)).tested is False
+    assert observed(CallbackSource(partial(os.urandom))).health == "not tested"
 
 
 @pytest.mark.parametrize(

@@ -97,10 +97,8 @@ def test_long_decimals_are_read_to_the_last_digit(sign, digits, whole):
     texts = [f"{sign}{whole}.5{tail}1", f"{sign}{whole}.5{tail}", f"{sign}{whole}.4{'9' * digits}"]
     values = [Decimal(text) for text in texts]
     expected = [(Fraction(value) + Fraction(1, 2)).__floor__() for value in values]
-    assert numbers.nearest_steps(values, reading, "grid=") == expected
+    assert numbers.nearest_steps(values, reading) == expected
     with pytest.raises(ScoreError, match="scores must be integers"):
         read_candidates(values[:1]).scores_on_grid(Reading(None, False, Fraction(0)))
     integer = [Decimal(f"{sign}{whole}.{'0' * digits}")]
-    assert numbers.nearest_steps(integer, Reading(None, False, Fraction(0)), "") == [
-        int(integer[0])
-    ]
+    assert numbers.nearest_steps(integer, Reading(None, False, Fraction(0))) == [int(integer[0])]

@@ -73,7 +73,11 @@ _BY_CLAIMS = {
         ("spec/samplers.py:_bernoulli_exp_unit", "k % 2 == 0", "k % 2 == 1"),
         ("spec/samplers.py:geometric_exp", "return (remainder", "return 1 + (remainder"),
         ("spec/samplers.py:laplace_attempt", "negative and value == 0", "False"),
-        ("spec/samplers.py:discrete_gaussian", "return value", "return value + 1"),
+        (
+            "spec/samplers.py:discrete_gaussian",
+            "bits, sigma_squared))",
+            "bits, sigma_squared)) + 1",
+        ),
         ("spec/samplers.py:permutation", "return order", "return sorted(order)"),
         (
             "spec/rankings.py:combine_continuous",
@@ -130,7 +134,7 @@ _BY_CLAIMS = {
         ("accounting/laws.py:atoms", "scaled(bits)[1", "scaled(bits)[0"),
         ("adapters/dp_accounting.py:dp_events", "accountant), count", "accountant), 1"),
         ("adapters/dp_accounting.py:dp_event", "at_least(cost", "at_least(cost / 2"),
-        ("mechanisms/measure.py:_read_law", "covered[1] / (2", "covered[1] / (4"),
+        ("mechanisms/measure.py:of", "size / (2", "size / (4"),
         ("mechanisms/keys.py:_floor", "return (delta", "return (2 * delta"),
         (
             "scores/candidates.py:scores_on_grid",

@@ -25,13 +25,13 @@ BROKEN: dict[str, Break] = {
     ),
     "the rows of keys": Break("mechanisms/keys.py:_risen", ") + delta", ") + delta // 4"),
     "the width of Laplace noise": Break(
-        "mechanisms/measure.py:_read_law", "own / sensitivity", "2 * own"
+        "mechanisms/measure.py:of", "guarantee.epsilon / size", "2 * guarantee.epsilon"
     ),
     "the width of discrete Gaussian noise": Break(
-        "mechanisms/measure.py:_read_law", "covered[1] / (2", "covered[1] / (8"
+        "mechanisms/measure.py:of", "size / (2", "size / (8"
     ),
     "the width of rounded Gaussian noise": Break(
-        "mechanisms/measure.py:_read_law", "gaussian.mu_squared", "(4 * gaussian.mu_squared)"
+        "mechanisms/measure.py:of", "guarantee.mu_squared", "(4 * guarantee.mu_squared)"
     ),
     "the rate of a quantile": Break(
         "mechanisms/quantiles.py:law_of", "Law(target, ", "Law(target, 4 * "
@@ -67,7 +67,7 @@ BROKEN: dict[str, Break] = {
     ),
     "a cell of Gumbel noise": Break("spec/samplers.py:_gumbel_cell", ").log() /", ").log() *"),
     "a discrete Gaussian number": Break(
-        "spec/samplers.py:discrete_gaussian", "return value", "return value + 1"
+        "spec/samplers.py:discrete_gaussian", "bits, sigma_squared))", "bits, sigma_squared)) + 1"
     ),
     "an order": Break("spec/samplers.py:permutation", "return order", "return sorted(order)"),
 }

@@ -273,7 +273,7 @@ _CHANGES = {
         ("mechanisms/quantiles.py:_distance", "return max(", "return max(0, ")
     ],
     "what lies above a cut is counted on both sides": [
-        ("mechanisms/quantiles.py:split", "point, point", "point, self.end")
+        ("mechanisms/quantiles.py:split", ", end=point", "")
     ],
     "the number of runs has a longer tail": [("mechanisms/runs.py:ratio", ") / (k + 1)", ") / k")],
     "the best of runs costs one run less": [
@@ -360,9 +360,7 @@ _CHANGES = {
     "no slack for the roundings of a count": [
         ("mechanisms/keys.py:keep_table", "rows * (above + 2)", "0")
     ],
-    "mu for mu squared": [
-        ("mechanisms/measure.py:_read_law", "gaussian.mu_squared", 'rational(mu, "mu")')
-    ],
+    "mu squared left out": [("mechanisms/measure.py:of", "size / guarantee.mu_squared", "size")],
 }
 """By what is wrong: place, text and other text of each change."""
 

@@ -191,12 +191,6 @@ def _point(seen: Seen, local: Local) -> Draw:
     return Draw("point", law.rate, law.rate, more=said)
 
 
-def _factors(seen: Seen, local: Local) -> None:
-    draw = seen.now()
-    if draw is not None:
-        draw.low = draw.high = local["rate"]
-
-
 def _runs(seen: Seen, local: Local) -> Draw:
     law = local["law"]
     names = ("eta", "gamma", "mean")
@@ -226,7 +220,6 @@ WATCHED: dict[str, Note] = {
     "mechanisms.keys.draw_thresholds": _thresholds,
     "mechanisms.keys.keyed_threshold": _keyed,
     "mechanisms.quantiles.draw_point": _point,
-    "mechanisms.quantiles._Factors.__init__": _factors,
     "mechanisms.runs.Stopping.__init__": _runs,
     "mechanisms.runs.Stopping._refine": _nothing,
     "mechanisms.unknown._above_bottom": _bottom,

@@ -37,10 +37,15 @@ def planted(place: str, text: str, other: str) -> Iterator[None]:
     lines = source.replace(text, other).splitlines()
     while not lines[0].startswith("def "):
         lines.pop(0)  # decorators, which stay as they are
-    flags, scope = __future__.annotations.compiler_flag, {}
-    code = compile("\n".join(lines), place, "exec", flags=flags, dont_inherit=True)
-    exec(code, function.__globals__, scope)  # noqa: S102 - a text of our own
-    before, after = function.__code__, scope[function.__name__].__code__
+    before, flags = function.__code__, __future__.annotations.compiler_flag
+    # Inside a function that has its free names, such as the class of super().
+    free = [f"    {name} = None" for name in before.co_freevars]
+    outer = ["def outer():", *free, *(f"    {line}" for line in lines)]
+    scope: dict[str, Any] = {}
+    code = compile("\n".join(outer), place, "exec", flags=flags, dont_inherit=True)
+    exec(code, scope)  # noqa: S102 - a text of our own
+    parts = scope["outer"].__code__.co_consts
+    after = next(each for each in parts if getattr(each, "co_name", "") == before.co_name)
     function.__code__ = after.replace(co_qualname=before.co_qualname)
     _forget()
     try:

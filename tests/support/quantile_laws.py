@@ -94,12 +94,13 @@ def joint(part, shares, epsilon, ties):
 
 @cache
 def _chances(key, law):
-    cells, rest = key
-    return tuple(point_law(Part(list(cells), *rest), law))
+    places, below, *rest = key
+    return tuple(point_law(Part(list(places), list(below), *rest), law))
 
 
 def chances(part, law):
-    return _chances((tuple(part.cells), (part.fine, part.first, part.last, part.end)), law)
+    ends = part.fine, part.first, part.last, part.end
+    return _chances((tuple(part.places), tuple(part.below), *ends), law)
 
 
 def ledger(neighbours="add_remove", **budget):

@@ -88,23 +88,12 @@ def returns_count(self, buffer, /):
     return len(buffer)
 
 
-def takes_lists(self, buffer, /):
-    if isinstance(buffer, list):
-        return
-    Careful.fill(self, buffer)
-
-
 def outside(self, buffer, /):
     Careful.fill(self, buffer)
     if isinstance(buffer, memoryview) and isinstance(buffer.obj, bytearray) and len(buffer):
         whole = memoryview(buffer.obj)
         if len(whole) > len(buffer):
             whole[-1] = 1
-
-
-def keeps_a_view(self, buffer, /):
-    Careful.fill(self, buffer)
-    self.kept = memoryview(buffer) if isinstance(buffer, bytearray) else None
 
 
 def one_tail(self, view):
@@ -146,8 +135,6 @@ class TestCheckSource:
             (broken(write=static_fill), "never repeats its bytes"),
             (broken(fill=returns_count), "returns None"),
             (broken(fill=outside), "nothing outside"),
-            (broken(fill=takes_lists), "raises ParameterError"),
-            (broken(fill=keeps_a_view), "keeps no view"),
             (broken(write=one_tail), "the tests of each request"),
             (broken(name=changing()), "the same whenever"),
             (broken(__reduce_ex__=plain_reduce), "copied"),

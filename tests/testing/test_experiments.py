@@ -186,9 +186,9 @@ def test_a_seed_repeats_and_another_does_not() -> None:
 
 def test_the_numbers_of_a_seed_are_the_published_ones() -> None:
     """Those of SplitMix64 from state 0, as its reference program prints them."""
-    stream = sources._Mixed(b"")
-    stream._key = np.zeros(1, np.uint64)
-    few, more = stream.draw(3), stream.draw(16)
+    source = sources.SimulationSource(b"")
+    source._key = np.zeros(1, np.uint64)
+    few, more = source._draw(3), source._draw(16)
     assert np.uint64(0xE220A8397B1DCDAF).tobytes()[:3] == few
     assert np.frombuffer(more, np.uint64).tolist() == [0x6E789E6AA1B965F4, 0x06C45D188009454F]
 

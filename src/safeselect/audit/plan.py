@@ -107,15 +107,11 @@ def _of_measurement(stated: Stated) -> Plan:
     whole, law = release.guarantee, stated.name.removeprefix("measure_")
     norm = "sensitivity_l1" if law == "discrete_laplace" else "sensitivity_l2_squared"
     change = rational(stated.text(norm), norm)
-    if law == "discrete_laplace" and isinstance(whole, PureDP):
-        planned = Law("discrete Laplace", whole, norm, change, whole.epsilon / change)
-    elif law == "discrete_gaussian" and isinstance(whole, ZeroConcentratedDP):
-        planned = Law("discrete Gaussian", whole, norm, change, change / (2 * whole.rho))
-    elif law == "rounded_gaussian" and isinstance(whole, GaussianDP):
-        planned = Law("rounded Gaussian", whole, norm, change, change / whole.mu_squared)
-    else:
+    charge = None
+    if isinstance(whole, (PureDP, ZeroConcentratedDP, GaussianDP)):
+        charge = Law.of(whole, change).charge(stated.whole("values"))
+    if charge is None or charge.mechanism != release.mechanism:
         raise ParameterError(f"{release.mechanism} has no such guarantee")
-    charge = planned.charge(stated.whole("values"))
     return Plan(whole, charge.parts, charge.parameters)
 
 

@@ -10,17 +10,22 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer
 from safeselect.mechanisms.groups import plan_known, plan_unknown
 from safeselect.mechanisms.keys import Terms
-from safeselect.mechanisms.unknown import plan_counts, plan_list, read_contributions, read_places
+from safeselect.mechanisms.unknown import (
+    COUNTED,
+    plan_counts,
+    plan_list,
+    read_contributions,
+    read_places,
+)
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
 
 _RARE = 14  # nats: less than one in a million
-_COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 
 
 def of_list(stated: Stated) -> Plan:
     """A list of items that nobody listed before."""
     total, k, cap = stated.total, stated.whole("k"), stated.maybe("max_contributions")
-    common = _COUNTED | {"grid": "none", "minimize": "no", "k": str(k)}
+    common = COUNTED | {"grid": "none", "minimize": "no", "k": str(k)}
     read_contributions(cap)
     if stated.name.endswith("laplace"):
         _, k_bar, _ = read_places(k, stated.whole("k_bar"))
@@ -69,7 +74,7 @@ def of_groups(stated: Stated) -> Plan:
     least = None
     if name == "laplace":
         least = _least(Fraction(planned["offset"]), Fraction(planned["noise_rate"]))
-    return Plan(plan.guarantee, plan.parts, {**_COUNTED, **own, **facts, **planned}, {}, least)
+    return Plan(plan.guarantee, plan.parts, {**COUNTED, **own, **facts, **planned}, {}, least)
 
 
 def of_keys(stated: Stated) -> Plan:
@@ -88,5 +93,5 @@ def of_session_of_lists(stated: Stated) -> Plan:
     integer(queries, "queries", minimum=1, maximum=2**20)
     query, part = plan_list(stated.total, (1, 1, 1), None, draws=outcomes, lists=queries)
     draws = (BoundedRange(query.epsilon), outcomes), (ApproximateDP(Fraction(0), part), 1)
-    parameters = _COUNTED | {"outcomes": str(outcomes), "queries": str(queries)}
+    parameters = COUNTED | {"outcomes": str(outcomes), "queries": str(queries)}
     return Plan(stated.total, draws, parameters)

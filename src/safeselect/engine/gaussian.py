@@ -47,7 +47,6 @@ class DiscreteGaussian:
     """
 
     sigma_squared: Fraction
-    tabled = True
 
     def threshold(self, d: int, size: int) -> tuple[int, int]:
         """Enclose P(|X| >= d) in units of 2**-size."""
@@ -99,11 +98,6 @@ class RoundedGaussian:
 
     sigma_squared: Fraction
 
-    @property
-    def tabled(self) -> bool:
-        """Whether a table is made."""
-        return self.sigma_squared <= MOST_TABLED
-
     def threshold(self, d: int, size: int) -> tuple[int, int]:
         """Enclose P(|X| >= d) in units of 2**-size."""
         precision = size + 32
@@ -120,19 +114,6 @@ _LAST = 20  # the table ends with the first threshold below 2**-44
 GaussianLaw = DiscreteGaussian | RoundedGaussian
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
-    """Lower ends of the thresholds, ascending, in units of 2**-64.
-
-    Args:
-        leads: uint64, read-only.
-        margin: a threshold lies less than so many units above its lower end, rounded up.
-    """
-
-    leads: NDArray[np.uint64]
-    margin: np.uint64
-
-
 def draw_symmetric(n: int, law: GaussianLaw, bits: Bits) -> NDArray[np.int64]:
     """Draw n independent numbers of this law, int64.
 
@@ -143,12 +124,12 @@ def draw_symmetric(n: int, law: GaussianLaw, bits: Bits) -> NDArray[np.int64]:
     fill(signs, bits)
     found = np.zeros(n, dtype=np.int64)
     unsure = np.ones(n, dtype=np.bool_)
-    if law.tabled:
-        table = _table(law)
-        below = np.searchsorted(table.leads, words, side="right")
-        found = np.subtract(table.leads.size, below).astype(np.int64)
-        distance = np.subtract(words, np.take(table.leads, np.maximum(below, 1) - 1))
-        unsure = np.logical_or(np.less(distance, table.margin), np.equal(below, 0))
+    if law.sigma_squared <= MOST_TABLED:
+        leads, margin = _table(law)
+        below = np.searchsorted(leads, words, side="right")
+        found = np.subtract(leads.size, below).astype(np.int64)
+        distance = np.subtract(words, np.take(leads, np.maximum(below, 1) - 1))
+        unsure = np.logical_or(np.less(distance, margin), np.equal(below, 0))
     for place in np.flatnonzero(unsure).tolist():
         found[place] = _magnitude(int(words[place]), law, bits)
     # -x is the complement of x, and 1.
@@ -157,7 +138,11 @@ def draw_symmetric(n: int, law: GaussianLaw, bits: Bits) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=8)
-def _table(law: GaussianLaw) -> _Table:
+def _table(law: GaussianLaw) -> tuple[NDArray[np.uint64], np.uint64]:
+    """Lower ends of the thresholds, ascending, in units of 2**-64, and a margin.
+
+    A threshold lies less than the margin above its lower end.
+    """
     leads: list[int] = []
     margin = d = 1
     while d == 1 or leads[-1] >> _LAST:
@@ -168,7 +153,7 @@ def _table(law: GaussianLaw) -> _Table:
     # The last threshold is one of the tail, below which all words are searched for.
     ascending = np.array(leads[::-1], dtype=np.uint64)
     ascending.flags.writeable = False
-    return _Table(ascending, np.uint64(margin))
+    return ascending, np.uint64(margin)
 
 
 def _magnitude(v: int, law: GaussianLaw, bits: Bits) -> int:

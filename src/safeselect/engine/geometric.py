@@ -14,6 +14,8 @@ is exact.
 This module never sees a score.  Still its work is fixed, because its time would reveal the noise:
 marked words are refined at a public capacity, eight standard deviations and 40 above the mean.
 
+No release draws such noise of a rational base, so rates are of base e.
+
 The short functions that these equal: `spec.samplers.geometric` and `discrete_laplace`.
 """
 
@@ -21,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache, partial
 from math import isqrt
 
@@ -249,23 +250,9 @@ def _sign_table(noise_rate: NoiseRate) -> DigitTable:
 
 
 def _power(noise_rate: NoiseRate, m: int) -> tuple[int, int]:
-    """Enclose 2**320 * rho**m; exactly where rho**m is a multiple of 2**-320 and rho rational."""
-    exponent = noise_rate.rate * m
-    if noise_rate.base is None or exponent.denominator > 1:
-        low, high = noise_rate.power(m, 0, _GUARD + 32).scaled(_GUARD)
-        return max(low, 0), min(high, _ONE)
-    return _rational_power(noise_rate.base, exponent.numerator)
-
-
-def _rational_power(base: Fraction, exponent: int) -> tuple[int, int]:
-    """Enclose 2**320 * base**exponent by squaring in fixed point, rounded outwards."""
-    low = high = _ONE
-    for bit in bin(exponent)[2:]:
-        low, high = low * low >> _GUARD, -(-high * high >> _GUARD)
-        if bit == "1":
-            low = low * base.numerator // base.denominator
-            high = -(-high * base.numerator // base.denominator)
-    return low, high
+    """Enclose 2**320 * rho**m."""
+    low, high = noise_rate.power(m, 0, _GUARD + 32).scaled(_GUARD)
+    return max(low, 0), min(high, _ONE)
 
 
 def _powers(noise_rate: NoiseRate, m: int, last: int) -> list[tuple[int, int]]:

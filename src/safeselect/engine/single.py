@@ -7,7 +7,7 @@ comparison that they decide is decided for the noise itself; nothing is ever rou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, final
+from typing import Literal, final
 
 from safeselect.engine.laws import EXPONENTIAL, LAPLACE, Law, enclose
 from safeselect.errors import ParameterError
@@ -22,23 +22,6 @@ SPARE = 32
 
 MORE = 64
 """Digits by which undecided noise is refined."""
-
-
-class EnclosedNoise(Protocol):
-    """One noise X, in grid steps, known by bounds."""
-
-    @property
-    def precision(self) -> int:
-        """Binary places to which the bounds are narrow."""
-
-    def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
-        """Integers (low, high) with low <= X * denominator * 2**precision <= high.
-
-        Requires: precision is at least `self.precision`, denominator at least 1.
-        """
-
-    def refine(self, bits: Bits) -> None:
-        """Draw further digits."""
 
 
 @final
@@ -66,7 +49,10 @@ class InvertedNoise:
         return self._digits - SPARE
 
     def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
-        """Enclose X * denominator * 2**precision; the last result is cached."""
+        """Integers (low, high) with low <= X * denominator * 2**precision <= high, kept.
+
+        Requires: precision is at least `self.precision`, denominator at least 1.
+        """
         if self._found is None or self._found[:2] != (precision, denominator):
             low, high = enclose(self._law, self._v, self._digits, precision)
             below, above = denominator * self._rate.denominator, self._rate.numerator
@@ -101,6 +87,10 @@ class WholeNoise:
 
     def refine(self, bits: Bits) -> None:
         """Do nothing: no digit is left to draw."""
+
+
+EnclosedNoise = InvertedNoise | WholeNoise
+"""One noise X, in grid steps, known by bounds."""
 
 
 def enclosed_noise(kind: Kind, noise_rate: NoiseRate, digits: int, bits: Bits) -> EnclosedNoise:

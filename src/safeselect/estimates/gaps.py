@@ -16,13 +16,13 @@ drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from fractions import Fraction
 from itertools import accumulate
 from typing import Literal
 
 from safeselect.errors import ParameterError
-from safeselect.estimates.shrunk import Shrunk
+from safeselect.estimates.shrunk import Shrunk, mean_of
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import MAX_BITS, Number, integer, rational, read_choice
 
@@ -76,7 +76,7 @@ def estimate_fixed_from_gaps(
     ratio = rational(variance_ratio, "variance_ratio")
     # How far each winner lies below the first, by the gaps.
     below = list(accumulate(between[: len(measured) - 1], initial=Fraction(0)))
-    best = _mean([own + down for own, down in zip(measured, below, strict=True)])
+    best = mean_of([own + down for own, down in zip(measured, below, strict=True)])
     return tuple(
         _average(own, best - down, ratio) for own, down in zip(measured, below, strict=True)
     )
@@ -203,10 +203,6 @@ def read_winners(
     if len(between) not in (k - 1, k):
         raise ParameterError(f"{k} measurements need {k - 1} or {k} gaps, got {len(between)}")
     return measured, between
-
-
-def _mean(values: Sequence[Fraction]) -> Fraction:
-    return sum(values, Fraction(0)) / len(values)
 
 
 def _average(own: Fraction, other: Fraction, ratio: Fraction) -> Fraction:
@@ -410,11 +406,11 @@ def read_released(value: object, name: str) -> Fraction:
     )
 
 
-def read_gap(value: object, name: str = "gap") -> Fraction:
+def read_gap(value: object) -> Fraction:
     """Read a gap of an answer or a winner, which is never negative."""
-    gap = read_released(value, name)
+    gap = read_released(value, "gap")
     if gap < 0:
-        raise ParameterError(f"{name} must not be negative")
+        raise ParameterError("gap must not be negative")
     return gap
 
 

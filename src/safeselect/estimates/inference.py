@@ -26,9 +26,10 @@ def gap_p_value(
 
     Valid after selection: given the winner, it bounds the probability of a gap this large.
 
-    Method: with x = rate * gap, the worst case is two equal scores: e**-x for exponential noise,
-        (1 + x/2) e**-x for Laplace noise (`docs/mathematics.md`, section 13), 2 / (1 + e**x) for
-        Gumbel noise (Ding et al. 2023, Theorem 7).
+    Method: the worst case is two equal scores, of which either may lead: twice the chance that the
+        difference of their noises exceeds the gap.  With x = rate * gap that is e**-x for
+        exponential noise, (1 + x/2) e**-x for Laplace noise (`docs/mathematics.md`, section 13),
+        2 / (1 + e**x) for Gumbel noise (Ding et al. 2023, Theorem 7).
     Exactness: rounded up, and never below e**-2000.  The mechanisms round gaps down, which makes
         the p-value larger: the safe side.
 
@@ -46,9 +47,10 @@ def gap_p_value(
         >>> f"{float(gap_p_value(10, rate='0.5', noise='exponential')):.4f}"  # e**-5
         '0.0067'
     """
-    read_choice(noise, "noise", tuple(_P_VALUES))
+    read_choice(noise, "noise", tuple(_OF_EQUALS))
     nats = min(read_gap(gap) * rational(rate, "rate"), Fraction(_MOST_NATS))
-    return rounded_up(lambda precision: _P_VALUES[noise](Interval.of(nats, precision)))
+    one, tail = Fraction(1), _OF_EQUALS[noise]
+    return rounded_up(lambda bits: Interval.of(2, bits) * tail(nats, one, one, bits))
 
 
 def gap_confidence_bound(
@@ -105,23 +107,6 @@ def gap_confidence_bound(
     return above - _quantile(noise, chance, *rates)
 
 
-def _exponential_p(x: Interval) -> Interval:
-    return (-x).exp()
-
-
-def _laplace_p(x: Interval) -> Interval:
-    one, two = Interval.of(1, x.precision), Interval.of(2, x.precision)
-    return (one + x / two) * (-x).exp()
-
-
-def _gumbel_p(x: Interval) -> Interval:
-    one, two = Interval.of(1, x.precision), Interval.of(2, x.precision)
-    return two / (one + x.exp())
-
-
-_P_VALUES = {"exponential": _exponential_p, "laplace": _laplace_p, "gumbel": _gumbel_p}
-
-
 def _exponential_tail(t: Fraction, first: Fraction, second: Fraction, precision: int) -> Interval:
     # Both means are subtracted: the difference exceeds t where the uncentred one exceeds u.
     u = t + 1 / second - 1 / first
@@ -143,8 +128,14 @@ def _laplace_tail(t: Fraction, first: Fraction, second: Fraction, precision: int
     return noise_rate * (Interval.of(1, precision) + factor * width)
 
 
+def _gumbel_tail(t: Fraction, rate: Fraction, _: Fraction, precision: int) -> Interval:
+    one = Interval.of(1, precision)
+    return one / (one + Interval.of(rate * t, precision).exp())
+
+
 TAILS = {"exponential": _exponential_tail, "laplace": _laplace_tail}
 """P(noise of the value - noise of the threshold > t), each of mean 0, for t >= 0; enclosed."""
+_OF_EQUALS = {**TAILS, "gumbel": _gumbel_tail}
 
 
 def _quantile(noise: str, alpha: Fraction, first: Fraction, second: Fraction) -> Fraction:

@@ -18,15 +18,6 @@ _DOUBTED = 3  # nats: at such a height they move 8 times as far
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A sum of squares, its degrees of freedom, and the weight with which gaps are believed."""
-
-    squares: Fraction
-    freedom: int
-    weight: Fraction
-
-
-@dataclass(frozen=True, slots=True)
 class Shrunk:
     """Measurements and heights, highest first, with all public numbers.
 
@@ -73,37 +64,22 @@ class Shrunk:
 
     def estimates(self) -> tuple[Fraction, ...]:
         """Each measurement, moved towards its height as far as the measurements agree."""
-        if others := self._below_one:
-            return self.measured[0], *others.estimates()
-        if len(self.measured) <= _FEW:
-            moves, _ = self._few()
-            return tuple(own - move for own, move in zip(self.measured, moves, strict=True))
-        apart, j = self._apart, self.safe
-        first, rest, between, mean = self._means(apart)
-        inner, outer, joint = self._parts(apart)
-        limit = _FARTHEST / self.measured_rate
-        moved = []
-        for place, (own, each) in enumerate(zip(self.measured, apart, strict=True)):
-            centre, weight = (first, inner.weight) if place < j else (rest, outer.weight)
-            move = weight * (each - centre)
-            if between:
-                move += joint.weight * (centre - mean)
-            moved.append(own - max(-limit, min(limit, move)))
-        return tuple(moved)
+        moves, _ = self._moved()
+        return tuple(own - move for own, move in zip(self.measured, moves, strict=True))
 
     def error(self) -> Fraction:
         """Stein's estimate of the mean squared error."""
-        k, own = len(self.measured), self.variance
+        _, gain = self._moved()
+        return self.variance - gain / len(self.measured)
+
+    def _moved(self) -> tuple[list[Fraction], Fraction]:
+        """By how much each winner moves, and Stein's estimate of what that gains, in all."""
         if others := self._below_one:
-            return (own + (k - 1) * others.error()) / k
-        if k <= _FEW:
-            _, gain = self._few()
-            return own - min(gain, (k - 1) * own / (1 + self.ratio)) / k
-        inner, outer, joint = self._parts(self._apart)
-        together = [_Part(joint.squares + outer.squares, outer.freedom + 1, joint.weight)]
-        parts = together if joint.weight and joint.weight == outer.weight else [outer, joint]
-        gain = sum((self._gain(part) for part in (inner, *parts)), Fraction(0))
-        return own - min(gain, (k - 1) * own / (1 + self.ratio)) / k
+            moves, gain = others._moved()
+            return [Fraction(0), *moves], gain
+        k = len(self.measured)
+        moves, gain = self._few() if k <= _FEW else self._many()
+        return moves, min(gain, (k - 1) * self.variance / (1 + self.ratio))
 
     def shrinkage(self) -> tuple[Fraction, ...]:
         """For each winner the root of error over variance, averaged over those estimated together.
@@ -132,7 +108,7 @@ class Shrunk:
         for n in range(1, len(apart)):
             nats = self.rate * self.heights[n] if self.whole else Fraction(0)
             limit = min(_FARTHEST, _LEAST * (1 + nats / _DOUBTED) ** 3) / self.measured_rate
-            linear = weight * Fraction(n, n + 1) * (apart[n] - _mean(apart[:n]))
+            linear = weight * Fraction(n, n + 1) * (apart[n] - mean_of(apart[:n]))
             part = max(-limit, min(limit, linear))
             moves = [move - part / n for move in moves[:n]] + [part] + moves[n + 1 :]
             gain += (2 * weight * self.variance if part == linear else 0) - part**2 * (
@@ -140,46 +116,46 @@ class Shrunk:
             )
         return moves, gain
 
-    def _gain(self, part: _Part) -> Fraction:
-        capped = part.weight == 1 / (1 + self.ratio)
-        freedom = part.freedom if capped else max(0, part.freedom - 2)
-        return part.weight * (2 * freedom * self.variance - part.weight * part.squares)
-
-    def _means(
-        self, apart: Sequence[Fraction]
-    ) -> tuple[Fraction, Fraction, Fraction | None, Fraction]:
-        """The means of the first group, of the rest, of all; and how far the two are apart."""
-        j = self.safe
-        first, rest = _mean(apart[:j]), _mean(apart[j:])
-        between = first - rest if 0 < j < len(apart) else None
-        return first, rest, between, _mean(apart)
-
-    def _parts(self, apart: Sequence[Fraction]) -> tuple[_Part, _Part, _Part]:
-        """Within the first group, within the rest, and between the two."""
-        j, k = self.safe, len(apart)
+    def _many(self) -> tuple[list[Fraction], Fraction]:
+        """The same for more winners: within the first group, within the rest, between the two."""
+        apart, j = self._apart, self.safe
+        k = len(apart)
         n = k - j
-        first, rest, between, _ = self._means(apart)
+        first, rest, mean = mean_of(apart[:j]), mean_of(apart[j:]), mean_of(apart)
         inner, outer = _squares(apart[:j], first), _squares(apart[j:], rest)
-        across = Fraction(0) if between is None else Fraction(j * n, k) * between**2
+        across = Fraction(j * n, k) * (first - rest) ** 2
         # The first group is above T, where the linear weight is right; the cap is for luck.
         within = self._weight(Fraction(2 * j + 2), inner) if j else Fraction(0)
-        alone = self._weight(_STEIN * max(0, n - 3), outer)
         joint = Fraction(0)
-        if between is not None:
+        if 0 < j < k:
             # What the first group gains for sure pays for what the others may lose.
             joint = self._weight(_STEIN * max(0, n - 2) + min(j - 1, _MOST_LENT), outer + across)
-        return (
-            _Part(inner, max(0, j - 1), within),
-            _Part(outer, max(0, n - 1), max(alone, joint)),
-            _Part(across, int(between is not None), joint),
-        )
+        alone = max(joint, self._weight(_STEIN * max(0, n - 3), outer))
+        limit = _FARTHEST / self.measured_rate
+        moves = []
+        for place, each in enumerate(apart):
+            centre, weight = (first, within) if place < j else (rest, alone)
+            move = weight * (each - centre) + joint * (centre - mean)
+            moves.append(max(-limit, min(limit, move)))
+        gain = self._gain(inner, max(0, j - 1), within)
+        if joint and joint == alone:
+            return moves, gain + self._gain(across + outer, n, joint)
+        gain += self._gain(outer, max(0, n - 1), alone)
+        return moves, gain + self._gain(across, 1, joint)
+
+    def _gain(self, squares: Fraction, freedom: int, weight: Fraction) -> Fraction:
+        """What a weight gains on a sum of squares of so many degrees of freedom."""
+        capped = weight == 1 / (1 + self.ratio)
+        free = freedom if capped else max(0, freedom - 2)
+        return weight * (2 * free * self.variance - weight * squares)
 
     def _weight(self, c: Fraction, squares: Fraction) -> Fraction:
         most = 1 / (1 + self.ratio)
         return min(most, c * self.variance / squares) if squares else most if c else Fraction(0)
 
 
-def _mean(values: Sequence[Fraction]) -> Fraction:
+def mean_of(values: Sequence[Fraction]) -> Fraction:
+    """Their mean; of none 0."""
     return sum(values, Fraction(0)) / len(values) if values else Fraction(0)
 
 

@@ -14,6 +14,7 @@ from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.select import select_many
 from safeselect.mechanisms.table import Peeled, calibrate
 from safeselect.mechanisms.unknown import (
+    COUNTED,
     draw_list,
     plan_counts,
     plan_list,
@@ -158,7 +159,7 @@ def release_by_group(
         read: from nothing to the counts of all groups, called once.
         unit: who is protected, where the counts say it.
     """
-    recorded = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1", **parameters}
+    recorded = {**COUNTED, **parameters}
     recorded |= {"groups": str(len(groups)), "max_groups": str(changed), **plan.parameters}
     charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
     with Call(charge, read, source=source, scope=scope, unit=unit) as call:

@@ -40,9 +40,8 @@ import numpy.typing as npt
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import plain, ratio_of
 from safeselect.scores.candidates import Column, Unread, hand_over, pairs, read_values
-from safeselect.scores.columns import hushed, index_of
+from safeselect.scores.columns import cells_of, index_of
 from safeselect.scores.counts import Counts, check_unit, read_fetched
-from safeselect.scores.reading import INTEGERS
 from safeselect.scores.reals import place_of
 
 _MOST = 2**42
@@ -52,19 +51,6 @@ NOT_WHOLE = (
     "counts must be integers, of whatever type, and none may be missing: decide what a missing "
     "count means before counts are handed over"
 )
-
-
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Found:
-    """All items of a table with a count of 1 or more; private, and the repr is silent.
-
-    Attributes:
-        largest: item -> the largest of its counts.
-        rows: how many counts there were, those of no item included.
-    """
-
-    largest: dict[str, int]
-    rows: int
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -83,9 +69,6 @@ class HeldCounts:
     unit: str | None = None
     items: tuple[str | None, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"<counts for {self.size} places>"
-
     def read(self) -> npt.NDArray[np.int64]:
         """Return the largest counts, in the fixed order, padded with zeros to the public size.
 
@@ -95,14 +78,20 @@ class HeldCounts:
             ParameterError: there are more or fewer labels than counts.
             ScoreError: a count is not an integer.
         """
-        largest = self.found().largest
+        largest, _ = self.found()
         found = sorted((-count, name) for name, count in _at_least(largest, self.size))[: self.size]
         padding = self.size - len(found)
         self.items = (*(name for _, name in found), *(None,) * padding)
         return np.array([-count for count, _ in found] + [0] * padding, dtype=np.int64)
 
-    def found(self) -> Found:
-        """Return all items with their counts; raises what `read` raises."""
+    def found(self) -> tuple[dict[str, int], int]:
+        """Return all items with the largest of their counts, and how many counts there were.
+
+        Counts of no item are among these; below 1 an item counts as absent.
+
+        Raises:
+            ParameterError, ScoreError: as for `read`.
+        """
         counts, labels = self._counts, self._labels
         if type(counts) is Unread:
             counts, labels = _both(counts.read(), None)
@@ -114,7 +103,7 @@ class HeldCounts:
                 largest[name] = value
         size = values.size
         values.fill(0)
-        return Found(largest, size)
+        return largest, size
 
 
 def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
@@ -187,7 +176,7 @@ def whole_counts(column: Column) -> npt.NDArray[np.int64]:
         counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST).astype(np.int64)
         return np.maximum(counts, 0, out=counts)
     try:
-        whole = read_values(Column(values, len(values)), INTEGERS, Fraction(1))
+        whole = read_values(Column(values, len(values)))
     except ScoreError:
         raise ScoreError(NOT_WHOLE) from None
     return np.array([min(max(value, 0), _MOST) for value in whole], dtype=np.int64)
@@ -240,40 +229,16 @@ def read_items(labels: Iterable[object], count: int) -> list[str | None]:
     Raises:
         ParameterError: there are more or fewer labels; never because of a label.
     """
-    found = [label if type(label) is str else item(label) for label in _cells(labels)]
+    dimensions = len(getattr(labels, "shape", (0,)))
+    if dimensions != 1:
+        raise ParameterError(f"labels must have one dimension, got {dimensions}")
+    found = [label if type(label) is str else item(label) for label in cells_of(labels)]
     if len(found) != count:
         # The number of items is private here, so the message does not quote it.
         raise ParameterError(
             "labels must be as many as the scores; write one label for each, in the same order"
         )
     return found
-
-
-def _cells(labels: Any) -> list[object]:
-    """Return the labels of a list or column as Python objects; None for an unreadable cell."""
-    dimensions = len(getattr(labels, "shape", (0,)))
-    if dimensions != 1:
-        raise ParameterError(f"labels must have one dimension, got {dimensions}")
-    kind = getattr(labels, "dtype", None)
-    # Dates and time spans, which NumPy would turn into integers.  Dates, lists and structs of
-    # polars, which panics at dates that Python lacks, and tells standard error of it.
-    if getattr(kind, "kind", "") in ("M", "m") or any(
-        hasattr(kind, name) and getattr(kind, name)() for name in ("is_temporal", "is_nested")
-    ):
-        return [None] * len(labels)
-    names = [name for name in ("to_pylist", "to_list", "tolist") if hasattr(labels, name)]
-    if not names:
-        return list(labels)
-    for name in names:
-        with hushed():  # another library's error may quote a label
-            return list(getattr(labels, name)())
-    cells: list[object] = []
-    for place in range(len(labels)):
-        cells.append(None)
-        with hushed():
-            cell = labels[place]
-            cells[place] = cell.as_py() if hasattr(cell, "as_py") else cell
-    return cells
 
 
 def check_unknown(

@@ -44,7 +44,7 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
 from safeselect.mechanisms.items import NOT_WHOLE, check_cap, hold_counts, item, whole_counts
-from safeselect.mechanisms.unknown import read_total
+from safeselect.mechanisms.unknown import COUNTED, read_total
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
@@ -52,7 +52,7 @@ from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
 from safeselect.release.results import NOT_STATED, Answers, Noise, Release, TopK
 from safeselect.scores.candidates import Labels, Scores, hand_over, read_values
 from safeselect.scores.counts import Counts, check_unit
-from safeselect.scores.reading import INTEGERS, flag
+from safeselect.scores.reading import flag
 
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself
@@ -349,10 +349,7 @@ class Terms:
             "max_partitions": str(self.max_partitions),
             "pre_threshold": str(self.pre_threshold),
             "with_counts": "yes" if self.with_counts else "no",
-            # A user counts once for a key, so this is no choice of the caller's.
-            "sensitivity": "1",
-            "monotonic": "yes",
-            "effective_range": "1",
+            **COUNTED,
             **(self.table.noise.as_parameters() if self.with_counts else {}),
         }
         mechanism = f"{name}_with_counts/1" if self.with_counts else f"{name}/1"
@@ -469,11 +466,12 @@ def release_keys(
     held = hold_counts(counts, labels, 0)
     charge = terms.charge("select_partitions")
     with Call(charge, held.found, source=chosen, scope=scope, unit=held.unit) as call:
+        largest, passed = call.values
         # As many thresholds are drawn as counts were passed, whether or not they are keys.
-        thresholds = draw_thresholds(terms.table, call.values.rows, call.bits).tolist()
+        thresholds = draw_thresholds(terms.table, passed, call.bits).tolist()
         kept = sorted(
             (label, count)
-            for (label, users), drawn in zip(call.values.largest.items(), thresholds, strict=False)
+            for (label, users), drawn in zip(largest.items(), thresholds, strict=False)
             if (count := terms.released(users, drawn)) is not None
         )
         keys, noisy = zip(*kept, strict=True) if kept else ((), ())
@@ -485,28 +483,6 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 
 @final
-class _Secret:
-    """What a strategy draws with; it shows nothing, whatever copies or writes the fields around it.
-
-    Attributes:
-        seed: of `keep_keyed`.
-        source: of fresh draws; None for the default one.
-    """
-
-    __slots__ = ("seed", "source")
-
-    def __init__(self, seed: bytes, source: Source | None = None) -> None:
-        self.seed, self.source = seed, source
-
-    def __deepcopy__(self, memo: object) -> _Secret:
-        return self
-
-    def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("a seed is not copied alone: pickle the whole strategy")
-
-
-@final
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class PartitionStrategy:
     """Decides about each key of one table whether it may be shown; made by `partition_strategy`.
 
@@ -523,15 +499,20 @@ class PartitionStrategy:
             and with `ledger=` the receipt.  It has no answers, which are made later, elsewhere.
     """
 
-    terms: Terms
-    release: Answers
-    _secret: _Secret
+    __slots__ = ("_seed", "_source", "release", "terms")
+
+    def __init__(
+        self, terms: Terms, release: Answers, seed: bytes, bytes_from: Source | None = None
+    ) -> None:
+        self.terms, self.release = terms, release
+        self._seed, self._source = seed, bytes_from
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restored, (self.terms, self.release, self._secret.seed)
+        # A source belongs to its process.
+        return PartitionStrategy, (self.terms, self.release, self._seed)
 
     def probability_of_keep(self, users: int) -> Fraction:
         """Return the exact probability that a key with so many users is kept.
@@ -630,18 +611,11 @@ class PartitionStrategy:
         number, label = _read(users), item(key)
         if label is None:
             return None
-        return self.terms.released(
-            number, keyed_threshold(self.terms.table, self._secret.seed, label)
-        )
+        return self.terms.released(number, keyed_threshold(self.terms.table, self._seed, label))
 
     def _draw(self, count: int) -> NDArray[np.int64]:
-        with Bits(resolve(self._secret.source)) as bits:
+        with Bits(resolve(self._source)) as bits:
             return draw_thresholds(self.terms.table, count, bits)
-
-
-def _restored(terms: Terms, release: Answers, seed: bytes) -> PartitionStrategy:
-    """A strategy that was pickled; a source belongs to its process."""
-    return PartitionStrategy(terms, release, _Secret(seed))
 
 
 def partition_strategy(
@@ -684,7 +658,7 @@ def partition_strategy(
         seed = bytearray(SEED_BYTES)
         call.bits.fill(seed)
         stated = call.commit(Answers(**call.header))
-    return PartitionStrategy(terms, stated, _Secret(bytes(seed), chosen))
+    return PartitionStrategy(terms, stated, bytes(seed), chosen)
 
 
 def check_partitions(counts: object, max_partitions: int, unit: str | None) -> None:
@@ -710,5 +684,5 @@ def _read(users: object) -> int:
     if type(users) is int and users.bit_length() <= _WORD:
         return users
     with suppress(Exception):  # whatever the number raises may quote it
-        return read_values(hand_over([users]), INTEGERS, Fraction(1))[0]
+        return read_values(hand_over([users]))[0]
     raise ScoreError(NOT_WHOLE)

@@ -36,10 +36,11 @@ from safeselect.scores.candidates import (
     read_values,
 )
 from safeselect.scores.counts import Counts, check_unit
-from safeselect.scores.reading import INTEGERS, exactly_one
+from safeselect.scores.reading import exactly_one
 from safeselect.spec.samplers import discrete_gaussian
 
 _NORMAL_95 = Fraction(1_959_964, 10**6)  # P(|Z| > 1.959964) is below 0.05, Z normal
+_L2 = "sensitivity_l2_squared"
 _LEAST, _MOST = Fraction(1, 2**80), Fraction(2**100)  # of sigma squared: noise fits 64 bits
 _NOT_WHOLE = (
     "values must be integers, of whatever type, and none may be missing: round them to a public "
@@ -64,14 +65,26 @@ class Law:
     sensitivity: Fraction
     parameter: Fraction
 
-    def __post_init__(self) -> None:
-        if self.name == "discrete Laplace":
-            NoiseRate(self.parameter)
-        elif not _LEAST <= self.parameter <= _MOST:
+    @classmethod
+    def of(cls, guarantee: PureDP | ZeroConcentratedDP | GaussianDP, size: Fraction) -> Law:
+        """The noise that this guarantee takes, for a sensitivity of this size.
+
+        Raises:
+            ParameterError: there is no such noise.
+        """
+        if isinstance(guarantee, PureDP):
+            rate = NoiseRate(guarantee.epsilon / size).rate
+            return cls("discrete Laplace", guarantee, "sensitivity_l1", size, rate)
+        if isinstance(guarantee, GaussianDP):
+            found = cls("rounded Gaussian", guarantee, _L2, size, size / guarantee.mu_squared)
+        else:
+            found = cls("discrete Gaussian", guarantee, _L2, size, size / (2 * guarantee.rho))
+        if not _LEAST <= found.parameter <= _MOST:
             raise ParameterError(
                 "sigma squared of the noise must be between 2**-80 and 2**100; choose another "
                 "unit for the values, or another cost"
             )
+        return found
 
     def charge(self, size: int) -> Charge:
         """What a ledger is told about a measurement of so many values."""
@@ -211,21 +224,16 @@ def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) 
                 "epsilon goes with sensitivity_l1, the largest sum of the absolute changes of all "
                 "values; write for example sensitivity_l1=1"
             )
-        own, sensitivity = read_epsilon(epsilon), rational(l1, "sensitivity_l1")
-        rate = own / sensitivity
-        return Law("discrete Laplace", PureDP(own), "sensitivity_l1", sensitivity, rate)
+        return Law.of(PureDP(read_epsilon(epsilon)), rational(l1, "sensitivity_l1"))
     if l2 is None or l1 is not None:
         raise ParameterError(
-            "rho and mu go with sensitivity_l2_squared, the largest sum of the squares of the "
-            "changes of all values; write for example sensitivity_l2_squared=1"
+            f"rho and mu go with {_L2}, the largest sum of the squares of the changes of all "
+            f"values; write for example {_L2}=1"
         )
-    covered = "sensitivity_l2_squared", rational(l2, "sensitivity_l2_squared")
+    size = rational(l2, _L2)
     if rho is not None:
-        concentrated = ZeroConcentratedDP(rational(rho, "rho"))
-        squared = covered[1] / (2 * concentrated.rho)
-        return Law("discrete Gaussian", concentrated, *covered, squared)
-    gaussian = GaussianDP(rational(mu, "mu") ** 2)
-    return Law("rounded Gaussian", gaussian, *covered, covered[1] / gaussian.mu_squared)
+        return Law.of(ZeroConcentratedDP(rational(rho, "rho")), size)
+    return Law.of(GaussianDP(rational(mu, "mu") ** 2), size)
 
 
 def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> None:
@@ -252,6 +260,6 @@ def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> N
 
 def _whole(cells: Candidates) -> list[int]:
     try:
-        return read_values(cells.rows[0], INTEGERS, Fraction(1))
+        return read_values(cells.rows[0])
     except ScoreError:
         raise ScoreError(_NOT_WHOLE) from None

@@ -21,16 +21,17 @@ Reveals: the requests to the source follow from the number of points, but with p
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate, chain, islice
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError, ScoreError
@@ -49,8 +50,8 @@ from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
 from safeselect.release.results import Numbers
-from safeselect.scores.candidates import LISTS, Values, hand_over
-from safeselect.scores.columns import hushed, names_of
+from safeselect.scores.candidates import Values, hand_over
+from safeselect.scores.columns import cells_of, hushed
 from safeselect.scores.reals import Place, place_of
 
 
@@ -86,34 +87,7 @@ def reader(values: object) -> Later:
             "values must be a list, a tuple, a range, a NumPy array or a column of pandas, polars "
             f"or Arrow, of one dimension, got {kind.__name__}; {instead}"
         )
-    held = column.held
-    return Later(lambda: _cells(held), None)
-
-
-def _cells(held: Any) -> Sequence[object]:
-    """The values as Python objects, which a grid reads one by one.
-
-    Raises:
-        ScoreError: another library cannot read its column; its own error may quote a cell.
-    """
-    if id(type(held)) in LISTS:
-        return tuple(held)
-    if isinstance(held, np.ndarray):
-        return _of_array(held)
-    with hushed():
-        kind = getattr(held, "dtype", None)
-        # polars panics at dates that Python lacks, and tells standard error of it.
-        if getattr(kind, "is_nested", bool)():
-            return [None] * len(held)
-        if getattr(kind, "is_temporal", bool)():
-            return _of_array(held.dt.date().to_numpy())
-        return names_of(held)
-    raise ScoreError(f"values of type {type(held).__name__} cannot be read")
-
-
-def _of_array(array: NDArray[np.generic]) -> list[object]:
-    # NumPy turns spans and fine times into integers; each is read as what it is.
-    return array.tolist() if array.dtype.kind in "biufO" else list(array)
+    return Later(partial(cells_of, column.held), None)
 
 
 _MOST_BITS = 256
@@ -278,13 +252,16 @@ class Part:
     """The fine points first .. last, and the shares at fine points first <= p < end.
 
     Args:
-        cells: all values, sorted, each a point of the grid; a part is cut out by its ends alone.
+        places: the points at which there are values, ascending, and one behind the grid; a part is
+            cut out by its ends alone.
+        below: how many values lie below each of these.
         fine: how many fine points a point is.
         first, last: fine points.
         end: last + 1, or last, where what lies at `last` belongs to the next part.
     """
 
-    cells: list[int]
+    places: list[int]
+    below: list[int]
     fine: int
     first: int
     last: int
@@ -292,13 +269,15 @@ class Part:
 
     @classmethod
     def whole(cls, cells: list[int], points: int, fine: int) -> Part:
-        """All values, on all points of the grid."""
-        return cls(cells, fine, 0, points * fine - 1, points * fine)
+        """All values, each at one of so many points, in their order."""
+        counted = Counter(cells)
+        below = [*accumulate(counted.values(), initial=0), len(cells)]
+        return cls([*counted, points], below, fine, 0, points * fine - 1, points * fine)
 
     def split(self, point: int) -> tuple[Part, Part]:
         """What lies below a fine point, and the rest: each share is in one of them."""
-        below = Part(self.cells, self.fine, self.first, point, point)
-        return below, Part(self.cells, self.fine, point, self.last, self.end)
+        lower = replace(self, last=point, end=point)
+        return lower, replace(self, first=point)
 
     @property
     def points(self) -> int:
@@ -313,60 +292,43 @@ class Part:
     def _shares(self, point: int) -> int:
         """How many shares lie below a fine point, in this part or not."""
         g, j = divmod(point, self.fine)
-        place = bisect_left(self.cells, g)
-        shares = place * self.fine
-        return shares + j * (bisect_right(self.cells, g, place) - place) if j else shares
+        i = bisect_left(self.places, g)
+        shares = self.below[i] * self.fine
+        return shares + j * self._equal(i) if j and self.places[i] == g else shares
+
+    def _equal(self, i: int) -> int:
+        """How many values lie at a place."""
+        return self.below[i + 1] - self.below[i]
 
     def middle(self, wanted: int) -> int:
         """The last fine point with at most so many shares below it."""
         wanted += self._shares(self.first)
-        place = wanted // self.fine
-        if place == len(self.cells):
+        i = bisect_right(self.below, wanted // self.fine) - 1
+        if i == len(self.places):
             return self.last
-        g = self.cells[place]
-        start = bisect_left(self.cells, g, 0, place + 1)
-        equal = bisect_right(self.cells, g, place) - start
-        return min(g * self.fine + (wanted - start * self.fine) // equal, self.last)
+        beyond = wanted - self.below[i] * self.fine
+        return min(self.places[i] * self.fine + beyond // self._equal(i), self.last)
 
-    def downwards(self, point: int) -> Iterator[Run]:
-        """The runs from a fine point down to the first, the highest first."""
-        cells, fine, first = self.cells, self.fine, self.first
+    def runs(self, point: int, step: Literal[1, -1]) -> Iterator[Run]:
+        """The runs from a fine point on, upwards or downwards, the nearest first."""
+        first, after, fine = self.first, self.last + 1, self.fine
         before, size = self._shares(first), self.size
-        g = point // fine
-        place = bisect_right(cells, g)
-        while point >= first:
-            start = bisect_left(cells, g, 0, place)
-            equal, shares = place - start, start * fine - before
-            if equal:
-                for p in range(point, max(g * fine, first) - 1, -1):
-                    low = shares + (p - g * fine) * equal
+        i = bisect_left(self.places, point // fine)  # of the place at the point, or of the next
+        while first <= point < after:
+            start, shares = self.places[i] * fine, self.below[i] * fine - before
+            if start <= point:
+                equal, end = self._equal(i), (start + fine if step == 1 else start - 1)
+                for p in range(point, min(max(end, first - 1), after), step):
+                    low = shares + (p - start) * equal
                     yield p, p + 1, min(low, size), min(low + equal, size)
-                point = g * fine - 1
-            g = cells[start - 1] if start else -1
-            after, point = point + 1, max((g + 1) * fine, first)
-            if point < after:
-                yield point, after, min(shares, size), min(shares, size)
-            point, place = point - 1, start
-
-    def upwards(self, point: int) -> Iterator[Run]:
-        """The runs from a fine point up to the last, the lowest first."""
-        cells, fine, after = self.cells, self.fine, self.last + 1
-        before, size = self._shares(self.first), self.size
-        g = point // fine
-        place = bisect_left(cells, g)
-        while point < after:
-            above = bisect_right(cells, g, place)
-            equal, shares = above - place, place * fine - before
-            if equal:
-                for p in range(point, min((g + 1) * fine, after)):
-                    low = shares + (p - g * fine) * equal
-                    yield p, p + 1, min(low, size), min(low + equal, size)
-                point, shares = (g + 1) * fine, above * fine - before
-            g = cells[above] if above < len(cells) else after // fine + 1
-            start, point = point, min(g * fine, after)
-            if start < point:
-                yield start, point, min(shares, size), min(shares, size)
-            place = above
+                point, i = end, i + (step == 1)
+                continue
+            # No value lies between the end of the place before and this one.
+            least = max((self.places[i - 1] + 1) * fine, first) if i else first
+            low, high = (point, min(start, after)) if step == 1 else (least, point + 1)
+            if low < high:
+                yield low, high, min(shares, size), min(shares, size)
+            point, i = (high, i) if step == 1 else (low - 1, i - 1)
 
 
 _MORE = 64
@@ -399,26 +361,29 @@ class Law:
         """
         wanted = self.quantile.numerator * part.size
         middle = part.middle(wanted // self.quantile.denominator)
-        sides = [part.downwards(middle), part.upwards(middle + 1)]
+        sides = [part.runs(middle, -1), part.runs(middle + 1, 1)]
         firsts = [list(islice(side, 1)) for side in sides]
         least = min(self._distance(run, wanted) for first in firsts for run in first)
-        found, most = [], 0
-        factors = _Factors(self.rate, precision)
+        found, most, known = [], 0, {0: 1 << precision}
         for first, side in zip(firsts, sides, strict=True):
             runs: list[Powered] = []
             power, before = 1 << precision, least
             for run in chain(first, side):
                 # Away from the middle distances do not fall, so no factor is above 1.
                 distance = self._distance(run, wanted)
-                power = power * factors.least(distance - before) >> precision
+                more = distance - before
+                if more not in known:
+                    known[more] = _factor(self.rate * more, precision)
+                power = power * known[more] >> precision
                 if not power:
                     break
                 runs.append((run[0], run[1], power))
                 before = distance
             found.append(runs)
             most = max(most, len(runs))
-        # A step adds the error of its factor and less than one unit; one more step gave the 0.
-        return found[0][::-1] + found[1], (factors.widest + 2) * (most + 2)
+        # A step adds the error of its factor, less than two units, and less than one more; one more
+        # step gave the 0.
+        return found[0][::-1] + found[1], 4 * (most + 2)
 
     def _distance(self, run: Run, wanted: int) -> int:
         _, _, low, high = run
@@ -428,27 +393,12 @@ class Law:
         return max(above, wanted - self.quantile.denominator * high)
 
 
-class _Factors:
-    """exp(-rate more) for whole numbers, each worked out once."""
-
-    __slots__ = ("_known", "_precision", "_rate", "widest")
-
-    def __init__(self, rate: Fraction, precision: int) -> None:
-        self._rate, self._precision = rate, precision
-        self._known = {0: 1 << precision}
-        self.widest = 0
-
-    def least(self, more: int) -> int:
-        """A bound from below in units of 2**-precision; none is farther off than `widest`."""
-        found = self._known.get(more)
-        if found is None:
-            exponent = self._rate * more
-            extra = max(0, exponent.numerator.bit_length() - exponent.denominator.bit_length())
-            digits = self._precision + min(extra, 4096) + 32
-            found, above = (-Interval.of(exponent, digits)).exp().scaled(self._precision)
-            self._known[more] = found
-            self.widest = max(self.widest, above - found)
-        return found
+def _factor(exponent: Fraction, precision: int) -> int:
+    """exp(-exponent) in units of 2**-precision, less than two units too small."""
+    extra = max(0, exponent.numerator.bit_length() - exponent.denominator.bit_length())
+    # So many digits that the ends lie less than a unit apart before they are rounded.
+    digits = precision + min(extra, 4096) + 32
+    return (-Interval.of(exponent, digits)).exp().scaled(precision)[0]
 
 
 def draw_point(part: Part, law: Law, bits: Bits) -> int:
@@ -465,7 +415,7 @@ def draw_point(part: Part, law: Law, bits: Bits) -> int:
 
 def _point(part: Part, law: Law, u: int, size: int) -> int | None:
     """The point for U in [u, u + 1] / 2**size, or None where that leaves it open."""
-    most = part.fine * (len(part.cells) + 1)
+    most = part.fine * (part.below[-1] + 1)
     precision = size + part.points.bit_length() + most.bit_length() + 16
     runs, error = law.powers(part, precision)
     sums = [0, *accumulate(power * (after - start) for start, after, power in runs)]

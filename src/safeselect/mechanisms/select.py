@@ -338,7 +338,7 @@ def permute_and_flip_with_gap(
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
     asked = Asked.read(cost, scored, None, source, ledger)
-    return asked.choose_with_gap("permute_and_flip_with_gap", scores, labels, gap_grid)
+    return asked.on(scores, labels).choose_with_gap("permute_and_flip_with_gap", gap_grid)
 
 
 def exponential_mechanism_with_gap(
@@ -380,7 +380,7 @@ def exponential_mechanism_with_gap(
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
     asked = Asked.read(cost, scored, None, source, ledger)
-    return asked.choose_with_gap("exponential_mechanism_with_gap", scores, labels, gap_grid)
+    return asked.on(scores, labels).choose_with_gap("exponential_mechanism_with_gap", gap_grid)
 
 
 def report_noisy_max_with_gap(
@@ -426,7 +426,7 @@ def report_noisy_max_with_gap(
     cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
     asked = Asked.read(cost, scored, None, source, ledger)
-    return asked.choose_with_gap(f"report_noisy_max_with_gap_{noise}", scores, labels, gap_grid)
+    return asked.on(scores, labels).choose_with_gap(f"report_noisy_max_with_gap_{noise}", gap_grid)
 
 
 def top_k(
@@ -835,13 +835,6 @@ class Asked:
         """One candidate: the whole release."""
         return self.on(scores, labels).choose(plan)
 
-    def choose_with_gap(
-        self, name: str, scores: object, labels: object, gap_grid: object
-    ) -> Selection[Any]:
-        """One candidate and its gap: the whole release."""
-        here = self.on(scores, labels)
-        return here.choose(*here.with_gaps(name, 1, gap_grid))
-
     def choose_in_order(self, plan: Calibration, here: Here) -> TopK[Any]:
         """Several candidates in order: the whole release."""
         if plan.k > here.size:
@@ -914,6 +907,10 @@ class Here:
         plan = self.asked.calibrate(name, count)
         return plan, read_gap_grid(self.asked.reading, plan, gap_grid)
 
+    def choose_with_gap(self, name: str, gap_grid: object) -> Selection[Any]:
+        """The release of one candidate and its gap, by this law."""
+        return self.choose(*self.with_gaps(name, 1, gap_grid))
+
     def call(
         self, plan: Calibration, step: Fraction | None = None, more: Mapping[str, str] | None = None
     ) -> Call[GridScores]:
@@ -931,9 +928,8 @@ class Here:
         places, _ = self.used
 
         def read() -> GridScores:
-            size, last = asked.size.size, self.threshold
             steps = self.candidates.scores_on_grid(
-                asked.reading, minimize=asked.minimize, size=size, threshold=last
+                asked.reading, minimize=asked.minimize, threshold=self.threshold
             )
             if places is None:
                 return steps

@@ -41,7 +41,9 @@ Counted = npt.NDArray[np.int64]
 
 _UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
 _MECHANISM = "pay_what_you_get_gumbel/1"
-_COUNTS = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
+COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
+"""A user counts once for an item, a key or a group, so this is no choice of the caller's."""
+
 _AS_THEY_ARE = {"grid": "none", "minimize": "no"}
 _MOST_PLACES = 2**20
 _FINEST = 20  # the grid is 1 / 2**20 or coarser: 2**42 counts of it, and any offset, fit 64 bits
@@ -282,7 +284,7 @@ def list_charge(
 ) -> Charge:
     """What one list is and costs: one user moves each count by at most 1, all the same way."""
     counted = {"k": str(k), "candidates": str(candidates)}
-    return Charge(mechanism, total, parts, {**_COUNTS, **_AS_THEY_ARE, **more, **counted})
+    return Charge(mechanism, total, parts, {**COUNTED, **_AS_THEY_ARE, **more, **counted})
 
 
 def draw_list(
@@ -545,7 +547,7 @@ class PayWhatYouGet(InTurns):
         self._unit = unit_of(scope)
         self._spent = Spent(0, 0)
         if scope is not None:
-            limits = {name: str(number) for name, number in asdict(limit).items()} | _COUNTS
+            limits = {name: str(number) for name, number in asdict(limit).items()} | COUNTED
             charge = Charge(_MECHANISM, whole, self._parts, limits)
             self._open(charge, resolve(source), scope, lambda _: None)
 

@@ -364,11 +364,6 @@ class Guarded:
 
     _guard: Guard
 
-    @property
-    def tested(self) -> bool:
-        """Whether the bytes passed the tests in this process."""
-        return self._guard.tested
-
     def begin(self) -> bytes:
         """Start one public call; see `Source.begin`."""
         return self._guard.begin()

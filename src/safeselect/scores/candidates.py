@@ -35,7 +35,7 @@ from safeselect.exact.parameters import INTEGERS as INTEGER_TYPES
 from safeselect.scores.counts import Counts
 from safeselect.scores.floats import GridScores
 from safeselect.scores.numbers import CONVERT, Numbers, in_order, nearest_steps, write_steps
-from safeselect.scores.reading import Reading, Sensitivity
+from safeselect.scores.reading import INTEGERS, Reading, Sensitivity
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -252,19 +252,13 @@ class Candidates:
         return f"<{self.size} candidates>"
 
     def scores_on_grid(
-        self,
-        reading: Reading,
-        *,
-        minimize: bool = False,
-        size: Fraction = Fraction(1),
-        threshold: Fraction | None = None,
+        self, reading: Reading, *, minimize: bool = False, threshold: Fraction | None = None
     ) -> GridScores:
         """Read the scores.
 
         Args:
             reading: how numbers become steps.
             minimize: prefer small scores.
-            size: how far scores were declared to move; a message derives its example grid from it.
             threshold: a public number that takes part as one more candidate, the last.
 
         Returns:
@@ -287,7 +281,7 @@ class Candidates:
                 column = row if isinstance(row, Column) else Column(row, self.size)
                 numbers = column.numbers()
                 try:
-                    write_steps(numbers, reading, size, minimize, extra, out)
+                    write_steps(numbers, reading, minimize, extra, out)
                 finally:
                     # An array fetched for this call alone is ours; any other is the caller's.
                     is_own = type(column.held) is Unread
@@ -447,16 +441,15 @@ def _key(label: Any) -> object:
     raise TypeError("it has no hash")
 
 
-def read_values(values: Column, reading: Reading, size: Fraction) -> list[int]:
+def read_values(values: Column, reading: Reading = INTEGERS) -> list[int]:
     """Read the nearest step of each number.
 
     Args:
         values: the numbers, in any container.
         reading: how they become steps.
-        size: how far values were declared to move; a message derives its example grid from it.
 
     Raises:
         ScoreError: as for `Candidates.steps`.
     """
     with np.errstate(all="ignore"):  # a warning would tell of a value
-        return nearest_steps(values.numbers(), reading, size)
+        return nearest_steps(values.numbers(), reading)

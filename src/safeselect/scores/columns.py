@@ -170,3 +170,33 @@ def names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
         if _count_nulls(labels):
             raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
     return list(read())
+
+
+def cells_of(column: Any) -> Sequence[object]:
+    """Return private cells of one column as Python objects, None for one that cannot be read."""
+    kind = getattr(column, "dtype", None)
+    if isinstance(column, np.ndarray):
+        # NumPy turns spans and fine times into integers; each is read as what it is.
+        cells: list[object] = list(column) if column.dtype.kind in "mM" else column.tolist()
+        return cells
+    is_temporal = getattr(kind, "is_temporal", bool)()
+    # polars panics at dates that Python lacks, and tells standard error of it.
+    if is_temporal or getattr(kind, "is_nested", bool)():
+        with hushed():
+            if is_temporal:
+                return list(column.dt.date().to_numpy())
+        return [None] * len(column)
+    read = _lister(column)
+    if read is None:
+        return list(column)
+    whole: list[object] = []
+    is_read = False
+    with hushed():  # another library's error may quote a cell
+        whole, is_read = list(read()), True
+    if not is_read:
+        whole = [None] * len(column)
+        for place in range(len(whole)):
+            with hushed():
+                cell = column[place]
+                whole[place] = cell.as_py() if hasattr(cell, "as_py") else cell
+    return whole

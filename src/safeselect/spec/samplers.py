@@ -64,8 +64,13 @@ def uniform_below(bits: Bits, n: int) -> int:
     """
     if type(n) is not int or n < 1:
         raise ParameterError("n must be an int of at least 1")
+    return _accepted(partial(uniform_attempt, bits, n))
+
+
+def _accepted(attempt: Callable[[], int | None]) -> int:
+    """What the first attempt that is not refused gives."""
     for _ in rounds():
-        value = uniform_attempt(bits, n)
+        value = attempt()
         if value is not None:
             return value
     raise exhausted()
@@ -290,18 +295,10 @@ def geometric_exp(bits: Bits, numerator: int, denominator: int) -> int:
         0
     """
     _check(numerator, denominator, least=1)
-    remainder = _remainder(bits, denominator)
+    remainder = _accepted(partial(remainder_attempt, bits, denominator))
     for quotient in rounds():
         if not bernoulli_exp(bits, 1, 1):
             return (remainder + denominator * quotient) // numerator
-    raise exhausted()
-
-
-def _remainder(bits: Bits, t: int) -> int:
-    for _ in rounds():
-        remainder = remainder_attempt(bits, t)
-        if remainder is not None:
-            return remainder
     raise exhausted()
 
 
@@ -381,7 +378,8 @@ def discrete_laplace(bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> in
         ...     discrete_laplace(bits, NoiseRate(Fraction(1000)))  # else with chance 2 e**-1000
         0
     """
-    return _signed(bits, partial(geometric, bits, noise_rate, step=step))
+    magnitude = partial(geometric, bits, noise_rate, step=step)
+    return _accepted(partial(laplace_attempt, bits, magnitude))
 
 
 def discrete_laplace_exp(bits: Bits, numerator: int, denominator: int) -> int:
@@ -403,7 +401,8 @@ def discrete_laplace_exp(bits: Bits, numerator: int, denominator: int) -> int:
         ...     discrete_laplace_exp(bits, 1000, 1)  # else with chance 2 e**-1000
         0
     """
-    return _signed(bits, partial(geometric_exp, bits, numerator, denominator))
+    magnitude = partial(geometric_exp, bits, numerator, denominator)
+    return _accepted(partial(laplace_attempt, bits, magnitude))
 
 
 def laplace_attempt(bits: Bits, magnitude: Callable[[], int]) -> int | None:
@@ -438,14 +437,6 @@ def laplace_floor(bits: Bits, noise_rate: NoiseRate, *, step: int = 64) -> LazyL
     return LazyLaplace(bits, noise_rate, step=step)
 
 
-def _signed(bits: Bits, magnitude: Callable[[], int]) -> int:
-    for _ in rounds():
-        value = laplace_attempt(bits, magnitude)
-        if value is not None:
-            return value
-    raise exhausted()
-
-
 def discrete_gaussian(bits: Bits, sigma_squared: Fraction) -> int:
     """Return an integer x with probability proportional to exp(-x**2 / (2 * sigma_squared)).
 
@@ -470,11 +461,7 @@ def discrete_gaussian(bits: Bits, sigma_squared: Fraction) -> int:
     """
     if type(sigma_squared) is not Fraction or sigma_squared <= 0:
         raise ParameterError("sigma_squared must be a positive Fraction")
-    for _ in rounds():
-        value = gaussian_attempt(bits, sigma_squared)
-        if value is not None:
-            return value
-    raise exhausted()
+    return _accepted(partial(gaussian_attempt, bits, sigma_squared))
 
 
 def gaussian_attempt(bits: Bits, sigma_squared: Fraction) -> int | None:

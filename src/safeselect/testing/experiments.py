@@ -206,10 +206,10 @@ def _read(
     """The noise of a call, and the scores in steps."""
     asked = Asked.read(cost, scored, None, None, None)
     candidates = asked.on(scores, None).candidates
-    limit, size = candidates.size, asked.size.size
+    limit = candidates.size
     count = 1 if k is None else integer(k, "k", minimum=1, maximum=limit, limit=CANDIDATES)
     plan = asked.calibrate_in_order(mechanism, count)
-    return plan, candidates.scores_on_grid(asked.reading, minimize=asked.minimize, size=size)
+    return plan, candidates.scores_on_grid(asked.reading, minimize=asked.minimize)
 
 
 def _winners(steps: Sequence[int], plan: Calibration) -> list[Fraction]:

@@ -97,7 +97,7 @@ def check_sensitivity(
     change.range_in_steps(reading)  # refuses what a mechanism would refuse
     pairs = 0
     for pair, (left, right) in enumerate(neighbours):
-        changes = _changes(score_function(left), score_function(right), pair, reading, change)
+        changes = _changes(score_function(left), score_function(right), pair, reading)
         _check_pair(pair, changes, reading, change)
         pairs += 1
     if pairs == 0:
@@ -124,9 +124,7 @@ def _check_pair(pair: int, changes: list[int], reading: Reading, change: Sensiti
         raise SensitivityExceeded(pair, "monotonic", changes.index(highest), spread)
 
 
-def _changes(
-    left: _Scores, right: _Scores, pair: int, reading: Reading, change: Sensitivity
-) -> list[int]:
+def _changes(left: _Scores, right: _Scores, pair: int, reading: Reading) -> list[int]:
     """Return each score's change from left to right, in steps, in the order of left."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         if left.keys() != right.keys():
@@ -135,5 +133,5 @@ def _changes(
         left = list(left.values())
     elif isinstance(left, Mapping) or isinstance(right, Mapping) or len(left) != len(right):
         raise SensitivityExceeded(pair, "candidates", None, None)
-    before, after = (read_values(hand_over(each), reading, change.size) for each in (left, right))
+    before, after = (read_values(hand_over(each), reading) for each in (left, right))
     return [late - early for early, late in zip(before, after, strict=True)]

@@ -52,34 +52,12 @@ class _ForTests(Guarded):
 
 
 @final
-class _Stream:
-    """Segment i = 0, 1, ... of the stream is SHAKE-256(seed || i as 8 bytes, big-endian)."""
-
-    __slots__ = ("_position", "_seed")
-
-    def __init__(self, seed: bytes) -> None:
-        self._seed = seed
-        self._position = 0
-
-    def draw(self, count: int) -> bytes:
-        """Return the stream's next bytes."""
-        start, self._position = self._position, self._position + count
-        first, offset = divmod(start, _SEGMENT)
-        segments = range(first, -(-self._position // _SEGMENT))
-        stream = b"".join(
-            hashlib.shake_256(self._seed + index.to_bytes(8, "big")).digest(_SEGMENT)
-            for index in segments
-        )
-        return stream[offset : offset + count]
-
-
-@final
 @own
 class DeterministicSource(_ForTests):
     """The same bytes for the same seed: a SHAKE-256 stream that feeds nonces and fills in order.
 
-    For tests; only one thread may use it at a time.  It raises in a child of the process
-    that built it.
+    Segment i = 0, 1, ... of the stream is SHAKE-256(seed || i as 8 bytes, big-endian).  Only one
+    thread may use it at a time.  It raises in a child of the process that built it.
 
     Args:
         seed: bytes, or a str (taken as UTF-8), or an int (taken as its decimal digits).
@@ -90,7 +68,7 @@ class DeterministicSource(_ForTests):
             SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
-    __slots__ = ()
+    __slots__ = ("_position", "_seed")
 
     def __init__(
         self, seed: bytes | str | int, *, i_understand_this_is_not_private: bool = False
@@ -101,13 +79,23 @@ class DeterministicSource(_ForTests):
                 "a release made with a known seed protects nobody: for tests, pass "
                 "i_understand_this_is_not_private=True"
             )
-        stream = _Stream(_material(seed))
+        self._seed, self._position = _material(seed), 0
         warnings.warn(
             "DeterministicSource is for tests: releases made with it are not private",
             InsecureSourceWarning,
             stacklevel=2,
         )
-        self._play(stream.draw)
+        self._play(self._draw)
+
+    def _draw(self, count: int) -> bytes:
+        start, self._position = self._position, self._position + count
+        first, offset = divmod(start, _SEGMENT)
+        segments = range(first, -(-self._position // _SEGMENT))
+        stream = b"".join(
+            hashlib.shake_256(self._seed + index.to_bytes(8, "big")).digest(_SEGMENT)
+            for index in segments
+        )
+        return stream[offset : offset + count]
 
 
 def _material(seed: bytes | str | int) -> bytes:
@@ -119,21 +107,25 @@ def _material(seed: bytes | str | int) -> bytes:
 
 
 @final
-class _Mixed:
-    """Number i = 1, 2, ... is key + i * 0x9E3779B97F4A7C15, mixed: SplitMix64.
+@own
+class SimulationSource(_ForTests):
+    """A quick source with a seed, for `simulate` alone.
 
-    Steele, Lea and Flood (2014).  It passes tests of statistics, and is a third as costly as
-    SHAKE-256; anyone can predict it.
+    Number i = 1, 2, ... is key + i * 0x9E3779B97F4A7C15, mixed: SplitMix64 (Steele, Lea and Flood
+    2014).  It passes tests of statistics, and is a third as costly as SHAKE-256; anyone can predict
+    it.
     """
 
     __slots__ = ("_key", "_taken")
 
-    def __init__(self, seed: bytes) -> None:
-        self._key = np.frombuffer(hashlib.shake_256(seed).digest(8), np.uint64)
+    def __init__(self, seed: bytes | str | int) -> None:
+        self._refuse_in_production()
+        self._key = np.frombuffer(hashlib.shake_256(_material(seed)).digest(8), np.uint64)
         self._taken = 0
+        self._play(self._draw)
 
-    def draw(self, count: int) -> bytes:
-        """Return bytes of the next numbers; what is left of the last one is dropped."""
+    def _draw(self, count: int) -> bytes:
+        """Bytes of the next numbers; what is left of the last one is dropped."""
         first, self._taken = self._taken + 1, self._taken + -(-count // 8)
         lanes = np.arange(first, self._taken + 1, dtype=np.uint64)
         np.multiply(lanes, np.uint64(0x9E3779B97F4A7C15), out=lanes)
@@ -142,42 +134,6 @@ class _Mixed:
             np.bitwise_xor(lanes, np.right_shift(lanes, np.uint64(shift)), out=lanes)
             np.multiply(lanes, np.uint64(factor), out=lanes)
         return lanes.tobytes()[:count]
-
-
-@final
-@own
-class SimulationSource(_ForTests):
-    """A quick source with a seed, for `simulate` alone."""
-
-    __slots__ = ()
-
-    def __init__(self, seed: bytes | str | int) -> None:
-        self._refuse_in_production()
-        self._play(_Mixed(_material(seed)).draw)
-
-
-@final
-class _Log:
-    """Passes on every request, and keeps the request and the answer."""
-
-    __slots__ = ("data", "inner", "nonces", "requests")
-
-    def __init__(self, inner: Source) -> None:
-        self.inner = inner
-        self.data = bytearray()
-        self.nonces: list[bytes] = []
-        self.requests: list[int] = []
-
-    def draw(self, count: int) -> bytes:
-        self.requests.append(count)
-        buffer = bytearray(count)
-        self.inner.fill(buffer)
-        self.data += buffer
-        return bytes(buffer)
-
-    def nonce(self, _: int) -> bytes:
-        self.nonces.append(self.inner.begin())
-        return self.nonces[-1]
 
 
 @final
@@ -197,57 +153,44 @@ class RecordingSource(_ForTests):
         ParameterError: inner is not a source, or SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
-    __slots__ = ("_log",)
+    __slots__ = ("_data", "_inner", "_nonces", "_requests")
 
     def __init__(self, inner: Source) -> None:
         self._refuse_in_production()
-        self._log = _Log(guarded(inner))
-        self._play(self._log.draw, self._log.nonce)
+        self._inner = guarded(inner)
+        self._data, self._nonces, self._requests = bytearray(), list[bytes](), list[int]()
+        self._play(self._draw, self._nonce)
+
+    def _draw(self, count: int) -> bytes:
+        self._requests.append(count)
+        buffer = bytearray(count)
+        self._inner.fill(buffer)
+        self._data += buffer
+        return bytes(buffer)
+
+    def _nonce(self, _: int) -> bytes:
+        self._nonces.append(self._inner.begin())
+        return self._nonces[-1]
 
     @property
     def name(self) -> str:
         """The class's name with the name of the recorded source."""
-        return f"RecordingSource({self._log.inner.name})"
+        return f"RecordingSource({self._inner.name})"
 
     @property
     def requests(self) -> list[int]:
         """Sizes of the requests to `fill` so far, failed ones included, empty ones not."""
-        return list(self._log.requests)
+        return list(self._requests)
 
     @property
     def data(self) -> bytes:
         """The bytes that `fill` has given so far."""
-        return bytes(self._log.data)
+        return bytes(self._data)
 
     @property
     def nonces(self) -> list[bytes]:
         """The nonces that `begin` has given so far."""
-        return list(self._log.nonces)
-
-
-@final
-class _Tape:
-    """The bytes and nonces that are still to be played."""
-
-    __slots__ = ("calls", "data", "nonces", "position")
-
-    def __init__(self, data: bytes, nonces: tuple[bytes, ...]) -> None:
-        self.data = data
-        self.nonces = nonces
-        self.position = 0
-        self.calls = 0
-
-    def draw(self, count: int) -> bytes:
-        start, end = self.position, self.position + count
-        if end > len(self.data):
-            raise SourceError("the replayed bytes are used up")
-        self.position = end
-        return self.data[start:end]
-
-    def nonce(self, _: int) -> bytes:
-        call, self.calls = self.calls, self.calls + 1
-        replayed = call < len(self.nonces)
-        return self.nonces[call] if replayed else call.to_bytes(NONCE_BYTES, "big")
+        return list(self._nonces)
 
 
 @final
@@ -267,7 +210,7 @@ class ReplaySource(_ForTests):
             SAFESELECT_REQUIRE_PRODUCTION is set.
     """
 
-    __slots__ = ("_tape",)
+    __slots__ = ("_calls", "_data", "_nonces", "_position")
 
     def __init__(self, data: bytes | bytearray, *, nonces: Iterable[bytes] = ()) -> None:
         self._refuse_in_production()
@@ -276,10 +219,23 @@ class ReplaySource(_ForTests):
         played = tuple(nonces)
         if any(not isinstance(item, bytes) or len(item) != NONCE_BYTES for item in played):
             raise ParameterError(f"nonces must be bytes objects of length {NONCE_BYTES}")
-        self._tape = _Tape(bytes(data), played)
-        self._play(self._tape.draw, self._tape.nonce)
+        self._data, self._nonces = bytes(data), played
+        self._position = self._calls = 0
+        self._play(self._draw, self._nonce)
+
+    def _draw(self, count: int) -> bytes:
+        start, end = self._position, self._position + count
+        if end > len(self._data):
+            raise SourceError("the replayed bytes are used up")
+        self._position = end
+        return self._data[start:end]
+
+    def _nonce(self, _: int) -> bytes:
+        call, self._calls = self._calls, self._calls + 1
+        replayed = call < len(self._nonces)
+        return self._nonces[call] if replayed else call.to_bytes(NONCE_BYTES, "big")
 
     @property
     def left(self) -> int:
         """Bytes of the tape not yet played."""
-        return len(self._tape.data) - self._tape.position
+        return len(self._data) - self._position

@@ -155,9 +155,10 @@ def _chances(
 def _words(ties: str, every: int) -> str:
     """Each word of eight digits gives the point between whose sums it lies, or is left open."""
     fine = 3
-    part = Part.whole([0, 1, 1, 3], 5, fine)
+    values = [0, 1, 1, 3]
+    part = Part.whole(values, 5, fine)
     law = Law(Fraction(1, 3), Fraction(1, 4), ties)
-    wanted = _chances(_shares(part.cells, fine), 0, part.last, 1 / 3, 3 / 4, ties)
+    wanted = _chances(_shares(values, fine), 0, part.last, 1 / 3, 3 / 4, ties)
     sums = [0.0, *accumulate(wanted)]
     open_ = 0
     for word in range(0, 256, every):
