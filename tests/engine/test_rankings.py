@@ -176,7 +176,9 @@ def test_exhaustively_for_two(law: Law, steps: list[int]) -> None:
     assert compatible(plan(law, 1, noise_rate, False), steps, 5, 2, noise_rate) < 0.15
 
 
-@pytest.mark.parametrize(("law", "contenders"), [(EXPONENTIAL, 2), (GUMBEL, 3)], ids=str)
+@pytest.mark.parametrize(
+    ("law", "contenders"), [(EXPONENTIAL, 2), (GUMBEL, 3)], ids=("exponential", "gumbel")
+)
 def test_exhaustively_for_three(law: Law, contenders: int) -> None:
     # With two contenders the third is left out by its word and the certificate.
     noise_rate = NoiseRate(Fraction(2, 3))
