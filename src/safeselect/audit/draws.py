@@ -30,6 +30,7 @@ _TABLE: tuple[tuple[str, type[Any], _Drawn], ...] = (
     ("top_k_by_group_laplace", results.Groups, lambda n: (n["groups"], n["groups"])),
     ("top_k_by_group_", results.Groups, lambda n: (n["k"] * n["groups"],)),
     ("top_k_", results.TopK, lambda n: (n["k"],)),
+    ("unknown_domain_top_k_gumbel_with", results.TopK, lambda n: (n["k"] + n["chosen"], 1, 1)),
     ("unknown_domain_top_k_gumbel", results.TopK, lambda n: (n["k"] + n["chosen"], 1)),
     ("unknown_domain_top_k_laplace", results.TopK, lambda _: (1, 1)),
     ("pay_what_you_get_", results.Answers, lambda n: (n["outcomes"], 1)),

@@ -54,6 +54,7 @@ _THEOREMS = {
     "adaptive_sparse_vector_laplace": _SPARSE,
     "adaptive_sparse_vector_geometric": _SPARSE_WHOLE,
     "unknown_domain_top_k_gumbel": _LISTS,
+    "unknown_domain_top_k_gumbel_with_counts": f"{_LISTS}; counts: theorem 15.1",
     "unknown_domain_top_k_laplace": _COUNTED,
     "best_of": "Papernot and Steinke (2022), theorem 2; docs/mathematics.md, theorem 10",
     "best_of_poisson": "Papernot and Steinke (2022), theorem 6; docs/mathematics.md, section 18",
