@@ -21,6 +21,7 @@ __all__ = [
     "composed_at_least",
     "composed_at_most",
     "concentrated",
+    "concentrated_delta",
     "grown",
     "moves",
     "optimum_of_pure",
@@ -154,6 +155,15 @@ def concentrated(family: str, epsilon: float) -> float:
     if family == "LaplaceDominated":
         return epsilon + math.expm1(-epsilon)
     return epsilon * math.tanh(epsilon / 2)
+
+
+def concentrated_delta(rho: float, epsilon: float) -> float:
+    """The delta of rho-zCDP at epsilon: section 9, over many orders."""
+    logs = []
+    for power in range(1, 2000):
+        x = 1.006**power / 50
+        logs.append(x * (1 + x) * rho - x * epsilon + x * math.log(x) - (1 + x) * math.log1p(x))
+    return math.exp(min(logs))
 
 
 def _moment(family: str, a: float, epsilon: float) -> float:
