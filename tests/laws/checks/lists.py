@@ -175,11 +175,11 @@ def _concentrated(each: float) -> float:
 
 def _concentrated_delta(rho: float, epsilon: float) -> float:
     """The delta of rho-zCDP at this epsilon (Canonne, Kamath and Steinke 2020)."""
-    logs = []
-    for step in range(1, 4000):
-        x = step / 16
-        logs.append(x * (1 + x) * rho - x * epsilon + x * log(x) - (1 + x) * log1p(x))
-    return exp(min(logs))
+    low, high = 1e-9, 1e9
+    for _ in range(200):  # the slope rises with x, the order less 1
+        x = (low + high) / 2
+        low, high = (x, high) if (1 + 2 * x) * rho - epsilon + log(x / (1 + x)) < 0 else (low, x)
+    return exp(x * (1 + x) * rho - x * epsilon + x * log(x) - (1 + x) * log1p(x))
 
 
 def composed_delta(each: float, draws: int, epsilon: float) -> float:
