@@ -25,7 +25,7 @@ NOISES = ("exponential", "laplace", "geometric")
 
 def rules(kind=SparseVector, **options) -> Rules:
     options = {"threshold": 1, "k": 2, "epsilon": EPSILON, "sensitivity": 1, **options}
-    return Rules.of(kind(**options)._session.terms)
+    return Rules.of(kind(**options)._terms)
 
 
 def holds(found: Certificate) -> bool:
