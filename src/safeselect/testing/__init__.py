@@ -8,6 +8,7 @@ or keep random bytes, and anyone who has the bytes and the release can compute t
 from __future__ import annotations
 
 from safeselect.testing.conformance import check_source
+from safeselect.testing.replay import Finding, Report, replay
 from safeselect.testing.sensitivity import SensitivityExceeded, check_sensitivity
 from safeselect.testing.sources import (
     DeterministicSource,
@@ -18,10 +19,13 @@ from safeselect.testing.sources import (
 
 __all__ = [
     "DeterministicSource",
+    "Finding",
     "InsecureSourceWarning",
     "RecordingSource",
     "ReplaySource",
+    "Report",
     "SensitivityExceeded",
     "check_sensitivity",
     "check_source",
+    "replay",
 ]

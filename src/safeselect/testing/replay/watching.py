@@ -1,0 +1,357 @@
+"""Runs of a pipeline that are recorded, or in which recorded outcomes are played back.
+
+While a run is watched, a few methods of the library's classes are replaced, in one thread, by
+functions of this file that call them: where a call reads its values, where it commits its result,
+and where a session answers.  No code of production knows of it.  Random bits follow from a seed,
+and what a ledger would write goes to a copy of its budgets in memory.  What is recorded stays in
+memory; a pipeline that writes files writes them in every run.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import sysconfig
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from pathlib import Path
+from types import FrameType
+
+from safeselect.errors import ParameterError
+from safeselect.ledger.book import Book
+from safeselect.ledger.ledger import Ledger
+from safeselect.ledger.scope import Scope
+from safeselect.mechanisms.items import HeldCounts
+from safeselect.mechanisms.sessions import Session
+from safeselect.mechanisms.unknown import PayWhatYouGet
+from safeselect.randomness.bits import Bits
+from safeselect.release.call import Call
+from safeselect.scores.candidates import Candidates, Column, read_values
+from safeselect.testing.replay.worlds import Foreign
+from safeselect.testing.sources import DeterministicSource, InsecureSourceWarning
+
+Method = Callable[..., Foreign]
+"""A method of the library's, or what stands for it while a run is watched."""
+
+_OURS = str(Path(__file__).parents[2])
+_LIBRARIES = (sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+_FOREIGN = (_OURS, "<frozen", *_LIBRARIES)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Scores as whole steps of their grid, row by row, and their labels.
+
+    Attributes:
+        is_ordered: positions may be released, so that the order of the labels is public.
+    """
+
+    rows: list[list[int]]
+    labels: tuple[object, ...] | None
+    is_ordered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Counts of private items, as they were handed over.
+
+    Attributes:
+        size: how many of the largest the call uses; 0 for all.
+    """
+
+    counts: Mapping[str, int]
+    size: int
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One release, or one answer of a session.
+
+    Attributes:
+        line: the caller's, as file:line.
+        public: mechanism, parameters and the name of the scope.
+        cost: guarantee and parts.
+        session: which session answered; None for a release.
+        read: scores and counts, as read below the door.
+        values: the private values of other calls.
+        outcome: what the caller got.
+        chosen: the score and the output of a run that was chosen, as the run returned them.
+    """
+
+    line: str
+    public: Mapping[str, str]
+    cost: tuple[object, object]
+    session: object = None
+    read: list[Steps | Counted] = field(default_factory=list)
+    values: object = None
+    outcome: object = None
+    chosen: object = None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where it is, and what."""
+        return self.line, self.public["mechanism"]
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One run of the pipeline.
+
+    Attributes:
+        playing: the run whose outcomes are played; None for the first.
+        events: what was released, in order.
+        is_elsewhere: it went another way than the run that is played, at the last event.
+        returned: what the pipeline returned; `at`, where.
+        error: what it raised instead; `at`, where.
+        printed: what it printed, and the files it wrote.
+    """
+
+    playing: Run | None
+    events: list[Event] = field(default_factory=list)
+    is_elsewhere: bool = False
+    returned: object = None
+    error: BaseException | None = None
+    at: str = ""
+    printed: object = None
+    reading: Event | None = None
+    calls: dict[int, Event] = field(default_factory=dict)
+    books: dict[Book, Book] = field(default_factory=dict)
+    taken: int = 0
+
+    def begin(self, event: Event) -> Event:
+        """Record an event; in another place than in the run that is played this run ends."""
+        known = [] if self.playing is None else self.playing.events[len(self.events) :]
+        self.events.append(event)
+        if self.playing is not None and [each.place for each in known[:1]] != [event.place]:
+            self.is_elsewhere = True
+        if self.is_elsewhere:
+            raise Elsewhere
+        return event
+
+    def outcome(self, event: Event, drawn: object) -> object:
+        """What the caller gets: what was drawn, or what was recorded in its place."""
+        event.outcome = drawn
+        if self.playing is not None:
+            recorded = self.playing.events[self.events.index(event)].outcome
+            event.outcome = drawn if recorded is None else recorded
+        return event.outcome
+
+
+class Elsewhere(BaseException):
+    """The run goes another way than the one that is played: no outcome is known for it."""
+
+
+class Watch:
+    """Watches the runs of one pipeline, in the thread that made it.
+
+    Args:
+        pipeline: of the data alone.
+        seed: of all random bits.
+        files: what the pipeline writes.
+    """
+
+    def __init__(self, pipeline: Callable[[Foreign], object], seed: object, files: list[Path]):
+        self.pipeline, self.seed, self.files = pipeline, seed, files
+        self._run: Foreign = None
+        self._thread = threading.get_ident()
+        self._known = {thread.ident for thread in threading.enumerate()}
+
+    def run(self, data: object, playing: Run | None = None) -> Run:
+        """Run the pipeline on some data; what it raises is recorded."""
+        run = self._run = Run(playing)
+        printed = io.StringIO()
+        before = sys.getprofile()
+
+        def look(frame: FrameType, event: str, _: object) -> None:
+            # The last function of the caller's that returns is the pipeline.
+            if event == "return" and not frame.f_code.co_filename.startswith(_FOREIGN):
+                run.at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+        try:
+            with redirect_stdout(printed), redirect_stderr(printed), seeded():
+                sys.setprofile(look if playing is None else before)
+                found = self.pipeline(data)
+                run.returned = list(found) if isinstance(found, Iterator) else found
+        except Elsewhere:
+            pass
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a pipeline raises is a result
+            run.error, trace = error, error.__traceback__
+            while trace is not None:
+                if not (file := trace.tb_frame.f_code.co_filename).startswith(_FOREIGN):
+                    run.at = f"{file}:{trace.tb_lineno}"
+                trace = trace.tb_next
+        finally:
+            sys.setprofile(before)
+            self._run = None
+        written = [file.read_bytes() for file in self.files if file.exists()]
+        run.printed = printed.getvalue(), written
+        return run
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Put the functions of this file in the place of those methods.
+
+        Raises:
+            ParameterError: another replay is going on.
+        """
+        if hasattr(Call.commit, "__wrapped__"):
+            raise ParameterError("another replay is going on in this process")
+        places: tuple[tuple[type, str, Method], ...] = (
+            (Bits, "__init__", self._drawing),
+            (Call, "__enter__", self._entering),
+            (Call, "commit", self._committing),
+            (Candidates, "scores_on_grid", self._reading),
+            (HeldCounts, "found", self._counting),
+            (Session, "_compare", self._answering),
+            (PayWhatYouGet, "_draw", self._listing),
+            (Scope, "pay", self._paying),
+            (Book, "write", self._booking),
+            (Book, "state", self._booking),
+        )
+        before = [getattr(kind, name) for kind, name, _ in places]
+        try:
+            for (kind, name, instead), method in zip(places, before, strict=True):
+                setattr(kind, name, self._here(method, instead))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", InsecureSourceWarning)
+                yield
+        finally:
+            for (kind, name, _), method in zip(places, before, strict=True):
+                setattr(kind, name, method)
+
+    def _here(self, method: Method, instead: Method) -> Method:
+        """The method, and in a run of this thread what stands for it."""
+
+        @wraps(method)
+        def either(*given: object, **named: object) -> object:
+            thread = threading.get_ident()
+            if self._run is None or (thread != self._thread and thread in self._known):
+                return method(*given, **named)
+            if thread == self._thread:
+                return instead(method, *given, **named)
+            raise ParameterError(
+                "a replay watches one thread, and the pipeline released something in another, "
+                "which would charge a real ledger; run it without threads of its own"
+            )
+
+        return either
+
+    # ------------------------------------------------------------------------ what is recorded
+
+    def _drawing(self, method: Method, bits: Bits, source: object, *, piece: int = 256) -> None:
+        self._run.taken += 1
+        seed = f"{self.seed} {self._run.taken}"
+        method(bits, DeterministicSource(seed, i_understand_this_is_not_private=True), piece=piece)
+
+    def _entering(self, method: Method, call: Call[object]) -> object:
+        run, charge, scope = self._run, call.charge, call.scope
+        public = {"mechanism": charge.mechanism, "scope": scope.name if scope else "none"}
+        cost = charge.guarantee, charge.parts
+        event = run.begin(Event(_caller(), {**public, **charge.parameters}, cost))
+        run.calls[id(call)] = event
+        before, run.reading = run.reading, event
+        try:
+            entered = method(call)
+        finally:
+            run.reading = before
+        if isinstance(call.values, dict):
+            event.values = {group: dict(counts) for group, counts in call.values.items()}
+        elif isinstance(call.values, list):
+            event.values = list(call.values)
+        return entered
+
+    def _committing(self, method: Method, call: Call[object], result: Foreign) -> object:
+        event, committed = self._run.calls[id(call)], method(call, result)
+        if event.public["mechanism"].startswith(("best_of", "first_above")):
+            event.chosen = result.values, result.labels
+        return self._run.outcome(event, committed)
+
+    def _reading(self, method: Method, candidates: Candidates, *given: Foreign, **named: Foreign):
+        rows, size = candidates.rows, candidates.size
+        columns = [row if isinstance(row, Column) else Column(row, size) for row in rows]
+        # Read once, because an open table answers once.
+        held = tuple(Column(column.numbers(), column.size) for column in columns)
+        own = replace(candidates, rows=held) if isinstance(rows, tuple) else candidates
+        found = method(own, *given, **named)
+        if self._run.reading is not None:
+            steps = [read_values(column, given[0], named["size"]) for column in held]
+            self._run.reading.read.append(Steps(steps, own.labels, own.positions))
+        return found
+
+    def _counting(self, method: Method, held: HeldCounts) -> object:
+        found = method(held)
+        if self._run.reading is not None:
+            self._run.reading.read.append(Counted(dict(found.largest), held.size))
+        return found
+
+    def _answering(
+        self, method: Method, session: Session, distance: int, branch: Foreign, *more: object
+    ) -> object:
+        terms = session.terms
+        public = {"mechanism": terms.mechanism, **terms.as_record}
+        event = self._run.begin(Event(_caller(), public, (terms.guarantee, None), session))
+        event.values = (distance + branch.place) // terms.denominator
+        return self._run.outcome(event, method(session, distance, branch, *more))
+
+    def _listing(self, method: Method, *given: object) -> object:
+        drawn = method(*given)
+        return self._run.outcome(self._run.events[-1], drawn)
+
+    # ------------------------------------------------------------------------ ledgers
+
+    def _paying(self, method: Method, scope: Scope, payment: object) -> object:
+        """Charge a copy in memory, whose outbox delivers nothing."""
+        asking = scope.asking and replace(scope.asking, outbox=None)
+        return method(replace(scope, book=self._copy(scope.book), asking=asking), payment)
+
+    def _booking(self, method: Method, book: Book, *given: object, **named: object) -> object:
+        return method(self._copy(book), *given, **named)
+
+    def _copy(self, book: Book) -> Book:
+        """A ledger in memory with the budgets of this one, of which nothing is spent."""
+        run, books = self._run, self._run.books
+        if book not in books and book not in books.values():
+            self._run = None
+            try:
+                scopes = book.state(lambda checker: dict(checker.scopes))
+                budgets = {name: scope.budget for name, scope in scopes.items()}
+                books[book] = Ledger.create(":memory:", budgets)._book
+            finally:
+                self._run = run
+        return books.get(book, book)
+
+
+@contextmanager
+def seeded() -> Iterator[None]:
+    """Give the two global generators, which pipelines use, one state; no noise comes of them."""
+    python: Foreign = sys.modules.get("random")
+    arrays: Foreign = getattr(sys.modules["numpy"], "random")  # noqa: B009
+    states = python and python.getstate(), arrays.get_state()
+    try:
+        if python:
+            python.seed(0)
+        arrays.seed(0)
+        yield
+    finally:
+        if python:
+            python.setstate(states[0])
+        arrays.set_state(states[1])
+
+
+def _caller() -> str:
+    """The line of the caller that led here; of a library that did, if there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    library = ""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_FOREIGN):
+            return f"{file}:{frame.f_lineno}"
+        library = library or f"{file}:{frame.f_lineno}" * (not file.startswith(_OURS))
+        frame = frame.f_back
+    return library
