@@ -70,7 +70,7 @@ _CHANGES = {
     ),
     "rounding down: what is missing to 1": (
         ("accounting/optimum/pairs.py:dots", "max(0, one - values[-1] - sum(inner))", "0"),
-        OPTIMUM + "test_pairs.py::test_chords_bound_a_profile_from_both_sides",
+        OPTIMUM + "test_fixed.py::test_chords_bound_a_profile_from_both_sides",
     ),
     "rounding down: a profile's sum": (
         ("accounting/optimum/bracket.py:at", "infinite - (-", "infinite + ("),
@@ -121,8 +121,8 @@ _CHANGES = {
         "tests/accounting/test_laws.py::test_what_a_law_leaves_out_counts",
     ),
     "chords taken for a lower bound": (
-        ("accounting/optimum/pairs.py:_shift", "rounded_up(shift)", "rounded_up(shift) / 4"),
-        OPTIMUM + "test_pairs.py::test_chords_bound_a_profile_from_both_sides",
+        ("accounting/optimum/fixed.py:_shift", "rounded_up(shift)", "rounded_up(shift) / 4"),
+        OPTIMUM + "test_fixed.py::test_chords_bound_a_profile_from_both_sides",
     ),
     "the delta of a part is forgotten": (
         ("accounting/composition.py:_best", " _deltas(parts)", " []"),

@@ -1,4 +1,4 @@
-"""Laws of losses as integers: their products, their chords, and Gaussian tails."""
+"""Laws of losses as integers: their products, and their chords."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from effort import LONG
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safeselect import LaplaceDominated, PureDP
-from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.optimum import pairs
+from safeselect import LaplaceDominated
 from safeselect.accounting.optimum.bracket import Profile
-from safeselect.accounting.optimum.pairs import Masses, certain, dots, power, product
+from safeselect.accounting.optimum.pairs import Masses, certain, chords, dots, power, product
 
 pytestmark = pytest.mark.claim("C2")
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 WEIGHTS = st.lists(st.integers(0, 2**40), min_size=1, max_size=12)
-TAIL = Fraction(1, 2**70)
 
 
 def mp(value) -> mpmath.mpf:
@@ -75,21 +71,6 @@ def test_a_power_is_a_loop(count):
     assert all(abs(a - b) <= 64 for a, b in zip(found.weights, loop.weights, strict=True))
 
 
-def true_profile(pair, s: mpmath.mpf) -> mpmath.mpf:
-    """Hockey-stick divergence at e**s, for every s."""
-    if s < 0:
-        return 1 - mpmath.exp(s) + mpmath.exp(s) * true_profile(pair, -s)
-    if isinstance(pair, GaussianDP):
-        mu = mpmath.sqrt(mp(pair.mu_squared))
-        return mpmath.ncdf(mu / 2 - s / mu) - mpmath.exp(s) * mpmath.ncdf(-mu / 2 - s / mu)
-    e = mp(pair.epsilon)
-    if s >= e:
-        return mpmath.mpf(0)
-    if isinstance(pair, LaplaceDominated):
-        return 1 - mpmath.exp((s - e) / 2)
-    return (mpmath.exp(e) - mpmath.exp(s)) / (1 + mpmath.exp(e))
-
-
 def profile_of(law: Masses, step: Fraction, s: mpmath.mpf) -> mpmath.mpf:
     scale = mpmath.mpf(2) ** law.bits
     terms = (
@@ -98,46 +79,18 @@ def profile_of(law: Masses, step: Fraction, s: mpmath.mpf) -> mpmath.mpf:
     return (mpmath.fsum(terms) + law.infinite) / scale
 
 
-@pytest.mark.parametrize(
-    ("pair", "step"),
-    [
-        (PureDP("1/2"), "1/10"),
-        (PureDP("1/2"), "1/7"),
-        (LaplaceDominated("1/2"), "1/16"),
-        (LaplaceDominated("0.7"), "1/16"),
-        (GaussianDP("1/4"), "1/64"),
-        (GaussianDP(4), "1/16"),
-    ],
-)
-def test_chords_bound_a_profile_from_both_sides(pair, step):
-    """Above everywhere; below once moved; on the grid exactly."""
-    step = Fraction(step)
-    law = pairs.grid_masses(pair, step, 128, TAIL, 32)
-    with mpmath.workdps(45):
-        widest = mpmath.mpf(0)
-        for n in range(-60, 61, 1 if LONG else 5):
-            s = mpmath.mpf(n) / 23
-            true = true_profile(pair, s)
-            above = profile_of(law.upper, step, s)
-            below = profile_of(law.lower, step, s + mp(law.shift))
-            assert below <= true + mpmath.mpf(10) ** -30
-            assert above >= true - mpmath.mpf(10) ** -30
-            widest = max(widest, above - below)
-        assert widest < 3 * float(step)
-
-
 def test_a_profile_is_read_as_it_is_defined():
     """At a place, through the curve, as the sum over all losses."""
     step = Fraction(1, 8)
-    law = pairs.grid_masses(LaplaceDominated("3/4"), step, 128, TAIL, 4)
+    law = chords(LaplaceDominated("3/4"), step, 6, 128)
     import numpy as np
 
     values = np.array([0.25, 0.125, 0.0625, 0.0])
-    profile = Profile.of(law.upper, values, step)
+    profile = Profile.of(law, values, step)
     with mpmath.workdps(40):
         for place in range(12):
-            total = mpmath.mpf(law.upper.infinite)
-            for j, w in enumerate(law.upper.weights, law.upper.first):
+            total = mpmath.mpf(law.infinite)
+            for j, w in enumerate(law.weights, law.first):
                 n = place - j
                 f = mpmath.mpf(float(values[min(abs(n), 3)]))
                 if n < 0:

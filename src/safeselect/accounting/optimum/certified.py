@@ -15,7 +15,8 @@ import numpy as np
 
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.curve import Curve, Floats, one_more, start, tables_of
-from safeselect.accounting.optimum.pairs import Masses, power, spread
+from safeselect.accounting.optimum.fixed import pairs_above, pairs_below, spread
+from safeselect.accounting.optimum.pairs import Masses, power
 from safeselect.accounting.optimum.problem import MOST_WORK, ROW, Part, Problem, ranges_of
 from safeselect.accounting.optimum.upper import FIRST, Grid, range_masses, upper_profile
 from safeselect.exact.interval import Interval
@@ -195,15 +196,13 @@ def bracket(problem: Problem, cells: int, read: Read) -> Bracket:
     """The bounds of both profiles, on a grid where the largest epsilon has so many cells."""
     step, parts = problem.on_grid(cells, upwards=True)
     grid = Grid.on(step, problem.delta, cells, len(parts))
-    masses = [(law.upper, n) for law, n in grid.pairs(parts)]
     ranges = ranges_of(parts)
     last = together(grid, ranges) if len(ranges) > 1 else None
-    upper = upper_profile(grid, masses, ranges, last)
+    upper = upper_profile(grid, pairs_above(parts, grid), ranges, last)
     step, parts = problem.on_grid(cells, upwards=False)
     grid = Grid.on(step, problem.delta, cells, len(parts))
-    pairs = grid.pairs(parts)
-    shift = sum((law.shift * n for law, n in pairs), Fraction(0))
-    whole = grid.product(((law.lower, n) for law, n in pairs), upper=False)
+    pairs, shift = pairs_below(parts, grid)
+    whole = grid.product(pairs, upper=False)
 
     def lowest(profile: Profile) -> Fraction:
         return read(profile, shift)
@@ -222,7 +221,7 @@ def dominating_masses(parts: Sequence[tuple[Part, int]], step: Fraction, delta: 
     """
     problem = Problem.of(parts, delta, Fraction(1))
     grid = Grid.on(step, delta)
-    masses = [(law.upper, n) for law, n in grid.pairs(problem.above)]
+    masses = pairs_above(problem.above, grid)
     for epsilon, count in ranges_of(problem.above):
         masses += range_masses(grid, epsilon, count)
     return grid.product(masses, upper=True)

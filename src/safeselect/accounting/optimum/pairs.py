@@ -10,7 +10,7 @@ because f falls (`docs/mathematics.md`, section 14).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -20,8 +20,7 @@ import gmpy2
 
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.optimum import LOOSE_UNITS
-from safeselect.accounting.optimum.concentrated import hull, values_above
-from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.interval import Interval
 from safeselect.promises.guarantees import (
     BoundedRange,
     LaplaceDominated,
@@ -117,6 +116,17 @@ def dots(values: Sequence[int], first: int, step: Fraction, bits: int, *, upper:
     return Masses(first + 1, inner, 0, bits, upper)
 
 
+def whole_line(values: Sequence[int], step: Fraction, bits: int, *, upper: bool) -> list[int]:
+    """A symmetric profile at -last, ..., last steps, from that at 0, 1, ..., last."""
+    return [*mirrored(values, step, bits, upper=upper)[:0:-1], *values]
+
+
+def symmetric(values: Sequence[int], step: Fraction, bits: int, *, upper: bool) -> Masses:
+    """Connect the dots of a symmetric profile at 0, 1, ... steps."""
+    line = whole_line(values, step, bits, upper=upper)
+    return dots(line, 1 - len(values), step, bits, upper=upper)
+
+
 def product(one: Masses, other: Masses, lost: int) -> Masses:
     """Of two independent pairs; tails of at most `lost`, times 2**-bits, are cut off.
 
@@ -174,107 +184,15 @@ Pair: TypeAlias = "Smooth | ZeroConcentratedDP | KnownLaw"
 """Guarantees that a fixed pair of laws dominates; all but zCDP attain it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Law:
-    """A pair on a grid.
-
-    Attributes:
-        upper: masses that bound the pair.
-        lower: masses C, with C(x e**shift) at most the profile.
-        shift: rational, at least 0.
-    """
-
-    upper: Masses
-    lower: Masses
-    shift: Fraction
+def values_of(pair: Smooth, step: Fraction, last: int, bits: int, *, upper: bool) -> list[int]:
+    """The profile at 0, 1, ..., last steps, rounded up or down."""
+    places = (profile(pair, step * place, bits + 16) for place in range(last + 1))
+    return [value.scaled(bits)[1 if upper else 0] for value in places]
 
 
-def grid_masses(pair: Pair, step: Fraction, bits: int, tail: Fraction, cells: int) -> Law:
-    """The pair on multiples of a step; a tail of at most `tail` may be cut off.
-
-    A normal law is put on a multiple of the step, of which about `cells` make a deviation.
-    """
-    if isinstance(pair, (GaussianDP, ZeroConcentratedDP)):
-        squared = 2 * pair.zcdp.rho
-        deviation = rounded_down(lambda precision: Interval.of(squared, precision).sqrt())
-        stride = max(1, -(-deviation // (step * cells)))
-        law = _law(GaussianDP(squared), step * stride, bits, tail)
-        if isinstance(pair, ZeroConcentratedDP):
-            # Gaussian noise is one of the mechanisms that have it.
-            law = replace(law, upper=_concentrated(pair, step * stride, bits, tail))
-        return Law(spread(law.upper, stride), spread(law.lower, stride), law.shift)
-    return _law(pair, step, bits, tail) if isinstance(pair, Smooth) else _known(pair, step, bits)
-
-
-def _concentrated(pair: ZeroConcentratedDP, step: Fraction, bits: int, tail: Fraction) -> Masses:
-    """The pair whose profile is the convex envelope of the bounds of all orders."""
-    last = max(1, -(-pair.approximate(tail).epsilon // step))
-    line = _whole_line(values_above(pair.rho, step, last + 1, bits), step, bits, upper=True)
-    return dots(hull(line, step, bits), -last, step, bits, upper=True)
-
-
-def spread(masses: Masses, stride: int) -> Masses:
-    """The same masses on a finer grid."""
-    weights = [0] * ((len(masses.weights) - 1) * stride + 1)
-    weights[::stride] = masses.weights
-    return replace(masses, first=masses.first * stride, weights=weights)
-
-
-def _known(law: KnownLaw, step: Fraction, bits: int) -> Law:
-    """Atoms, which the grid holds where it can.
-
-    From above their chords; from below each loss is rounded down.
-    """
-    atoms = law.atoms(bits)
-    last = max(1, -(-atoms.losses[0][1] // step))
-    values = atoms.above([step * place for place in range(last + 1)])
-    line = _whole_line(values, step, bits, upper=True)
-    first, weights = atoms.places(step)
-    lower = Masses(first, weights, 0, bits, False)
-    return Law(dots(line, -last, step, bits, upper=True), lower, Fraction(0))
-
-
-def _law(pair: Smooth, step: Fraction, bits: int, tail: Fraction) -> Law:
-    last = max(1, _reach(pair, step, tail))
-    inside, whole = _on_grid(pair, step, last)
-    values = _values(pair, step, last + 1, bits)
-    upper = dots(_whole_line(values[1][:-1], step, bits, upper=True), -last, step, bits, upper=True)
-    coarse = isinstance(pair, GaussianDP) and step * step > pair.mu_squared
-    if not whole or coarse:
-        # Chords this wide cannot be moved below the profile.  A pair without any loss is a valid
-        # lower bound: it is no easier to tell apart.
-        return Law(upper, certain(bits, upper=False), Fraction(0))
-    if inside != pair:
-        values = _values(inside, step, whole + 1, bits)
-    lows = _whole_line(values[0], step, bits, upper=False)
-    lower = dots(lows, -whole - 1, step, bits, upper=False)
-    return Law(upper, lower, _shift(inside, step, whole))
-
-
-def _reach(pair: Smooth, step: Fraction, tail: Fraction) -> int:
-    """Steps to the largest loss, or to where less than the tail is left."""
-    if not isinstance(pair, GaussianDP):
-        return -(-pair.epsilon // step)
-    return -(-pair.zcdp.approximate(tail).epsilon // step)
-
-
-def _on_grid(pair: Smooth, step: Fraction, last: int) -> tuple[Smooth, int]:
-    """A pair that is no easier to tell apart, with atoms at multiples of the step."""
-    if isinstance(pair, GaussianDP):
-        return pair, last
-    whole = pair.epsilon // step
-    return type(pair)(whole * step), whole
-
-
-def _values(pair: Smooth, step: Fraction, last: int, bits: int) -> tuple[list[int], list[int]]:
-    """The profile at 0, 1, ..., last steps, rounded down and up."""
-    points = [profile(pair, step * place, bits + 16).scaled(bits) for place in range(last + 1)]
-    return [low for low, _ in points], [high for _, high in points]
-
-
-def _whole_line(values: list[int], step: Fraction, bits: int, *, upper: bool) -> list[int]:
-    """The same from -last to last steps, as the pair is symmetric."""
-    return mirrored(values, step, bits, upper=upper)[:0:-1] + values
+def chords(pair: Smooth, step: Fraction, last: int, bits: int) -> Masses:
+    """The pair with the chords of a profile, which ends or is cut off at `last` steps."""
+    return symmetric(values_of(pair, step, last, bits, upper=True), step, bits, upper=True)
 
 
 def profile(pair: Smooth | BoundedRange, s: Fraction, precision: int) -> Interval:
@@ -290,30 +208,3 @@ def profile(pair: Smooth | BoundedRange, s: Fraction, precision: int) -> Interva
         root = Interval.of((s - pair.epsilon) / 2, precision).expm1()
         return -(root * root / (-own).expm1())
     return -Interval.of(s - pair.epsilon, precision).expm1() / (one + (-own).exp())
-
-
-def _shift(pair: Smooth, step: Fraction, last: int) -> Fraction:
-    """How far the chords must be moved to be below: (e**step - 1)**2 h e**(step h) / 8.
-
-    There h bounds the hazard rate of the neighbour's loss, x H'' / |H'|, between atoms: 1/2 for
-    Laplace, (z + 1) / mu for the normal law at its z-th deviation (Birnbaum 1942).
-    """
-    if isinstance(pair, PureDP):
-        return Fraction(0)
-    hazard = Fraction(1, 2)
-    if isinstance(pair, GaussianDP):
-        squared = pair.mu_squared
-        furthest = step * (last + 2) + squared / 2
-        hazard = rounded_up(
-            lambda precision: (
-                Interval.of(furthest / squared, precision)
-                + Interval.of(1, precision) / Interval.of(squared, precision).sqrt()
-            )
-        )
-
-    def shift(precision: int) -> Interval:
-        cell = Interval.of(step, precision).expm1()
-        grown = Interval.of(step * hazard, precision).exp()
-        return cell * cell * grown * Interval.of(hazard / 8, precision)
-
-    return rounded_up(shift)

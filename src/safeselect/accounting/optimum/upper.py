@@ -15,16 +15,7 @@ from safeselect.accounting.moments import bun_steinke_epsilon
 from safeselect.accounting.optimum import MASS, QUICK_MASS, QUICK_TAIL, TAIL
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.curve import Curve, backward, row, start
-from safeselect.accounting.optimum.pairs import (
-    Law,
-    Masses,
-    certain,
-    dots,
-    grid_masses,
-    mirrored,
-    power,
-    product,
-)
+from safeselect.accounting.optimum.pairs import Masses, certain, chords, power, product, symmetric
 from safeselect.accounting.optimum.problem import (
     BLOCK,
     ROW,
@@ -90,14 +81,6 @@ class Grid:
     @property
     def lost(self) -> int:
         return (self.tail.numerator << self.bits) // self.tail.denominator
-
-    def pairs(self, parts: Sequence[tuple[Part, int]]) -> list[tuple[Law, int]]:
-        """Laws of the fixed pairs."""
-        return [
-            (grid_masses(part, self.step, self.bits, self.tail, self.cells), count)
-            for part, count in parts
-            if not isinstance(part, BoundedRange)
-        ]
 
     def product(self, masses: Iterable[tuple[Masses, int]], *, upper: bool) -> Masses:
         """Of all, each as often as it says; the shortest first."""
@@ -171,8 +154,7 @@ def _dotted(curve: Curve, grid: Grid) -> Masses:
     else:
         places = -(-(len(own.values) - 1) * curve.step // grid.step)
         values = [own.between(grid.step * place) for place in range(places + 1)]
-    below = mirrored(values, grid.step, grid.bits, upper=True)
-    return dots(below[:0:-1] + values, 1 - len(values), grid.step, grid.bits, upper=True)
+    return symmetric(values, grid.step, grid.bits, upper=True)
 
 
 def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
@@ -216,7 +198,11 @@ def quick_epsilon(
     if cells < _LEAST_CELLS:
         return None
     grid = Grid.of(problem, cells).for_upper(block)
-    masses = [(law.upper, n) for law, n in grid.pairs(problem.above)]
+    masses = [
+        (chords(each, grid.step, max(1, -(-each.epsilon // grid.step)), grid.bits), n)
+        for each, n in problem.above
+        if isinstance(each, LaplaceDominated)
+    ]
     return upper_profile(grid, masses, ranges_of(problem.above)).epsilon(delta)
 
 
