@@ -22,16 +22,7 @@ from safeselect.exact.parameters import integer, read_choice
 from safeselect.randomness.source import require_production
 from safeselect.testing.replay.comparing import Finding, Report, compare, differences
 from safeselect.testing.replay.watching import Run, Watch
-from safeselect.testing.replay.worlds import (
-    Data,
-    Dice,
-    Maker,
-    Pair,
-    Row,
-    World,
-    exchanged,
-    read_data,
-)
+from safeselect.testing.replay.worlds import Dice, Maker, Pair, Row, World, exchanged
 
 __all__ = ["Finding", "Report", "replay"]
 
@@ -39,10 +30,24 @@ _Data = TypeVar("_Data")
 _TRIALS = 40  # runs by which a pair is made smaller
 _AFTER = 8  # once something is found, one in so many pairs is still tried
 _SIZES = ("sensitivity", "contributions", "monotonic")
-_UNSEEN = (
-    *("data and outcomes that were not tried", "time", "memory"),
-    *("other threads and processes, whose releases would be real",),
+_STRATEGY = "the answers of a partition strategy, and the returned value"
+_SEVERAL = (
+    "one {0} has several rows: count each {0} once (in pandas: drop_duplicates or nunique), or cap "
+    "what one {0} adds before it is counted or summed, and declare that cap"
 )
+_ONE = (
+    "one row is enough: clip its value before it is summed, to what is declared; use no mean, "
+    "total, weight or limit that other rows change too; ask a session the same questions in the "
+    "same order; or declare the change that there is"
+)
+_IDENTITY = (
+    "count by {0!r}: one {0} has several values of {1!r}, and each of them counts like a {0} of "
+    "its own"
+)
+_FIRST = {
+    "monotonic": "leave monotonic=True out where one {0} moves scores both ways; or ",
+    "contributions": "let one {0} count in so many only, before counting; or ",
+}
 
 
 def replay(
@@ -63,8 +68,8 @@ def replay(
     Args:
         pipeline: takes the data, and makes releases; the source as it is.
         data: a frame of pandas or polars, an Arrow table, a relation of DuckDB, an array, the path
-            of a csv, tsv, jsonl or parquet file, a list of rows, or a mapping unit -> value; or
-            several of them as a dict or a tuple.
+            of a csv, jsonl or parquet file, a list of rows (mappings, tuples, dataclasses), or a
+            mapping unit -> value; or several of them as a dict or a tuple.
         unit: the column, or the place in a row, that says whose a row is; None if each row is a
             unit of its own.
         neighbours: "add_remove" or "replace_one"; or neighbours of your own, each like `data`.
@@ -97,33 +102,37 @@ def replay(
     count, asked = integer(pairs, "pairs", minimum=1, maximum=10**6), [*capture]
     watch = Watch(pipeline, seed, [Path(each) for each in asked if each != "prints"])
     with TemporaryDirectory() as folder, watch.installed():
-        search = _Search(watch, bool(asked))
+        search = _Search(watch, bool(asked), str(unit or "unit"))
         if isinstance(neighbours, str):
             read_choice(neighbours, "neighbours", ("add_remove", "replace_one"))
-            dice = Dice(seed)
-            found = read_data(data, unit, Path(folder))
-            _Made(search, found, Maker(found, neighbours, dice), str(unit or "unit")).search(count)
+            search.made(Maker(data, unit, neighbours, Dice(seed), Path(folder)), count)
         else:
             search.given(data, neighbours)
-    unseen = [*_UNSEEN, *search.random, *["prints", "files"] * (not asked)]
-    return Report(
-        findings=tuple(search.findings.values()),
-        notes=tuple(each for key, each in search.notes.items() if key not in search.findings),
-        pairs=search.tried,
-        releases=search.releases,
-        unseen=tuple(unseen),
-    )
+    return search.report()
 
 
 class _Search:
     """Compares runs, and keeps what they show."""
 
-    def __init__(self, watch: Watch, is_captured: bool) -> None:
-        self.watch, self.is_captured = watch, is_captured
+    def __init__(self, watch: Watch, is_captured: bool, who: str) -> None:
+        self.watch, self.is_captured, self.who = watch, is_captured, who
         self.findings: dict[tuple[str, str], Finding] = {}
         self.notes: dict[tuple[str, str], Finding] = {}
-        self.tried = self.releases = 0
-        self.random: set[str] = set()
+        self.tried = self.releases = self.left = 0
+        self.blind: set[str] = set()
+
+    def report(self) -> Report:
+        """What was found."""
+        notes = (note for key, note in self.notes.items() if key not in self.findings)
+        unseen = ["data and outcomes that were not tried", "time", "memory", *sorted(self.blind)]
+        unseen += ["other threads and processes, whose releases would be real"]
+        unseen += ["prints", "files"] * (not self.is_captured)
+        found = tuple(self.findings.values())
+        return Report(found, tuple(notes), self.tried, self.releases, tuple(unseen))
+
+    def compare(self, base: Run, other: Run, *, far: bool = False) -> list[Finding]:
+        """What should not differ."""
+        return [*compare(base, other, self.blind, far=far, printed=self.is_captured)]
 
     def first(self, data: Callable[[], object]) -> Run:
         """The run that is recorded, once it repeats itself on the same data.
@@ -135,9 +144,9 @@ class _Search:
         if base.error is not None:
             raise base.error
         again = self.watch.run(data(), base)
-        self.random |= {*differences(base.returned, again.returned)}
+        self.blind |= {*differences(base.returned, again.returned)}
         if any(each.place[1].startswith("partition_str") for each in base.events):
-            self.random.add("the answers of a partition strategy, and what is made of them")
+            self.blind |= {_STRATEGY, "the returned value"}
         for broken in self.compare(base, again):
             raise ParameterError(
                 "on the same data, with the same outcomes, the pipeline does not repeat itself "
@@ -147,158 +156,114 @@ class _Search:
         self.releases = max(self.releases, len(base.events))
         return base
 
-    def compare(self, base: Run, other: Run, *, far: bool = False) -> list[Finding]:
-        """What should not differ; what is made of a strategy's answers may."""
-        named = {"far": far, "printed": self.is_captured}
-        found = compare(base, other, ignored=self.random, **named)
-        is_blind = any(each.startswith("the answers of") for each in self.random)
-        return [each for each in found if not (is_blind and each.kind == "output")]
-
     def given(self, data: object, neighbours: Iterable[object]) -> None:
         """Compare with the caller's own neighbours."""
         base = self.first(lambda: data)
         for other in neighbours:
             self.tried += 1
             for broken in self.compare(base, self.watch.run(other, base)):
-                key, shown = (broken.kind, broken.line), ((f"{data!r}",), (f"{other!r}",))
-                made = replace(broken, neighbour=f"your neighbour {self.tried}", rows=shown)
-                self.findings.setdefault(key, made)
+                rows = (repr(data),), (repr(other),)
+                made = replace(broken, neighbour=f"your neighbour {self.tried}", rows=rows)
+                self.findings.setdefault((broken.kind, broken.line), made)
 
-
-class _Made:
-    """Tries neighbours that are made up; makes those smaller that show something."""
-
-    def __init__(self, search: _Search, data: Data, maker: Maker, who: str) -> None:
-        self.all, self.data, self.maker, self.who = search, data, maker, who
-        self.left = 0
-
-    def search(self, count: int) -> None:
-        """Try so many pairs, and data sets far away."""
-        world, watch = self.data.world, self.all.watch
-        base = self.all.first(lambda: self.data.make(world))
-        for number, pair in enumerate(self.maker.pairs(count)):
-            if self.all.findings and number % _AFTER:
+    def made(self, maker: Maker, count: int) -> None:
+        """Try so many pairs that are made up, and data sets far away."""
+        base = self.first(lambda: maker.make(maker.world))
+        for number, pair in enumerate(maker.pairs(count)):
+            if self.findings and number % _AFTER:
                 continue
             if number == count // 2:
-                watch.seed = f"{watch.seed} again"  # other outcomes may lead elsewhere
-                base = self.all.first(lambda: self.data.make(world))
+                self.watch.seed = f"{self.watch.seed} again"  # other outcomes may lead elsewhere
+                base = self.first(lambda: maker.make(maker.world))
             if number == min(20, count - 1):
-                for made, steps in self.maker.far():
-                    self._along(made, steps, base)
+                for how, steps in maker.far():
+                    self._along(maker, how, steps, base)
             try:
-                other = self.data.make(pair.other)
+                other = maker.make(pair.other)
             except Exception:  # noqa: BLE001, S112 - a frame that cannot hold an odd cell
                 continue
-            self.all.tried += 1
-            for broken in self.all.compare(base, watch.run(other, base)):
-                self._keep(broken, pair)
+            self.tried += 1
+            for broken in self.compare(base, self.watch.run(other, base)):
+                self._keep(maker, broken, pair)
 
-    def _along(self, made: str, steps: list[tuple[Hashable, list[Row]]], base: Run) -> None:
+    def _along(
+        self, maker: Maker, how: str, steps: list[tuple[Hashable, list[Row]]], base: Run
+    ) -> None:
         """Find two neighbours on the way that differ in what is public, if its end does."""
 
         def at(size: int) -> World:
-            return exchanged(self.data.world, dict(steps[:size]))
+            return exchanged(maker.world, dict(steps[:size]))
 
-        def run(size: int) -> Run:
-            self.all.tried += 1
-            return self.all.watch.run(self.data.make(at(size)), base)
-
-        def differs(other: Run) -> list[Finding]:
+        def differs(size: int) -> list[Finding]:
+            self.tried += 1
+            other = self.watch.run(maker.make(at(size)), base)
             # Few rows are no neighbour, so that an error there may be a true one.
-            if other.error is not None and not other.is_elsewhere:
-                return []
-            return self.all.compare(base, other, far=True)
+            is_lost = other.error is not None and not other.is_elsewhere
+            return [] if is_lost else self.compare(base, other, far=True)
 
-        low, high, found = 0, len(steps), differs(run(len(steps)))
+        low, high, found = 0, len(steps), differs(len(steps))
         while found and high - low > 1:
             middle = (low + high) // 2
-            here = differs(run(middle))
+            here = differs(middle)
             low, high, found = (low, middle, here) if here else (middle, high, found)
         for broken in found:
-            self._keep(broken, Pair(made, at(low), at(high), steps[low][0]))
+            self._keep(maker, broken, Pair(how, at(low), at(high), steps[low][0]))
 
-    def _keep(self, broken: Finding, pair: Pair) -> None:
+    # ------------------------------------------------------------------------ what is kept
+
+    def _keep(self, maker: Maker, broken: Finding, pair: Pair) -> None:
         """Keep what was found, with the smallest pair, unless the same was found before."""
         is_size = broken.kind in _SIZES
         is_note = pair.odd == "case" or (pair.odd == "beyond" and is_size)
         is_note = is_note or (bool(pair.odd) and " ends with " in broken.seen)
-        kept = self.all.notes if is_note else self.all.findings
-        key = "size" if is_size else broken.kind, broken.line
-        if key in kept:
-            return
-        small, shown = self._smaller(broken, pair)
-        factor = max(shown.factor, broken.factor) if shown.factor and broken.factor else None
-        if is_size:
-            shown = self._explained(shown, small)
-        before, after = (
-            tuple(self.data.tables[row.table].shown(row) for row in small.rows(world))
-            for world in (small.base, small.other)
-        )
-        kept[key] = replace(
-            shown,
-            factor=factor,
-            neighbour=small.made,
-            rows=(before, after),
-            others=len(small.base) - len(before),
-        )
+        kept, key = self.notes if is_note else self.findings, (broken.kind, broken.line)
+        key = ("size", broken.line) if is_size else key
+        if key not in kept:
+            small, shown = self._smaller(maker, broken, pair)
+            if is_size:
+                shown = self._explained(maker, shown, small)
+            rows = [
+                tuple(f"{maker.tables[row.table].name}: {row.value!r}" for row in small.rows(world))
+                for world in (small.base, small.other)
+            ]
+            others = len(small.base) - len(rows[0])
+            factor = max(shown.factor or 0, broken.factor or 0) or None
+            shown = replace(shown, factor=factor, neighbour=small.made, others=others)
+            kept[key] = replace(shown, rows=(rows[0], rows[1]))
 
-    def _shows(self, pair: Pair, broken: Finding) -> Finding | None:
+    def _shows(self, maker: Maker, pair: Pair, broken: Finding) -> Finding | None:
         """What a pair shows of the same kind at the same line, in two runs of its own."""
         self.left -= 1
-        base = self.all.watch.run(self.data.make(pair.base))
+        base = self.watch.run(maker.make(pair.base))
         if base.error is not None:
             return None
-        other = self.all.watch.run(self.data.make(pair.other), base)
-        alike = _SIZES if broken.kind in _SIZES else (broken.kind,)
-        for found in self.all.compare(base, other):
-            if found.line == broken.line and found.kind in alike:
-                return found
-        return None
+        kinds = _SIZES if broken.kind in _SIZES else (broken.kind,)
+        other = self.watch.run(maker.make(pair.other), base)
+        alike = (each for each in self.compare(base, other) if each.line == broken.line)
+        return next((each for each in alike if each.kind in kinds), None)
 
-    def _smaller(self, broken: Finding, pair: Pair) -> tuple[Pair, Finding]:
+    def _smaller(self, maker: Maker, broken: Finding, pair: Pair) -> tuple[Pair, Finding]:
         """The smallest pair that shows the same, by leaving out units and rows while it does."""
-        self.left = _TRIALS
+        self.left, parts = _TRIALS, list[set[object]]()
         units = [*{row.unit: None for row in pair.base if row.unit not in (None, pair.unit)}]
-        parts: list[set[object]] = []
         size = len(units)
-        while size:
+        while size and len(parts) < _TRIALS // 2:
             parts += [set(units[start : start + size]) for start in range(0, len(units), size)]
             size //= 2
-        found = self._shows(pair, broken)
+        found = self._shows(maker, pair, broken)
         own: list[set[object]] = [{row} for row in pair.rows(pair.base + pair.other)]
-        for part in (*parts[: _TRIALS // 2], *own):
+        for part in (*parts, *own):
             less = pair.each(lambda row, gone=part: None if {row, row.unit} & gone else row)
-            if found is None or self.left <= 0:  # the outcomes of another run may hide it
-                break
-            shown = self._shows(less, broken) if less.base != pair.base or part in own else None
-            if shown is not None:
-                pair, found = less, shown
-        return pair, found or broken
+            if found is not None and self.left > 0 and (part in own or less.base != pair.base):
+                shown = self._shows(maker, less, broken)
+                pair, found = (pair, found) if shown is None else (less, shown)
+        return pair, found or broken  # the outcomes of another run may hide it
 
-    def _explained(self, broken: Finding, pair: Pair) -> Finding:
+    def _explained(self, maker: Maker, broken: Finding, pair: Pair) -> Finding:
         """What to write instead of what changes too much: found out on the smallest pair."""
-        who = self.who
-        for column, same in self.maker.identities(pair):
-            if not self._shows(same, broken):
-                advice = (
-                    f"count by {who!r}: one {who} has several values of {column!r}, and each of "
-                    f"them counts like a {who} of its own"
-                )
-                return replace(broken, kind="identity", instead=advice)
-        if len(pair.rows(pair.base)) > 1 or len(pair.rows(pair.other)) > 1:
-            advice = (
-                f"one {who} has several rows: count each {who} once (in pandas: drop_duplicates or "
-                f"nunique), or cap what one {who} adds before it is counted or summed, and declare "
-                "that cap"
-            )
-        else:
-            advice = (
-                "one row is enough: clip its value before it is summed, to what is declared; use "
-                "no mean, total, weight or limit that other rows change too; or declare the change "
-                "that there is"
-            )
-        first = {
-            "monotonic": "leave monotonic=True out where a unit moves scores both ways; or ",
-            "contributions": f"let one {who} count in so many only, before counting; or ",
-        }
-        return replace(broken, instead=first.get(broken.kind, "") + advice)
+        for column, same in maker.identities(pair):
+            if not self._shows(maker, same, broken):
+                return replace(broken, kind="identity", instead=_IDENTITY.format(self.who, column))
+        is_several = max(len(pair.rows(pair.base)), len(pair.rows(pair.other))) > 1
+        advice = _FIRST.get(broken.kind, "") + (_SEVERAL if is_several else _ONE)
+        return replace(broken, instead=advice.format(self.who))

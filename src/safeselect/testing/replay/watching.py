@@ -172,7 +172,7 @@ class Watch:
                 run.at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
         try:
-            with redirect_stdout(printed), redirect_stderr(printed), seeded():
+            with redirect_stdout(printed), redirect_stderr(printed), _seeded():
                 sys.setprofile(look if playing is None else before)
                 found = self.pipeline(data)
                 run.returned = list(found) if isinstance(found, Iterator) else found
@@ -293,7 +293,7 @@ class Watch:
     def _answering(
         self, method: Method, session: Session, distance: int, branch: Foreign, *more: object
     ) -> object:
-        terms = session.terms
+        terms = session._terms
         public = {"mechanism": terms.mechanism, **terms.as_record}
         event = self._run.begin(Event(_caller(), public, (terms.guarantee, None), session))
         event.values = (distance + branch.place) // terms.denominator
@@ -328,20 +328,19 @@ class Watch:
 
 
 @contextmanager
-def seeded() -> Iterator[None]:
+def _seeded() -> Iterator[None]:
     """Give the two global generators, which pipelines use, one state; no noise comes of them."""
-    python: Foreign = sys.modules.get("random")
-    arrays: Foreign = getattr(sys.modules["numpy"], "random")  # noqa: B009
-    states = python and python.getstate(), arrays.get_state()
+    modules: Foreign = [sys.modules.get("random"), sys.modules.get("numpy.random")]
+    names = ("getstate", "setstate"), ("get_state", "set_state")
+    known = [(module, *each) for module, each in zip(modules, names, strict=True) if module]
+    states = [getattr(module, read)() for module, read, _ in known]
     try:
-        if python:
-            python.seed(0)
-        arrays.seed(0)
+        for module, _, _ in known:
+            module.seed(0)
         yield
     finally:
-        if python:
-            python.setstate(states[0])
-        arrays.set_state(states[1])
+        for (module, _, write), state in zip(known, states, strict=True):
+            getattr(module, write)(state)
 
 
 def _caller() -> str:
