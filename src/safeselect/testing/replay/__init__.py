@@ -22,7 +22,7 @@ from safeselect.exact.parameters import integer, read_choice
 from safeselect.randomness.source import require_production
 from safeselect.testing.replay.comparing import Finding, Report, compare, differences
 from safeselect.testing.replay.watching import Run, Watch
-from safeselect.testing.replay.worlds import Dice, Maker, Pair, Row, World, exchanged
+from safeselect.testing.replay.worlds import Maker, Pair, Row, World, exchanged
 
 __all__ = ["Finding", "Report", "replay"]
 
@@ -105,7 +105,7 @@ def replay(
         search = _Search(watch, bool(asked), str(unit or "unit"))
         if isinstance(neighbours, str):
             read_choice(neighbours, "neighbours", ("add_remove", "replace_one"))
-            search.made(Maker(data, unit, neighbours, Dice(seed), Path(folder)), count)
+            search.made(Maker(data, unit, neighbours, seed, Path(folder)), count)
         else:
             search.given(data, neighbours)
     return search.report()
@@ -168,6 +168,7 @@ class _Search:
 
     def made(self, maker: Maker, count: int) -> None:
         """Try so many pairs that are made up, and data sets far away."""
+        self.maker = maker
         base = self.first(lambda: maker.make(maker.world))
         for number, pair in enumerate(maker.pairs(count)):
             if self.findings and number % _AFTER:
@@ -177,26 +178,24 @@ class _Search:
                 base = self.first(lambda: maker.make(maker.world))
             if number == min(20, count - 1):
                 for how, steps in maker.far():
-                    self._along(maker, how, steps, base)
+                    self._along(how, steps, base)
             try:
                 other = maker.make(pair.other)
             except Exception:  # noqa: BLE001, S112 - a frame that cannot hold an odd cell
                 continue
             self.tried += 1
             for broken in self.compare(base, self.watch.run(other, base)):
-                self._keep(maker, broken, pair)
+                self._keep(broken, pair)
 
-    def _along(
-        self, maker: Maker, how: str, steps: list[tuple[Hashable, list[Row]]], base: Run
-    ) -> None:
+    def _along(self, how: str, steps: list[tuple[Hashable, list[Row]]], base: Run) -> None:
         """Find two neighbours on the way that differ in what is public, if its end does."""
 
         def at(size: int) -> World:
-            return exchanged(maker.world, dict(steps[:size]))
+            return exchanged(self.maker.world, dict(steps[:size]))
 
         def differs(size: int) -> list[Finding]:
             self.tried += 1
-            other = self.watch.run(maker.make(at(size)), base)
+            other = self.watch.run(self.maker.make(at(size)), base)
             # Few rows are no neighbour, so that an error there may be a true one.
             is_lost = other.error is not None and not other.is_elsewhere
             return [] if is_lost else self.compare(base, other, far=True)
@@ -207,11 +206,11 @@ class _Search:
             here = differs(middle)
             low, high, found = (low, middle, here) if here else (middle, high, found)
         for broken in found:
-            self._keep(maker, broken, Pair(how, at(low), at(high), steps[low][0]))
+            self._keep(broken, Pair(how, at(low), at(high), steps[low][0]))
 
     # ------------------------------------------------------------------------ what is kept
 
-    def _keep(self, maker: Maker, broken: Finding, pair: Pair) -> None:
+    def _keep(self, broken: Finding, pair: Pair) -> None:
         """Keep what was found, with the smallest pair, unless the same was found before."""
         is_size = broken.kind in _SIZES
         is_note = pair.odd == "case" or (pair.odd == "beyond" and is_size)
@@ -219,11 +218,14 @@ class _Search:
         kept, key = self.notes if is_note else self.findings, (broken.kind, broken.line)
         key = ("size", broken.line) if is_size else key
         if key not in kept:
-            small, shown = self._smaller(maker, broken, pair)
+            small, shown = self._smaller(broken, pair)
             if is_size:
-                shown = self._explained(maker, shown, small)
+                shown = self._explained(shown, small)
             rows = [
-                tuple(f"{maker.tables[row.table].name}: {row.value!r}" for row in small.rows(world))
+                tuple(
+                    f"{self.maker.tables[row.table].name}: {row.value!r}"
+                    for row in small.rows(world)
+                )
                 for world in (small.base, small.other)
             ]
             others = len(small.base) - len(rows[0])
@@ -231,18 +233,18 @@ class _Search:
             shown = replace(shown, factor=factor, neighbour=small.made, others=others)
             kept[key] = replace(shown, rows=(rows[0], rows[1]))
 
-    def _shows(self, maker: Maker, pair: Pair, broken: Finding) -> Finding | None:
+    def _shows(self, pair: Pair, broken: Finding) -> Finding | None:
         """What a pair shows of the same kind at the same line, in two runs of its own."""
         self.left -= 1
-        base = self.watch.run(maker.make(pair.base))
+        base = self.watch.run(self.maker.make(pair.base))
         if base.error is not None:
             return None
         kinds = _SIZES if broken.kind in _SIZES else (broken.kind,)
-        other = self.watch.run(maker.make(pair.other), base)
+        other = self.watch.run(self.maker.make(pair.other), base)
         alike = (each for each in self.compare(base, other) if each.line == broken.line)
         return next((each for each in alike if each.kind in kinds), None)
 
-    def _smaller(self, maker: Maker, broken: Finding, pair: Pair) -> tuple[Pair, Finding]:
+    def _smaller(self, broken: Finding, pair: Pair) -> tuple[Pair, Finding]:
         """The smallest pair that shows the same, by leaving out units and rows while it does."""
         self.left, parts = _TRIALS, list[set[object]]()
         units = [*{row.unit: None for row in pair.base if row.unit not in (None, pair.unit)}]
@@ -250,19 +252,19 @@ class _Search:
         while size and len(parts) < _TRIALS // 2:
             parts += [set(units[start : start + size]) for start in range(0, len(units), size)]
             size //= 2
-        found = self._shows(maker, pair, broken)
+        found = self._shows(pair, broken)
         own: list[set[object]] = [{row} for row in pair.rows(pair.base + pair.other)]
         for part in (*parts, *own):
             less = pair.each(lambda row, gone=part: None if {row, row.unit} & gone else row)
             if found is not None and self.left > 0 and (part in own or less.base != pair.base):
-                shown = self._shows(maker, less, broken)
+                shown = self._shows(less, broken)
                 pair, found = (pair, found) if shown is None else (less, shown)
         return pair, found or broken  # the outcomes of another run may hide it
 
-    def _explained(self, maker: Maker, broken: Finding, pair: Pair) -> Finding:
+    def _explained(self, broken: Finding, pair: Pair) -> Finding:
         """What to write instead of what changes too much: found out on the smallest pair."""
-        for column, same in maker.identities(pair):
-            if not self._shows(maker, same, broken):
+        for column, same in self.maker.identities(pair):
+            if not self._shows(same, broken):
                 return replace(broken, kind="identity", instead=_IDENTITY.format(self.who, column))
         is_several = max(len(pair.rows(pair.base)), len(pair.rows(pair.other))) > 1
         advice = _FIRST.get(broken.kind, "") + (_SEVERAL if is_several else _ONE)

@@ -7,17 +7,18 @@ call has promised by its public parameters how far it moves.
 from __future__ import annotations
 
 import linecache
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import zip_longest
+from pickle import dumps
 
 import numpy as np
 
 from safeselect.exact.parameters import exact_text
 from safeselect.scores.reading import Reading, Sensitivity
-from safeselect.testing.replay.watching import Counted, Event, Run, Steps
+from safeselect.testing.replay.watching import Event, Run
 from safeselect.testing.replay.worlds import Foreign
 
 _SHOWN = 3
@@ -116,20 +117,16 @@ class Report:
 
     def __repr__(self) -> str:
         """The report as text."""
-        notes = (
-            "\nWorth a look, seen with odd cells alone:",
-            *(f"\n- {each}" for each in self.notes),
-        )
-        lines = [
-            "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.",
+        first = (
+            "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.\n"
             f"Compared: {self.pairs} data sets, {self.releases} releases in a run.  What was made "
-            "up proves nothing about what was not.",
-            f"Not looked at: {'; '.join(self.unseen)}.",
-            f"Findings: {len(self.findings) or 'none'}.",
-            *(f"\n{number}. {each}" for number, each in enumerate(self.findings, 1)),
-            *(notes if self.notes else ()),
-        ]
-        return "\n".join(lines)
+            "up proves nothing about what was not.\n"
+            f"Not looked at: {'; '.join(self.unseen)}.\n"
+            f"Findings: {len(self.findings) or 'none'}."
+        )
+        found = [f"{number}. {each}" for number, each in enumerate(self.findings, 1)]
+        notes = [f"Worth a look, seen with odd cells alone: {each}" for each in self.notes]
+        return "\n\n".join([first, *found, *notes])
 
 
 def compare(
@@ -138,30 +135,24 @@ def compare(
     """All that differs between two runs and should not.
 
     Args:
+        ignored: places of the returned value that differ by themselves.
         far: the data are no neighbours, so that private inputs may differ.
         printed: whether to compare what they printed and wrote.
-        ignored: places of the returned value that differ by themselves.
     """
-    sessions: dict[object, list[int]] = {}
+    sessions: dict[object, dict[str, int]] = {}
     found = False
     for number, (before, after) in enumerate(zip_longest(base.events, other.events), 1):
         if other.error is not None and not other.is_elsewhere and after is None:
             break
         if before is None or after is None or before.place != after.place:
-            line = (after or before).line
-            places = [
-                " at ".join((each.place[1], each.line)) if each else "none"
-                for each in (before, after)
-            ]
-            seen = (
-                f"release number {number} is {places[0]} on one data set, {places[1]} on the other"
-            )
+            both = ["none" if each is None else " in ".join(each.place) for each in (before, after)]
+            seen = f"release number {number} is {both[0]} on one data set, {both[1]} on the other"
             promise = "which releases are made, and how many, does not follow from the data"
-            yield Finding("path", line, promise, seen, _PATH)
+            yield Finding("path", (after or before).line, promise, seen, _PATH)
             return
         broken = next(_public(before, after), None)
         if broken is None and not far:
-            broken = next(_private(before, after, sessions.setdefault(before.session, [])), None)
+            broken = next(_private(before, after, sessions.setdefault(before.session, {})), None)
         if broken is not None:
             found = True
             yield broken
@@ -182,183 +173,118 @@ def compare(
 
 def _public(before: Event, after: Event) -> Iterator[Finding]:
     for left, right in zip(before.read, after.read, strict=False):
-        if isinstance(left, Steps) and isinstance(right, Steps) and _names(left) != _names(right):
-            names = [Counter(map(repr, steps.labels or ())) for steps in (left, right)]
-            some = [*(names[0] - names[1]), *(names[1] - names[0])][:_SHOWN]
-            seen = (
-                f"only one data set has {', '.join(some)}"
-                if some
-                else "their number or order differs"
-            )
+        if left.names != right.names:
+            some = [*set(left.names) ^ set(right.names)][:_SHOWN]
+            seen = f"only one data set has {', '.join(some)}" if some else "their order differs"
             yield Finding("public", before.line, "the candidates are public", seen, _LABELS)
-    if before.cost[0] != after.cost[0]:
-        seen = f"it is {before.cost[0]} and {after.cost[0]}"
-        yield Finding("charge", before.line, "the cost does not follow from the data", seen, _FROM)
     for name in {**before.public, **after.public}:
-        values = [event.public.get(name, "none") for event in (before, after)]
-        if values[0] != values[1]:
-            promise, seen = f"{name} is public", f"{name} is {values[0]} and {values[1]}"
-            yield Finding("public", before.line, promise, seen, _FROM)
+        old, new = (event.public.get(name, "none") for event in (before, after))
+        if old != new:
+            kind = "charge" if name == "guarantee" else "public"
+            promise, seen = f"{name} is public", f"{name} is {old} and {new}"
+            yield Finding(kind, before.line, promise, seen, _FROM)
     if any(differences(before.chosen, after.chosen)):
         promise = "the base covers the score and the output of a run"
         seen = "with the same outcomes of its releases the chosen run has another score or output"
         yield Finding("output", before.line, promise, seen, _RUN)
 
 
-def _names(steps: Steps) -> object:
-    if steps.labels is None or steps.is_ordered:
-        return steps.labels, len(steps.rows[0])
-    return sorted(map(repr, steps.labels))
-
-
-# ---------------------------------------------------------------------------- what is private
-
-
-def _private(before: Event, after: Event, asked: list[int]) -> Iterator[Finding]:
+def _private(before: Event, after: Event, asked: dict[str, int]) -> Iterator[Finding]:
     """What one call read, on both.
 
     Args:
-        asked: by how much the earlier values moved that its session was asked about.
+        asked: by how much the values moved that the same session was asked about before.
     """
+    said, changed = before.public, 0
     for left, right in zip(before.read, after.read, strict=False):
-        if isinstance(left, Steps) and isinstance(right, Steps):
-            yield from _steps(before, left, right)
-        elif isinstance(left, Counted) and isinstance(right, Counted):
-            yield from _counts(before, left, right)
-    old, new, said = before.values, after.values, before.public
-    if isinstance(old, int) and isinstance(new, int):
-        asked.append(new - old)
-        yield from _moves(before, [f"value {each + 1}" for each in range(len(asked))], asked)
-    elif isinstance(old, list) and isinstance(new, list) and before.place[1].startswith("quantile"):
-        counts = (Counter(old) - Counter(new)).total(), (Counter(new) - Counter(old)).total()
-        changed = max(counts) if said["neighbours"] == "replace_one" else sum(counts)
-        yield from _contributions(before, "values", changed, said["max_contributions"])
-    elif isinstance(old, list) and isinstance(new, list):
-        moved = [abs(late - early) for early, late in zip(old, new, strict=True)]
-        for name, power in (("sensitivity_l1", 1), ("sensitivity_l2_squared", 2)):
-            total, most = sum(each**power for each in moved), said.get(name)
-            if most is not None and total > Fraction(most):
-                what = "changes" if power == 1 else "squares of the changes"
-                seen = f"the {what} of all values add up to {total}"
-                promise, factor = f"{name}={most}", total / Fraction(most)
-                yield Finding("sensitivity", before.line, promise, seen, factor=factor)
-    elif isinstance(old, dict) and isinstance(new, dict):
-        changed = sum(old[group] != new.get(group) for group in old)
-        yield from _contributions(before, "groups", changed, said["max_groups"])
+        names = {**left.cells, **right.cells}
+        moved = {name: right.cell(name, left) - left.cell(name, right) for name in names}
+        more, less = (sum(max(sign * each, 0) for each in moved.values()) for sign in (1, -1))
+        changed += more + less > 0
+        if left.kind == "points":
+            count = max(more, less) if said["neighbours"] == "replace_one" else more + less
+            yield from _many(before, "values", count, said["max_contributions"])
+        elif left.kind == "values":
+            yield from _sums(before, [*moved.values()])
+        elif left.kind != "group" and moved:
+            asked |= moved
+            yield from _moves(before, moved if before.session is None else asked)
+        if left.kind == "counts":
+            most = said.get("max_contributions", said.get("max_partitions"))
+            yield from _many(before, "counts", sum(map(bool, moved.values())), most)
+    yield from _many(
+        before, "rows or groups", changed, said.get("max_rows", said.get("max_groups"))
+    )
 
 
-def _contributions(event: Event, what: str, changed: int, most: str | None) -> Iterator[Finding]:
+def _many(event: Event, what: str, changed: int, most: str | None) -> Iterator[Finding]:
     if most is not None and changed > int(most):
         promise, seen = f"one unit changes {most} {what} at most", f"one unit changes {changed}"
         factor = Fraction(changed, int(most))
         yield Finding("contributions", event.line, promise, seen, factor=factor)
 
 
-def _steps(event: Event, left: Steps, right: Steps) -> Iterator[Finding]:
-    """Scores, in each row; where the order of labels is not public they are matched by label."""
-    changed = 0
-    for before, after in zip(left.rows, right.rows, strict=False):
-        names: Sequence[object] = left.labels or range(len(before))
-        late: Sequence[int] = after
-        if left.labels and right.labels and not left.is_ordered:
-            by_name = dict(zip(map(repr, right.labels), after, strict=True))
-            late = [by_name[repr(name)] for name in names]
-        moved = [new - old for old, new in zip(before, late, strict=True)]
-        changed += any(moved)
-        yield from _moves(event, names, moved)
-    yield from _contributions(event, "rows of scores", changed, event.public.get("max_rows"))
+def _sums(event: Event, moved: list[int]) -> Iterator[Finding]:
+    """Values that are measured, against the sensitivity of their noise."""
+    for name, power in (("sensitivity_l1", 1), ("sensitivity_l2_squared", 2)):
+        total, most = sum(abs(each) ** power for each in moved), event.public.get(name)
+        if most is not None and total > Fraction(most):
+            seen = f"the changes of all values{', squared,' * (power - 1)} add up to {total}"
+            promise, factor = f"{name}={most}", total / Fraction(most)
+            yield Finding("sensitivity", event.line, promise, seen, factor=factor)
 
 
-def _moves(event: Event, names: Sequence[object], moved: Sequence[int]) -> Iterator[Finding]:
+def _moves(event: Event, moved: Mapping[str, int]) -> Iterator[Finding]:
     """How numbers move together, against sensitivity, range and monotonic."""
     said = {"sensitivity": "1", "monotonic": "yes"}  # counts in a group say nothing of their own
     if "sensitivity" in event.public or "range" in event.public:
         said = dict(event.public)
-    is_read = said.get("grid", "none") != "none"
+    grid, size, range_ = said.get("grid", "none"), said.get("sensitivity"), said.get("range")
     reading = Reading.read(
-        grid=said["grid"] if is_read else None,
+        grid=None if grid == "none" else grid,
         on_grid=said.get("on_grid") == "yes",
-        score_error=said.get("score_error") if is_read else None,
+        score_error=said.get("score_error"),
     )
-    sensitivity, range_, one_way = said.get("sensitivity"), said.get("range"), said["monotonic"]
-    change = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=one_way == "yes")
-    highest, lowest = max(moved, default=0), min(moved, default=0)
+    one_way = said["monotonic"] == "yes"
+    change = Sensitivity.read(sensitivity=size, range_=range_, monotonic=one_way)
+    low, *_, high = sorted([*moved, *moved], key=moved.__getitem__)
+    lowest, highest = moved[low], moved[high]
     factor = (highest - lowest) / change.range_in_steps(reading)
-    first, last = ([*moved, each].index(each) for each in (highest, lowest))
     if change.sensitivity is None:
         if factor > 1:
             seen = f"changes differ by {exact_text((highest - lowest) * reading.step)}"
             yield Finding("sensitivity", event.line, f"range_={range_}", seen, factor=factor)
         return
-    most, back = reading.moves(change.sensitivity, monotonic=change.monotonic)
-    largest = highest if highest >= -lowest else lowest
-    if abs(largest) > most:
-        name = names[first if largest == highest else last]
-        seen = f"{name!r} changes by {exact_text(largest * reading.step)}"
-        promise, factor = f"sensitivity={sensitivity}", abs(largest) / most
-        yield Finding("sensitivity", event.line, promise, seen, factor=factor)
+    most, back = reading.moves(change.sensitivity, monotonic=one_way)
+    if max(highest, -lowest) > most:
+        name = high if highest >= -lowest else low
+        seen = f"{name} changes by {exact_text(moved[name] * reading.step)}"
+        factor = abs(moved[name]) / most
+        yield Finding("sensitivity", event.line, f"sensitivity={size}", seen, factor=factor)
     elif min(highest, -lowest) > back:
-        seen = f"{names[first]!r} rises while {names[last]!r} falls"
+        seen = f"{high} rises while {low} falls"
         yield Finding("monotonic", event.line, "monotonic=True", seen, factor=factor)
 
 
-def _counts(event: Event, left: Counted, right: Counted) -> Iterator[Finding]:
-    """Counts of users: 1 each, all the same way, and of no more items than is said."""
-    moved: dict[str, int] = {}
-    for item in sorted({*left.counts, *right.counts}):
-        change = _count(right, item, left) - _count(left, item, right)
-        if change:
-            moved[item] = change
-    yield from _moves(event, [*moved], [*moved.values()])
-    most = event.public.get("max_contributions", event.public.get("max_partitions"))
-    yield from _contributions(event, "counts", len(moved), most)
-
-
-def _count(table: Counted, item: str, other: Counted) -> int:
-    """The count of an item; below all that were handed over, the nearest that it may have."""
-    if item in table.counts:
-        return table.counts[item]
-    least = min(table.counts.values()) if 0 < table.size <= len(table.counts) else 0
-    return min(least, other.counts[item])
-
-
-# ---------------------------------------------------------------------------- returned values
-
-
-def differences(left: object, right: object, at: str = "the returned value") -> Iterator[str]:
+def differences(left: Foreign, right: Foreign, at: str = "the returned value") -> Iterator[str]:
     """The places where two returned values differ; what cannot be compared is left out."""
-    if left is right:
-        return
-    old, new = _parts(left), _parts(right)
-    if type(left) is not type(right) or (old is None) != (new is None):
-        yield at
-    elif old is not None and new is not None:
-        if [*old] != [*new]:
+    old, new = (each.tolist() if isinstance(each, np.ndarray) else each for each in (left, right))
+    if type(left) is type(right) and isinstance(old, (Mapping, list, tuple)):
+        parts = [
+            each if isinstance(each, Mapping) else dict(enumerate(each)) for each in (old, new)
+        ]
+        if [*parts[0]] != [*parts[1]]:
             yield f"what is in {at}"
         else:
-            for key, value in old.items():
-                yield from differences(value, new[key], f"{at}[{key!r}]")
-    elif hasattr(left, "equals"):  # a frame or a column
-        equals: Foreign = left.equals
-        if not equals(right):
-            yield at
-    elif (
-        type(left).__eq__ is not object.__eq__
-        and left != right
-        and (left == left or right == right)
-    ):
+            for key, value in parts[0].items():
+                yield from differences(value, parts[1][key], f"{at}[{key!r}]")
+    elif left is not right and (type(left) is not type(right) or not _equal(left, right)):
         yield at
 
 
-def _parts(value: Foreign) -> Mapping[object, object] | None:
-    if isinstance(value, Mapping):
-        return value
-    if isinstance(value, (list, tuple)):
-        return dict(enumerate(value))
-    if isinstance(value, np.ndarray):
-        return {"shape": value.shape, "cells": value.tolist()}
-    if is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in fields(value)}
-    return (
-        vars(value) if type(value).__eq__ is object.__eq__ and hasattr(value, "__dict__") else None
-    )
+def _equal(left: Foreign, right: Foreign) -> bool:
+    if hasattr(left, "equals"):  # a frame or a column
+        return bool(left.equals(right))
+    with suppress(Exception):  # what cannot be pickled is not compared
+        return bool(left == right) or dumps(left) == dumps(right)
+    return True

@@ -14,12 +14,14 @@ import sys
 import sysconfig
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from types import FrameType
+from unittest.mock import patch
 
 from safeselect.errors import ParameterError
 from safeselect.ledger.book import Book
@@ -43,28 +45,26 @@ _FOREIGN = (_OURS, "<frozen", *_LIBRARIES)
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """Scores as whole steps of their grid, row by row, and their labels.
+class Numbers:
+    """Private numbers that a call read below its door.
 
     Attributes:
-        is_ordered: positions may be released, so that the order of the labels is public.
+        kind: "scores", in steps of their grid, "counts" of private items, "values" of a
+            measurement, "points" of a quantile with how often each occurs, or a "group".
+        cells: the numbers, by name.
+        names: what is public of the names.
+        is_cut: these are the largest; an item that is not among them may have the least of them.
     """
 
-    rows: list[list[int]]
-    labels: tuple[object, ...] | None
-    is_ordered: bool
+    kind: str
+    cells: Mapping[str, int]
+    names: tuple[str, ...] = ()
+    is_cut: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """Counts of private items, as they were handed over.
-
-    Attributes:
-        size: how many of the largest the call uses; 0 for all.
-    """
-
-    counts: Mapping[str, int]
-    size: int
+    def cell(self, name: str, other: Numbers) -> int:
+        """A number; of one that is cut off, the nearest to the other data's that it can be."""
+        least = min(self.cells.values(), default=0) if self.is_cut else 0
+        return self.cells[name] if name in self.cells else min(least, other.cells[name])
 
 
 @dataclass(slots=True, eq=False)
@@ -73,28 +73,24 @@ class Event:
 
     Attributes:
         line: the caller's, as file:line.
-        public: mechanism, parameters and the name of the scope.
-        cost: guarantee and parts.
+        public: mechanism, cost, parameters and the name of the scope.
         session: which session answered; None for a release.
-        read: scores and counts, as read below the door.
-        values: the private values of other calls.
+        read: what it read.
         outcome: what the caller got.
         chosen: the score and the output of a run that was chosen, as the run returned them.
     """
 
     line: str
     public: Mapping[str, str]
-    cost: tuple[object, object]
     session: object = None
-    read: list[Steps | Counted] = field(default_factory=list)
-    values: object = None
+    read: list[Numbers] = field(default_factory=list)
     outcome: object = None
     chosen: object = None
 
     @property
     def place(self) -> tuple[str, str]:
-        """Where it is, and what."""
-        return self.line, self.public["mechanism"]
+        """What it is, and where."""
+        return self.public["mechanism"], self.line
 
 
 @dataclass(slots=True, eq=False)
@@ -214,16 +210,13 @@ class Watch:
             (Book, "write", self._booking),
             (Book, "state", self._booking),
         )
-        before = [getattr(kind, name) for kind, name, _ in places]
-        try:
-            for (kind, name, instead), method in zip(places, before, strict=True):
-                setattr(kind, name, self._here(method, instead))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", InsecureSourceWarning)
-                yield
-        finally:
-            for (kind, name, _), method in zip(places, before, strict=True):
-                setattr(kind, name, method)
+        with ExitStack() as stack:
+            for kind, name, instead in places:
+                either = self._here(getattr(kind, name), instead)
+                stack.enter_context(patch.object(kind, name, either))
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore", InsecureSourceWarning)
+            yield
 
     def _here(self, method: Method, instead: Method) -> Method:
         """The method, and in a run of this thread what stands for it."""
@@ -249,21 +242,28 @@ class Watch:
         seed = f"{self.seed} {self._run.taken}"
         method(bits, DeterministicSource(seed, i_understand_this_is_not_private=True), piece=piece)
 
+    def _event(self, public: Mapping[str, object], session: object = None) -> Event:
+        texts = {name: str(value) for name, value in public.items()}
+        event: Event = self._run.begin(Event(_caller(), texts, session))
+        return event
+
     def _entering(self, method: Method, call: Call[object]) -> object:
         run, charge, scope = self._run, call.charge, call.scope
-        public = {"mechanism": charge.mechanism, "scope": scope.name if scope else "none"}
-        cost = charge.guarantee, charge.parts
-        event = run.begin(Event(_caller(), {**public, **charge.parameters}, cost))
-        run.calls[id(call)] = event
+        public = {"mechanism": charge.mechanism, "scope": scope and scope.name}
+        public |= {"guarantee": charge.guarantee, "parts": charge.parts, **charge.parameters}
+        event = run.calls[id(call)] = self._event(public)
         before, run.reading = run.reading, event
         try:
             entered = method(call)
         finally:
             run.reading = before
         if isinstance(call.values, dict):
-            event.values = {group: dict(counts) for group, counts in call.values.items()}
+            event.read += [Numbers("group", dict(counts)) for counts in call.values.values()]
+        elif isinstance(call.values, list) and charge.mechanism.startswith("quantile"):
+            event.read.append(Numbers("points", Counter(map(str, call.values))))
         elif isinstance(call.values, list):
-            event.values = list(call.values)
+            values = {f"value {number}": each for number, each in enumerate(call.values)}
+            event.read.append(Numbers("values", values))
         return entered
 
     def _committing(self, method: Method, call: Call[object], result: Foreign) -> object:
@@ -272,31 +272,39 @@ class Watch:
             event.chosen = result.values, result.labels
         return self._run.outcome(event, committed)
 
-    def _reading(self, method: Method, candidates: Candidates, *given: Foreign, **named: Foreign):
+    def _reading(
+        self, method: Method, candidates: Candidates, *given: Foreign, **named: Foreign
+    ) -> object:
         rows, size = candidates.rows, candidates.size
         columns = [row if isinstance(row, Column) else Column(row, size) for row in rows]
         # Read once, because an open table answers once.
         held = tuple(Column(column.numbers(), column.size) for column in columns)
         own = replace(candidates, rows=held) if isinstance(rows, tuple) else candidates
         found = method(own, *given, **named)
-        if self._run.reading is not None:
-            steps = [read_values(column, given[0], named["size"]) for column in held]
-            self._run.reading.read.append(Steps(steps, own.labels, own.positions))
+        names = [repr(name) for name in own.labels or range(size)]
+        public = tuple(names if own.positions else sorted(names))
+        for column in held if self._run.reading else ():
+            steps = read_values(column, given[0], named["size"])
+            numbers = Numbers("scores", dict(zip(names, steps, strict=True)), public)
+            self._run.reading.read.append(numbers)
         return found
 
     def _counting(self, method: Method, held: HeldCounts) -> object:
         found = method(held)
         if self._run.reading is not None:
-            self._run.reading.read.append(Counted(dict(found.largest), held.size))
+            is_cut = 0 < held.size <= len(found.largest)
+            numbers = Numbers("counts", dict(found.largest), is_cut=is_cut)
+            self._run.reading.read.append(numbers)
         return found
 
     def _answering(
         self, method: Method, session: Session, distance: int, branch: Foreign, *more: object
     ) -> object:
         terms = session._terms
-        public = {"mechanism": terms.mechanism, **terms.as_record}
-        event = self._run.begin(Event(_caller(), public, (terms.guarantee, None), session))
-        event.values = (distance + branch.place) // terms.denominator
+        public = {"mechanism": terms.mechanism, "guarantee": terms.guarantee, **terms.as_record}
+        event = self._event(public, session)
+        value = (distance + branch.place) // terms.denominator
+        event.read.append(Numbers("scores", {f"value {len(self._run.events)}": value}))
         return self._run.outcome(event, method(session, distance, branch, *more))
 
     def _listing(self, method: Method, *given: object) -> object:
@@ -330,17 +338,16 @@ class Watch:
 @contextmanager
 def _seeded() -> Iterator[None]:
     """Give the two global generators, which pipelines use, one state; no noise comes of them."""
-    modules: Foreign = [sys.modules.get("random"), sys.modules.get("numpy.random")]
-    names = ("getstate", "setstate"), ("get_state", "set_state")
-    known = [(module, *each) for module, each in zip(modules, names, strict=True) if module]
-    states = [getattr(module, read)() for module, read, _ in known]
+    modules = [sys.modules.get(name) for name in ("random", "numpy.random")]
+    known: list[Foreign] = [each for each in modules if each is not None]
+    states = [(getattr(each, "getstate", None) or each.get_state)() for each in known]
     try:
-        for module, _, _ in known:
-            module.seed(0)
+        for each in known:
+            each.seed(0)
         yield
     finally:
-        for (module, _, write), state in zip(known, states, strict=True):
-            getattr(module, write)(state)
+        for each, state in zip(known, states, strict=True):
+            (getattr(each, "setstate", None) or each.set_state)(state)
 
 
 def _caller() -> str:

@@ -9,7 +9,6 @@ constant within each unit stays so; identities are not shared between units.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -60,8 +59,6 @@ class Row:
             return dict(self.value)
         if is_dataclass(self.value):
             return {each.name: getattr(self.value, each.name) for each in fields(self.value)}
-        if hasattr(self.value, "_asdict"):
-            return dict(self.value._asdict())
         is_several = isinstance(self.value, (list, tuple))
         return dict(enumerate(self.value)) if is_several else {0: self.value}
 
@@ -72,10 +69,9 @@ class Row:
             made: object = {**old, **new}
         elif is_dataclass(old) and not isinstance(old, type):
             made = replace(old, **new)
-        elif hasattr(old, "_replace"):
-            made = old._replace(**new)
         elif isinstance(old, (list, tuple)):
-            made = type(old)(cells.get(place, value) for place, value in enumerate(old))
+            make = getattr(old, "_make", type(old))  # a named tuple has its own
+            made = make(cells.get(place, value) for place, value in enumerate(old))
         else:
             made = cells.get(0, old)
         return replace(self, value=made)
@@ -169,8 +165,11 @@ def _read(data: Foreign, folder: Path) -> Table | None:
         return _pandas(data)
     if name == "pyarrow.Table":
         return _arrow(data)
-    if name.startswith("polars."):
-        return _arrow(data.lazy().collect().to_arrow(), partial(_polars, type(data).__name__))
+    if name in ("polars.DataFrame", "polars.LazyFrame"):
+        back = import_module("polars").from_arrow
+        is_lazy = name == "polars.LazyFrame"
+        table = data.lazy().collect().to_arrow()
+        return _arrow(table, lambda made: back(made).lazy() if is_lazy else back(made))
     if name == "duckdb.DuckDBPyRelation":
         fetch = getattr(data, "to_arrow_table", None) or data.fetch_arrow_table
         return _arrow(fetch(), import_module("duckdb").from_arrow)
@@ -202,11 +201,6 @@ def _arrow(table: Foreign, back: Callable[[Foreign], Foreign] = lambda table: ta
     schema, make = table.schema, type(table).from_pylist
     closed = [each.name for each in schema if "dictionary" in str(each.type)]
     return Table(table.to_pylist(), lambda rows: back(make(rows, schema)), closed=closed)
-
-
-def _polars(name: str, table: Foreign) -> Foreign:
-    frame = import_module("polars").from_arrow(table)
-    return frame.lazy() if name == "LazyFrame" else frame
 
 
 def _file(path: Path, kind: type, place: Path) -> Table:
@@ -253,27 +247,6 @@ class Pair:
         return replace(self, base=base, other=other)
 
 
-class Dice:
-    """Choices that follow from a seed; no noise is drawn with them."""
-
-    def __init__(self, seed: object) -> None:
-        self._seed, self._thrown = repr(seed), 0
-
-    def below(self, size: int) -> int:
-        """A number from 0 to size - 1."""
-        self._thrown += 1
-        thrown = shake_256(f"{self._seed} {self._thrown}".encode()).digest(16)
-        return int.from_bytes(thrown, "big") % size
-
-    def one(self, items: Sequence[_Item]) -> _Item:
-        """One of them."""
-        return items[self.below(len(items))]
-
-    def shuffled(self, items: Sequence[_Item]) -> list[_Item]:
-        """All of them in another order."""
-        return sorted(items, key=lambda _: self.below(2**64))
-
-
 class Maker:
     """Makes data sets of the caller's form, and neighbours of the caller's data.
 
@@ -281,6 +254,7 @@ class Maker:
         data: the caller's.
         unit: the column that says whose a row is; None if each row is a unit of its own.
         neighbours: "add_remove" or "replace_one".
+        seed: of all choices.
         folder: where files are made.
 
     Raises:
@@ -288,28 +262,23 @@ class Maker:
     """
 
     def __init__(
-        self, data: Foreign, unit: Hashable, neighbours: str, dice: Dice, folder: Path
+        self, data: Foreign, unit: Hashable, neighbours: str, seed: int, folder: Path
     ) -> None:
-        self.dice, self.is_replaced, self._made = dice, neighbours == "replace_one", 0
+        self.seed, self.is_replaced, self._made = seed, neighbours == "replace_one", 0
         parts, self._join = {"data": data}, cast("Kind", lambda made: made[0])
-        several = [each for each in data.values()] if isinstance(data, dict) else data
-        if isinstance(data, (dict, tuple)) and all(_read(each, folder) for each in several):
-            parts = data if isinstance(data, dict) else dict(enumerate(data))
-            self._join = tuple
-            if isinstance(data, dict):
-                self._join = lambda made: dict(zip(data, made, strict=True))
+        several = dict(enumerate(data)) if isinstance(data, tuple) else data
+        if isinstance(several, dict) and all(_read(each, folder) for each in several.values()):
+            parts, kind = several, type(data)
+            self._join = lambda made: kind(made if kind is tuple else zip(data, made, strict=True))
         self.tables: list[Table] = []
         for number, (name, part) in enumerate(parts.items()):
             table = _read(part, folder)
-            if table is None and isinstance(part, Mapping):
+            if table is None and isinstance(part, dict):
                 table = Table([*part.items()], dict, unit=0)
-            elif table is None and isinstance(part, tuple):
-                table = Table(part, tuple)
             if table is None:
                 raise ParameterError(
-                    "data must be a frame of pandas or polars, an Arrow table, a relation of "
-                    "DuckDB, an array, the path of a csv, jsonl or parquet file, a list of rows, a "
-                    f"mapping, or a dict or tuple of these, got {describe(part)}"
+                    "data must be a frame, a file, an array, a list of rows or a mapping, or a "
+                    f"dict or tuple of these; see the help of replay; got {describe(part)}"
                 )
             table.learn(number, str(name), unit)
             self.tables.append(table)
@@ -324,6 +293,15 @@ class Maker:
                 "row is; write its name or its place in a row, or unit=None for one row each"
             )
         self.units = sorted(self.rows, key=lambda each: (-len(self.rows[each]), repr(each)))
+        self.mixed = self._mixed(self.units)
+
+    def _mixed(self, items: Sequence[_Item]) -> list[_Item]:
+        """The same in another order, which follows from the seed."""
+
+        def place(number: int) -> bytes:
+            return shake_256(f"{self.seed} {number}".encode()).digest(8)
+
+        return [items[number] for number in sorted(range(len(items)), key=place)]
 
     def make(self, world: World) -> object:
         """The data set of these rows."""
@@ -339,16 +317,14 @@ class Maker:
             for column in table.owned:
                 if len({row.cells[column] for row in own}) > 1:
                     one = {column: own[0].cells[column]}
-                    yield column, pair.each(lambda row, mine=own, one=one: _set(row, mine, one))
+                    same = {row: row.write(one) for row in own}
+                    yield column, pair.each(lambda row, same=same: same.get(row, row))
 
     def _fresh(self, cells: Sequence[Foreign]) -> Foreign:
         """A cell of the kind of these that is none of them."""
         self._made += 1
-        if isinstance(cells[0], int):
-            return max(cells) + self._made
-        name = str(cells[0]).rstrip("0123456789")
-        most = max(int(re.findall("[0-9]+", f"0{each}")[-1]) for each in cells)
-        return f"{name}{str(most + self._made).zfill(len(cells[0]) - len(name))}"
+        is_number = isinstance(cells[0], int)
+        return max(cells) + self._made if is_number else f"{cells[0]}{10**6 + self._made}"
 
     def identity(self) -> Hashable:
         """The identity of a new unit; None where none can be made."""
@@ -360,8 +336,14 @@ class Maker:
         self._made += 1
         return "new", self._made
 
-    def body(self, sources: Sequence[Hashable], unit: Hashable) -> list[Row]:
-        """The rows of these units as rows of this one, as far as the data's rules allow it."""
+    def body(
+        self, sources: Sequence[Hashable], unit: Hashable, cell: tuple[Foreign, ...] = ()
+    ) -> list[Row]:
+        """The rows of these units as rows of this one, as far as the data's rules allow it.
+
+        Args:
+            cell: a table, a column, what stands in it, and whether in all rows or in one.
+        """
         kept: list[Row] = []
         seen: set[str] = set()
         same: Cells = {}
@@ -373,6 +355,8 @@ class Maker:
                 same[key] = new[column] = same.get(key) or self._fresh(table.columns[column])
             if table.unit is not None:
                 new[table.unit] = unit
+            if cell and cell[0] == row.table and (cell[3] or not same.get("done")):
+                new[cell[1]], same["done"] = cell[2], True
             made = replace(row, unit=unit).write(new)
             whole = made.cells
             signs = {repr((row.table, [(each, whole[each]) for each in key])) for key in table.keys}
@@ -385,7 +369,7 @@ class Maker:
         self,
         made: str,
         sources: Sequence[Hashable] = (),
-        change: Callable[[list[Row]], list[Row]] = list,
+        cell: tuple[Foreign, ...] = (),
         odd: str = "",
         unit: Hashable = None,
     ) -> Pair | None:
@@ -395,44 +379,41 @@ class Maker:
             unit: the one to remove or to replace, or the identity of the new one.
         """
         if self.is_replaced:
-            unit = unit if unit in self.rows else self.dice.one(self.units)
-            sources = sources or [self.dice.one(self.units)]
+            unit = unit if unit in self.rows else self.mixed[0]
+            sources = sources or self.mixed[self.mixed.index(unit) - 1 :][:1]
         elif unit is None:
             unit = self.identity()
         if unit is None:
             return None
-        rows = change(self.body(sources, unit))
+        rows = self.body(sources, unit, cell)
         return Pair(made, self.world, exchanged(self.world, {unit: rows}), unit, odd)
 
     def pairs(self, count: int) -> Iterator[Pair]:
         """So many neighbours, those first that show most."""
-        units, left = self.units, self.dice.shuffled(self.units)
+        units, left = self.units, self.mixed
+        made = {"of the largest": units[:1], "of the smallest": units[-1:]}
+        made |= {"of all that is rare": self._rare(), "of the three largest": units[:3]}
         ends = dict.fromkeys([*units[:3], *units[-3:]])
         first = [partial(self.pair, "a unit less", unit=each) for each in ends]
-        for made, sources in (
-            ("a copy of the largest", units[:1]),
-            ("a copy of the smallest", units[-1:]),
-            ("all that is rare", self._rare()),
-            ("more rows than any other", units[:3]),
-        ):
-            first.append(partial(self.pair, f"a unit more: {made}", sources))
-        cells = self.dice.shuffled([*self._with_cells()])[: count // 2]
+        first += [partial(self.pair, f"a unit more, {how}", made[how]) for how in made]
+        cells = self._mixed([*self._with_cells()])[: count // 2]
         found = [pair for make in (*first, *cells) if (pair := make()) is not None]
         yield from found[:count]
         for number in range(count - len(found)):
-            several = [self.dice.one(units) for _ in range(1 + self.dice.below(4))]
-            more = self.pair("a unit more: rows of several", several) if number % 3 == 0 else None
-            gone = self.pair("a unit less", unit=left[number % len(left)])
-            yield cast("Pair", more or gone)
+            first_left = number % len(left)
+            several = left[first_left : first_left + 1 + number % 5]
+            more = self.pair("a unit more, of several", several) if number % 3 == 0 else None
+            yield cast("Pair", more or self.pair("a unit less", unit=left[first_left]))
 
     def _rare(self) -> list[Hashable]:
         """For each column a unit with the rarest cell."""
         found: list[Hashable] = []
         for table in self.tables:
-            own = [row for row in table.rows if row.unit is not None]
+            own = [row.unit for row in table.rows if row.unit is not None]
             for column in table.plain:
-                counts = Counter(map(repr, table.columns[column]))
-                found.append(min(own, key=lambda row: counts[repr(row.cells[column])]).unit)  # noqa: B023
+                texts = [*map(repr, table.columns[column])]
+                counts = Counter(texts)
+                found.append(own[min(range(len(own)), key=lambda each: counts[texts[each]])])
         return [*dict.fromkeys(found)][:_MOST_COLUMNS] or self.units[:1]
 
     def _with_cells(self) -> Iterator[Callable[[], Pair | None]]:
@@ -440,20 +421,17 @@ class Maker:
         for number, table in enumerate(self.tables):
             for column in table.plain:
                 for value, made, odd in table.values(column):
-                    whole = column in table.constant or odd != "cell"
-                    change = partial(_set_all, number, {column: value}, whole)
-                    yield partial(
-                        self.pair, f"a unit more: {made} in {column!r}", self.units[:1], change, odd
-                    )
+                    cell = number, column, value, column in table.constant or odd != "cell"
+                    made = f"a unit more, with {made} in {column!r}"
+                    yield partial(self.pair, made, self.units[:1], cell, odd)
         texts = [unit.swapcase() for unit in self.units if isinstance(unit, str)]
-        texts = [unit for unit in texts if unit not in self.rows]
-        if texts:
-            made, unit = "a unit more: an id in another case", self.dice.one(texts)
+        for unit in [unit for unit in texts if unit not in self.rows][:1]:
+            made = "a unit more, with an id in another case"
             yield partial(self.pair, made, self.units[-1:], odd="case", unit=unit)
 
     def far(self) -> Iterator[tuple[str, list[tuple[Hashable, list[Row]]]]]:
         """Ways to data sets far away, unit by unit: what is public is the same there too."""
-        order = self.dice.shuffled(self.units)
+        order = self.mixed
         fresh = order if self.is_replaced else [self.identity() for _ in order]
         if fresh[0] is not None:
             made = "units are replaced or added, one by one"
@@ -477,13 +455,3 @@ def exchanged(world: World, units: Mapping[Hashable, Sequence[Row]]) -> World:
             found += [each for each in units[row.unit] if each.table == row.table]
     rows = chain.from_iterable(units.values())
     return (*found, *(each for each in rows if (each.unit, each.table) not in placed))
-
-
-def _set(row: Row, own: Sequence[Row], cells: Cells) -> Row:
-    return row.write(cells) if row in own else row
-
-
-def _set_all(number: int, cells: Cells, everywhere: bool, rows: list[Row]) -> list[Row]:
-    """The rows with other cells in those of one table, or in the first of them alone."""
-    own = [row for row in rows if row.table == number]
-    return [_set(row, own if everywhere else own[:1], cells) for row in rows]
