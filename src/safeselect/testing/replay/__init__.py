@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, TypeVar
@@ -31,22 +32,17 @@ _TRIALS = 40  # runs by which a pair is made smaller
 _AFTER = 8  # once something is found, one in so many pairs is still tried
 _SIZES = ("sensitivity", "contributions", "monotonic")
 _STRATEGY = "the answers of a partition strategy, and the returned value"
+_IDENTITY = "count by {0!r}: one {0} has several values of {1!r}, each of which counts by itself"
 _SEVERAL = (
-    "one {0} has several rows: count each {0} once (in pandas: drop_duplicates or nunique), or cap "
-    "what one {0} adds before it is counted or summed, and declare that cap"
+    "one {0} has several rows: count each {0} once, or cap what one adds before it is counted"
 )
 _ONE = (
-    "one row is enough: clip its value before it is summed, to what is declared; use no mean, "
-    "total, weight or limit that other rows change too; ask a session the same questions in the "
-    "same order; or declare the change that there is"
-)
-_IDENTITY = (
-    "count by {0!r}: one {0} has several values of {1!r}, and each of them counts like a {0} of "
-    "its own"
+    "clip what a row adds, before it is summed, to what is declared; use no mean, total, weight or "
+    "limit that other rows change too; ask a session the same questions in the same order"
 )
 _FIRST = {
-    "monotonic": "leave monotonic=True out where one {0} moves scores both ways; or ",
-    "contributions": "let one {0} count in so many only, before counting; or ",
+    "monotonic": "leave monotonic=True out where one {0} moves scores both ways; or: ",
+    "contributions": "let one {0} count in so many only; or: ",
 }
 
 
@@ -145,7 +141,7 @@ class _Search:
             raise base.error
         again = self.watch.run(data(), base)
         self.blind |= {*differences(base.returned, again.returned)}
-        if any(each.place[1].startswith("partition_str") for each in base.events):
+        if any(each.place[0].startswith("partition_str") for each in base.events):
             self.blind |= {_STRATEGY, "the returned value"}
         for broken in self.compare(base, again):
             raise ParameterError(
@@ -215,23 +211,23 @@ class _Search:
         is_size = broken.kind in _SIZES
         is_note = pair.odd == "case" or (pair.odd == "beyond" and is_size)
         is_note = is_note or (bool(pair.odd) and " ends with " in broken.seen)
-        kept, key = self.notes if is_note else self.findings, (broken.kind, broken.line)
-        key = ("size", broken.line) if is_size else key
-        if key not in kept:
-            small, shown = self._smaller(broken, pair)
-            if is_size:
-                shown = self._explained(shown, small)
-            rows = [
-                tuple(
-                    f"{self.maker.tables[row.table].name}: {row.value!r}"
-                    for row in small.rows(world)
-                )
-                for world in (small.base, small.other)
-            ]
-            others = len(small.base) - len(rows[0])
-            factor = max(shown.factor or 0, broken.factor or 0) or None
-            shown = replace(shown, factor=factor, neighbour=small.made, others=others)
-            kept[key] = replace(shown, rows=(rows[0], rows[1]))
+        kept, kind = self.notes if is_note else self.findings, "size" if is_size else broken.kind
+        if (kind, broken.line) in kept:
+            return
+        small, shown = self._smaller(broken, pair)
+        shown = self._explained(shown, small) if is_size else shown
+        before, after = (
+            tuple(
+                f"{self.maker.tables[row.table].name}: {row.value!r}" for row in small.rows(world)
+            )
+            for world in (small.base, small.other)
+        )
+        kept[kind, broken.line] = replace(
+            shown,
+            factor=max(Fraction(shown.factor or 0), broken.factor or 0) or None,
+            neighbour=f"{small.made}; {len(small.base) - len(before)} rows are the same in both",
+            rows=(before, after),
+        )
 
     def _shows(self, pair: Pair, broken: Finding) -> Finding | None:
         """What a pair shows of the same kind at the same line, in two runs of its own."""

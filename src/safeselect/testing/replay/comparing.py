@@ -22,23 +22,13 @@ from safeselect.testing.replay.watching import Event, Run
 from safeselect.testing.replay.worlds import Foreign
 
 _SHOWN = 3
-_FROM = (
-    "write it as a constant that was fixed without looking at the data, or pay for it by a release "
-    "of its own and use what that returned"
-)
+_FROM = "fix it as a constant without looking at the data, or take it from an earlier release"
 _LABELS = (
-    "write the candidates as a public list, and give those that do not occur a score of 0 (in "
-    "pandas: counts.reindex(PUBLIC, fill_value=0)); or, where the list is private, use "
-    "unknown_domain_top_k or select_partitions"
+    "list the candidates publicly, with a score of 0 for those that do not occur (in pandas: "
+    "counts.reindex(PUBLIC, fill_value=0)); if the list is private, use unknown_domain_top_k"
 )
-_PATH = (
-    "which releases are made, and how many, may follow from public numbers and from earlier "
-    "releases alone: make them all, whatever the data, and decide by what they returned"
-)
-_RETURN = (
-    "return nothing but what releases returned, and what follows from it; pay for a number with "
-    "measure(...)"
-)
+_PATH = "make the same releases whatever the data, and decide by what they returned"
+_RETURN = "return what releases returned and what follows from it; measure(...) pays for a number"
 _RUN = "compute the score from releases that are made with the run's scope, all within base"
 _CLEAN = "make the code work for whatever rows a unit may have"
 _WIDEST, _MOST_ROWS = 200, 6
@@ -58,9 +48,8 @@ class Finding:
         instead: what to write instead.
         factor: by which the cost of the release grows, as far as these data show it; None where it
             has no bound.
-        neighbour: how the second data set was made.
+        neighbour: how the second data set was made, and how much is the same in both.
         rows: those that differ, in the one data set and in the other.
-        others: how many rows both have besides.
     """
 
     kind: str
@@ -71,20 +60,14 @@ class Finding:
     factor: Fraction | None = None
     neighbour: str = ""
     rows: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    others: int = 0
 
     def __str__(self) -> str:
         file, _, number = self.line.rpartition(":")
         code = linecache.getline(file, int(number or 0)).strip()
         factor = "without a bound" if self.factor is None else f"by {exact_text(self.factor)}"
-        lines = [
-            f"{self.kind}: {self.seen}",
-            f"  at {self.line}: {code}",
-            f"  promised: {self.promise}",
-            f"  epsilon is multiplied {factor}",
-            f"  write instead: {self.instead}",
-            f"  shown by {self.neighbour}; {self.others} rows are the same in both",
-        ]
+        lines = [f"{self.kind}: {self.seen}", f"  at {self.line}: {code}"]
+        lines += [f"  promised: {self.promise}; epsilon is multiplied {factor}"]
+        lines += [f"  write instead: {self.instead}", f"  shown by: {self.neighbour}"]
         for when, rows in zip(("before", "after"), self.rows, strict=True):
             lines += [f"    only {when}: {row:.{_WIDEST}}" for row in rows[:_MOST_ROWS]]
             lines += [f"    and {len(rows) - _MOST_ROWS} more"] * (len(rows) > _MOST_ROWS)
@@ -148,7 +131,7 @@ def compare(
             both = ["none" if each is None else " in ".join(each.place) for each in (before, after)]
             seen = f"release number {number} is {both[0]} on one data set, {both[1]} on the other"
             promise = "which releases are made, and how many, does not follow from the data"
-            yield Finding("path", (after or before).line, promise, seen, _PATH)
+            yield Finding("path", (after or before).place[1], promise, seen, _PATH)
             return
         broken = next(_public(before, after), None)
         if broken is None and not far:
@@ -176,17 +159,17 @@ def _public(before: Event, after: Event) -> Iterator[Finding]:
         if left.names != right.names:
             some = [*set(left.names) ^ set(right.names)][:_SHOWN]
             seen = f"only one data set has {', '.join(some)}" if some else "their order differs"
-            yield Finding("public", before.line, "the candidates are public", seen, _LABELS)
+            yield Finding("public", before.place[1], "the candidates are public", seen, _LABELS)
     for name in {**before.public, **after.public}:
         old, new = (event.public.get(name, "none") for event in (before, after))
         if old != new:
             kind = "charge" if name == "guarantee" else "public"
             promise, seen = f"{name} is public", f"{name} is {old} and {new}"
-            yield Finding(kind, before.line, promise, seen, _FROM)
+            yield Finding(kind, before.place[1], promise, seen, _FROM)
     if any(differences(before.chosen, after.chosen)):
         promise = "the base covers the score and the output of a run"
         seen = "with the same outcomes of its releases the chosen run has another score or output"
-        yield Finding("output", before.line, promise, seen, _RUN)
+        yield Finding("output", before.place[1], promise, seen, _RUN)
 
 
 def _private(before: Event, after: Event, asked: dict[str, int]) -> Iterator[Finding]:
@@ -221,7 +204,7 @@ def _many(event: Event, what: str, changed: int, most: str | None) -> Iterator[F
     if most is not None and changed > int(most):
         promise, seen = f"one unit changes {most} {what} at most", f"one unit changes {changed}"
         factor = Fraction(changed, int(most))
-        yield Finding("contributions", event.line, promise, seen, factor=factor)
+        yield Finding("contributions", event.place[1], promise, seen, factor=factor)
 
 
 def _sums(event: Event, moved: list[int]) -> Iterator[Finding]:
@@ -231,7 +214,7 @@ def _sums(event: Event, moved: list[int]) -> Iterator[Finding]:
         if most is not None and total > Fraction(most):
             seen = f"the changes of all values{', squared,' * (power - 1)} add up to {total}"
             promise, factor = f"{name}={most}", total / Fraction(most)
-            yield Finding("sensitivity", event.line, promise, seen, factor=factor)
+            yield Finding("sensitivity", event.place[1], promise, seen, factor=factor)
 
 
 def _moves(event: Event, moved: Mapping[str, int]) -> Iterator[Finding]:
@@ -253,17 +236,17 @@ def _moves(event: Event, moved: Mapping[str, int]) -> Iterator[Finding]:
     if change.sensitivity is None:
         if factor > 1:
             seen = f"changes differ by {exact_text((highest - lowest) * reading.step)}"
-            yield Finding("sensitivity", event.line, f"range_={range_}", seen, factor=factor)
+            yield Finding("sensitivity", event.place[1], f"range_={range_}", seen, factor=factor)
         return
     most, back = reading.moves(change.sensitivity, monotonic=one_way)
     if max(highest, -lowest) > most:
         name = high if highest >= -lowest else low
         seen = f"{name} changes by {exact_text(moved[name] * reading.step)}"
         factor = abs(moved[name]) / most
-        yield Finding("sensitivity", event.line, f"sensitivity={size}", seen, factor=factor)
+        yield Finding("sensitivity", event.place[1], f"sensitivity={size}", seen, factor=factor)
     elif min(highest, -lowest) > back:
         seen = f"{high} rises while {low} falls"
-        yield Finding("monotonic", event.line, "monotonic=True", seen, factor=factor)
+        yield Finding("monotonic", event.place[1], "monotonic=True", seen, factor=factor)
 
 
 def differences(left: Foreign, right: Foreign, at: str = "the returned value") -> Iterator[str]:

@@ -15,11 +15,12 @@ import sysconfig
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
+from traceback import walk_stack, walk_tb
 from types import FrameType
 from unittest.mock import patch
 
@@ -39,9 +40,10 @@ from safeselect.testing.sources import DeterministicSource, InsecureSourceWarnin
 Method = Callable[..., Foreign]
 """A method of the library's, or what stands for it while a run is watched."""
 
-_OURS = str(Path(__file__).parents[2])
-_LIBRARIES = (sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
-_FOREIGN = (_OURS, "<frozen", *_LIBRARIES)
+_FOREIGN = (
+    *(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")),
+    *("<frozen", str(Path(__file__).parents[2])),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Event:
     """One release, or one answer of a session.
 
     Attributes:
-        line: the caller's, as file:line.
+        place: the mechanism, and the caller's line as file:line.
         public: mechanism, cost, parameters and the name of the scope.
         session: which session answered; None for a release.
         read: what it read.
@@ -80,17 +82,12 @@ class Event:
         chosen: the score and the output of a run that was chosen, as the run returned them.
     """
 
-    line: str
+    place: tuple[str, str]
     public: Mapping[str, str]
     session: object = None
     read: list[Numbers] = field(default_factory=list)
     outcome: object = None
     chosen: object = None
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """What it is, and where."""
-        return self.public["mechanism"], self.line
 
 
 @dataclass(slots=True, eq=False)
@@ -163,9 +160,8 @@ class Watch:
         before = sys.getprofile()
 
         def look(frame: FrameType, event: str, _: object) -> None:
-            # The last function of the caller's that returns is the pipeline.
-            if event == "return" and not frame.f_code.co_filename.startswith(_FOREIGN):
-                run.at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            if event == "return":  # the last of the caller's functions to return is the pipeline
+                run.at = next(iter(_lines([(frame, frame.f_lineno)])), run.at)
 
         try:
             with redirect_stdout(printed), redirect_stderr(printed), _seeded():
@@ -174,14 +170,8 @@ class Watch:
                 run.returned = list(found) if isinstance(found, Iterator) else found
         except Elsewhere:
             pass
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except BaseException as error:  # noqa: BLE001 - whatever a pipeline raises is a result
-            run.error, trace = error, error.__traceback__
-            while trace is not None:
-                if not (file := trace.tb_frame.f_code.co_filename).startswith(_FOREIGN):
-                    run.at = f"{file}:{trace.tb_lineno}"
-                trace = trace.tb_next
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is a result
+            run.error, run.at = error, next(reversed(_lines(walk_tb(error.__traceback__))), "")
         finally:
             sys.setprofile(before)
             self._run = None
@@ -244,13 +234,15 @@ class Watch:
 
     def _event(self, public: Mapping[str, object], session: object = None) -> Event:
         texts = {name: str(value) for name, value in public.items()}
-        event: Event = self._run.begin(Event(_caller(), texts, session))
+        line = next(iter(_lines(walk_stack(None))), "a library")
+        event: Event = self._run.begin(Event((texts["mechanism"], line), texts, session))
         return event
 
     def _entering(self, method: Method, call: Call[object]) -> object:
         run, charge, scope = self._run, call.charge, call.scope
-        public = {"mechanism": charge.mechanism, "scope": scope and scope.name}
-        public |= {"guarantee": charge.guarantee, "parts": charge.parts, **charge.parameters}
+        public: dict[str, object] = {"guarantee": charge.guarantee, "parts": charge.parts}
+        public |= {"mechanism": charge.mechanism, "scope": scope and scope.name}
+        public |= charge.parameters
         event = run.calls[id(call)] = self._event(public)
         before, run.reading = run.reading, event
         try:
@@ -268,7 +260,7 @@ class Watch:
 
     def _committing(self, method: Method, call: Call[object], result: Foreign) -> object:
         event, committed = self._run.calls[id(call)], method(call, result)
-        if event.public["mechanism"].startswith(("best_of", "first_above")):
+        if event.place[0].startswith(("best_of", "first_above")):
             event.chosen = result.values, result.labels
         return self._run.outcome(event, committed)
 
@@ -323,7 +315,8 @@ class Watch:
 
     def _copy(self, book: Book) -> Book:
         """A ledger in memory with the budgets of this one, of which nothing is spent."""
-        run, books = self._run, self._run.books
+        run = self._run
+        books: dict[Book, Book] = run.books
         if book not in books and book not in books.values():
             self._run = None
             try:
@@ -350,14 +343,7 @@ def _seeded() -> Iterator[None]:
             (getattr(each, "setstate", None) or each.set_state)(state)
 
 
-def _caller() -> str:
-    """The line of the caller that led here; of a library that did, if there is none."""
-    frame: FrameType | None = sys._getframe(1)
-    library = ""
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_FOREIGN):
-            return f"{file}:{frame.f_lineno}"
-        library = library or f"{file}:{frame.f_lineno}" * (not file.startswith(_OURS))
-        frame = frame.f_back
-    return library
+def _lines(frames: Iterable[tuple[FrameType, int]]) -> list[str]:
+    """The lines among these that are the caller's."""
+    places = ((frame.f_code.co_filename, line) for frame, line in frames)
+    return [f"{file}:{line}" for file, line in places if not file.startswith(_FOREIGN)]

@@ -19,7 +19,7 @@ from hashlib import shake_256
 from importlib import import_module
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -81,46 +81,42 @@ World = tuple[Row, ...]
 """A data set that is to be made."""
 
 
+class Form(NamedTuple):
+    """A table as rows, what makes such a table of rows, and the columns whose type lists all."""
+
+    rows: Sequence[Foreign]
+    kind: Kind
+    closed: Sequence[Hashable] = ()
+
+
 class Table:
     """One table of the caller's, and what its rows keep.
 
     Attributes:
-        name: for readers.
-        rows: those of the caller's; `learn` says whose they are.
-        kind: what makes such a table of rows.
-        unit: the column that says whose a row is, if one does.
-        closed: columns whose type lists all values.
+        unit: the column that says whose a row is; None if there is none.
+        rows: all rows, of which those without a unit are nobody's.
+        columns: the cells of the others, column by column.
         keys: columns that tell the rows of a unit apart; none of them where it has one row.
         constant: columns in which all rows of a unit agree.
         owned: identities: columns of texts or whole numbers, each of one unit alone.
         plain: all columns but these and the unit's.
     """
 
-    def __init__(
-        self, rows: Sequence[Foreign], kind: Kind, unit: Hashable = None, closed: object = ()
-    ) -> None:
-        self.name, self.kind, self.unit, self.closed = "data", kind, unit, repr(closed)
-        self.rows = [Row(0, None, row) for row in rows]
-
-    def learn(self, number: int, name: str, unit: Hashable) -> None:
-        """Note whose the rows are, and what they keep."""
-        self.name, cells = name, [row.cells for row in self.rows]
+    def __init__(self, number: int, name: str, unit: Hashable, form: Form) -> None:
+        self.name, self.kind, self.closed = name, form.kind, [*map(repr, form.closed)]
+        cells = [Row(number, None, row).cells for row in form.rows]
         names = list(dict.fromkeys(chain.from_iterable(cells)))
-        if self.unit is None and unit in names:
-            self.unit = unit
+        self.unit = unit if unit in names else None
         units: list[Foreign] = [row.get(self.unit) for row in cells]
-        if unit is None and self.unit is None:
+        if unit is None:
             units = list(range(len(cells)))
         units = [None if each != each else each for each in units]
-        whose = zip(self.rows, units, strict=True)
-        self.rows = [replace(row, table=number, unit=each) for row, each in whose]
-        own = [row for row, each in zip(cells, units, strict=True) if each is not None]
+        self.rows = [Row(number, unit, row) for unit, row in zip(units, form.rows, strict=True)]
+        own = [row for row, unit in zip(cells, units, strict=True) if unit is not None]
         self.columns = {each: [row.get(each) for row in own] for each in names}
-        self._find([each for each in units if each is not None])
-
-    def _find(self, units: list[Hashable]) -> None:
-        names = [each for each in self.columns if each != self.unit and units]
+        names = [each for each in names if each != self.unit and own]
         texts = {each: [*map(repr, self.columns[each])] for each in names}
+        units = [each for each in units if each is not None]
 
         def different(*cells: Sequence[object]) -> int:
             return len(set(zip(*cells, strict=True)))
@@ -132,13 +128,14 @@ class Table:
                 self.keys.append(some)
         whole = different(units)
         self.constant = [each for each in names if different(units, texts[each]) == whole]
-        self.owned: list[Hashable] = []
-        for each in names:
-            count, kinds = different(texts[each]), {*map(type, self.columns[each])}
+
+        def is_owned(name: Hashable) -> bool:
+            count, kinds = different(texts[name]), {*map(type, self.columns[name])}
             is_name = kinds == {str} or (kinds == {int} and count == len(units))
-            alone = different(units, texts[each]) == count and count >= max(whole, _FEW)
-            if is_name and alone and repr(each) not in self.closed:
-                self.owned.append(each)
+            alone = different(units, texts[name]) == count and count >= max(whole, _FEW)
+            return is_name and alone and repr(name) not in self.closed
+
+        self.owned = [each for each in names if is_owned(each)]
         self.plain = [each for each in names if each not in self.owned]
 
     def values(self, column: Hashable) -> Iterator[tuple[object, str, str]]:
@@ -159,7 +156,7 @@ class Table:
 # ---------------------------------------------------------------------------- tables of callers
 
 
-def _read(data: Foreign, folder: Path) -> Table | None:
+def _read(data: Foreign, folder: Path) -> Form | None:
     name = f"{type(data).__module__.partition('.')[0].lstrip('_')}.{type(data).__name__}"
     if name == "pandas.DataFrame":
         return _pandas(data)
@@ -177,11 +174,11 @@ def _read(data: Foreign, folder: Path) -> Table | None:
         return _file(Path(data), type(data), folder / Path(data).name)
     if isinstance(data, np.ndarray):
         shape, kind = data.shape[1:], data.dtype
-        return Table(data.tolist(), lambda rows: np.array(rows, kind).reshape(-1, *shape))
-    return Table(data, list) if isinstance(data, list) else None
+        return Form(data.tolist(), lambda rows: np.array(rows, kind).reshape(-1, *shape))
+    return Form(data, list) if isinstance(data, list) else None
 
 
-def _pandas(frame: Foreign) -> Table:
+def _pandas(frame: Foreign) -> Form:
     levels = [each for each in frame.index.names if each is not None]
     flat = frame.reset_index() if levels else frame
 
@@ -194,27 +191,25 @@ def _pandas(frame: Foreign) -> Table:
         return found.set_index(levels) if levels else found
 
     closed = [each for each, dtype in flat.dtypes.items() if str(dtype) == "category"]
-    return Table(flat.to_dict("records"), kind, closed=closed)
+    return Form(flat.to_dict("records"), kind, closed)
 
 
-def _arrow(table: Foreign, back: Callable[[Foreign], Foreign] = lambda table: table) -> Table:
+def _arrow(table: Foreign, back: Callable[[Foreign], Foreign] = lambda table: table) -> Form:
     schema, make = table.schema, type(table).from_pylist
     closed = [each.name for each in schema if "dictionary" in str(each.type)]
-    return Table(table.to_pylist(), lambda rows: back(make(rows, schema)), closed=closed)
+    return Form(table.to_pylist(), lambda rows: back(make(rows, schema)), closed)
 
 
-def _file(path: Path, kind: type, place: Path) -> Table:
+def _file(path: Path, kind: type, place: Path) -> Form:
     """A file; those of neighbours have its name, in another folder, one after the other."""
     read, reading, write, writing = _FILES[path.suffix]
-    table = _pandas(getattr(import_module("pandas"), read)(path, **reading))
-    make = table.kind
+    form = _pandas(getattr(import_module("pandas"), read)(path, **reading))
 
     def written(rows: list[Foreign]) -> Foreign:
-        getattr(make(rows), write)(place, **writing)
+        getattr(form.kind(rows), write)(place, **writing)
         return kind(place)
 
-    table.kind = written
-    return table
+    return form._replace(kind=written)
 
 
 # ---------------------------------------------------------------------------- neighbours
@@ -265,23 +260,24 @@ class Maker:
         self, data: Foreign, unit: Hashable, neighbours: str, seed: int, folder: Path
     ) -> None:
         self.seed, self.is_replaced, self._made = seed, neighbours == "replace_one", 0
-        parts, self._join = {"data": data}, cast("Kind", lambda made: made[0])
+        parts: dict[Hashable, Foreign] = {"data": data}
+        self._join: Callable[[Iterator[Foreign]], object] = next
         several = dict(enumerate(data)) if isinstance(data, tuple) else data
         if isinstance(several, dict) and all(_read(each, folder) for each in several.values()):
-            parts, kind = several, type(data)
-            self._join = lambda made: kind(made if kind is tuple else zip(data, made, strict=True))
+            parts, self._join = several, tuple
+            if isinstance(data, dict):
+                self._join = partial(_named, list(data))
         self.tables: list[Table] = []
         for number, (name, part) in enumerate(parts.items()):
-            table = _read(part, folder)
-            if table is None and isinstance(part, dict):
-                table = Table([*part.items()], dict, unit=0)
-            if table is None:
+            form = _read(part, folder)
+            if isinstance(part, dict):
+                form, unit = Form([*part.items()], dict), 0
+            if form is None:
                 raise ParameterError(
                     "data must be a frame, a file, an array, a list of rows or a mapping, or a "
                     f"dict or tuple of these; see the help of replay; got {describe(part)}"
                 )
-            table.learn(number, str(name), unit)
-            self.tables.append(table)
+            self.tables.append(Table(number, str(name), unit, form))
         self.world = tuple(row for table in self.tables for row in table.rows)
         self.rows: dict[Hashable, list[Row]] = {}
         for row in self.world:
@@ -308,7 +304,7 @@ class Maker:
         rows: list[list[object]] = [[] for _ in self.tables]
         for row in world:
             rows[row.table].append(row.write({}).value)
-        return self._join([table.kind(own) for table, own in zip(self.tables, rows, strict=True)])
+        return self._join(table.kind(own) for table, own in zip(self.tables, rows, strict=True))
 
     def identities(self, pair: Pair) -> Iterator[tuple[Hashable, Pair]]:
         """Each identity of which the unit has several, and the pair in which it has one."""
@@ -441,6 +437,10 @@ class Maker:
             gone: list[tuple[Hashable, list[Row]]] = [(unit, []) for unit in order]
             yield "units are removed, one by one", gone[: len(order) // 2]
             yield "units are removed, one by one", gone[:-_FEW]
+
+
+def _named(names: list[Hashable], made: Iterator[Foreign]) -> dict[Hashable, Foreign]:
+    return dict(zip(names, made, strict=True))
 
 
 def exchanged(world: World, units: Mapping[Hashable, Sequence[Row]]) -> World:
