@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from safeselect.testing.conformance import check_source
 from safeselect.testing.experiments import Probabilities, Simulation, probabilities, simulate
-from safeselect.testing.replay import Finding, Report, replay
+from safeselect.testing.replay import replay
+from safeselect.testing.replay.comparing import Finding, Report
 from safeselect.testing.sensitivity import SensitivityExceeded, check_sensitivity
 from safeselect.testing.sources import (
     DeterministicSource,

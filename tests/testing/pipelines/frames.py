@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from safeselect import SparseVector, exponential_mechanism, measure, permute_and_flip, quantile, top_k
+from safeselect import (
+    SparseVector,
+    exponential_mechanism,
+    measure,
+    permute_and_flip,
+    quantile,
+    top_k,
+)
 from safeselect.tables import count_distinct_users
 
 WARDS = ["bone", "ear", "eye", "heart", "lung", "skin"]
@@ -20,14 +27,7 @@ def busiest_wards(visits: Any) -> dict[str, Any]:
     once = known.drop_duplicates(["patient", "ward"])
     counts = once["ward"].value_counts()
     scores = counts.reindex(wards, fill_value=0)
-    found = top_k(
-        scores.tolist(),
-        k=2,
-        epsilon=1,
-        sensitivity=1,
-        monotonic=True,
-        labels=wards,
-    )
+    found = top_k(scores.tolist(), k=2, epsilon=1, sensitivity=1, monotonic=True, labels=wards)
     first = found.labels[0]
     report = {"wards": list(found.labels), "first": first}
     report["text"] = f"most patients went to {first}"
@@ -42,12 +42,7 @@ def dearest_drug(visits: Any) -> Any:
     capped = by_patient.clip(lower=0, upper=200)
     totals = capped.groupby("drug").sum()
     scores = {drug: int(totals.get(drug, 0)) for drug in DRUGS}
-    chosen = exponential_mechanism(
-        scores,
-        epsilon="1/2",
-        sensitivity=200,
-        monotonic=True,
-    )
+    chosen = exponential_mechanism(scores, epsilon="1/2", sensitivity=200, monotonic=True)
     return chosen.label
 
 
@@ -56,14 +51,7 @@ def typical_stay(visits: Any) -> dict[str, Any]:
     stays = visits.sort_values(["patient", "visit"])
     first = stays.groupby("patient")["days"].first()
     days = first.fillna(0).tolist()
-    middle = quantile(
-        days,
-        quantile="1/2",
-        lowest=0,
-        highest=60,
-        step=1,
-        epsilon=1,
-    )
+    middle = quantile(days, quantile="1/2", lowest=0, highest=60, step=1, epsilon=1)
     long = middle.value > 10
     return {"median": middle.value, "long": long}
 
@@ -75,11 +63,7 @@ def ward_report(visits: Any) -> list[tuple[str, int]]:
     pairs = pairs.groupby("patient").head(2)
     table = pairs.groupby("ward").size()
     counts = {ward: int(table.get(ward, 0)) for ward in WARDS}
-    noisy = measure(
-        counts,
-        epsilon=1,
-        sensitivity_l1=2,
-    )
+    noisy = measure(counts, epsilon=1, sensitivity_l1=2)
     rows = list(zip(noisy.labels, noisy.values, strict=True))
     rows.sort(key=lambda row: -row[1])
     return [(ward, max(count, 0)) for ward, count in rows]
@@ -90,13 +74,7 @@ def wards_to_watch(visits: Any) -> list[str]:
     once = visits.drop_duplicates(["patient", "ward"])
     counts = once.groupby("ward").size()
     found = []
-    session = SparseVector(
-        threshold=20,
-        k=2,
-        epsilon=1,
-        sensitivity=1,
-        monotonic=True,
-    )
+    session = SparseVector(threshold=20, k=2, epsilon=1, sensitivity=1, monotonic=True)
     with session:
         for ward in WARDS:
             answer = session.query(int(counts.get(ward, 0)))
@@ -116,13 +94,7 @@ def busy_sites(visits: Any) -> dict[str, Any]:
     table = known.group_by("site").agg(polars.col("patient").n_unique())
     counts = dict(table.iter_rows())
     scores = [counts.get(site, 0) for site in sites]
-    best = permute_and_flip(
-        scores,
-        epsilon=1,
-        sensitivity=1,
-        monotonic=True,
-        labels=sites,
-    )
+    best = permute_and_flip(scores, epsilon=1, sensitivity=1, monotonic=True, labels=sites)
     mine = known.filter(polars.col("site") == best.label)
     patients = mine["patient"].n_unique()
     size = measure([patients], epsilon="1/2", sensitivity_l1=1)
@@ -141,14 +113,7 @@ def good_features(table: Any) -> list[str]:
     signs = np.where(table["ill"].to_numpy(), 1, -1)
     products = np.nan_to_num((scaled - 0.5) * signs[:, None])
     scores = np.abs(products.sum(axis=0))
-    chosen = top_k(
-        scores,
-        k=2,
-        epsilon=1,
-        sensitivity="1/2",
-        grid="1/1000",
-        labels=names,
-    )
+    chosen = top_k(scores, k=2, epsilon=1, sensitivity="1/2", grid="1/1000", labels=names)
     return sorted(chosen.labels)
 
 
@@ -157,10 +122,5 @@ def counted_wards(visits: Any) -> Any:
     from safeselect import select_partitions
 
     counts = count_distinct_users(visits, item="ward", user="patient", max_contributions=2)
-    kept = select_partitions(
-        counts,
-        epsilon=1,
-        delta="1e-6",
-        max_partitions=2,
-    )
+    kept = select_partitions(counts, epsilon=1, delta="1e-6", max_partitions=2)
     return sorted(kept.labels)

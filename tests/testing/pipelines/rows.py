@@ -28,14 +28,7 @@ def liked_genres(trips: Any) -> list[str]:
     connection.close()
     found = dict(rows)
     people = [found.get(genre, 0) for genre in GENRES]
-    best = top_k(
-        people,
-        k=3,
-        epsilon="3/2",
-        sensitivity=1,
-        monotonic=True,
-        labels=GENRES,
-    )
+    best = top_k(people, k=3, epsilon="3/2", sensitivity=1, monotonic=True, labels=GENRES)
     return list(best.labels)
 
 
@@ -52,12 +45,7 @@ def best_channel(data: dict[str, Any]) -> str:
         if genre in scores:
             weight = pays[person]
             scores[genre] += min(total, 60) * weight
-    chosen = permute_and_flip(
-        scores,
-        epsilon=1,
-        sensitivity=300,
-        monotonic=True,
-    )
+    chosen = permute_and_flip(scores, epsilon=1, sensitivity=300, monotonic=True)
     return chosen.label
 
 
@@ -95,12 +83,7 @@ def by_month(plays: list[dict[str, Any]]) -> list[str]:
     counted = Counter(pair for mine in seen.values() for pair in mine)
     matrix = [[counted[month, genre] for genre in GENRES] for month in months]
     winners = select_many(
-        matrix,
-        max_rows=2,
-        epsilon=1,
-        sensitivity=1,
-        monotonic=True,
-        labels=GENRES,
+        matrix, max_rows=2, epsilon=1, sensitivity=1, monotonic=True, labels=GENRES
     )
     return [str(label) for label in winners.labels]
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, TypeVar
@@ -25,20 +24,15 @@ from safeselect.testing.replay.comparing import Finding, Report, compare, differ
 from safeselect.testing.replay.watching import Run, Watch
 from safeselect.testing.replay.worlds import Maker, Pair, Row, World, exchanged
 
-__all__ = ["Finding", "Report", "replay"]
-
 _Data = TypeVar("_Data")
 _TRIALS = 40  # runs by which a pair is made smaller
 _AFTER = 8  # once something is found, one in so many pairs is still tried
 _SIZES = ("sensitivity", "contributions", "monotonic")
-_STRATEGY = "the answers of a partition strategy, and the returned value"
 _IDENTITY = "count by {0!r}: one {0} has several values of {1!r}, each of which counts by itself"
-_SEVERAL = (
-    "one {0} has several rows: count each {0} once, or cap what one adds before it is counted"
-)
-_ONE = (
-    "clip what a row adds, before it is summed, to what is declared; use no mean, total, weight or "
-    "limit that other rows change too; ask a session the same questions in the same order"
+_CAP = (
+    "count each {0} once, or cap what one {0} adds before it is counted or summed; clip values and "
+    "weights to what is declared; use no mean, total or limit that other rows change too; ask a "
+    "session the same questions in the same order"
 )
 _FIRST = {
     "monotonic": "leave monotonic=True out where one {0} moves scores both ways; or: ",
@@ -114,7 +108,7 @@ class _Search:
         self.watch, self.is_captured, self.who = watch, is_captured, who
         self.findings: dict[tuple[str, str], Finding] = {}
         self.notes: dict[tuple[str, str], Finding] = {}
-        self.tried = self.releases = self.left = 0
+        self.tried = self.left = 0
         self.blind: set[str] = set()
 
     def report(self) -> Report:
@@ -124,7 +118,7 @@ class _Search:
         unseen += ["other threads and processes, whose releases would be real"]
         unseen += ["prints", "files"] * (not self.is_captured)
         found = tuple(self.findings.values())
-        return Report(found, tuple(notes), self.tried, self.releases, tuple(unseen))
+        return Report(found, tuple(notes), self.tried, tuple(unseen))
 
     def compare(self, base: Run, other: Run, *, far: bool = False) -> list[Finding]:
         """What should not differ."""
@@ -142,14 +136,12 @@ class _Search:
         again = self.watch.run(data(), base)
         self.blind |= {*differences(base.returned, again.returned)}
         if any(each.place[0].startswith("partition_str") for each in base.events):
-            self.blind |= {_STRATEGY, "the returned value"}
+            self.blind |= {"answers of a partition strategy", "the returned value"}
         for broken in self.compare(base, again):
             raise ParameterError(
-                "on the same data, with the same outcomes, the pipeline does not repeat itself "
-                f"({broken.line}: {broken.seen}): it draws random numbers of its own, which need a "
-                "seed, or it changes something outside"
+                "on the same data the pipeline does not repeat itself: it draws random numbers of "
+                f"its own, or changes something outside ({broken.line}: {broken.seen})"
             )
-        self.releases = max(self.releases, len(base.events))
         return base
 
     def given(self, data: object, neighbours: Iterable[object]) -> None:
@@ -159,22 +151,21 @@ class _Search:
             self.tried += 1
             for broken in self.compare(base, self.watch.run(other, base)):
                 rows = (repr(data),), (repr(other),)
-                made = replace(broken, neighbour=f"your neighbour {self.tried}", rows=rows)
-                self.findings.setdefault((broken.kind, broken.line), made)
+                shown = replace(broken, neighbour=f"your neighbour {self.tried}", rows=rows)
+                self.findings.setdefault((broken.kind, broken.line), shown)
 
     def made(self, maker: Maker, count: int) -> None:
         """Try so many pairs that are made up, and data sets far away."""
         self.maker = maker
         base = self.first(lambda: maker.make(maker.world))
+        for how, steps in maker.far():
+            self._along(how, steps, base)
         for number, pair in enumerate(maker.pairs(count)):
             if self.findings and number % _AFTER:
                 continue
             if number == count // 2:
                 self.watch.seed = f"{self.watch.seed} again"  # other outcomes may lead elsewhere
                 base = self.first(lambda: maker.make(maker.world))
-            if number == min(20, count - 1):
-                for how, steps in maker.far():
-                    self._along(how, steps, base)
             try:
                 other = maker.make(pair.other)
             except Exception:  # noqa: BLE001, S112 - a frame that cannot hold an odd cell
@@ -217,14 +208,12 @@ class _Search:
         small, shown = self._smaller(broken, pair)
         shown = self._explained(shown, small) if is_size else shown
         before, after = (
-            tuple(
-                f"{self.maker.tables[row.table].name}: {row.value!r}" for row in small.rows(world)
-            )
+            tuple(repr(row.value) for row in small.rows(world))
             for world in (small.base, small.other)
         )
         kept[kind, broken.line] = replace(
             shown,
-            factor=max(Fraction(shown.factor or 0), broken.factor or 0) or None,
+            factor=broken.factor,
             neighbour=f"{small.made}; {len(small.base) - len(before)} rows are the same in both",
             rows=(before, after),
         )
@@ -251,7 +240,8 @@ class _Search:
         found = self._shows(pair, broken)
         own: list[set[object]] = [{row} for row in pair.rows(pair.base + pair.other)]
         for part in (*parts, *own):
-            less = pair.each(lambda row, gone=part: None if {row, row.unit} & gone else row)
+            gone = (row for row in pair.base + pair.other if {row, row.unit} & part)
+            less = pair.each(dict.fromkeys(gone))
             if found is not None and self.left > 0 and (part in own or less.base != pair.base):
                 shown = self._shows(less, broken)
                 pair, found = (pair, found) if shown is None else (less, shown)
@@ -262,6 +252,5 @@ class _Search:
         for column, same in self.maker.identities(pair):
             if not self._shows(same, broken):
                 return replace(broken, kind="identity", instead=_IDENTITY.format(self.who, column))
-        is_several = max(len(pair.rows(pair.base)), len(pair.rows(pair.other))) > 1
-        advice = _FIRST.get(broken.kind, "") + (_SEVERAL if is_several else _ONE)
+        advice = _FIRST.get(broken.kind, "") + _CAP
         return replace(broken, instead=advice.format(self.who))

@@ -21,7 +21,6 @@ from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.testing.replay.watching import Event, Run
 from safeselect.testing.replay.worlds import Foreign
 
-_SHOWN = 3
 _FROM = "fix it as a constant without looking at the data, or take it from an earlier release"
 _LABELS = (
     "list the candidates publicly, with a score of 0 for those that do not occur (in pandas: "
@@ -31,7 +30,7 @@ _PATH = "make the same releases whatever the data, and decide by what they retur
 _RETURN = "return what releases returned and what follows from it; measure(...) pays for a number"
 _RUN = "compute the score from releases that are made with the run's scope, all within base"
 _CLEAN = "make the code work for whatever rows a unit may have"
-_WIDEST, _MOST_ROWS = 200, 6
+_SHOWN, _WIDEST, _MOST_ROWS = 3, 200, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Finding:
     line: str
     promise: str
     seen: str
-    instead: str = ""
+    instead: str = "cap what one unit adds before it is counted or summed, or declare it"
     factor: Fraction | None = None
     neighbour: str = ""
     rows: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
@@ -85,14 +84,12 @@ class Report:
         notes: what may be one: seen with odd cells alone, such as an empty one in a column that has
             none.
         pairs: how many data sets were compared.
-        releases: how many releases a run makes.
         unseen: what was not looked at.
     """
 
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
     pairs: int
-    releases: int
     unseen: tuple[str, ...]
 
     def __bool__(self) -> bool:
@@ -102,8 +99,7 @@ class Report:
         """The report as text."""
         first = (
             "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.\n"
-            f"Compared: {self.pairs} data sets, {self.releases} releases in a run.  What was made "
-            "up proves nothing about what was not.\n"
+            f"Compared: {self.pairs} data sets.  They prove nothing about others.\n"
             f"Not looked at: {'; '.join(self.unseen)}.\n"
             f"Findings: {len(self.findings) or 'none'}."
         )
@@ -223,11 +219,8 @@ def _moves(event: Event, moved: Mapping[str, int]) -> Iterator[Finding]:
     if "sensitivity" in event.public or "range" in event.public:
         said = dict(event.public)
     grid, size, range_ = said.get("grid", "none"), said.get("sensitivity"), said.get("range")
-    reading = Reading.read(
-        grid=None if grid == "none" else grid,
-        on_grid=said.get("on_grid") == "yes",
-        score_error=said.get("score_error"),
-    )
+    is_on, error = said.get("on_grid") == "yes", said.get("score_error")
+    reading = Reading.read(grid=None if grid == "none" else grid, on_grid=is_on, score_error=error)
     one_way = said["monotonic"] == "yes"
     change = Sensitivity.read(sensitivity=size, range_=range_, monotonic=one_way)
     low, *_, high = sorted([*moved, *moved], key=moved.__getitem__)
@@ -257,7 +250,7 @@ def differences(left: Foreign, right: Foreign, at: str = "the returned value") -
             each if isinstance(each, Mapping) else dict(enumerate(each)) for each in (old, new)
         ]
         if [*parts[0]] != [*parts[1]]:
-            yield f"what is in {at}"
+            yield f"{at}, its keys or its length,"
         else:
             for key, value in parts[0].items():
                 yield from differences(value, parts[1][key], f"{at}[{key!r}]")

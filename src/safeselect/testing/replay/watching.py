@@ -40,10 +40,8 @@ from safeselect.testing.sources import DeterministicSource, InsecureSourceWarnin
 Method = Callable[..., Foreign]
 """A method of the library's, or what stands for it while a run is watched."""
 
-_FOREIGN = (
-    *(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")),
-    *("<frozen", str(Path(__file__).parents[2])),
-)
+_LIBRARIES = map(sysconfig.get_path, ("stdlib", "purelib", "platlib"))
+_FOREIGN = ("<frozen", str(Path(__file__).parents[2]), *map(str, _LIBRARIES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +149,12 @@ class Watch:
         self.pipeline, self.seed, self.files = pipeline, seed, files
         self._run: Foreign = None
         self._thread = threading.get_ident()
-        self._known = {thread.ident for thread in threading.enumerate()}
+        self._others = {thread.ident for thread in threading.enumerate()} - {self._thread}
 
     def run(self, data: object, playing: Run | None = None) -> Run:
         """Run the pipeline on some data; what it raises is recorded."""
         run = self._run = Run(playing)
-        printed = io.StringIO()
-        before = sys.getprofile()
+        printed, before = io.StringIO(), sys.getprofile()
 
         def look(frame: FrameType, event: str, _: object) -> None:
             if event == "return":  # the last of the caller's functions to return is the pipeline
@@ -214,14 +211,11 @@ class Watch:
         @wraps(method)
         def either(*given: object, **named: object) -> object:
             thread = threading.get_ident()
-            if self._run is None or (thread != self._thread and thread in self._known):
+            if self._run is None or thread in self._others:
                 return method(*given, **named)
-            if thread == self._thread:
-                return instead(method, *given, **named)
-            raise ParameterError(
-                "a replay watches one thread, and the pipeline released something in another, "
-                "which would charge a real ledger; run it without threads of its own"
-            )
+            if thread != self._thread:
+                raise ParameterError("a release in another thread would be real: replay sees one")
+            return instead(method, *given, **named)
 
         return either
 
@@ -232,11 +226,10 @@ class Watch:
         seed = f"{self.seed} {self._run.taken}"
         method(bits, DeterministicSource(seed, i_understand_this_is_not_private=True), piece=piece)
 
-    def _event(self, public: Mapping[str, object], session: object = None) -> Event:
+    def _event(self, public: Mapping[str, object], session: object = None) -> Foreign:
         texts = {name: str(value) for name, value in public.items()}
         line = next(iter(_lines(walk_stack(None))), "a library")
-        event: Event = self._run.begin(Event((texts["mechanism"], line), texts, session))
-        return event
+        return self._run.begin(Event((texts["mechanism"], line), texts, session))
 
     def _entering(self, method: Method, call: Call[object]) -> object:
         run, charge, scope = self._run, call.charge, call.scope
@@ -313,10 +306,9 @@ class Watch:
     def _booking(self, method: Method, book: Book, *given: object, **named: object) -> object:
         return method(self._copy(book), *given, **named)
 
-    def _copy(self, book: Book) -> Book:
+    def _copy(self, book: Book) -> Foreign:
         """A ledger in memory with the budgets of this one, of which nothing is spent."""
-        run = self._run
-        books: dict[Book, Book] = run.books
+        run, books = self._run, self._run.books
         if book not in books and book not in books.values():
             self._run = None
             try:
@@ -331,16 +323,13 @@ class Watch:
 @contextmanager
 def _seeded() -> Iterator[None]:
     """Give the two global generators, which pipelines use, one state; no noise comes of them."""
-    modules = [sys.modules.get(name) for name in ("random", "numpy.random")]
-    known: list[Foreign] = [each for each in modules if each is not None]
-    states = [(getattr(each, "getstate", None) or each.get_state)() for each in known]
-    try:
-        for each in known:
+    generators: list[Foreign] = [sys.modules.get(name) for name in ("random", "numpy.random")]
+    with ExitStack() as stack:
+        for each in filter(None, generators):
+            state = each.getstate if hasattr(each, "getstate") else each.get_state
+            stack.callback(getattr(each, state.__name__.replace("get", "set", 1)), state())
             each.seed(0)
         yield
-    finally:
-        for each, state in zip(known, states, strict=True):
-            (getattr(each, "setstate", None) or each.set_state)(state)
 
 
 def _lines(frames: Iterable[tuple[FrameType, int]]) -> list[str]:

@@ -107,10 +107,8 @@ class Table:
         cells = [Row(number, None, row).cells for row in form.rows]
         names = list(dict.fromkeys(chain.from_iterable(cells)))
         self.unit = unit if unit in names else None
-        units: list[Foreign] = [row.get(self.unit) for row in cells]
-        if unit is None:
-            units = list(range(len(cells)))
-        units = [None if each != each else each for each in units]
+        known = [row.get(self.unit) if unit is not None else at for at, row in enumerate(cells)]
+        units: list[Foreign] = [None if each != each else each for each in known]
         self.rows = [Row(number, unit, row) for unit, row in zip(units, form.rows, strict=True)]
         own = [row for row, unit in zip(cells, units, strict=True) if unit is not None]
         self.columns = {each: [row.get(each) for row in own] for each in names}
@@ -233,12 +231,10 @@ class Pair:
         """The rows of the unit in one of the two."""
         return [row for row in world if row.unit == self.unit]
 
-    def each(self, change: Callable[[Row], Row | None]) -> Pair:
-        """Both with other rows, or without some."""
-        base, other = (
-            tuple(made for row in world if (made := change(row)) is not None)
-            for world in (self.base, self.other)
-        )
+    def each(self, change: Mapping[Row, Row | None]) -> Pair:
+        """Both with other rows in the place of these, or with none."""
+        worlds = ((change.get(row, row) for row in world) for world in (self.base, self.other))
+        base, other = (tuple(row for row in world if row is not None) for world in worlds)
         return replace(self, base=base, other=other)
 
 
@@ -264,19 +260,18 @@ class Maker:
         self._join: Callable[[Iterator[Foreign]], object] = next
         several = dict(enumerate(data)) if isinstance(data, tuple) else data
         if isinstance(several, dict) and all(_read(each, folder) for each in several.values()):
-            parts, self._join = several, tuple
-            if isinstance(data, dict):
-                self._join = partial(_named, list(data))
+            parts, names = several, list(several)
+            is_tuple = isinstance(data, tuple)
+            self._join = lambda made: (
+                tuple(made) if is_tuple else dict(zip(names, made, strict=True))
+            )
         self.tables: list[Table] = []
         for number, (name, part) in enumerate(parts.items()):
             form = _read(part, folder)
             if isinstance(part, dict):
                 form, unit = Form([*part.items()], dict), 0
             if form is None:
-                raise ParameterError(
-                    "data must be a frame, a file, an array, a list of rows or a mapping, or a "
-                    f"dict or tuple of these; see the help of replay; got {describe(part)}"
-                )
+                raise ParameterError(f"data are none that replay can read: {describe(part)}")
             self.tables.append(Table(number, str(name), unit, form))
         self.world = tuple(row for table in self.tables for row in table.rows)
         self.rows: dict[Hashable, list[Row]] = {}
@@ -284,20 +279,15 @@ class Maker:
             if row.unit is not None:
                 self.rows.setdefault(row.unit, []).append(row)
         if not self.rows:
-            raise ParameterError(
-                f"no table of the data has a column {describe(unit)}, so it is not known whose a "
-                "row is; write its name or its place in a row, or unit=None for one row each"
-            )
+            instead = "write unit=None if each row is a unit of its own"
+            raise ParameterError(f"no table of the data has a column {describe(unit)}: {instead}")
         self.units = sorted(self.rows, key=lambda each: (-len(self.rows[each]), repr(each)))
         self.mixed = self._mixed(self.units)
 
-    def _mixed(self, items: Sequence[_Item]) -> list[_Item]:
+    def _mixed(self, items: list[_Item]) -> list[_Item]:
         """The same in another order, which follows from the seed."""
-
-        def place(number: int) -> bytes:
-            return shake_256(f"{self.seed} {number}".encode()).digest(8)
-
-        return [items[number] for number in sorted(range(len(items)), key=place)]
+        keys = [shake_256(f"{self.seed} {place}".encode()).digest(8) for place in range(len(items))]
+        return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
 
     def make(self, world: World) -> object:
         """The data set of these rows."""
@@ -312,9 +302,8 @@ class Maker:
             own = [row for row in pair.rows(pair.base + pair.other) if row.table == number]
             for column in table.owned:
                 if len({row.cells[column] for row in own}) > 1:
-                    one = {column: own[0].cells[column]}
-                    same = {row: row.write(one) for row in own}
-                    yield column, pair.each(lambda row, same=same: same.get(row, row))
+                    same = {row: row.write({column: own[0].cells[column]}) for row in own}
+                    yield column, pair.each(same)
 
     def _fresh(self, cells: Sequence[Foreign]) -> Foreign:
         """A cell of the kind of these that is none of them."""
@@ -390,7 +379,8 @@ class Maker:
         made = {"of the largest": units[:1], "of the smallest": units[-1:]}
         made |= {"of all that is rare": self._rare(), "of the three largest": units[:3]}
         ends = dict.fromkeys([*units[:3], *units[-3:]])
-        first = [partial(self.pair, "a unit less", unit=each) for each in ends]
+        first: list[Callable[[], Pair | None]] = []
+        first += [partial(self.pair, "a unit less", unit=each) for each in ends]
         first += [partial(self.pair, f"a unit more, {how}", made[how]) for how in made]
         cells = self._mixed([*self._with_cells()])[: count // 2]
         found = [pair for make in (*first, *cells) if (pair := make()) is not None]
@@ -408,8 +398,8 @@ class Maker:
             own = [row.unit for row in table.rows if row.unit is not None]
             for column in table.plain:
                 texts = [*map(repr, table.columns[column])]
-                counts = Counter(texts)
-                found.append(own[min(range(len(own)), key=lambda each: counts[texts[each]])])
+                rarest = min(texts, key=Counter(texts).__getitem__)
+                found.append(own[texts.index(rarest)])
         return [*dict.fromkeys(found)][:_MOST_COLUMNS] or self.units[:1]
 
     def _with_cells(self) -> Iterator[Callable[[], Pair | None]]:
@@ -439,19 +429,6 @@ class Maker:
             yield "units are removed, one by one", gone[:-_FEW]
 
 
-def _named(names: list[Hashable], made: Iterator[Foreign]) -> dict[Hashable, Foreign]:
-    return dict(zip(names, made, strict=True))
-
-
 def exchanged(world: World, units: Mapping[Hashable, Sequence[Row]]) -> World:
-    """The data set with these rows as those of these units."""
-    found: list[Row] = []
-    placed: set[tuple[Hashable, int]] = set()
-    for row in world:
-        if row.unit not in units:
-            found.append(row)
-        elif (row.unit, row.table) not in placed:
-            placed.add((row.unit, row.table))
-            found += [each for each in units[row.unit] if each.table == row.table]
-    rows = chain.from_iterable(units.values())
-    return (*found, *(each for each in rows if (each.unit, each.table) not in placed))
+    """The data set with these rows as those of these units, behind all others."""
+    return (*(row for row in world if row.unit not in units), *chain.from_iterable(units.values()))

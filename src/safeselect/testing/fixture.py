@@ -1,0 +1,13 @@
+"""`replay` as a fixture of pytest: write `pytest_plugins = ["safeselect.testing.fixture"]`."""
+
+from __future__ import annotations
+
+import pytest
+
+from safeselect.testing.replay import replay
+
+
+@pytest.fixture(name="replay")
+def fixture() -> object:
+    """The function; a test says `assert not replay(pipeline, data, unit="patient")`."""
+    return replay
