@@ -122,7 +122,11 @@ def test_an_approval_is_used_once_and_for_the_state_that_was_seen() -> None:
         ("rho", 2, "one can raise epsilon, not 'rho'"),
         ("unit", 3, "one can raise epsilon"),
         ("epsilon", 0, "to must be"),
-        ("epsilon", "2.1", "up to the ceiling that was stated when the scope was opened, which is 2"),
+        (
+            "epsilon",
+            "2.1",
+            "up to the ceiling that was stated when the scope was opened, which is 2",
+        ),
         ("epsilon", Fraction(2**1025), "which is 2: open another scope"),
     ],
 )

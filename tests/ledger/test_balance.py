@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ledgers import TERMS, new, pure, scope
 
-from safeselect import ApproximateDP, Budget, PureDP, ZeroConcentratedDP
+from safeselect import Budget, PureDP, ZeroConcentratedDP
 
 pytestmark = pytest.mark.claim("C8")
 

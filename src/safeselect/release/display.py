@@ -25,7 +25,7 @@ def line(release: Any) -> str:
     columns = release.to_dict()
     named = [columns[name] for name in ("value", "label") if name in columns]
     labels = getattr(release, "groups", None) or [*named, *columns.values()][0]
-    shown = ", ".join(map(_cut, labels[:_SHOWN]))
+    shown = ", ".join(map(cut, labels[:_SHOWN]))
     shown += f", ... {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else ""
     guarantee, source = release.guarantee, release.source
     numbers = (f"{each.name}={getattr(guarantee, each.name)}" for each in fields(guarantee))
@@ -35,7 +35,8 @@ def line(release: Any) -> str:
     return f"<{type(release).__name__} [{shown}], {cost}, {release.mechanism}{marked}{kept}>"
 
 
-def _cut(label: object) -> str:
+def cut(label: object) -> str:
+    """A label as text in quotes, without control characters, and cut where it is long."""
     written = label_text(label)
     text = written if isinstance(label, int) else ascii(written)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
