@@ -126,7 +126,7 @@ def compose(
         ParameterError: something is no guarantee; delta is outside (0, 1), or not above what the
             ApproximateDP parts have already; they are mixed with ZeroConcentratedDP without delta.
     """
-    parts = _read(guarantees)
+    parts = read_parts(guarantees)
     near = None if precision is None else rational(precision, "precision")
     if delta is None:
         return _plain(parts)
@@ -149,12 +149,12 @@ def compose_delta(
         ParameterError: something is no guarantee; epsilon is no such number; or no delta below 1
             is known, so that nothing is promised.
     """
-    parts = _read(guarantees)
+    parts = read_parts(guarantees)
     at, near = rational(epsilon, "epsilon", zero=True), rational(precision, "precision")
     if not parts:
         return Composition(PureDP(at), NOTHING)
-    deltas = _deltas(parts)
-    found = least_delta_bound(_without_deltas(parts), at, near)
+    deltas = deltas_of(parts)
+    found = least_delta_bound(without_deltas(parts), at, near)
     listed = [*deltas, *([(found.value, 1)] if found.value else [])]
     whole = sum_of_deltas(listed) if found.value < 1 else Fraction(1)
     if whole >= 1:
@@ -243,7 +243,12 @@ def calibrate(
     return nearer(composed, most, each, each, near, growth(family, count, each, most))
 
 
-def _read(guarantees: Iterable[Accounted]) -> _Counted:
+def read_parts(guarantees: Iterable[Accounted]) -> _Counted:
+    """Read a list: equal ones together, without those that cost nothing.
+
+    Raises:
+        ParameterError: it is no list, or something in it is no guarantee.
+    """
     if not isinstance(guarantees, Iterable):
         raise ParameterError(
             f"guarantees must be a list of guarantees, got {describe(guarantees)}; write [...] "
@@ -287,7 +292,7 @@ def _plain(parts: _Counted) -> Composition:
     if len(parts) == 1 and parts[0][1] == 1:
         return Composition(parts[0][0], ALONE)
     plain = without_repetition(stated(parts))
-    deltas, squares = _deltas(plain), _squares(plain)
+    deltas, squares = deltas_of(plain), _squares(plain)
     if len(squares) == len(plain):
         return Composition(GaussianDP(total(squares)), GAUSSIAN)
     if whole := pure_sum(plain):
@@ -311,9 +316,9 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
             return Composition(ApproximateDP(best.value, delta), best.theorem, best.order)
         lower = alone_below(parts[0][0], own.epsilon, delta, precision)
         return Composition(own, ALONE, lower=lower)
-    deltas = _deltas(parts)
+    deltas = deltas_of(parts)
     rest = what_is_left(delta, deltas)
-    best = least_bound(_without_deltas(parts), rest, precision)
+    best = least_bound(without_deltas(parts), rest, precision)
     if best is None:
         raise ParameterError("delta must be larger than what the ApproximateDP parts have already")
     # The lower bound holds at the remaining delta alone, which may have been rounded down.
@@ -321,11 +326,11 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
 
 
-def _deltas(parts: Sequence[tuple[object, int]]) -> list[tuple[Fraction, int]]:
+def deltas_of(parts: Sequence[tuple[object, int]]) -> list[tuple[Fraction, int]]:
     return [(g.delta, count) for g, count in parts if isinstance(g, ApproximateDP)]
 
 
-def _without_deltas(parts: _Counted) -> _Counted:
+def without_deltas(parts: Sequence[tuple[Accounted, int]]) -> _Counted:
     """With probability 1 - delta they are as good as PureDP (Kairouz, Oh and Viswanath 2015)."""
     return _ordered(
         (PureDP(g.epsilon) if isinstance(g, ApproximateDP) else g, count) for g, count in parts

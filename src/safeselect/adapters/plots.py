@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
@@ -62,10 +61,9 @@ def _shown(label: object) -> str:
 
 def _bars(title: str, names: list[str], columns: Mapping[str, list[Any]]) -> Any:
     """Return a figure of one bar for each name: its count with its interval, its gap, or a dot."""
-    library("matplotlib", _PLOTS)
-    figure_of = import_module("matplotlib.figure").Figure
+    size = 7, 1.2 + 0.28 * max(1, len(names))
+    figure = library("matplotlib.figure", _PLOTS).Figure(figsize=size, layout="constrained")
     places = list(range(len(names), 0, -1))
-    figure = figure_of(figsize=(7, 1.2 + 0.28 * max(1, len(names))), layout="constrained")
     axes = figure.subplots()
     if "count" in columns:
         counts, low, high = (columns[each][: len(names)] for each in ("count", "low", "high"))
@@ -127,8 +125,7 @@ def _plot_groups(plans: Any, columns: dict[str, list[Any]]) -> Any:
 
 def _log_scales(plans: Any, name: str, ticks: list[Any], names: Iterable[str]) -> tuple[Any, Any]:
     """An empty figure of users on log scales, with these ticks below and plain numbers beside."""
-    library("matplotlib", _PLOTS)
-    figure = import_module("matplotlib.figure").Figure(figsize=(6, 3.6), layout="constrained")
+    figure = library("matplotlib.figure", _PLOTS).Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -253,6 +253,16 @@ class Release:
         """The rate of the noise per unit, 1 / scale; None where the release has none such."""
         return self.statement.number("noise_rate")
 
+    @property
+    def base(self) -> Fraction | None:
+        """For base 2, the exact factor of the weights; otherwise None."""
+        return self.statement.number("factor")
+
+    @property
+    def noise(self) -> Noise | None:
+        """The noise of each released number, where it is added; otherwise None."""
+        return Noise.of(dict(self.statement.parameters))
+
     def to_json(self) -> str:
         """One line of JSON, of which all numbers are texts; `from_json` reads it."""
         from safeselect.release import codec  # loaded with the first release that is written
@@ -308,11 +318,6 @@ class Selection(Release, Generic[Label]):
         Release.__post_init__(self)
         require(self.index is None or self.index >= 0, "its position")
         require(self.gap is None or self.gap >= 0, "its gap")
-
-    @property
-    def base(self) -> Fraction | None:
-        """For base 2, the exact factor of the weights; otherwise None."""
-        return self.statement.number("factor")
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as a dict of lists: rank, label, index, gap."""
@@ -370,16 +375,6 @@ class TopK(Release, Generic[Label]):
         return self.labels[place]
 
     @property
-    def base(self) -> Fraction | None:
-        """For base 2, the exact factor of the weights; otherwise None."""
-        return self.statement.number("factor")
-
-    @property
-    def noise(self) -> Noise | None:
-        """The noise of each count, if there are counts."""
-        return Noise.of(dict(self.statement.parameters))
-
-    @property
     def spent(self) -> Fraction | None:
         """From `top_k_above`, how much of epsilon this very release used, ex post.
 
@@ -431,11 +426,6 @@ class Groups(Release, Generic[Label]):
         """The candidates of a group, best first."""
         return dict(zip(self.groups, self.labels, strict=True))[group]
 
-    @property
-    def noise(self) -> Noise | None:
-        """The noise of each count, if there are counts."""
-        return Noise.of(dict(self.statement.parameters))
-
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as a dict of lists: group, rank, label, count, low, high."""
         rows = [*zip(self.groups, self.labels, strict=True)]
@@ -484,11 +474,6 @@ class Batch(Release, Generic[Label]):
 
     def __getitem__(self, place: Any) -> Any:
         return self.labels[place]
-
-    @property
-    def base(self) -> Fraction | None:
-        """For base 2, the exact factor of the weights; otherwise None."""
-        return self.statement.number("factor")
 
     @property
     def labels(self) -> list[Any]:
@@ -541,11 +526,6 @@ class Numbers(Release, Generic[Value, Label]):
     def value(self) -> Value:
         """The only value, as of `quantile`; of several, the first."""
         return self.values[0]
-
-    @property
-    def noise(self) -> Noise | None:
-        """The noise of each value, where it is added; quantiles and runs have none such."""
-        return Noise.of(dict(self.statement.parameters))
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as a dict of lists: label (else its place), value, low, high."""
