@@ -31,8 +31,6 @@ _CACHED = type(lru_cache(len))
 _HOLDERS = (FunctionType, MethodType, staticmethod, classmethod, property, partial, _CACHED)
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = ("site-packages", "dist-packages")
-_GENERATED = "<string>"
-"""The file of functions that `dataclasses` and `collections` write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +40,11 @@ class Running:
     Attributes:
         modules: the digest of each module's loaded functions, by its name.
         functions: how many functions there are.
-        generated: how many more were written by the standard library, for dataclasses.
         differing: the places where the loaded code is not that of the source.
     """
 
     modules: Mapping[str, str]
     functions: int
-    generated: int
     differing: tuple[str, ...]
 
     @property
@@ -78,31 +74,25 @@ def running() -> Running:
         if code_digest(_as_imported(module)) != digest(code):
             differing.append(f"{name} as it is imported")
         compiled[name] = code
-    right = {code.co_filename: set(map(digest, _inside(code))) for code in compiled.values()}
-    generated: set[int] = set()
+    right = {each.co_filename: {*map(digest, _inside(each))} for each in compiled.values()}
     digests, functions = {}, 0
     for name, code in compiled.items():
-        lines = []
-        for function, inner in sorted(_by_name(code).items()):
-            known = set(map(digest, inner))
-            loaded = list(_codes(_named(modules[name], function)))
-            found = {digest(each) for each in loaded if each.co_qualname == function}
-            if (
-                found - known
-                or not found
-                or not all(_expected(each, right, digest) for each in loaded)
-            ):
-                differing.append(f"{name}.{function}")
-            lines += [f"{function} {digest(each)}" for each in loaded]
-            functions += 1
-        for where, each in _others(modules[name], name):
-            if each.co_filename == _GENERATED:
-                generated.add(id(each))
-            elif not _expected(each, right, digest):
+        lines, own = [], dict[str, set[str]]()
+        for where, each in _loaded(vars(modules[name]), name, ""):
+            found, file = digest(each), each.co_filename
+            lines.append(f"{where} {found}")
+            if each.co_qualname == where:
+                own.setdefault(where, set()).add(found)
+            # Its file's, or of the standard library's decorators.
+            if found not in right.get(file, ()) and (file in right or not _of_library(file)):
                 differing.append(f"{name}.{where}")
-            lines.append(f"{where} {digest(each)}")
+        for function, known in _by_name(code).items():
+            # Nothing else stands under its name, be it another function of the same file.
+            if not own.get(function) or own[function] - {*map(digest, known)}:
+                differing.append(f"{name}.{function}")
+            functions += 1
         digests[name] = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
-    return Running(digests, functions, len(generated), tuple(dict.fromkeys(differing)))
+    return Running(digests, functions, tuple(dict.fromkeys(differing)))
 
 
 def extensions() -> dict[str, str]:
@@ -179,12 +169,11 @@ def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
     """The functions outside of functions, by qualified name; overloads have several."""
     found: dict[str, list[CodeType]] = {}
     for inner in (const for const in code.co_consts if isinstance(const, CodeType)):
-        if inner.co_flags & CO_OPTIMIZED:
-            # Expressions such as generators and lambdas are parts of what is compared as a whole.
-            if not inner.co_name.startswith("<"):
-                found.setdefault(inner.co_qualname, []).append(inner)
-        else:  # the body of a class
-            found.update(_by_name(inner))
+        if not inner.co_flags & CO_OPTIMIZED:  # the body of a class
+            found |= _by_name(inner)
+        # Expressions such as generators and lambdas are parts of what is compared as a whole.
+        elif not inner.co_name.startswith("<"):
+            found.setdefault(inner.co_qualname, []).append(inner)
     return found
 
 
@@ -196,36 +185,24 @@ def _inside(code: CodeType) -> Iterator[CodeType]:
             yield from _inside(inner)
 
 
-def _expected(code: CodeType, right: Mapping[str, set[str]], digest: _Digests) -> bool:
-    """Whether code that is loaded is its file's, or of the standard library's decorators."""
-    if code.co_filename in right:
-        return digest(code) in right[code.co_filename]
-    return code.co_filename == _GENERATED or _of_library(code.co_filename)
-
-
 def _of_library(file: str) -> bool:
-    """Whether this is a file of the standard library, which may hold a folder of other packages."""
+    """Whether this is a file of the standard library, which may hold a folder of other packages.
+
+    Functions that `dataclasses` and `collections` write have no file.
+    """
     inside = file.startswith(_LIBRARY) and not any(name in file for name in _PACKAGES)
-    return inside or file.startswith("<frozen ")
+    return inside or file.startswith("<frozen ") or file == "<string>"
 
 
-def _named(module: ModuleType, function: str) -> object:
-    """What the module has under this qualified name; None if there is nothing."""
-    value: object = module
-    for part in function.split("."):
-        known = vars(value) if isinstance(value, (type, ModuleType)) else {}
-        value = known.get(part)
-    return value
-
-
-def _others(module: ModuleType, name: str) -> Iterator[tuple[str, CodeType]]:
-    """All functions of the module's own classes and of its own names, each with its place."""
-    for key, value in vars(module).items():
-        if isinstance(value, type) and value.__module__ == name:
-            for member, held in vars(value).items():
-                yield from ((f"{key}.{member}", code) for code in _codes(held))
-        elif not isinstance(value, (type, ModuleType)) and _is_own(value, name):
-            yield from ((key, code) for code in _codes(value))
+def _loaded(held: Mapping[str, object], name: str, within: str) -> Iterator[tuple[str, CodeType]]:
+    """All functions of a module's own names and own classes, each with its qualified name."""
+    for key, value in held.items():
+        where = f"{within}{key}"
+        if not isinstance(value, type):
+            if within or _is_own(value, name):
+                yield from ((where, code) for code in _codes(value))
+        elif value.__module__ == name and (not within or value.__qualname__ == where):
+            yield from _loaded(vars(value), name, f"{where}.")
 
 
 def _is_own(value: object, name: str) -> bool:
