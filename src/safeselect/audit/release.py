@@ -11,13 +11,12 @@ from typing import Any
 
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.audit.certified import compare_code
-from safeselect.audit.draws import drawn
 from safeselect.audit.line import Line, found
 from safeselect.audit.logged import reaches, replayed, signed, uncommitted
 from safeselect.audit.output import wrong_output
 from safeselect.audit.plan import plan_of
 from safeselect.audit.stated import Draws, Plan
-from safeselect.audit.theorems import is_known, theorem
+from safeselect.audit.theorems import drawn, is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
 from safeselect.ledger.record import read_numbers
 from safeselect.promises.guarantees import guarantee_record
