@@ -42,8 +42,8 @@ QUICK ?= -m "not slow and not nightly" $(addprefix --ignore=tests/, \
     lazy.py rankings.py rounds.py) \
   accounting/optimum $(addprefix accounting/test_, composition.py laws.py moments.py \
     other_bounds.py pure.py rate.py) \
-  $(addprefix mechanisms/test_, equal_inputs.py gap_laws.py gap_privacy.py \
-    quantile_laws.py sessions_laws.py sessions_privacy.py threads_and_forks.py top_k_above.py \
+  $(addprefix mechanisms/test_, equal_inputs.py \
+    quantile_laws.py sessions_privacy.py threads_and_forks.py top_k_above.py \
     unknown_privacy.py weights.py))
 # requirements/*.lock name one release of every package, with hashes: what `make test`, `make check`
 # and `make release` install, the same everywhere.  `make LOCKED= test` takes the newest releases that

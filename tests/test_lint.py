@@ -30,6 +30,7 @@ ALLOWED = {
     ("randomness/source.py", "float literal"): "OpenSSL takes its entropy estimate, 0, as a float",
     ("release/results.py", "float("): "columns for people; what was released is exact beside them",
     ("release/display.py", "float("): "the same",
+    ("testing/experiments.py", "float type"): "chances for people, rounded once from enclosures",
     ("ledger/stores/turn.py", "float literal"): "seconds to wait for a lock",
     ("exact/parameters.py", "float type"): "names the float types that are read",
     ("scores/reals.py", "float("): "prints a double, to read its decimal",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
-from effort import some
+from effort import pairs, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,13 +51,17 @@ def best_over_orders(family, each: Fraction, count: int, delta: Fraction) -> Fra
 
 
 @pytest.mark.claim("C2")
-@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
-    ("count", "epsilon", "delta"),
-    [(10, "0.1", "1e-9"), (2, "1", "1e-6"), (100, "1", "0.1"), (10, "8", "1e-6")],
+    ("total", "family"),
+    some(
+        product(
+            [(10, "0.1", "1e-9"), (2, "1", "1e-6"), (100, "1", "0.1"), (10, "8", "1e-6")], FAMILIES
+        ),
+        2,
+    ),
 )
-def test_epsilon_with_delta_over_many_draws(family, count, epsilon, delta):
-    epsilon, delta = Fraction(epsilon), Fraction(delta)
+def test_epsilon_with_delta_over_many_draws(total, family):
+    count, epsilon, delta = total[0], Fraction(total[1]), Fraction(total[2])
     each = per_draw_epsilon(family, count, epsilon=epsilon, delta=delta)
     # Certified, by whoever adds it up.
     assert composed_epsilon([(family(each), count)], delta) <= epsilon
@@ -90,21 +95,22 @@ def test_pure_epsilon_is_split_exactly(family, epsilon, count):
     assert per_draw_epsilon(family, count, epsilon=epsilon) == epsilon / count
 
 
-@pytest.mark.parametrize("family", [BoundedRange, PureDP])
-@pytest.mark.parametrize("count", [1, 2, 5000])
+EXTREMES = [
+    (Fraction(1, 10**40), Fraction(1, 10**300)),
+    (Fraction(1, 10**40), Fraction(1, 10**20)),
+    (Fraction(3, 10), 1 - Fraction(1, 2**60)),
+    (Fraction(10**6), Fraction(1, 10**300)),
+    (Fraction(10**6), 1 - Fraction(1, 2**60)),
+    (Fraction(1, 2**1000), Fraction(1, 2)),
+]
+
+
 @pytest.mark.parametrize(
-    ("epsilon", "delta"),
-    [
-        (Fraction(1, 10**40), Fraction(1, 10**300)),
-        (Fraction(1, 10**40), Fraction(1, 10**20)),
-        (Fraction(3, 10), 1 - Fraction(1, 2**60)),
-        (Fraction(10**6), Fraction(1, 10**300)),
-        (Fraction(10**6), 1 - Fraction(1, 2**60)),
-        (Fraction(1, 2**1000), Fraction(1, 2)),
-    ],
+    ("family", "count", "total"), pairs([BoundedRange, PureDP], [1, 2, 5000], EXTREMES)
 )
-def test_extreme_totals_end_and_hold(family, count, epsilon, delta):
+def test_extreme_totals_end_and_hold(family, count, total):
     """The search for an order is a search on rounded numbers: it must end all the same."""
+    epsilon, delta = total
     each = per_draw_epsilon(family, count, epsilon=epsilon, delta=delta)
     assert each >= epsilon / count
     if count == 1:
@@ -228,7 +234,7 @@ def test_totals_whose_exponentials_no_number_holds_are_calibrated(epsilon: int) 
 
 
 @pytest.mark.slow("brackets of rows of a thousand ranges")
-@pytest.mark.parametrize(("k", "epsilon", "delta"), some([(10, 1, "1e-6"), (100, 8, "1e-9")], 1))
+@pytest.mark.parametrize(("k", "epsilon", "delta"), some([(10, 1, "1e-6"), (100, 8, "1e-9")], 2))
 def test_a_calibrated_rate_is_near_what_the_lower_end_allows(k, epsilon, delta):
     """At most 1/2 % below: at a rate as much larger the lower end is above the total."""
     each = calibrate(BoundedRange, k=k, epsilon=epsilon, delta=delta)

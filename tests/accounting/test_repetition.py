@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 from fractions import Fraction
+from itertools import cycle, product
 from pathlib import Path
 
 import mpmath
 import pytest
+from effort import LONG
 
 from safeselect import (
     ApproximateDP,
@@ -143,8 +145,12 @@ REPEATS = [
 ]
 
 
-@pytest.mark.parametrize("repeat", REPEATS)
-@pytest.mark.parametrize("epsilon", ["1/20", "2"])
+def crossed(sizes):
+    """Every law of the number of runs, with one size or the other in turn; or with both."""
+    return [*(product(REPEATS, sizes) if LONG else zip(REPEATS, cycle(sizes), strict=False))]
+
+
+@pytest.mark.parametrize(("repeat", "epsilon"), crossed(["1/20", "2"]))
 def test_pure_runs_keep_what_is_promised(repeat, epsilon):
     with mpmath.workdps(50):
         pairs = pure_pairs(Fraction(epsilon))
@@ -152,8 +158,7 @@ def test_pure_runs_keep_what_is_promised(repeat, epsilon):
         check(repeat(PureDP(epsilon).zcdp), pairs)
 
 
-@pytest.mark.parametrize("repeat", REPEATS)
-@pytest.mark.parametrize("mu", ["1/10", "2"])
+@pytest.mark.parametrize(("repeat", "mu"), crossed(["1/10", "2"]))
 def test_concentrated_runs_keep_what_is_promised(repeat, mu):
     with mpmath.workdps(50):
         p, q = concentrated_pair(Fraction(mu))

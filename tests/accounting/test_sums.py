@@ -16,7 +16,7 @@ def test_ten_thousand_approximate_parts():
     parts = [
         ApproximateDP(Fraction(1, 10**4 + i % 7), Fraction(1, 10**10 + i)) for i in range(10**4)
     ]
-    composed = compose(parts, "1e-5").guarantee
+    composed = compose(parts, "1e-5", None).guarantee
     plain = compose(parts).guarantee
     assert composed.epsilon < plain.epsilon / 2
     assert plain.delta < Fraction(1, 10**6)

@@ -32,11 +32,13 @@ OTHERS = {
 }
 
 
+@pytest.mark.claim("C9")
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_draws_are_refused(refuse: Any, name: str) -> None:
     refuse("draws", *OTHERS[name])
 
 
+@pytest.mark.claim("C9")
 def test_the_table_has_a_row_for_every_mechanism() -> None:
     numbers = dict.fromkeys(("k", "rows", "max_groups", "max_partitions", "outcomes"), "3")
     stated = {**numbers, "quantiles": "1/4, 1/2, 3/4"}
@@ -52,6 +54,7 @@ def test_the_table_has_a_row_for_every_mechanism() -> None:
     assert fitting["pay_what_you_get_gumbel/1"] == (3, 1)
 
 
+@pytest.mark.claim("C9")
 def test_levels_of_quantiles() -> None:
     for asked, levels in [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4)]:
         stated = {"quantiles": ", ".join(f"1/{place + 2}" for place in range(asked))}

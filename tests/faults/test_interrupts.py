@@ -140,7 +140,7 @@ def test_answers_of_a_session_stopped_anywhere(kind):
             try:
                 after = opened.query(-900)
             except (safeselect.SourceError, BudgetError):
-                assert opened._session._noise is None, done.place
+                assert opened._noise is None, done.place
                 assert source.drawn == before
             else:
                 # Nothing had been drawn when it was stopped.

@@ -1,13 +1,16 @@
 """Enclosed laws against closed forms, and their brackets against each other."""
 
+import json
 from fractions import Fraction
 from itertools import permutations
-from math import exp
+from math import exp, lcm
+from pathlib import Path
 
 import mpmath
 import pytest
 from checks.cells import ranking_law
 
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "gap_laws.json").read_text())
 HALF = Fraction(1, 2)
 SCORES = [3, 1, 0]
 
@@ -58,3 +61,43 @@ def test_gaps_of_two_by_the_difference_of_two_exponentials():
         assert low < chance < high
     low, high = enclosed[1, 4]
     assert low < exp(-2) / 2 < high
+
+
+def survivals(group, case):
+    """(noise, winner, least gap in score units) and its chance, of the published numbers."""
+    if group == "e_em_gap_conditional":  # gaps in scales of the noise, given the winner
+        for winner, entry in case["winners"].items():
+            for least, chance in entry["cond_survival"].items():
+                away = Fraction(least) / Fraction(case["rate"])
+                chance = mpmath.mpf(entry["P_select"]) * mpmath.mpf(chance)
+                yield "gumbel", int(winner), away, chance
+        return
+    for key, chance in case["joint_survival"].items():
+        noise, winner, least = key.split(",")
+        least = Fraction(least.removeprefix("gap>="))
+        yield noise, int(winner.removeprefix("winner=")), least, mpmath.mpf(chance)
+
+
+@pytest.mark.parametrize("group", ["e3_noisy_max_gap_joint_survival", "e_em_gap_conditional"])
+@pytest.mark.claim("C1")
+def test_gaps_by_reference_values_of_30_digits(group):
+    """Of all that have a gap of this or more; the bounds exclude noise of another rate."""
+    case = VECTORS[group]["cases"]["v1@rate=1"]
+    known = list(survivals(group, case))
+    scores = [Fraction(score) for score in case["scores"]]
+    fine = lcm(*(each.denominator for each in (*scores, *(least for _, _, least, _ in known))))
+    steps, most = [int(score * fine) for score in scores], max(least for _, _, least, _ in known)
+    for noise in {noise for noise, *_ in known}:
+        word = {"exp": "exponential", "lap": "laplace"}.get(noise, noise)
+        enclosed = ranking_law(
+            word, steps, Fraction(case["rate"]) / fine, gaps=int(most * fine) + 1, fineness=5
+        )
+        for _, winner, least, chance in (each for each in known if each[0] == noise):
+            parts = [
+                mass
+                for (first, gap), mass in enclosed.items()
+                if first == winner and gap >= least * fine
+            ]
+            low, high = (sum(side) for side in zip(*parts, strict=True))
+            assert low <= chance <= high, (noise, winner, least)
+            assert high < 1.5 * low

@@ -15,6 +15,7 @@ from fractions import Fraction
 import pytest
 from array_tier import Array, crossing
 from cell_laws import Chances, cell_law, difference, missing, peeled_law
+from checks.cells import ranking_law
 from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,6 +95,22 @@ def test_orders_with_gaps(name, k, data):
     limit = 2 if k == 1 else 1
     array = cell_law(Array(data.draw(st.sampled_from([0, 30]))), noise, values, k, limit=limit)
     assert agree(array, cell_law(Scalar(), noise, values, k, limit=limit))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.claim("C1")
+def test_gaps_have_the_published_law(name):
+    """What the array engine decides in these cells, within bounds that know no engine."""
+    noise = Noise(name, RATES[1], 0 if name == "exponential" else 3)
+    law = cell_law(Array(), noise, [1, 0], 1, limit=2)
+    undecided = law.pop(None, Fraction(0)) + SLACK
+    assert undecided < Fraction(1, 4)
+    enclosed = ranking_law(name, [1, 0], RATES[1].rate, gaps=3, fineness=7)
+    assert {(who[0], gaps[0]) for who, gaps in law} == enclosed.keys()
+    for (who, gaps), chance in law.items():
+        low, high = enclosed[who[0], gaps[0]]
+        assert chance <= high
+        assert low <= chance + undecided
 
 
 @settings(max_examples=8 if LONG else 3)

@@ -1,6 +1,6 @@
 """The sparse vector sessions: every run against the specification, and what a session refuses.
 
-Laws are in `test_sessions_laws.py`, certificates in `test_sessions_privacy.py`.
+Laws are in `tests/laws`, certificates in `test_sessions_privacy.py`.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def test_every_run_is_the_one_specified(kind, options, noise, support, many, mon
     costs = [Fraction(1, 2), Fraction(1)] if branches == 2 else [Fraction(1)]
     margins = [Fraction(3, 2), Fraction(0)] if branches == 2 else [Fraction(0)]
     public = {"threshold": Fraction(9, 2), "sensitivity": 1, "noise": noise, **options}
-    terms = kind(**public)._session.terms
+    terms = kind(**public)._terms
     # What the noise adds on average: scales are 1 for the threshold, then 2 / cost.
     mean = {"exponential": [2 / cost - 1 for cost in costs], "laplace": [0] * branches}.get(noise)
     if noise == "geometric":
@@ -154,7 +154,7 @@ def test_every_run_is_the_one_specified(kind, options, noise, support, many, mon
             assert found.gaps == tuple(gap for _, (_, gap, _) in above)
             assert found.branches == tuple(names[b] for _, (b, _, _) in above if names[b])
             assert found.costs == tuple(costs[branch] for _, (branch, _, _) in above)
-            assert found.budget == run.budget == expected[-1][2]
+            assert found.budget == run._below.budget == expected[-1][2]
             assert found.remaining == run.remaining == expected[-1][2] // max(costs)
         else:
             for value, (branch, gap, budget) in zip(VALUES, expected, strict=False):
@@ -242,7 +242,7 @@ def test_a_session_ends_with_its_last_answer(kind):
         assert len(found.indices) == (3 if adaptive else 2)  # 2 + what two tops have saved
         assert found.consumed == found.indices[-1] + 1
         assert found.remaining == session.remaining == 0
-        assert session._session._noise is None  # dropped, not only locked
+        assert session._noise is None  # dropped, not only locked
         for call in (lambda s=session: s.query(0), lambda s=session: s.query_many([10**9])):
             with pytest.raises(
                 BudgetError, match="this session has given all the answers above t"
@@ -269,7 +269,7 @@ def test_the_adaptive_session_keeps_accounts():
 def test_closed_sessions_say_so_and_hold_nothing(kind):
     with opened(kind) as session:
         session.query(1)
-    assert session._session._noise is None
+    assert session._noise is None
     with pytest.raises(ParameterError, match="closed"):
         session.query(1)
     session.close()
@@ -303,7 +303,7 @@ def test_a_source_that_fails_ends_the_session_though_it_recovers(kind):
         session = opened(kind, source=source)
         with pytest.raises(type(error)):
             [session.query(-(10**6)) for _ in range(100)]
-        assert session._session._noise is None
+        assert session._noise is None
         for call in (session.query, lambda value, s=session: s.query_many([value])):
             with pytest.raises(SourceError, match="what was charged stays charged"):
                 call(-(10**6))
@@ -316,14 +316,13 @@ def test_a_source_that_fails_ends_the_session_though_it_recovers(kind):
 def test_no_copy_no_pickle_no_subclass_and_a_silent_repr(kind):
     session = opened(kind)
     for make in (copy.copy, copy.deepcopy, pickle.dumps):
-        for thing in (session, session._session, session._session._noise):
+        for thing in (session, session._noise):
             with pytest.raises(TypeError, match="cannot be copied or pickled"):
                 make(thing)
     with pytest.raises(TypeError, match="cannot be subclassed"):
         type("Mine", (kind,), {})
     assert repr(session) == f"<{kind.__name__}>"
-    assert repr(session._session) == "<Session>"
-    assert repr(session._session._noise) == "<InvertedNoise>"
+    assert repr(session._noise) == "<InvertedNoise>"
     assert repr(WholeNoise(7)) == "<WholeNoise>"
     assert not hasattr(session, "__dict__")
 
@@ -359,7 +358,7 @@ def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted
     session = opened(k=1, epsilon=2**20)
     if exhausted:
         session.query(50)
-    session._session.turns._lock.acquire()  # as another thread would hold it at the fork
+    session._lock.acquire()  # as another thread would hold it at the fork
     try:
         child = os.fork()
         if child == 0:
@@ -371,12 +370,12 @@ def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted
                     except SourceError as error:
                         status = 0 if "another process" in str(error) else 2
                 session.close()
-                status = status or (session._session._noise is not None)
+                status = status or (session._noise is not None)
             finally:
                 os._exit(status)
         _, status = os.waitpid(child, 0)
     finally:
-        session._session.turns._lock.release()
+        session._lock.release()
     assert status == 0
     if not exhausted:
         assert session.query(0).above is False  # the parent goes on

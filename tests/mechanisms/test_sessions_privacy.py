@@ -25,7 +25,7 @@ NOISES = ("exponential", "laplace", "geometric")
 
 def rules(kind=SparseVector, **options) -> Rules:
     options = {"threshold": 1, "k": 2, "epsilon": EPSILON, "sensitivity": 1, **options}
-    return Rules.of(kind(**options)._session.terms)
+    return Rules.of(kind(**options)._terms)
 
 
 def holds(found: Certificate) -> bool:
@@ -107,6 +107,21 @@ def test_geometric_noise_is_not_dominated_by_laplace():
     # What Laplace domination allows at most: F(F^-1(unlikely) + 6) for the Laplace distribution.
     place = log(2 * unlikely) + 6
     assert abs(1 - exp(-place) / 2 - 0.723836) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("start", "answer", "value", "chance"),
+    [("1/2", "1/4", 3, "0.722277324864061833396849044498"), ("1/10", "1/5", 0, "0.5")],
+)
+@pytest.mark.claim("C1")
+def test_the_quadrature_gives_the_chance_of_above_of_lemma_3(start, answer, value, chance):
+    """The published one, of a value so far above the threshold."""
+    epsilon = Fraction(start) + Fraction(answer)
+    given = {"epsilon": epsilon, "split": Fraction(start) / epsilon, "monotonic": True}
+    shipped = rules(k=1, threshold=0, noise="laplace", **given)
+    eta, weight = nodes(shipped)
+    below = outcomes(shipped, value, eta)[("below",)][0] @ weight
+    assert abs(1 - below - float(chance)) < 1e-12
 
 
 # --------------------------------------------------------------------------- broken variants

@@ -55,7 +55,10 @@ def test_rates_cover_what_scores_may_move(
             "top": Fraction(3, 16) / spread, "middle": Fraction(3, 8) / spread
         }  # fmt: skip
         # The standard deviation of Laplace noise of the rate of "top".
-        assert abs(float(adaptive.sigma * adaptive.value_rates["top"]) - 2**0.5) < 1e-10
+        assert (
+            abs(float(adaptive._terms.branches[0].margin * adaptive.value_rates["top"]) - 2**0.5)
+            < 1e-10
+        )
 
 
 @each_case
@@ -73,7 +76,7 @@ def test_the_default_split_is_the_best_for_both_moves(
 @pytest.mark.parametrize("grid", [None, 2])
 def test_the_means_of_the_noises_are_subtracted(noise: str, grid: Any) -> None:
     given = {**BASE, "sensitivity": 4, "grid": grid, "noise": noise, "threshold": 6}
-    terms = SparseVector(**given)._session.terms
+    terms = SparseVector(**given)._terms
     (branch,) = terms.branches
 
     def mean(rate: Fraction) -> Fraction:
@@ -94,7 +97,7 @@ def test_the_means_of_the_noises_are_subtracted(noise: str, grid: Any) -> None:
 def test_noise_has_digits_enough_for_the_narrowest_cell(gap_grid: Any, epsilon: Any) -> None:
     """A second round of digits has a probability below 2**-50 if 64 digits lie below a cell."""
     given = {**BASE, "epsilon": epsilon, "sensitivity": 1, "gap_grid": gap_grid}
-    terms = SparseVector(**given)._session.terms
+    terms = SparseVector(**given)._terms
     rates = [terms.noise_rate.rate, *(branch.noise_rate.rate for branch in terms.branches)]
     cell = min(rates) * min(Fraction(gap_grid), Fraction(1))  # in nats
     assert 2**64 <= cell * 2 ** (terms.digits - SPARE) < 2 ** (64 + 16)

@@ -211,7 +211,7 @@ MOVES = (range(-1, 3), range(-2, 2))
 def test_a_monotonic_session_of_rounded_values_keeps_its_promise(noise, answers):
     """All transcripts of up to three queries, for all neighbours within [-b, a] and mirrored."""
     session = SparseVector(k=answers, epsilon=EPSILON, noise=noise, **ROUNDED)
-    found = certify(Rules.of(session._session.terms), monotone=True, n=3, moves=MOVES)
+    found = certify(Rules.of(session._terms), monotone=True, n=3, moves=MOVES)
     assert found.loss <= EPSILON + 1e-9
     assert found.excess <= 1e-9
 
@@ -223,7 +223,7 @@ def test_a_monotonic_session_of_rounded_values_keeps_its_promise(noise, answers)
 )
 def test_calibrated_to_a_alone_it_would_not(noise, answers):
     session = SparseVector(k=answers, epsilon=EPSILON, noise=noise, split="1/4", **ROUNDED)
-    rules = Rules.of(session._session.terms)
+    rules = Rules.of(session._terms)
     assert certify(rules, monotone=True, n=3, moves=MOVES).loss <= EPSILON + 1e-9
     broken = rules.with_rate(rules.ways[0].rate * 3 / 2)
     assert certify(broken, monotone=True, n=3, moves=MOVES).loss > EPSILON + 0.01
@@ -232,4 +232,4 @@ def test_calibrated_to_a_alone_it_would_not(noise, answers):
 def test_a_public_threshold_goes_to_the_nearest_step():
     for threshold, steps in (("0.14", 1), ("0.15", 2), ("-0.15", -1), ("0.3", 3)):
         session = SparseVector(threshold=threshold, k=1, epsilon=1, sensitivity=1, grid="0.1")
-        assert session._session.terms.middle == steps
+        assert session._terms.middle == steps

@@ -25,7 +25,7 @@ _BY_CLAIMS = {
         ),
         ("mechanisms/sessions.py:_answer", "distance = ", "distance = 2 * "),
         ("mechanisms/unknown.py:gumbel_offset", "denominator)", "denominator) // 2"),
-        ("mechanisms/unknown.py:laplace_offset", "return high", "return high // 2"),
+        ("mechanisms/unknown.py:laplace_offset", "range(high)", "range(high // 2)"),
         ("mechanisms/unknown.py:_above_bottom", "count > bottom", "count >= bottom - 2"),
         ("mechanisms/unknown.py:offset", "(1 << self.fineness) + ", ""),
         (

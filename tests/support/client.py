@@ -148,6 +148,8 @@ from safeselect.testing import (
     ReplaySource,
     check_sensitivity,
     check_source,
+    probabilities,
+    simulate,
 )
 
 
@@ -360,6 +362,10 @@ def sources() -> None:
         return [sum(people)]
 
     assert_type(check_sensitivity(scores, [([0], [1])], sensitivity=1, monotonic=True), int)
+    drawn = simulate("exponential", VOTES, epsilon=1, sensitivity=1, k=2, repetitions=9, seed=1)
+    law = probabilities(VOTES, mechanism="permute_and_flip", epsilon=1, sensitivity=1)
+    use(drawn.indices, drawn.source, law.indices, law.values, law.source)
+    assert_type(law.error, Fraction)
 
 
 def dropped_in() -> None:

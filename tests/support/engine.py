@@ -162,10 +162,10 @@ def change_decay(patch: pytest.MonkeyPatch, change: Callable[[NoiseRate], NoiseR
 
 def noise_of_session(session: Any) -> object:
     """The noise of the threshold that a session holds."""
-    return session._session._noise
+    return session._noise
 
 
 def bits_of_session(session: Any) -> Bits:
     """The bits that a session draws its answers from."""
-    bits: Bits = session._session._bits
+    bits: Bits = session._bits
     return bits

@@ -61,7 +61,7 @@ _CHANGES = {
             "mechanisms/sessions.py:_compare",
             ".denominator",
             ".denominator\n"
-            "        threshold = threshold and self._draw(self.terms.noise_rate, bits)",
+            "        threshold = threshold and self._draw(self._terms.noise_rate, bits)",
         )
     ],
     "two counts of a list share their noise": [
@@ -152,8 +152,8 @@ _CHANGES = {
     "a session's answers above are not counted": [
         (
             "mechanisms/sessions.py:_above",
-            "turns.finish(_EXHAUSTED",
-            "_below = self._answer_below(self.terms.epsilon",
+            "_finish(_EXHAUSTED",
+            "_below = self._answer_below(self._terms.epsilon",
         )
     ],
     "values of a session that move both ways have the noise of one way": [
@@ -190,7 +190,11 @@ _CHANGES = {
         )
     ],
     "sessions are not refused where neighbours replace": [
-        ("mechanisms/sessions.py:_open", "=monotonic))", "=False))")
+        (
+            "mechanisms/sessions.py:__init__",
+            "ledger, monotonic=monotonic",
+            "ledger, monotonic=False",
+        )
     ],
     "lists are not refused where neighbours replace": [
         ("mechanisms/unknown.py:unknown_domain_top_k", "monotonic=True", "monotonic=False")
@@ -199,15 +203,11 @@ _CHANGES = {
         ("randomness/bits.py:_check_usable", "generation() != self._process", "False")
     ],
     "a session is shared across a fork": [
-        ("mechanisms/sessions.py:one", "generation() != self._born", "False"),
+        ("mechanisms/sessions.py:_one", "generation() != self._born", "False"),
         ("randomness/bits.py:_check_usable", "generation() != self._process", "False"),
     ],
     "lists are spent in a child": [
-        (
-            "mechanisms/unknown.py:query",
-            "with self",
-            "self._turns._born = generation()\n        with self",
-        )
+        ("mechanisms/unknown.py:query", "with self", "self._born = generation()\n        with self")
     ],
     "the charge comes after the release": [
         (
@@ -225,7 +225,7 @@ _CHANGES = {
     ],
     "a session charges after its first bits": [
         (
-            "mechanisms/sessions.py:open",
+            "mechanisms/sessions.py:_open",
             "call.opened():\n            drawn = draw(call.bits)",
             "Bits(source) as bits:\n            drawn = draw(bits)\n        with call.opened():",
         )

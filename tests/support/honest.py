@@ -94,9 +94,7 @@ def made(call: Call, caps: dict[str, Any], neighbours: str = "add_remove") -> Ma
     records = list(ledger.records())
     result = getattr(result, "release", result)  # of a strategy
     if not hasattr(result, "to_json"):  # a session: what the ledger committed to at its end
-        session = getattr(result, "_session", result)
-        turns = getattr(session, "turns", None) or session._turns
         spent = {name: int(number) for name, number in records[-1].content["spent"].items()}
-        closed = Answers(**turns.header, spent=tuple(sorted(spent.items())))
+        closed = Answers(**result._header, spent=tuple(sorted(spent.items())))
         result = replace(closed, receipt=result.receipt)
     return Made(result.to_json(), "".join(log_lines(records)).encode("ascii"), ledger.head)

@@ -163,7 +163,7 @@ def base_of(name: str, total: Fraction, range_: Fraction, k: int, rows: int) -> 
 
 def sparse_vector(session: type, noise: str, **arguments: Any) -> list[tuple[Fraction, ...]]:
     """For each branch: the threshold's rate, what an answer costs, and the rate of its noise."""
-    terms = session(threshold=0, noise=noise, **arguments)._session.terms
+    terms = session(threshold=0, noise=noise, **arguments)._terms
     start = terms.noise_rate.rate
     return [(start, each.epsilon, each.noise_rate.rate) for each in terms.branches]
 
@@ -181,7 +181,7 @@ class Sessions:
     def __init__(self, k: int, *, monotonic: bool) -> None:
         arguments = {"k": k, "epsilon": 1, "sensitivity": 1, "monotonic": monotonic}
         made = SparseVector(threshold=0, noise="geometric", **arguments)
-        self._terms = made._session.terms
+        self._terms = made._terms
         self._source = resolve(None)
         (branch,) = self._terms.branches
         # Differences of whole steps reach a place exactly where they reach its ceiling.

@@ -38,7 +38,6 @@ class Rules:
     Attributes:
         stop: the session ends once less than this is left of `budget`.
         released: "gap", "answer" or "value" (value + noise, rounded down).
-        refresh: whether the threshold's noise is drawn anew after each answer above.
     """
 
     noise: str
@@ -48,7 +47,6 @@ class Rules:
     budget: float
     stop: float
     released: str = "gap"
-    refresh: bool = False
 
     @classmethod
     def of(cls, terms: Terms) -> Rules:
@@ -151,38 +149,18 @@ def joint(rules: Rules, n: int):
     eta, weight = nodes(rules)
     names, costs, given = table(rules, eta)
     flat = given.reshape(-1, len(eta))
-    if rules.refresh:
-        law = _refreshed(given, weight, n)
-    else:
-        halves = [np.ones((1, len(eta))), np.ones((1, len(eta)))]
-        for i in range(n):
-            half = halves[i % 2]
-            halves[i % 2] = (half[:, None, :] * flat[None]).reshape(-1, len(eta))
-        law = (halves[0] * weight) @ halves[1].T
-        shape = (len(VALUES), len(names))
-        law = law.reshape(shape * n)
-        # The halves hold queries 0, 2, .. and 1, 3, ..; their law does not depend on the order.
+    halves = [np.ones((1, len(eta))), np.ones((1, len(eta)))]
+    for i in range(n):
+        half = halves[i % 2]
+        halves[i % 2] = (half[:, None, :] * flat[None]).reshape(-1, len(eta))
+    # The halves hold queries 0, 2, .. and 1, 3, ..; their law does not depend on the order.
+    law = ((halves[0] * weight) @ halves[1].T).reshape((len(VALUES), len(names)) * n)
     spent = np.zeros((1, len(names)) * n)
     ended = np.zeros_like(spent, dtype=bool)
     for i in range(n):
         ended |= rules.budget - spent < rules.stop - 1e-9
         spent = spent + costs.reshape((1, 1) * i + (1, -1) + (1, 1) * (n - 1 - i))
     return np.where(ended, np.nan, law), spent
-
-
-def _refreshed(given, weight, n):
-    """The same where an answer above draws the threshold's noise anew: segments are independent."""
-    law = np.empty(given.shape[:2] * n)
-    above, below = slice(0, -1), slice(-1, None)  # the last outcome is "below"
-    for pattern in product((above, below), repeat=n):
-        block, state = np.ones(()), weight
-        for part in pattern:
-            state = state[..., None, None, :] * given[:, part]
-            if part is above:
-                block, state = np.multiply.outer(block, state.sum(axis=-1)), weight
-        block = np.multiply.outer(block, state.sum(axis=-1))
-        law[tuple(s for part in pattern for s in (slice(None), part))] = block
-    return law
 
 
 @dataclass(frozen=True)

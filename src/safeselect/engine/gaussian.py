@@ -16,9 +16,11 @@ the noise.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,11 +184,9 @@ def _magnitude(v: int, law: GaussianLaw, bits: Bits) -> int:
 
 def _surely_above(v: int, law: GaussianLaw, size: int) -> int:
     """The last d with T_d surely above every V that begins with v; 0 where there is none."""
-    high = 1
-    while law.threshold(high, size)[0] > v:
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if law.threshold(middle, size)[0] > v else (low, middle)
-    return low
+
+    def not_above(d: int) -> bool:
+        return law.threshold(d, size)[0] <= v
+
+    high = next(1 << power for power in count() if not_above(1 << power))
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=not_above) - 1

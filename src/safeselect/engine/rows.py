@@ -120,14 +120,15 @@ def combine_rows(
     """
     noisy = np.empty(scores.shape, dtype=np.int64)
     read_noise(noise_table(public.law), np.copy(words), noisy)
-    short = np.subtract(np.max(scores, axis=0), scores)
+    highest = np.max(scores, axis=0)
+    short = np.subtract(highest, scores)
     # Clip at the reach: a candidate farther behind wins only if its noise is outside the table.
     np.minimum(short, np.uint64(public.fixed_rate.reach), out=short)
     public.fixed_rate.apply(short)
     np.subtract(noisy, short.view(np.int64), out=noisy)
     if public.weights is not None:
         np.add(noisy, np.expand_dims(public.weights.rounded_up(), 1), out=noisy)
-    block = _Block(scores, words, noisy, public, bits)
+    block = _Block(scores, highest, words, noisy, public, bits)
     winners, margins = _best_and_margin(noisy)
     least, _ = best_and_rest(np.negative(margins), more.shape[0])
     block.refine(least, more, winners)
@@ -155,9 +156,13 @@ def _best_and_margin(noisy: Values) -> tuple[Indices, Values]:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block of rows: scores, words and noise of all candidates, in arrays of shape (n, rows)."""
+    """A block of rows: scores, words and noise of all candidates, in arrays of shape (n, rows).
+
+    `highest` is the largest score of each row.
+    """
 
     scores: Numbers
+    highest: Numbers
     words: Numbers
     noisy: Values
     public: Plan
@@ -170,27 +175,36 @@ class _Block:
         for place in range(more.shape[1]):
             np.argmax(rest, axis=0, out=best[place])
             np.put_along_axis(rest, best[place : place + 1], np.int64(-2 * UNKNOWN), axis=0)
-        ends = to_integers(np.max(rest, axis=0))
-        columns = (best, np.take(self.scores, rows, axis=1), np.take(self.words, rows, axis=1))
+        columns = best, self.scores[best, rows], self.words[best, rows]
         lists = [np.transpose(each).tolist() for each in columns]
-        found = list(map(self._winner, *lists, more.tolist(), ends))
+        ends = to_integers(np.take(self.highest, rows)), to_integers(np.max(rest, axis=0))
+        found = list(map(self._winner, rows.tolist(), *lists, more.tolist(), *ends))
         np.put(winners, rows, np.array(found, dtype=np.int64))
 
     def _winner(
-        self, candidates: list[int], scores: list[int], words: list[int], more: list[int], rest: int
+        self,
+        row: int,
+        candidates: list[int],
+        scores: list[int],
+        words: list[int],
+        more: list[int],
+        highest: int,
+        rest: int,
     ) -> int:
         """The winner of one row: exact enclosures for its few best, a bound for the rest.
 
         Exactness: digits once drawn stay.  If the bound does not decide, all candidates take part.
         """
-        known = {i: (words[i] << 64 | slot, 128) for i, slot in zip(candidates, more, strict=True)}
-        ceiling = (max(scores), rest + ERROR) if len(candidates) < len(scores) else None
+        joined = zip(candidates, words, more, strict=True)
+        known = {i: (word << 64 | slot, 128) for i, word, slot in joined}
+        ceiling = (highest, rest + ERROR) if len(candidates) < len(self.scores) else None
         precision = self.public.precision
         for _ in range(REFINEMENTS):
-            taking_part = [scores[i] for i in candidates], [known[i] for i in candidates]
-            found = certified_order(candidates, *taking_part, ceiling, self.public, precision)
+            digits = [known[i] for i in candidates]
+            found = certified_order(candidates, scores, digits, ceiling, self.public, precision)
             if found is not None:
                 return found.indices[0]
+            scores, words = self.scores[:, row].tolist(), self.words[:, row].tolist()
             candidates, ceiling, precision = list(range(len(scores))), None, precision + 64
             for i in candidates:
                 v, size = known.get(i, (words[i], 64))

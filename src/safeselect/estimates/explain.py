@@ -77,12 +77,13 @@ def expected_error(
     if name not in MECHANISMS or name == "laplace":
         names = ", ".join(each for each in MECHANISMS if each != "laplace")
         raise ParameterError(f"mechanism must be one of {names}; got {describe(mechanism)}")
-    if not _short_enough(name, size, count):
-        raise ParameterError("n and k are too large for an exact expectation")
     reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
     range_in_steps = change.range_in_steps(reading)
     plan = calibrate(f"top_k_{name}", total, range_in_steps, reading.step, count)
-    return _missed(name, size, count, distance / reading.step, plan.noise_rate) * distance
+    missed = _missed(name, size, count, distance / reading.step, plan.noise_rate)
+    if missed is None:
+        raise ParameterError("n and k are too large for an exact expectation")
+    return missed * distance
 
 
 def explain(
@@ -176,13 +177,11 @@ def _sizes(n: object, k: object) -> tuple[int, int]:
     return size, integer(k, "k", minimum=1, maximum=size, limit=CANDIDATES)
 
 
-def _short_enough(name: str, n: int, k: int) -> bool:
+def _missed(name: str, n: int, k: int, gap: Fraction, noise_rate: NoiseRate) -> Fraction | None:
+    """The expected number of the k best that are not chosen, rounded up; None for too many."""
     work = {"one_shot_exponential": n, "permute_and_flip": 2 * (k + 1) * (n + k)}
-    return work.get(name, k * k) <= _MOST_WORK
-
-
-def _missed(name: str, n: int, k: int, gap: Fraction, noise_rate: NoiseRate) -> Fraction:
-    """The expected number of the k best that are not chosen, rounded up."""
+    if work.get(name, k * k) > _MOST_WORK:
+        return None
     bad = n - k
     # A larger gap misses less, so this is an upper bound.  exp(-rate * gap) itself would need as
     # many digits as the gap is large.
@@ -220,9 +219,9 @@ def _row(
     rate = rounded_up(plan.noise_rate.nats) / step
     times = f"{plan.draws} x " if plan.draws > 1 else ""
     draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon)})"
-    if not _short_enough(name, n, k):
-        return name, decimal(rate), draw, "too large", "too large"
     missed = _missed(name, n, k, gap / step, plan.noise_rate)
+    if missed is None:
+        return name, decimal(rate), draw, "too large", "too large"
     return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
 
 

@@ -5,12 +5,10 @@ A small cap on a user's items or groups hides users, a large one costs noise.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from itertools import count
 from math import ceil, isqrt
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -23,8 +21,8 @@ from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.table import calibrate
 from safeselect.mechanisms.unknown import (
     count_noise,
-    laplace_failure,
     laplace_offset,
+    plan_counts,
     plan_list,
     read_contributions,
     read_places,
@@ -173,8 +171,7 @@ class Plans(Generic[Plan]):
         chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
         if chosen not in asked:
             raise ParameterError(f"epsilon must be one of those asked, got {describe(epsilon)}")
-        mine = [plan for plan in self.plans if plan.epsilon == chosen]
-        return min(mine, key=lambda plan: (plan.users, -getattr(plan, "max_groups", 1)))
+        return _best([plan for plan in self.plans if plan.epsilon == chosen])
 
     def to_dict(self) -> dict[str, Column]:
         """The columns of the plans, exact."""
@@ -192,6 +189,10 @@ class Plans(Generic[Plan]):
             best = "best" if several and plan == self.best(plan.epsilon) else ""
             rows.append((*plan.cells().values(), best))
         return "\n".join([self.title, *aligned(rows), self.legend])
+
+
+def _best(plans: Iterable[Plan]) -> Plan:
+    return min(plans, key=lambda plan: (plan.users, -getattr(plan, "max_groups", 1)))
 
 
 def _each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
@@ -269,25 +270,16 @@ def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups
         # Item and bottom have Gumbel noise: the difference is logistic.
         users = ceil(offset + _log(_CHANCE / (1 - _CHANCE)) / each)
         return ItemPlan(total.epsilon, each, offset, users, None)
-    each = total.epsilon / groups / cap
-    offset = Fraction(1 + laplace_offset(each, total.delta / groups, min(k_bar, cap)))
-    deviation = count_noise(total.epsilon / groups / cap).deviation
-    return ItemPlan(total.epsilon, each, offset, ceil(offset) + _lead(each), deviation)
+    share = ApproximateDP(total.epsilon / groups, total.delta / groups)
+    bottom, noise_rate, _ = plan_counts(share, k_bar, cap)
+    each = noise_rate.rate
+    # The noise of the bottom exceeds an item's by so many users, or more, at most 1 time in 20.
+    users = bottom + 1 + laplace_offset(each, 1 - _CHANCE, 1)
+    return ItemPlan(total.epsilon, each, Fraction(bottom), users, count_noise(each).deviation)
 
 
 def _log(odds: Fraction) -> Fraction:
     return rounded_up(lambda bits: Interval.of(odds, bits).log())
-
-
-def _lead(rate: Fraction) -> int:
-    """The least t such that the noise of the bottom exceeds an item's by t at most 1 time in 20."""
-
-    def enough(t: int) -> bool:
-        chance = laplace_failure(rate, t, 128)
-        return bool(chance.bounded and chance.fractions()[1] <= 1 - _CHANCE)
-
-    high = next(1 << bits for bits in count() if enough(1 << bits))
-    return bisect_left(range(high), True, key=enough)
 
 
 def explain_keys(
@@ -390,7 +382,7 @@ def explain_groups(
     count = integer(k, "k", minimum=1, maximum=2**20)
     size = integer(groups, "groups", minimum=1, maximum=_MOST)
     shares = read_groups_per_user(groups_per_user)
-    plans = []
+    plans: list[GroupPlan] = []
     for epsilon in _each_of(epsilons):
         if flag(known, "known"):
             if (k_bar, max_contributions) != (None, None):
@@ -401,8 +393,7 @@ def explain_groups(
             total = read_total(epsilon, delta)
             places, cap = read_k_bar(count, k_bar), read_contributions(max_contributions)
             spent, need = total.epsilon, need_unknown(total, count, places, cap)
-        for most, kept, (users, deviation) in _tried(size, shares, need):
-            plans.append(GroupPlan(spent or Fraction(0), most, kept, ceil(users), deviation))
+        plans += _tried(spent or Fraction(0), size, shares, need)
     listed = ", ".join(f"{decimal(100 * share)} % in {each}" for each, share in shares.items())
     leads = (
         "by so many an item must lead another, to come before it"
@@ -418,9 +409,7 @@ def explain_groups(
 
 def best_max_groups(groups: int, shares: Mapping[int, Fraction], need: Need) -> int:
     """In how many groups to count a user, so that an item needs the fewest users."""
-    tried = _tried(groups, shares, need)
-    _, best = min((ceil(users), -most) for most, _, (users, _) in tried)
-    return -best
+    return _best(_tried(Fraction(0), groups, shares, need)).max_groups
 
 
 def read_groups_per_user(groups_per_user: object) -> Mapping[int, Fraction]:
@@ -479,16 +468,21 @@ def need_unknown(total: ApproximateDP, k: int, k_bar: int, cap: int | None) -> N
 
 
 def _tried(
-    groups: int, shares: Mapping[int, Fraction], need: Need
-) -> Iterator[tuple[int, Fraction, tuple[Fraction, Fraction | None]]]:
-    """For each number of groups worth trying: the share that is kept, and what an item needs."""
-    pairs = sum((share * min(each, groups) for each, share in shares.items()), Fraction(0))
+    epsilon: Fraction, groups: int, shares: Mapping[int, Fraction], need: Need
+) -> list[GroupPlan]:
+    """A plan for each number of groups that is worth trying."""
     doubled = {1 << power for power in range(groups.bit_length())}
+    plans = []
     for most in sorted({min(each, groups) for each in shares} | doubled | {groups}):
-        counted = (share * min(each, most) for each, share in shares.items())
-        kept = sum(counted, Fraction(0)) / pairs
+        kept = _counted(shares, most) / _counted(shares, groups)
         users, deviation = need(most)
-        yield most, kept, (users / kept, deviation)
+        plans.append(GroupPlan(epsilon, most, kept, ceil(users / kept), deviation))
+    return plans
+
+
+def _counted(shares: Mapping[int, Fraction], most: int) -> Fraction:
+    """For how many groups, or items, a user counts on average; for so many at most."""
+    return sum((share * min(each, most) for each, share in shares.items()), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -555,14 +549,12 @@ def cap_errors(
             "example {1: 70, 3: 30}"
         )
     shares = _shares(given, "items_per_user", "item")
-    pairs = sum((items * share for items, share in shares.items()), Fraction(0))
     whole, total = rational(size, "size"), rational(epsilon, "epsilon")
     asked = range(1, min(64, max(given)) + 1) if caps is None else caps
     found = []
     for each in asked:
         cap = integer(each, "a cap", minimum=1, maximum=_MOST)
-        kept = sum((min(items, cap) * share for items, share in shares.items()), Fraction(0))
-        lost = 1 - kept / pairs
+        lost = 1 - _counted(shares, cap) / _counted(shares, _MOST)
         deviation = count_noise(total / cap).deviation
         square = (whole * lost) ** 2 + deviation**2
         scaled = square.numerator * 10**6 // square.denominator

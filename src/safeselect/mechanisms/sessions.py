@@ -30,7 +30,7 @@ from fractions import Fraction
 from functools import partial
 from math import isqrt, lcm
 from threading import Lock, RLock
-from typing import Any, Self, TypeVar, cast, final, get_args
+from typing import Any, ClassVar, Self, TypeVar, cast, final, get_args
 
 import gmpy2
 
@@ -117,53 +117,49 @@ class Answer:
     remaining: int
 
 
-@final
-class Turns:
-    """Who may ask a session, one at a time, and what its ledger learns.
+class InTurns:
+    """A session: who may ask it, one at a time, and what its ledger learns; for `with`, or without.
 
-    Args:
-        used: how much of the session was used, for the ledger.
-        forget: drops what must not outlive the session.
-        closed: the class of the error once it is closed.
-
-    Attributes:
-        header: what all its answers say of themselves.
-        receipt: of the record that settled it; None before, and for a session that was refused.
+    A kind of session says what was used, and what must not outlive it.
     """
 
-    __slots__ = (
-        *("_answering", "_born", "_call", "_closed", "_end", "_forget", "_lock", "_used"),
-        *("header", "receipt"),
-    )
+    __slots__ = ("_answering", "_born", "_call", "_end", "_header", "_lock", "_receipt")
+    _closed: ClassVar[type[SafeSelectError]] = ParameterError
 
-    def __init__(
-        self,
-        used: Callable[[], Mapping[str, int]],
-        forget: Callable[[], None] = lambda: None,
-        closed: type[SafeSelectError] = ParameterError,
-    ) -> None:
-        self._used, self._forget, self._closed = used, forget, closed
+    def __init__(self) -> None:
         self._born = generation()
         self._lock = RLock()
         self._answering = Lock()
         self._end: tuple[type[SafeSelectError], str] | None = None
-        self._call: Call[None] | None = None
-        self.header: dict[str, Any] = {}
-        self.receipt: Receipt | None = None
+        self._call: Call[None] | None = None  # where a ledger is to learn of the end
+        self._header: dict[str, Any] = {}
+        self._receipt: Receipt | None = None
 
-    def open(
+    def _used(self) -> Mapping[str, int]:
+        """How much of the session was used, for the ledger."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        """Drop what must not outlive the session."""
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
+        return self._receipt
+
+    def _open(
         self, charge: Charge, source: Source, scope: Scope | None, draw: Callable[[Bits], _Drawn]
     ) -> _Drawn:
         """Charge the whole cost, then draw the first noise; without a scope only draw."""
         call = Call(charge, lambda: None, source=source, scope=scope)
         with call.opened():
             drawn = draw(call.bits)
-            self.header = call.header
+            self._header = call.header
         self._call = None if scope is None else call
         return drawn
 
-    def one(self) -> RLock:
-        """The turn of one thread: `with turns.one(), turns.begin():` is around an answer.
+    def _one(self) -> RLock:
+        """The turn of one thread: `with self._one(), self._begin():` is around an answer.
 
         Both are locks, so an interrupt finds no function of Python between an answer's last line
         and the return of its turn.
@@ -173,11 +169,11 @@ class Turns:
         """
         if generation() != self._born:
             # Before the lock: a thread that held it at the fork holds it for ever.
-            self.finish(_ELSEWHERE)
+            self._finish(_ELSEWHERE)
             raise SourceError(_ELSEWHERE[1])
         return self._lock
 
-    def begin(self) -> Lock:
+    def _begin(self) -> Lock:
         """Begin an answer in this thread's turn.
 
         Raises:
@@ -195,66 +191,32 @@ class Turns:
             self._call.check_open()
         return self._answering
 
-    @property
-    def charged(self) -> bool:
-        """Whether a ledger is to learn of the end."""
-        return self._call is not None
-
-    def finish(self, end: tuple[type[SafeSelectError], str]) -> None:
+    def _finish(self, end: tuple[type[SafeSelectError], str]) -> None:
         """Answer no more: from now on with this error, unless there is one already."""
         self._end = self._end or end
         self._forget()
 
-    def refused(self, end: tuple[type[SafeSelectError], str]) -> ScoreError:
+    def _refused(self, end: tuple[type[SafeSelectError], str]) -> ScoreError:
         """Record that the session ended at a private value; return the one error to raise.
 
         Raises:
             BudgetError: a scope was closed in between.
             LedgerError: the record could not be written, so the refusal is not told.
         """
-        self.finish(end)
+        self._finish(end)
         return ScoreError(end[1]) if self._call is None else self._call.refuse(end[1])
 
-    def settle(self) -> None:
-        """Record what was used, unless the end is recorded.
-
-        Raises:
-            LedgerError: the record could not be written; the caller may try again.
-        """
+    def _settle(self) -> None:
+        """Record what was used, unless the end is recorded."""
         if self._call is not None:
             spent = self._used()
-            closed = Answers(**self.header, spent=tuple(sorted(spent.items())))
-            self.receipt = self._call.settle(closed, spent) or self.receipt
+            closed = Answers(**self._header, spent=tuple(sorted(spent.items())))
+            self._receipt = self._call.settle(closed, spent) or self._receipt
 
-    def exhausted(self) -> None:
+    def _exhausted(self) -> None:
         """Settle it, without losing an answer that is paid for: `close` tries it again."""
         with suppress(LedgerError):
-            self.settle()
-
-    def close(self) -> None:
-        """End the session and settle it, in the process that opened it.
-
-        Raises:
-            LedgerError: the record could not be written.
-        """
-        if generation() != self._born:
-            self.finish(_ELSEWHERE)
-            return
-        with self._lock:
-            self.finish((self._closed, "this session is closed"))
-            self.settle()
-
-
-class InTurns:
-    """A session that is asked in turns, in a `with` block or without."""
-
-    __slots__ = ("_turns",)
-    _turns: Turns
-
-    @property
-    def receipt(self) -> Receipt | None:
-        """With `ledger=`, once the session is settled: the receipt of the record of its use."""
-        return self._turns.receipt
+            self._settle()
 
     def close(self) -> None:
         """End the session, drop its noise and, with a ledger, settle it, unless that was done.
@@ -262,7 +224,12 @@ class InTurns:
         Raises:
             LedgerError: the record could not be written; `close` tries it again.
         """
-        self._turns.close()
+        if generation() != self._born:
+            self._finish(_ELSEWHERE)
+            return
+        with self._lock:
+            self._finish((self._closed, "this session is closed"))
+            self._settle()
 
     def __enter__(self) -> Self:
         return self
@@ -469,78 +436,114 @@ def _digits(rate: Fraction, cell: Fraction) -> int:
     return -(-(scale + SPARE) // 8) * 8
 
 
-@final
-@sealed
-class Session:
-    """The state of a session.
+class Session(InTurns):
+    """What both kinds have in common: a noisy threshold, and values that are compared with it.
 
     Args:
         terms: the public parameters, as charged.
-        random: a source that `sources.resolve` returned.
-        scope: the scope of a ledger to charge; or None.
+        source, ledger, monotonic: as a caller gave them.
     """
 
-    __slots__ = ("_below", "_bits", "_most", "_noise", "random", "terms", "turns")
+    __slots__ = ("_below", "_bits", "_most", "_noise", "_source", "_terms")
 
-    def __init__(self, terms: Terms, source: Source, scope: Scope | None = None) -> None:
-        self.terms = terms
-        self.random = source
+    def __init__(
+        self,
+        terms: Terms,
+        source: Source | None,
+        ledger: Scope | None = None,
+        monotonic: bool = False,
+    ) -> None:
+        super().__init__()
+        self._terms, self._source = terms, resolve(source)
         self._below = self._answer_below(terms.epsilon - terms.start)
         self._most = self._below.remaining
-        self.turns = Turns(lambda: {"k": self._most - self.remaining}, self._forget)
         # One answer's bytes at a time, so no random bits are left over between two answers.  Made
         # before the ledger records the opening, because a source may refuse to begin.
-        self._bits = Bits(source, piece=self._bytes(1))
-        self._noise: EnclosedNoise | None = self.turns.open(
+        self._bits = Bits(self._source, piece=self._bytes(1))
+        self._noise: EnclosedNoise | None = self._open(
             Charge(terms.mechanism, terms.guarantee, ((terms.guarantee, 1),), terms.as_record),
-            source,
-            scope,
+            self._source,
+            read_ledger(ledger, monotonic=monotonic),
             lambda bits: self._draw(terms.noise_rate, bits),
         )
 
     @property
-    def budget(self) -> Fraction:
-        """How much epsilon is left for further answers."""
-        return self._below.budget
+    def guarantee(self) -> LaplaceDominated | PureDP:
+        """The cost of the whole session, however many queries there are and whatever it answers."""
+        return self._terms.guarantee
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism and version of its law, such as "sparse_vector_laplace/1"."""
+        return self._terms.mechanism
+
+    @property
+    def source(self) -> str:
+        """The name of the source of random bytes."""
+        return source_name(self._source)
+
+    @property
+    def threshold_rate(self) -> Fraction:
+        """The rate of the threshold's noise per score unit, 1 / scale."""
+        return self._terms.noise_rate.rate / self._terms.reading.step
 
     @property
     def remaining(self) -> int:
         """How many further answers above the threshold are guaranteed."""
         return self._below.remaining
 
-    def query(self, value: object) -> Answer:
-        """Answer for one value."""
+    def query(self, value: Number) -> Answer:
+        """Answer for one value: an integer of any type, or any number if there is a `grid`.
+
+        Raises:
+            ScoreError: the value cannot be read, which ends the session.
+            BudgetError: no further answer above the threshold is paid for, or the ledger's scope is
+                closed.
+            SourceError: the source failed, which ends the session; or the session had ended so
+                before; or it was opened in another process.
+            ParameterError: the session is closed.
+        """
         column = hand_over([value])
         return self._run(lambda: self._answer(self._read(column)[0], self._bits))
 
     def query_many(self, values: Values) -> Answers:
-        """Answer for one value after the other, until the values or the budget are used up."""
+        """Answer for value after value, as `query` does, until too little of the budget is left.
+
+        Args:
+            values: a list, a tuple, a one-dimensional NumPy array, or a column of another library.
+
+        Raises:
+            The same as `query`.
+        """
         column = hand_over(values)
         return self._run(lambda: self._answers(self._read(column)))
 
     def _read(self, column: Column) -> list[int]:
         """Read values; a failure depends on them, so it ends the session."""
-        read = partial(read_values, column, self.terms.reading, self.terms.sensitivity)
-        return once_charged(read, _UNREAD[1]) if self.turns.charged else read()
+        read = partial(read_values, column, self._terms.reading, self._terms.sensitivity)
+        return read() if self._call is None else once_charged(read, _UNREAD[1])
 
     def _run(self, work: Callable[[], _Result]) -> _Result:
         """Do the work if the session can answer; end it if anything goes wrong."""
-        with self.turns.one(), self.turns.begin():
+        with self._one(), self._begin():
             try:
                 found = work()
             except ScoreError:
-                if not self.turns.charged:
-                    self.turns.finish(_UNREAD)
+                if self._call is None:
+                    self._finish(_UNREAD)
                     raise
             except BaseException:
-                self.turns.finish(_FAILED)
+                self._finish(_FAILED)
                 raise
             else:
                 if self.remaining == 0:
-                    self.turns.exhausted()
+                    self._exhausted()
                 return found
             # The error depends on the value: with a ledger, all errors have one sentence.
-            raise self.turns.refused(_UNREAD)
+            raise self._refused(_UNREAD)
+
+    def _used(self) -> Mapping[str, int]:
+        return {"k": self._most - self.remaining}
 
     def _forget(self) -> None:
         self._noise = None
@@ -549,7 +552,7 @@ class Session:
     def _answers(self, values: list[int]) -> Answers:
         found: list[tuple[int, Answer]] = []
         consumed = 0
-        with Bits(self.random, piece=min(_MANY, self._bytes(len(values) or 1))) as bits:
+        with Bits(self._source, piece=min(_MANY, self._bytes(len(values) or 1))) as bits:
             for consumed, value in enumerate(values, 1):
                 answer = self._answer(value, bits)
                 if answer.above:
@@ -562,14 +565,14 @@ class Session:
             gaps=tuple(answer.gap for _, answer in found if answer.gap is not None),
             branches=tuple(answer.branch for _, answer in found if answer.branch is not None),
             costs=tuple(answer.cost for _, answer in found),
-            budget=self.budget,
+            budget=self._below.budget,
             remaining=self.remaining,
-            **self.turns.header,
+            **self._header,
         )
 
     def _answer(self, value: int, bits: Bits) -> Answer:
         """Draw and compare: the first branch that finds the value above gives the answer."""
-        terms = self.terms
+        terms = self._terms
         noises = [self._draw(branch.noise_rate, bits) for branch in terms.branches]
         distance = terms.denominator * terms.cut(value)
         for branch, noise in zip(terms.branches, noises, strict=True):
@@ -583,7 +586,7 @@ class Session:
 
         Reveals: whether there was a second round; its probability is below 2**-50.
         """
-        threshold, denominator = self._noise, self.terms.denominator
+        threshold, denominator = self._noise, self._terms.denominator
         if threshold is None:
             raise SourceError(_FAILED[1])
         for _ in rounds(MORE // 2):
@@ -602,13 +605,13 @@ class Session:
         raise exhausted()
 
     def _above(self, branch: Branch, cells: int) -> Answer:
-        budget = self.budget - branch.epsilon
+        budget = self._below.budget - branch.epsilon
         self._below = self._answer_below(budget)
         if self._below.remaining == 0:
-            self.turns.finish(_EXHAUSTED)
+            self._finish(_EXHAUSTED)
         return Answer(
             above=True,
-            gap=cells * self.terms.gap_grid,
+            gap=cells * self._terms.gap_grid,
             branch=branch.name,
             cost=branch.epsilon,
             budget=budget,
@@ -618,84 +621,20 @@ class Session:
     def _answer_below(self, budget: Fraction) -> Answer:
         """Return the answer for all values below, until the next one above."""
         # The branch that a value will take is not known: the most expensive must be affordable.
-        remaining = budget // max(branch.epsilon for branch in self.terms.branches)
+        remaining = budget // max(branch.epsilon for branch in self._terms.branches)
         return Answer(False, None, None, Fraction(0), budget, remaining)
 
     def _draw(self, noise_rate: NoiseRate, bits: Bits) -> EnclosedNoise:
-        return single.enclosed_noise(self.terms.noise, noise_rate, self.terms.digits, bits)
+        return single.enclosed_noise(self._terms.noise, noise_rate, self._terms.digits, bits)
 
     def _bytes(self, answers: int) -> int:
         """Return how many bytes the noise of this many answers takes."""
-        return answers * len(self.terms.branches) * self.terms.digits // 8
-
-
-class _Asked(InTurns):
-    """What both kinds have in common."""
-
-    __slots__ = ("_session",)
-    _session: Session
-
-    def _open(
-        self, terms: Terms, monotonic: bool, source: Source | None, ledger: Scope | None
-    ) -> None:
-        """All parameters are accepted before the first bit is drawn."""
-        bytes_from = resolve(source)
-        self._session = Session(terms, bytes_from, read_ledger(ledger, monotonic=monotonic))
-        self._turns = self._session.turns
-
-    @property
-    def guarantee(self) -> LaplaceDominated | PureDP:
-        """The cost of the whole session, however many queries there are and whatever it answers."""
-        return self._session.terms.guarantee
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law, such as "sparse_vector_laplace/1"."""
-        return self._session.terms.mechanism
-
-    @property
-    def source(self) -> str:
-        """The name of the source of random bytes."""
-        return source_name(self._session.random)
-
-    @property
-    def threshold_rate(self) -> Fraction:
-        """The rate of the threshold's noise per score unit, 1 / scale."""
-        return self._session.terms.noise_rate.rate / self._session.terms.reading.step
-
-    @property
-    def remaining(self) -> int:
-        """How many further answers above the threshold are guaranteed."""
-        return self._session.remaining
-
-    def query(self, value: Number) -> Answer:
-        """Answer for one value: an integer of any type, or any number if there is a `grid`.
-
-        Raises:
-            ScoreError: the value cannot be read, which ends the session.
-            BudgetError: no further answer above the threshold is paid for, or the ledger's scope is
-                closed.
-            SourceError: the source failed, which ends the session; or the session had ended so
-                before; or it was opened in another process.
-            ParameterError: the session is closed.
-        """
-        return self._session.query(value)
-
-    def query_many(self, values: Values) -> Answers:
-        """Answer for value after value, as `query` does, until too little of the budget is left.
-
-        Args:
-            values: a list, a tuple, a one-dimensional NumPy array, or a column of another library.
-
-        Raises:
-            The same as `query`.
-        """
-        return self._session.query_many(values)
+        return answers * len(self._terms.branches) * self._terms.digits // 8
 
 
 @final
 @sealed
-class SparseVector(_Asked):
+class SparseVector(Session):
     """Say for value after value whether it lies above a threshold, until k answers are above.
 
     The threshold gets noise X once, of scale sensitivity / (split * epsilon).  Each value gets its
@@ -767,18 +706,18 @@ class SparseVector(_Asked):
         reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
         asked = threshold, k, epsilon, sensitivity, monotonic, noise, split, gap_grid
         terms = read_terms("sparse_vector", reading, *asked)
-        self._open(terms, monotonic, source, ledger)
+        super().__init__(terms, source, ledger, monotonic)
 
     @property
     def value_rate(self) -> Fraction:
         """The rate of the values' noise per score unit, 1 / scale."""
-        (branch,) = self._session.terms.branches
-        return branch.noise_rate.rate / self._session.terms.reading.step
+        (branch,) = self._terms.branches
+        return branch.noise_rate.rate / self._terms.reading.step
 
 
 @final
 @sealed
-class AdaptiveSparseVector(_Asked):
+class AdaptiveSparseVector(Session):
     """Say for value after value whether it lies above a threshold, with up to 2k answers above.
 
     The threshold gets noise X once, as in `SparseVector`.  With e1 = (1 - split) * epsilon / k and
@@ -826,22 +765,17 @@ class AdaptiveSparseVector(_Asked):
         reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
         asked = threshold, k, epsilon, sensitivity, monotonic, noise, split, gap_grid
         terms = read_terms("adaptive_sparse_vector", reading, *asked, sigma)
-        self._open(terms, monotonic, source, ledger)
-
-    @property
-    def sigma(self) -> Fraction:
-        """By how much a noisy value must exceed the noisy threshold for "top"."""
-        return self._session.terms.branches[0].margin
+        super().__init__(terms, source, ledger, monotonic)
 
     @property
     def budget(self) -> Fraction:
         """How much epsilon is left for further answers of this session."""
-        return self._session.budget
+        return self._below.budget
 
     @property
     def value_rates(self) -> dict[str, Fraction]:
         """For each branch, "top" and "middle", the rate of the values' noise per score unit."""
-        terms = self._session.terms
+        terms = self._terms
         return {
             str(branch.name): branch.noise_rate.rate / terms.reading.step
             for branch in terms.branches

@@ -7,10 +7,12 @@ from then on.  Proofs: `docs/mathematics.md`, section 15.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import count
 from math import ceil
 from typing import Any, Literal, final, get_args
 
@@ -25,7 +27,7 @@ from safeselect.errors import BudgetError, ParameterError, ScoreError
 from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, describe, exact_text, integer, rational, read_choice
 from safeselect.mechanisms.items import HeldCounts, check_unknown, hold_counts
-from safeselect.mechanisms.sessions import InTurns, Turns
+from safeselect.mechanisms.sessions import InTurns
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
 from safeselect.randomness.guard import sealed
 from safeselect.randomness.source import Source, resolve
@@ -91,14 +93,8 @@ def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
         chance = laplace_failure(epsilon, tau + 1, 128) * Interval.of(m, 128)
         return bool(chance.bounded and chance.fractions()[1] <= delta)
 
-    high = 1
-    while not allowed(high):
-        high *= 2
-    low = -1  # not allowed, or not tried
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if allowed(middle) else (middle, high)
-    return high
+    high = next(1 << power for power in count() if allowed(1 << power))
+    return bisect_left(range(high), True, key=allowed)
 
 
 @lru_cache(maxsize=64)
@@ -526,6 +522,7 @@ class PayWhatYouGet(InTurns):
     """
 
     __slots__ = ("_guarantee", "_limit", "_list", "_part", "_source", "_spent", "_unit")
+    _closed = BudgetError
 
     def __init__(
         self,
@@ -537,6 +534,7 @@ class PayWhatYouGet(InTurns):
         source: Source | None = None,
         ledger: Scope | None = None,
     ) -> None:
+        super().__init__()
         most = integer(outcomes, "outcomes", minimum=1, maximum=_MOST_PLACES)
         asked = integer(queries, "queries", minimum=1, maximum=_MOST_PLACES)
         limit = self._limit = Spent(most, asked)
@@ -546,11 +544,13 @@ class PayWhatYouGet(InTurns):
         scope = read_ledger(ledger, monotonic=True)
         self._unit = unit_of(scope)
         self._spent = Spent(0, 0)
-        self._turns = Turns(lambda: asdict(self._spent), closed=BudgetError)
         if scope is not None:
             limits = {name: str(number) for name, number in asdict(limit).items()} | _COUNTS
             charge = Charge(_MECHANISM, whole, self._parts, limits)
-            self._turns.open(charge, resolve(source), scope, lambda _: None)
+            self._open(charge, resolve(source), scope, lambda _: None)
+
+    def _used(self) -> Mapping[str, int]:
+        return asdict(self._spent)
 
     @property
     def _parts(self) -> tuple[tuple[Guarantee, int], ...]:
@@ -604,7 +604,7 @@ class PayWhatYouGet(InTurns):
         contributions = read_contributions(max_contributions)
         check_unknown(counts, places, k_bar=most, contributions=contributions, unit=self._unit)
         query = replace(self._list, k=k, least=least, most=most, contributions=contributions)
-        with self._turns.one(), self._turns.begin():
+        with self._one(), self._begin():
             self._require(query.draws)
             held = hold_counts(counts, labels, most + 1)
             # The largest cost, before a count is looked at and before the first bit of noise.
@@ -613,12 +613,12 @@ class PayWhatYouGet(InTurns):
             # Returns the draws that were reserved and not made: min(r + 1, k) were.
             self._spend(min(len(found) + 1, k) - k, 0)
             if 0 in (self.remaining.outcomes, self.remaining.queries):
-                self._turns.exhausted()
+                self._exhausted()
         return found
 
     def _draw(self, query: ListQuery, held: HeldCounts) -> TopK[str]:
         """Read the counts, on which no later error depends, and draw one list."""
-        read = partial(once_charged, held.read, _UNREAD) if self._turns.charged else held.read
+        read = held.read if self._call is None else partial(once_charged, held.read, _UNREAD)
         paid, parts = self._guarantee, self._parts
         charge = list_charge(_MECHANISM, paid, parts, query.k, held.size, query.as_record)
         unit = self._unit or held.unit
@@ -627,10 +627,10 @@ class PayWhatYouGet(InTurns):
                 labels, k_bar = draw_list(query, held, call)
                 return TopK(labels=labels, k_bar=k_bar, **call.header)
         except ScoreError:
-            if not self._turns.charged:
+            if self._call is None:
                 raise
         # The error depends on the counts: on a ledger, one sentence, which is counted.
-        raise self._turns.refused((ScoreError, _UNREAD))
+        raise self._refused((ScoreError, _UNREAD))
 
     def _require(self, worst: int) -> None:
         left = self.remaining

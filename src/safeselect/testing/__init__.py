@@ -1,13 +1,15 @@
-"""Sources for tests, and tests for sources and score functions.
+"""Sources for tests, tests for sources and score functions, and experiments on made-up scores.
 
 Nothing here is for production.  `DeterministicSource`, `ReplaySource` and `RecordingSource` repeat
 or keep random bytes, and anyone who has the bytes and the release can compute the scores.  Their
-`production` is False, and they are refused while SAFESELECT_REQUIRE_PRODUCTION is set.
+`production` is False.  What `simulate` and `probabilities` return is NOT PRIVATE.  All five are
+refused while SAFESELECT_REQUIRE_PRODUCTION is set.
 """
 
 from __future__ import annotations
 
 from safeselect.testing.conformance import check_source
+from safeselect.testing.experiments import Probabilities, Simulation, probabilities, simulate
 from safeselect.testing.sensitivity import SensitivityExceeded, check_sensitivity
 from safeselect.testing.sources import (
     DeterministicSource,
@@ -19,9 +21,13 @@ from safeselect.testing.sources import (
 __all__ = [
     "DeterministicSource",
     "InsecureSourceWarning",
+    "Probabilities",
     "RecordingSource",
     "ReplaySource",
     "SensitivityExceeded",
+    "Simulation",
     "check_sensitivity",
     "check_source",
+    "probabilities",
+    "simulate",
 ]

@@ -9,8 +9,6 @@ from pathlib import Path
 import mpmath
 import pytest
 from effort import some
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from safeselect import (
     ApproximateDP,
@@ -144,7 +142,7 @@ BRACKETS = {
 }
 
 
-@pytest.mark.parametrize("name", some(BRACKETS, 2))
+@pytest.mark.parametrize("name", some(BRACKETS, 3))
 def test_brackets_overlap_those_of_another_program_and_are_as_narrow_as_asked(name):
     parts, lower, upper = BRACKETS[name]
     composed = compose(parts, "1e-6")
@@ -225,7 +223,7 @@ def test_a_laplace_pair_before_a_range_by_quadrature():
 def test_no_list_of_the_past_costs_more(part):
     """Some of 200 lists of the tests as they were before, at a precision that is quick."""
     assert len(BEFORE) == 200
-    for case in some(BEFORE[part::4], 4):
+    for case in some(BEFORE[part::4], 12):
         parts = [KINDS[k](*map(Fraction, a)) for k, a, n in case["parts"] for _ in range(n)]
         composed = compose(parts, case["delta"], "1e-2")
         assert composed.guarantee.epsilon <= Fraction(case["epsilon"])
@@ -244,8 +242,8 @@ def test_no_list_of_the_past_costs_more(part):
     ],
 )
 def test_delta_is_the_inverse_of_epsilon(parts):
-    epsilon = compose(parts, "1e-6", "1e-5").guarantee.epsilon
-    back = compose_delta(parts, epsilon, "1e-5").guarantee.delta
+    epsilon = compose(parts, "1e-6", "1e-4").guarantee.epsilon
+    back = compose_delta(parts, epsilon, "1e-4").guarantee.delta
     assert Fraction(99, 10**8) <= back <= Fraction(1_001, 10**9)
 
 
@@ -258,29 +256,6 @@ def test_delta_at_the_sum_is_nothing():
     for wrong in (-1, "x", None, True):
         with pytest.raises(ParameterError, match="epsilon"):
             compose_delta([PureDP(1)], wrong)
-
-
-DIGITS = st.integers(0, 2).map(lambda i: Fraction(2**300 - i, 3 * 2**300))
-SIZES = st.one_of(st.fractions(Fraction(1, 50), 2, max_denominator=60), DIGITS)
-PARTS = st.one_of(
-    *(SIZES.map(kind) for kind in (BoundedRange, LaplaceDominated, PureDP, GaussianDP))
-)
-
-
-@given(
-    parts=st.lists(st.tuples(PARTS, st.integers(1, 4)), min_size=1, max_size=6),
-    delta=st.sampled_from(["1e-9", "1e-4", "0.2"]),
-)
-@settings(derandomize=True, deadline=None, max_examples=12)
-def test_the_two_bounds_never_cross(parts, delta):
-    """Unequal numbers of many digits too, that are equal once they are rounded."""
-    listed = [part for part, count in parts for _ in range(count)]
-    composed = compose(listed, delta, "1e-1")
-    assert composed.lower <= composed.guarantee.epsilon
-    assert composed.guarantee.epsilon <= compose(listed, delta, None).guarantee.epsilon
-    # What a part alone costs is not more than what it costs among others.
-    alone = max(part.approximate(delta).epsilon for part, _ in parts)
-    assert alone <= composed.guarantee.epsilon * (1 + Fraction(1, 10**9))
 
 
 @pytest.mark.slow("a product of long laws")
