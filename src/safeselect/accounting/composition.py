@@ -29,8 +29,8 @@ from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.moments import Base, Parts, Repetition, delta_by_orders, size
 from safeselect.accounting.optimum.certified import least_delta, least_epsilon
 from safeselect.accounting.optimum.pairs import profile
-from safeselect.accounting.optimum.problem import MOST_LAWS, Part, Problem, sizes_of, squares_below
-from safeselect.accounting.optimum.upper import LARGEST, quick_epsilon, worth_trying
+from safeselect.accounting.optimum.problem import MOST_LAWS, Part, sizes_of, squares_below
+from safeselect.accounting.optimum.upper import LARGEST, problem_of, quick_epsilon
 from safeselect.accounting.pure import smallest_delta
 from safeselect.accounting.rate import growth, per_draw_epsilon
 from safeselect.accounting.repetition import AnyGuarantee
@@ -444,10 +444,11 @@ def _by_bracket(
 ) -> Bound | None:
     """The adaptive optimum, between two bounds, where it can be computed."""
     known = computable(parts)
-    if known is None or not worth_trying(known, delta, most):
+    problem = None if known is None else problem_of(known, delta, most)
+    if problem is None:
         return None
-    found = least_epsilon(Problem.of(known, delta, most), precision)
-    return Bound(found.upper, bracket_theorem(known), lower=found.lower)
+    found = least_epsilon(problem, precision)
+    return Bound(found.upper, bracket_theorem(parts), lower=found.lower)
 
 
 def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | None:
@@ -461,7 +462,7 @@ def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | N
     return kept if sum(isinstance(part, KnownLaw) for part, _ in kept) <= MOST_LAWS else None
 
 
-def bracket_theorem(parts: list[tuple[Part, int]]) -> str:
+def bracket_theorem(parts: list[tuple[Accounted, int]]) -> str:
     """The theorem behind the optimum, with its authors."""
     return ADAPTIVE if any(isinstance(g, BoundedRange) for g, _ in parts) else PAIRS
 
@@ -491,13 +492,13 @@ def least_delta_bound(
         rest = least_delta_bound(others, epsilon - large, precision)
         # The lower end of the rest is for less than this epsilon: it says nothing here.
         return replace(rest, lower=Fraction(0)) if rest.value < best.value else best
-    listed = computable(parts)
-    most = max([epsilon, *sizes_of(listed or [])])
-    if not best.value or listed is None or not worth_trying(listed, best.value, most):
+    listed = computable(parts) or []
+    problem = problem_of(listed, best.value, max([epsilon, *sizes_of(listed)]))
+    if problem is None:
         return best
-    found = least_delta(Problem.of(listed, best.value, most), epsilon, precision)
+    found = least_delta(problem, epsilon, precision)
     if found.upper < best.value:
-        return Bound(found.upper, bracket_theorem(listed), lower=found.lower)
+        return Bound(found.upper, bracket_theorem(parts), lower=found.lower)
     return replace(best, lower=found.lower)
 
 
@@ -514,10 +515,10 @@ def alone_below(
         return surely_more(pure, pure.approximate(rest).epsilon, rest) if rest else part.epsilon
     if isinstance(part, (BoundedRange, LaplaceDominated, PureDP, GaussianDP)):
         return surely_more(part, epsilon, delta)
-    listed = [(part, 1)] if isinstance(part, KnownLaw) else []
-    if precision is None or not listed or not worth_trying(listed, delta, epsilon):
+    if precision is None or not isinstance(part, KnownLaw):
         return Fraction(0)
-    return least_epsilon(Problem.of(listed, delta, epsilon), precision).lower
+    found = _by_bracket([(part, 1)], delta, epsilon, precision)
+    return Fraction(0) if found is None else found.lower
 
 
 def surely_more(
