@@ -25,7 +25,7 @@ from safeselect import (
 )
 from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.moments import epsilon_at_order, log_moment
-from safeselect.accounting.pure import EqualPure, smallest_delta
+from safeselect.accounting.pure import equal_pure, smallest_delta
 
 pytestmark = pytest.mark.claim("C2")
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
@@ -93,7 +93,7 @@ def test_approximate_parts_take_their_delta_from_the_total():
     parts = [ApproximateDP("0.1", own)] * 5
     composed = compose(parts, "1e-6").guarantee
     rest = 1 - (1 - Fraction(1, 10**6)) / (1 - own) ** 5
-    tails = EqualPure(Fraction("0.1"), 5)
+    tails = equal_pure(Fraction("0.1"), 5)
     assert smallest_delta(tails, composed.epsilon) <= rest
     assert smallest_delta(tails, composed.epsilon * (1 - Fraction(1, 10**6))) > rest
     # One alone may use all of it, and two need a little less than the sum of theirs.

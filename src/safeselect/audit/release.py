@@ -203,8 +203,7 @@ def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
     own["parameters"] = stated
     again = {"guarantee": guarantee_record(plan.guarantee), "draws": _written(plan.draws)}
     again["parameters"] = dict(plan.parameters)
-    own |= {name: getattr(release, name) for name in plan.fixed}
-    return _differences(own, {**again, **plan.fixed}, "what follows is")
+    return _differences(own, again, "what follows is")
 
 
 def _mispriced(release: Release, charge: _Facts, draws: Draws) -> str | None:
