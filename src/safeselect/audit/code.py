@@ -64,33 +64,37 @@ def running() -> Running:
         if name.partition(".")[0] == _PACKAGE and isinstance(module, ModuleType)
     }
     differing: list[str] = []
-    compiled: dict[str, CodeType] = {}
-    digest = _Digests()
+    compiled: dict[str, list[tuple[CodeType, str]]] = {}
     for name, module in modules.items():
         code = _from_source(module)
         if code is None:
             differing.append(f"{name}, which has no source")
             continue
-        if code_digest(_as_imported(module)) != digest(code):
+        compiled[name] = [(each, code_digest(each)) for each in _inside(code)]
+        if code_digest(_as_imported(module)) != compiled[name][0][1]:
             differing.append(f"{name} as it is imported")
-        compiled[name] = code
-    right = {each.co_filename: {*map(digest, _inside(each))} for each in compiled.values()}
+    right = {codes[0][0].co_filename: {known for _, known in codes} for codes in compiled.values()}
     digests, functions = {}, 0
-    for name, code in compiled.items():
+    for name, codes in compiled.items():
         lines, own = [], dict[str, set[str]]()
         for where, each in _loaded(vars(modules[name]), name, ""):
-            found, file = digest(each), each.co_filename
+            found, file = code_digest(each), each.co_filename
             lines.append(f"{where} {found}")
             if each.co_qualname == where:
                 own.setdefault(where, set()).add(found)
             # Its file's, or of the standard library's decorators.
             if found not in right.get(file, ()) and (file in right or not _of_library(file)):
                 differing.append(f"{name}.{where}")
-        for function, known in _by_name(code).items():
-            # Nothing else stands under its name, be it another function of the same file.
-            if not own.get(function) or own[function] - {*map(digest, known)}:
-                differing.append(f"{name}.{function}")
-            functions += 1
+        # The functions outside of functions; overloads have several.  What is inside of them, such
+        # as lambdas, is a part of what is compared as a whole.
+        known: dict[str, set[str]] = {}
+        for each, digest in codes:
+            if each.co_flags & CO_OPTIMIZED and "<" not in each.co_qualname:
+                known.setdefault(each.co_qualname, set()).add(digest)
+        # Nothing else stands under its name, be it another function of the same file.
+        wrong = (each for each in known if not own.get(each) or own[each] - known[each])
+        differing += (f"{name}.{each}" for each in wrong)
+        functions += len(known)
         digests[name] = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
     return Running(digests, functions, tuple(dict.fromkeys(differing)))
 
@@ -111,20 +115,6 @@ def extensions() -> dict[str, str]:
 def code_digest(code: CodeType) -> str:
     """SHA-256 of all that decides what a code object does; neither its place nor its lines."""
     return hashlib.sha256(_encoded(code)).hexdigest()
-
-
-class _Digests:
-    """`code_digest`, worked out once for each code object; it holds them, so none is another's."""
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[CodeType, str]] = {}
-
-    def __call__(self, code: CodeType) -> str:
-        if id(code) not in self._known:
-            self._known[id(code)] = code, code_digest(code)
-        return self._known[id(code)][1]
 
 
 def _encoded(value: object) -> bytes:
@@ -163,18 +153,6 @@ def _as_imported(module: ModuleType) -> CodeType:
     spec: Any = module.__spec__
     code: CodeType = spec.loader.get_code(spec.name)
     return code
-
-
-def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
-    """The functions outside of functions, by qualified name; overloads have several."""
-    found: dict[str, list[CodeType]] = {}
-    for inner in (const for const in code.co_consts if isinstance(const, CodeType)):
-        if not inner.co_flags & CO_OPTIMIZED:  # the body of a class
-            found |= _by_name(inner)
-        # Expressions such as generators and lambdas are parts of what is compared as a whole.
-        elif not inner.co_name.startswith("<"):
-            found.setdefault(inner.co_qualname, []).append(inner)
-    return found
 
 
 def _inside(code: CodeType) -> Iterator[CodeType]:
