@@ -206,11 +206,6 @@ class Call(Generic[Values]):
         return _stated(tuple(self.charge.parameters.items()), unit, neighbours, utc)
 
     @property
-    def source_name(self) -> str:
-        """Where the bits come from, for results; it says where they are predictable."""
-        return source_name(self.bits.source)
-
-    @property
     def header(self) -> dict[str, Any]:
         """The fields of `Release`, but for the receipt: what the result says of itself."""
         charge = self.charge
@@ -218,7 +213,7 @@ class Call(Generic[Values]):
             "mechanism": charge.mechanism,
             "guarantee": charge.guarantee,
             "parts": tuple(part for part, times in charge.parts for _ in range(times)),
-            "source": self.source_name,
+            "source": source_name(self.bits.source),
             "statement": self.statement,
         }
 
