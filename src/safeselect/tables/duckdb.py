@@ -136,9 +136,12 @@ class Table:
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
+        cell = self._form.tidied("label")
+        if cell == "label":  # cells are taken as they stand
+            return [*labels]
         # `tidied` adds nothing of the caller's to the SQL.
         sql = (
-            f"SELECT {self._form.tidied('label')} FROM "  # noqa: S608 - see above
+            f"SELECT {cell} FROM "  # noqa: S608 - see above
             "(SELECT unnest($1) AS label, unnest(range(len($1))) AS place) ORDER BY place"
         )
         return [label for (label,) in self.fetch(sql, labels)]
