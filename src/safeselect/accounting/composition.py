@@ -61,7 +61,6 @@ _PROFILE = 256  # bits of a profile that is compared with delta
 _KINDS: tuple[type, ...] = (BoundedRange, LaplaceDominated, *get_args(Accounted))
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MOST_PARTS = 2**62
-_FINEST = Fraction(1, 10**6)
 
 ALONE = "its own guarantee"
 NOTHING = "nothing was released"
@@ -163,23 +162,6 @@ def compose_delta(
     return Composition(guarantee, found.theorem, found.order, found.lower)
 
 
-def composed_epsilon(
-    parts: Sequence[tuple[Accounted, int]], delta: object, precision: Fraction | None = _FINEST
-) -> Fraction:
-    """The epsilon that `compose` finds at this delta for (guarantee, how many of it).
-
-    Without a precision the adaptive optimum is left out.
-
-    Raises:
-        ParameterError: as for `compose`; or a count is not a positive integer.
-    """
-    at = rational(delta, "delta", below=1)
-    for _, count in parts:
-        integer(count, "the count of a part", minimum=1, maximum=MOST_PARTS)
-    found = _best(_ordered(parts), at, precision).guarantee
-    return found.epsilon if isinstance(found, ApproximateDP) else Fraction(0)
-
-
 def calibrate(
     family: Family,
     *,
@@ -237,8 +219,9 @@ def calibrate(
     if most is None or at is None or near is None or family is PureDP or count == 1:
         return each
 
-    def composed(rate: Fraction) -> Fraction:
-        return composed_epsilon([(family(rate), count)], at, near)
+    def composed(rate: Fraction) -> Fraction | None:
+        found = least_bound([(family(rate), count)], at, near)
+        return None if found is None else found.value
 
     return nearer(composed, most, each, each, near, growth(family, count, each, most))
 
