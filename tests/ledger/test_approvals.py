@@ -122,7 +122,11 @@ def test_an_approval_is_used_once_and_for_the_state_that_was_seen() -> None:
         ("rho", 2, "one can raise epsilon, not 'rho'"),
         ("unit", 3, "one can raise epsilon"),
         ("epsilon", 0, "to must be"),
-        ("epsilon", "2.1", "up to the ceiling that was stated when the scope was opened, which is 2"),
+        (
+            "epsilon",
+            "2.1",
+            "up to the ceiling that was stated when the scope was opened, which is 2",
+        ),
         ("epsilon", Fraction(2**1025), "which is 2: open another scope"),
     ],
 )
@@ -213,7 +217,7 @@ def test_approvers_cannot_raise_beyond_what_was_stated(
 
 
 def test_a_raised_scope_goes_on_where_it_was(tmp_path: Path) -> None:
-    """Also after its file is read again: orders stay, all sums go on, a way that was lost is back."""
+    """Also after its file is read again: orders stay, all sums go on, and lost ways are back."""
     path = tmp_path / "l"
     ledger = guarded(path, epsilon=1, delta="1e-6", ceiling={"epsilon": 2, "delta": "1e-5"})
     for _ in range(400):

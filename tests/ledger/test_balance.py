@@ -130,7 +130,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 1, "blocks": ["a", "a"]}, "blocks are different names without '/', at most 10000"),
     ({"epsilon": 1, "blocks": ["a/b"]}, "blocks are different names without '/'"),
     ({"epsilon": 1, "blocks": [str(n) for n in range(10_001)]}, "at most 10000"),
-    ({"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"}, "neighbours='add_remove': a pers"),
+    (
+        {"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"},
+        "neighbours='add_remove': a pers",
+    ),
     ({"epsilon": 1, "blocks": ["a"], "neighbours": "own words"}, "blocks need neighbours='add_rem"),
     ({"epsilon": 1, "per": "week"}, "per must be 'month', got"),
     ({"epsilon": 1, "per": None}, "per must be 'month', got"),
@@ -171,7 +174,9 @@ def test_orders_are_those_of_the_ceiling_and_the_share_of_own_deltas_is_kept() -
     assert (both.terms, both.caps) == (high.terms, high.caps)
     assert all(cap <= high.caps[name] for name, cap in low.caps.items())
     for limit, value in (("epsilon", 4), ("delta", Fraction(1, 10**4))):
-        with pytest.raises(ParameterError, match="up to the ceiling that was stated when the scope"):
+        with pytest.raises(
+            ParameterError, match="up to the ceiling that was stated when the scope"
+        ):
             low.at(limit, Fraction(value))
     for limit, value in (("epsilon", 1), ("delta", Fraction(1, 10**7)), ("rho", 1), ("unit", 1)):
         with pytest.raises(ParameterError, match=f"{limit} is no limit that this raises"):
@@ -194,7 +199,7 @@ def charged(balance: Balance, guarantee: Any) -> Balance:
 
 @pytest.mark.parametrize("terms", FORMS[:6])
 def test_what_is_promised_is_worth_what_may_be_spent(terms: dict[str, Any]) -> None:
-    """Charges while a way is open and not beyond; the same list, fixed in advance, costs no more."""
+    """Charges while a way is open, not beyond; the same list, fixed in advance, costs no more."""
     budget, charges = made(**terms), 0
     balance = Balance.fresh(budget)
     while balance.fits(PART):
@@ -225,7 +230,7 @@ def test_own_delta_of_all_of_delta_grants_what_plain_sums_grant() -> None:
         spent = ledger.balance("a").spent
         sums = {"epsilon": Fraction(charges, 10), "own_delta": Fraction(charges, 10**7)}
         assert spent == {**sums, "not_pure": 0}
-    with pytest.raises(BudgetError, match="it brings its own delta 1e-7|it brings its own delta 0.0"):
+    with pytest.raises(BudgetError, match="it brings its own delta 1e-7, and 0 of"):
         scope(ledger).pay(pure(guarantee=ApproximateDP(0, "1e-7")))
 
 
@@ -261,7 +266,7 @@ def test_never_fewer_releases_than_sums_where_none_has_a_delta(parts: list[Any])
     assert balance.spent["epsilon"] == total
 
 
-# ----------------------------------------------------------------------------- what a person is told
+# --------------------------------------------------------------------------- what a person is told
 
 
 def after(budget: Budget, *guarantees: Any) -> Balance:
@@ -297,74 +302,69 @@ def test_the_share_used_is_rounded_up() -> None:
     assert str(balance).startswith(f"(1, 0.000001): {-(-moment * 1000 // 1) / 10:g} % used")
 
 
-REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
+REFUSED: list[tuple[dict[str, Any], list[Any], Any, str, str]] = [
     (
         {"epsilon": 1},
         [PureDP("0.981")],
         PureDP("0.0238"),
-        "the budget epsilon 1 of scope 'scope' does not allow this release: it needs 2.4 % of it and "
-        "1.9 % is left; at 3/4 of its epsilon it would fit",
+        "epsilon 1",
+        "needs 2.4 % of it and 1.9 % is left; at 3/4 of its epsilon it would fit",
     ),
     (
         MILLIONTH,
         [PureDP("0.98101")],
         PureDP("0.02381"),
-        "the budget (1, 0.000001) of scope 'scope' does not allow this release: it needs 2.4 % of it "
-        "and 1.8 % is left; at 3/4 of its epsilon it would fit",
+        "(1, 0.000001)",
+        "needs 2.4 % of it and 1.8 % is left; at 3/4 of its epsilon it would fit",
     ),
     (
         {"rho": "1/10"},
         [PureDP("0.4")],
         ZeroConcentratedDP("0.03"),
-        "the budget rho 0.1 of scope 'scope' does not allow this release: it needs 30 % of it and "
-        "21 % is left; at 1/2 of its rho it would fit",
+        "rho 0.1",
+        "needs 30 % of it and 21 % is left; at 1/2 of its rho it would fit",
     ),
     (
         MILLIONTH,
         [ApproximateDP(0, "2e-7")],
         ApproximateDP("1/100", "1e-7"),
-        "the budget (1, 0.000001) of scope 'scope' does not allow this release: it brings its own "
-        "delta 1e-7, and 5e-8 of 2.5e-7 is left: give the release a smaller delta",
+        "(1, 0.000001)",
+        "brings its own delta 1e-7, and 5e-8 of 2.5e-7 is left: give the release a smaller delta",
     ),
     (
         {**MILLIONTH, "own_delta": 0},
         [],
         ApproximateDP("1/100", "1e-7"),
-        "the budget (1, 0.000001) of scope 'scope' does not allow this release: it brings its own "
-        "delta 1e-7, and none is set aside here",
+        "(1, 0.000001)",
+        "brings its own delta 1e-7, and none is set aside here",
     ),
-    (
-        {"epsilon": 1},
-        [PureDP(1)],
-        PureDP("1/100"),
-        "the budget epsilon 1 of scope 'scope' does not allow this release: it needs 1 % of it and "
-        "0 % is left",
-    ),
+    ({"epsilon": 1}, [PureDP(1)], PureDP("1/100"), "epsilon 1", "needs 1 % of it and 0 % is left"),
     (
         MILLIONTH,
         [PureDP(1)],
         ZeroConcentratedDP("1/1000"),
-        "the budget (1, 0.000001) of scope 'scope' does not allow this release: it needs a part of "
-        "it, and nothing is left",
+        "(1, 0.000001)",
+        "needs a part of it, and nothing is left",
     ),
     (
         {"epsilon": "1/1000"},
         [],
         PureDP(10**30),
-        "the budget epsilon 0.001 of scope 'scope' does not allow this release: it needs more than "
-        "1000 % of it and 100 % is left",
+        "epsilon 0.001",
+        "needs more than 1000 % of it and 100 % is left",
     ),
 ]
 
 
-@pytest.mark.parametrize(("terms", "first", "asked", "said"), REFUSED)
+@pytest.mark.parametrize(("terms", "first", "asked", "numbers", "said"), REFUSED)
 def test_a_refusal_says_what_is_missing_and_what_would_fit(
-    terms: dict[str, Any], first: list[Any], asked: Any, said: str
+    terms: dict[str, Any], first: list[Any], asked: Any, numbers: str, said: str
 ) -> None:
     balance = after(made(**terms), *first)
-    with pytest.raises(BudgetError) as caught:
+    with pytest.raises(BudgetError, match="does not allow this release") as caught:
         charged(balance, asked)
-    assert str(caught.value) == said
+    begin = f"the budget {numbers} of scope 'scope' does not allow this release: it "
+    assert str(caught.value) == begin + said
     assert caught.value.scope == "scope"
     assert caught.value.asked == {n: balance.budget.price(asked)[n] for n in balance.budget.caps}
     assert caught.value.left == balance.left
@@ -488,7 +488,7 @@ def test_what_is_promised_is_one_sentence_with_its_condition() -> None:
     assert months.endswith("nothing is promised for a person over several months.")
 
 
-# --------------------------------------------------------------------------------- blocks and months
+# ------------------------------------------------------------------------------- blocks and months
 
 
 @pytest.fixture
@@ -523,7 +523,9 @@ def test_each_block_has_a_budget_of_its_own(wards: Ledger) -> None:
 
 def test_what_reads_a_block_names_it(wards: Ledger) -> None:
     for name, such in (("wards", "wards/north"), ("year", "year/2026-11")):
-        said = f"scope '{name}' has a budget for each block or month: .* such as '{such}', joined by &"
+        said = (
+            f"scope '{name}' has a budget for each block or month: .* such as '{such}', joined by &"
+        )
         for use in (
             lambda name=name: scope(wards, name),
             lambda name=name: wards.balance(name),
@@ -584,7 +586,10 @@ def more(name: str, by: Fraction) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-NO_BUDGET, CAPS = "holds no budget to be kept", "record 1 states other caps than those of its budget"
+NO_BUDGET, CAPS = (
+    "holds no budget to be kept",
+    "record 1 states other caps than those of its budget",
+)
 LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "weights", ["4/5", "1/10", "1/5"]), NO_BUDGET),
     (set_("terms", "budget", "weights", ["4/5", "1/5"]), NO_BUDGET),

@@ -165,7 +165,7 @@ def test_interleaved_sessions_and_releases_stay_within_their_charges(
 
 @pytest.mark.parametrize("seed", range(6))
 def test_sessions_and_releases_in_any_order_never_exceed_a_scope(seed: int) -> None:
-    """On a ledger: a session is charged once, when it opens, and answers whatever is charged then."""
+    """On a ledger: a session is charged once, when it opens; then it answers."""
     rng = random.Random(seed)
     ledger = new(":memory:", epsilon=1, delta="1e-6")
     there, opened = scope(ledger), list[Any]()

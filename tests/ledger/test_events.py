@@ -118,7 +118,7 @@ def test_a_block_without_a_release_is_an_error() -> None:
         ({"parameters": {"a": "x\ny"}}, "must be one line"),
         (
             {"guarantee": ZeroConcentratedDP(1)},
-            "adds up epsilon, which ZeroConcentratedDP does not bound: a budget of epsilon and delta",
+            "adds up epsilon, which ZeroConcentratedDP does not bound: a budget of epsilon",
         ),
     ],
 )

@@ -47,7 +47,10 @@ def test_ten_charges_of_a_tenth_fit_in_one_and_no_more(place: Any) -> None:
     before = ledger.head
     with pytest.raises(BudgetError, match=r"needs 0\.1 % of it and 0 % is left$") as caught:
         scope(ledger).pay(pure("1e-6"))
-    assert (caught.value.asked, caught.value.left) == ({"epsilon": Fraction(1, 10**6)}, {"epsilon": 0})
+    assert (caught.value.asked, caught.value.left) == (
+        {"epsilon": Fraction(1, 10**6)},
+        {"epsilon": 0},
+    )
     assert ledger.head == before
     assert ledger.balance("a").spent == {"epsilon": 1}
     assert ledger.balance("a").left == {"epsilon": 0}
@@ -218,5 +221,7 @@ def test_the_form_with_delta_takes_every_guarantee(place: Any) -> None:
 
 def test_messages_quote_parameters_however_long() -> None:
     ledger = new(":memory:", epsilon="1e-30")
-    with pytest.raises(BudgetError, match=r"budget epsilon 1e-30 of .* more than 1000 % of it and "):
+    with pytest.raises(
+        BudgetError, match=r"budget epsilon 1e-30 of .* more than 1000 % of it and "
+    ):
         scope(ledger).pay(pure(2**4000))

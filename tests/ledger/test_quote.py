@@ -115,8 +115,7 @@ ASKED = [ask_release, ask_session, ask_adaptive, ask_lists, ask_list]
 
 
 @pytest.mark.parametrize(
-    "terms",
-    [MILLIONTH, {**MILLIONTH, "own_delta": "1e-6"}, {"rho": "1/50", "delta": "1e-7"}],
+    "terms", [MILLIONTH, {**MILLIONTH, "own_delta": "1e-6"}, {"rho": "1/50", "delta": "1e-7"}]
 )
 @pytest.mark.parametrize("ask", ASKED)
 def test_what_was_released_and_its_call_fit_equally_often_as_are_granted(
@@ -130,7 +129,9 @@ def test_what_was_released_and_its_call_fit_equally_often_as_are_granted(
     assert times is not None
     assert balance.fits(made) == times > 0
     asked = quoted(ask, "person", "add_remove")
-    assert balance.budget.price(*quoted(made, "person", "add_remove")) == balance.budget.price(*asked)
+    assert balance.budget.price(*quoted(made, "person", "add_remove")) == balance.budget.price(
+        *asked
+    )
     ask(there)
     assert ledger.balance("a").fits(ask) == times - 1
     for _ in range(times - 1):
@@ -225,7 +226,9 @@ def test_a_function_that_charges_nothing_is_told_so() -> None:
         lambda there: PureDP(1),
         lambda there: safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1),
     ):
-        with pytest.raises(ParameterError, match="the function made no call with ledger= the scope"):
+        with pytest.raises(
+            ParameterError, match="the function made no call with ledger= the scope"
+        ):
             ledger.balance("a").fits(wrong)
     # Its own ledger would be charged for real: what was handed over was not used.
     own = new(":memory:", epsilon=1)
@@ -287,7 +290,9 @@ def price(guarantee: Any) -> dict[str, Fraction]:
 def test_one_draw_less_is_what_the_smaller_call_says() -> None:
     balance = Balance.fresh(Budget(**TERMS, **MILLIONTH, own_delta=0))
     for k in (2, 5, 9):
-        more = balance.fits(lambda there, k=k: call(there, k=k - 1, epsilon=Fraction(k - 1, 10 * k)))
+        more = balance.fits(
+            lambda there, k=k: call(there, k=k - 1, epsilon=Fraction(k - 1, 10 * k))
+        )
         each = quoted(lambda there, k=k: call(there, k=k), "person", "add_remove")[1]
         assert guarantee_record(each[0][0])["epsilon"] == f"1/{10 * k}"
         assert f"one draw less each: {more} times" in balance.forecast(

@@ -121,7 +121,9 @@ def test_the_server_raises_up_to_the_ceiling_that_was_stated(place: Place) -> No
         given = {**fine, "approvals": approved, **changes}
         last = place.sql(READER, "SELECT hash FROM records ORDER BY seq DESC LIMIT 1")[0][0]
         names = ("scope", "limit", "before", "after", "caps", "approvals")
-        texts = [each if isinstance(each := given[name], str) else json.dumps(each) for name in names]
+        texts = [
+            each if isinstance(each := given[name], str) else json.dumps(each) for name in names
+        ]
         asked = (
             f"SELECT {place.name}.raise_limit(%s, 5, '2026-01-01', %s, %s, %s, %s, %s::jsonb, 'x', "
             "%s::jsonb, 'x', '')"
@@ -174,11 +176,7 @@ def test_blocks_and_months_on_the_server(place: Place) -> None:
         {
             "wards": Budget(**TERMS, epsilon=1, delta="1e-6", blocks=["north", "south"]),
             "year": Budget(
-                "person and month",
-                "add_remove",
-                rho=1,
-                blocks=("2026-11", "2027-01"),
-                per="month",
+                "person and month", "add_remove", rho=1, blocks=("2026-11", "2027-01"), per="month"
             ),
         },
     )
@@ -210,6 +208,12 @@ def test_blocks_and_months_on_the_server(place: Place) -> None:
         %s, 5, '2026-01-01', 'wards', %s::jsonb, '{{"epsilon": "1"}}', '10', 'x', '')"""
     with refused("duplicate key"):
         place.sql(APPROVER, opened, values=(last, terms))
+    other = opened.replace("'wards'", "'other'")
+    for caps in ("{}", '{"rho": "1"}', '{"epsilon": "1", "rho": "1"}', '{"moment_1": "1"}'):
+        with refused("a cap is missing, or of an amount that there is not"):
+            place.sql(APPROVER, other.replace('{"epsilon": "1"}', caps), values=(last, terms))
+    with refused("another hash"):  # all but the hash is right
+        place.sql(APPROVER, other, values=(last, terms))
 
 
 def beyond(ledger: Ledger) -> dict[str, Any]:
