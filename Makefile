@@ -37,11 +37,12 @@ EVERY ?= -m "not nightly"
 QUICK ?= -m "not slow and not nightly" $(addprefix --ignore=tests/, \
   inside engine adapters ledger/stores tables audit estimates evidence fuzz promises laws leaks faults observed proofs \
   release tools scores/test_floats.py scores/test_reading.py \
-  cli test_examples.py test_import.py test_snippets.py randomness/test_foreign.py \
+  cli test_claims.py test_contributing.py test_examples.py test_import.py test_mission.py \
+  test_snippets.py known/test_confirm.py known/test_faults.py randomness/test_foreign.py \
   $(addprefix spec/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
     lazy.py rankings.py rounds.py) \
   accounting/optimum $(addprefix accounting/test_, composition.py laws.py moments.py \
-    other_bounds.py pure.py rate.py) \
+    other_bounds.py pure.py rate.py repetition.py) \
   $(addprefix mechanisms/test_, equal_inputs.py \
     quantile_laws.py sessions_privacy.py threads_and_forks.py top_k_above.py \
     unknown_privacy.py weights.py))

@@ -75,17 +75,15 @@ def test_import_has_no_side_effects() -> None:
     assert (found.stdout, found.stderr) == ("nothing\n", "")
 
 
-@pytest.mark.parametrize(
-    ("first", "complaint"),
-    [
-        ("os.urandom(1)", "drew randomness"),
-        ("threading.Thread(target=int).start()", "started a thread"),
-        ("open(os.devnull, 'w').close()", "opened a file for writing"),
-        ("import sqlite3", "imported sqlite3"),
-    ],
-)
-def test_the_watch_can_see(first: str, complaint: str) -> None:
-    assert complaint in _python("-c", WATCH.format(first=first)).stdout
+def test_the_watch_can_see() -> None:
+    seen = {
+        "os.urandom(1)": "drew randomness",
+        "threading.Thread(target=int).start()": "started a thread",
+        "open(os.devnull, 'w').close()": "opened a file for writing",
+        "import sqlite3": "imported sqlite3",
+    }
+    found = _python("-c", WATCH.format(first="\n".join(seen))).stdout
+    assert all(complaint in found for complaint in seen.values())
 
 
 def test_every_module_imports_with_numpy_and_gmpy2_alone() -> None:
@@ -100,7 +98,7 @@ def test_a_missing_library_would_be_seen() -> None:
 
 
 @pytest.mark.claim("C12")
-@pytest.mark.parametrize("flags", ["-O", "-OO", "-I", "-W error", "-bb", "-X dev"])
+@pytest.mark.parametrize("flags", ["-OO -bb", "-I -W error", "-X dev"])
 def test_import_and_a_draw_work_under(flags: str) -> None:
     draw = (
         "import safeselect; "
@@ -125,7 +123,7 @@ def test_the_import_is_quick() -> None:
         "import numpy, gmpy2, time; start = time.process_time(); import safeselect; "
         "print(time.process_time() - start)"
     )
-    assert min(float(_python("-c", measure).stdout) for _ in range(3)) < 0.5
+    assert any(float(_python("-c", measure).stdout) < 0.5 for _ in range(3))
 
 
 def test_the_package_says_that_it_is_typed() -> None:

@@ -98,34 +98,41 @@ def test_both_budgets_end_exactly_and_others_are_refused(server: Server, tmp_pat
     assert load.statuses[403] == 24 - 7
 
 
-def test_who_asks_what(server: Server, tmp_path: Path) -> None:
+def test_one_service_answers_who_may_ask_reads_strictly_and_keeps_little(
+    server: Server, tmp_path: Path
+) -> None:
     service = serve(server, tmp_path)
-    ada, ben = service.tokens["ada"], service.tokens["ben"]
-    key, body = f"/releases/{uuid4()}", {"region": "north", "k": 1}
     try:
-        first = service.ask("PUT", key, ada, body)
-        assert first[0] == 200
-        assert service.ask("PUT", key, ada, body) == first
-        assert service.ask("PUT", key, ada, {"region": "south", "k": 1})[0] == 422
-        assert service.ask("PUT", key, ada, {"region": "north", "k": 2})[0] == 422
-        # The key of another is a request of one's own: nobody sees or uses up what is not theirs.
-        other = service.ask("PUT", key, ben, body)
-        assert other[0] == 200
-        assert other[1] != first[1]
-        for path, token, asked, status in (
-            (key, "no token", body, 401),
-            ("/releases/1", ada, body, 422),
-            (key, ada, {"region": "north", "k": 99}, 422),
-        ):
-            assert service.ask("PUT", path, token, asked)[0] == status, asked
-        assert service.ask("GET", "/head", "")[0] == 401
-        assert "head" in json.loads(service.ask("GET", "/head", ben)[1])
+        who_asks_what(service)
+        what_is_asked_is_read_strictly_and_not_sent_back(service)
+        a_long_body_is_refused_and_not_kept(service)
     finally:
         service.stop()
 
 
-def test_what_is_asked_is_read_strictly_and_not_sent_back(server: Server, tmp_path: Path) -> None:
-    service = serve(server, tmp_path)
+def who_asks_what(service: service_load.Service) -> None:
+    ada, ben = service.tokens["ada"], service.tokens["ben"]
+    key, body = f"/releases/{uuid4()}", {"region": "north", "k": 1}
+    first = service.ask("PUT", key, ada, body)
+    assert first[0] == 200
+    assert service.ask("PUT", key, ada, body) == first
+    assert service.ask("PUT", key, ada, {"region": "south", "k": 1})[0] == 422
+    assert service.ask("PUT", key, ada, {"region": "north", "k": 2})[0] == 422
+    # The key of another is a request of one's own: nobody sees or uses up what is not theirs.
+    other = service.ask("PUT", key, ben, body)
+    assert other[0] == 200
+    assert other[1] != first[1]
+    for path, token, asked, status in (
+        (key, "no token", body, 401),
+        ("/releases/1", ada, body, 422),
+        (key, ada, {"region": "north", "k": 99}, 422),
+    ):
+        assert service.ask("PUT", path, token, asked)[0] == status, asked
+    assert service.ask("GET", "/head", "")[0] == 401
+    assert "head" in json.loads(service.ask("GET", "/head", ben)[1])
+
+
+def what_is_asked_is_read_strictly_and_not_sent_back(service: service_load.Service) -> None:
     ada = service.tokens["ada"]
 
     def put(body: bytes, headers: dict[str, str] | None = None) -> tuple[int, str]:
@@ -139,35 +146,32 @@ def test_what_is_asked_is_read_strictly_and_not_sent_back(server: Server, tmp_pa
             connection.close()
 
     fine = b'{"region": "north", "k": 1}'
-    try:
-        for body in (
-            *(b'{"region": "north", "k": 1e400}', b'{"region": "north", "k": NaN}'),
-            *(b'{"region": "north", "k": "1"}', b'{"region": "north", "k": true}'),
-            *(b'{"region": "north", "k": 1, "k": 1}', b'{"region": "north", "k": 1, "secret": 2}'),
-            *(b'{"region": "secret", "k": 1}', b'"secret', b"", b"\xff", b"[" * 900),
-        ):
-            status, said = put(body)
-            assert status == 422, body
-            assert "secret" not in said
-            assert json.loads(said) == {
-                "detail": "the question is wrong, or another one was asked under this key"
-            }
-        assert put(fine + b" " * 1000)[0] == 413
-        for headers in (
-            {},
-            {"Authorization": ada},
-            {"Authorization": f"Basic {ada}"},
-            {"Authorization": f"Bearer{ada}"},
-            {"Authorization": f"Bearer {ada}x"},
-            {"Authorization": "Bearer "},
-        ):
-            assert put(fine, headers)[0] == 401, headers
-        assert put(fine, {"Authorization": f"bearer {ada}"})[0] == 200
-        for path, status in (("/health", 200), ("/ready", 200), ("/docs", 401), ("/nothing", 401)):
-            assert service.ask("GET", path, "")[0] == status, path
-        assert service.ask("GET", "/openapi.json", ada)[0] == 404
-    finally:
-        service.stop()
+    for body in (
+        *(b'{"region": "north", "k": 1e400}', b'{"region": "north", "k": NaN}'),
+        *(b'{"region": "north", "k": "1"}', b'{"region": "north", "k": true}'),
+        *(b'{"region": "north", "k": 1, "k": 1}', b'{"region": "north", "k": 1, "secret": 2}'),
+        *(b'{"region": "secret", "k": 1}', b'"secret', b"", b"\xff", b"[" * 900),
+    ):
+        status, said = put(body)
+        assert status == 422, body
+        assert "secret" not in said
+        assert json.loads(said) == {
+            "detail": "the question is wrong, or another one was asked under this key"
+        }
+    assert put(fine + b" " * 1000)[0] == 413
+    for headers in (
+        {},
+        {"Authorization": ada},
+        {"Authorization": f"Basic {ada}"},
+        {"Authorization": f"Bearer{ada}"},
+        {"Authorization": f"Bearer {ada}x"},
+        {"Authorization": "Bearer "},
+    ):
+        assert put(fine, headers)[0] == 401, headers
+    assert put(fine, {"Authorization": f"bearer {ada}"})[0] == 200
+    for path, status in (("/health", 200), ("/ready", 200), ("/docs", 401), ("/nothing", 401)):
+        assert service.ask("GET", path, "")[0] == status, path
+    assert service.ask("GET", "/openapi.json", ada)[0] == 404
 
 
 def resident(service: service_load.Service) -> int:
@@ -176,8 +180,7 @@ def resident(service: service_load.Service) -> int:
     return sum(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_a_long_body_is_refused_and_not_kept(server: Server, tmp_path: Path) -> None:
-    service = serve(server, tmp_path)
+def a_long_body_is_refused_and_not_kept(service: service_load.Service) -> None:
     before, most, status, size = resident(service), 0, 0, 2**20
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     try:
@@ -194,7 +197,6 @@ def test_a_long_body_is_refused_and_not_kept(server: Server, tmp_path: Path) -> 
         most = max(most, resident(service))
     finally:
         connection.close()
-        service.stop()
     assert status in (0, 413)
     assert most - before < 30 * 2**20
 

@@ -98,6 +98,9 @@ def may_be_restated(change: Changed) -> bool:
     if (change.where, *path) == ("record scope", "terms", "neighbours"):
         # Words of one's own: the neighbours that the mechanism asks for count.
         return change.value not in ("add_remove", "replace_one")
+    if change.where == "record scope" and path[0] in ("terms", "caps"):
+        # Orders, weights, own delta and ceiling, and caps of moments that these allow.
+        return path[0] == "terms" or str(path[1]).startswith("moment_")
     return str(name) in RESTATED.get(change.where, ())
 
 
@@ -379,7 +382,7 @@ def ledgers(folder: Path) -> Iterator[tuple[str, Made, dict[str, Any]]]:
         )  # fmt: skip
         log = "".join(log_lines(ledger.records())).encode("ascii")
         yield f"a quantile, {near}", Made(middle.to_json(), log, ledger.head), {}
-    for caps in (honest.EPSILON, honest.DELTA, honest.RHO, honest.ORDER):
+    for caps in (honest.EPSILON, honest.DELTA, honest.RHO, honest.SUMS):
         ledger = Ledger.create(":memory:", {"a": s.Budget(**terms, **caps)})
         yield f"caps {sorted(caps)}", on(ledger, ledger.scope("a", **terms, purpose="x")), {}
     budgets = {"a": s.Budget(**terms, epsilon=5), "b": s.Budget(**terms, rho=5)}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import confirm
 import pytest
+from effort import LONG
 
 
 def test_it_imports_nothing_of_the_package():
@@ -17,11 +18,11 @@ def test_it_imports_nothing_of_the_package():
 
 
 def test_no_answer_is_wrong_and_nearly_all_are_confirmed():
-    """On some tapes of zeros, ones, tails and ties further digits were drawn."""
-    found = dict(confirm.confirmed("small"))
+    """Of every third row; on tapes of zeros, ones, tails and ties further digits were drawn."""
+    found = dict(confirm.confirmed("small", step=1 if LONG else 3))
     assert [name for name, verdicts in found.items() if verdicts["WRONG"]] == []
     assert [name for name, verdicts in found.items() if not verdicts["confirmed"]] == []
-    assert len(found) >= 90
+    assert len(found) >= (90 if LONG else 30)
     total = sum(found.values(), Counter())
     assert total["confirmed"] > 10 * total["possible"]
 

@@ -1,6 +1,6 @@
 """Planted faults of known patterns change a known answer; `make faults` plants them all.
 
-Here a handful is planted, each with the row that must notice it, and every text is looked up.
+Here a handful is planted, each with the row that must notice it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,6 @@ SOME = {
     "quantiles have the noise of half their range": "quantile, add_remove, below, 1",
     "where no run passes the best one is released": "first_above, 8",
 }
-
-
-def test_every_fault_can_be_planted(tmp_path):
-    """Its text is in the source once; otherwise the fault has to follow the code."""
-    lost = []
-    for name, changes in FAULTS.items():
-        try:
-            copy(tmp_path, changes)
-        except ValueError as error:
-            lost.append(f"{name}: {error}")
-    assert lost == []
 
 
 def test_those_that_tests_notice_are_faults():

@@ -23,11 +23,18 @@ TOOL = Path(__file__).parents[1] / "support" / "known.py"
 KINDS = ("random", "zeros", "ones", "tails", "ties", "near 47")
 
 
-@pytest.mark.parametrize("which", known_answers.SETS)
+MANY = pytest.mark.slow("hundreds of thousands of candidates, and texts of every release")
+
+
+@pytest.mark.parametrize(
+    "which",
+    [pytest.param(each, marks=() if each == "small" else MANY) for each in known_answers.SETS],
+)
 def test_all_rows_answer_as_recorded(which):
     assert [name for name, same in known_answers.differences(which) if not same] == []
 
 
+@pytest.mark.slow("each draw is observed")
 def test_what_reaches_the_engine_is_as_recorded():
     recorded, rows = known.read("draws"), known.drawing()
     assert [name for name in rows if known.draws(name, rows[name]) != recorded.get(name)] == []

@@ -30,7 +30,7 @@ def test_one_ahead_of_two(noise, k):
 
 @NOISES
 def test_the_gap_of_three_equals(noise):
-    law = ranking_law(noise, [0, 0, 0], Fraction(1), gaps=3, fineness=8)
+    law = ranking_law(noise, [0, 0, 0], Fraction(1), gaps=3, fineness=7)
     wide = [mass for (_, gap), mass in law.items() if gap >= 1]
     exact = tuple(sum(side) for side in zip(*wide, strict=True))
     assert overlap(gap_of_equals(noise, 1, 3, 1), exact)

@@ -69,7 +69,7 @@ def scores(count: int, *, at_least: int = 2) -> st.SearchStrategy[list[int]]:
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=8 if LONG else 3)
+@settings(max_examples=8 if LONG else 2)
 @given(data=st.data())
 @pytest.mark.claim("C1")
 def test_orders(name, k, data):
@@ -85,7 +85,7 @@ def test_orders(name, k, data):
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=5 if LONG else 2)
+@settings(max_examples=5 if LONG else 1)
 @given(data=st.data())
 @pytest.mark.claim("C1")
 def test_orders_with_gaps(name, k, data):

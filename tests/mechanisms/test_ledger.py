@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -10,63 +9,16 @@ from typing import Any
 
 import pytest
 from ledgers import new, scope
+from rules_table import CALLS, EPSILON
+from tapes import TapeSource
 
 import safeselect
 from safeselect import Ledger, LedgerError, SourceError
-from safeselect.ledger import Balance
 from safeselect.ledger.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.claim("C8")
 
-COUNTS = {"sensitivity": 1, "monotonic": True}
-ROWS = [[1, 5, 3], [9, 2, 2]]
-MECHANISMS: dict[str, Callable[..., Any]] = {
-    "permute_and_flip": lambda **more: safeselect.permute_and_flip([1, 5, 3], **more),
-    "exponential_mechanism": lambda **more: safeselect.exponential_mechanism([1, 5, 3], **more),
-    "exponential_mechanism_base2": lambda **more: safeselect.exponential_mechanism_base2(
-        [1, 5, 3], **more
-    ),
-    "report_noisy_max": lambda **more: safeselect.report_noisy_max(
-        [1, 5, 3], noise="laplace", **more
-    ),
-    "top_k": lambda **more: safeselect.top_k([1, 5, 3], k=2, **more),
-    "select_many": lambda **more: safeselect.select_many(ROWS, **more),
-    "select_many k": lambda **more: safeselect.select_many(ROWS, k=2, **more),
-    "permute_and_flip_with_gap": lambda **more: safeselect.permute_and_flip_with_gap(
-        [1, 5, 3], **more
-    ),
-    "exponential_mechanism_with_gap": lambda **more: safeselect.exponential_mechanism_with_gap(
-        [1, 5, 3], **more
-    ),
-    "report_noisy_max_with_gap": lambda **more: safeselect.report_noisy_max_with_gap(
-        [1, 5, 3], noise="laplace", **more
-    ),
-    "top_k_with_gaps": lambda **more: safeselect.top_k_with_gaps([1, 5, 3], k=2, **more),
-    "top_k_above": lambda **more: safeselect.top_k_above([1, 5, 3], k=2, threshold=2, **more),
-}
-NAMES = sorted(MECHANISMS)
-
-
-class Watched:
-    """A source that looks at the ledger whenever it is asked, and may fail at some request."""
-
-    name = "Watched"
-    production = False  # so that its bytes are taken as they are, and no others asked for
-
-    def __init__(self, ledger: Ledger, fail: BaseException | None = None, at: int = 0) -> None:
-        self.ledger, self.fail, self.at = ledger, fail, at
-        self.seen: list[Balance] = []
-        self.begun: list[Balance] = []
-
-    def begin(self) -> bytes:
-        self.begun.append(self.ledger.balance("a"))
-        return os.urandom(16)
-
-    def fill(self, buffer: bytearray | memoryview, /) -> None:
-        self.seen.append(self.ledger.balance("a"))
-        if self.fail is not None and len(self.seen) > self.at:
-            raise self.fail
-        buffer[:] = os.urandom(len(buffer))
+BOTH = {"epsilon": 1, "delta": "1/50"}
 
 
 def outcomes(ledger: Ledger) -> list[str]:
@@ -74,37 +26,15 @@ def outcomes(ledger: Ledger) -> list[str]:
     return [each.get("reason", each["kind"]) for each in kinds]
 
 
-def run(name: str, ledger: Ledger, source: Any = None, **more: Any) -> Any:
-    cost = {} if more.keys() & {"epsilon", "rho", "base"} else {"epsilon": "1/2"}
-    return MECHANISMS[name](**COUNTS, **cost, source=source, ledger=scope(ledger), **more)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.claim("C8")
-def test_the_charge_is_in_the_ledger_before_the_first_bit(name: str) -> None:
-    ledger = new(":memory:")
-    source = Watched(ledger)
-    result = run(name, ledger, source)
-    assert [each.spent for each in source.begun] == [{"epsilon": 0}]
-    assert source.seen
-    assert {each.spent["epsilon"] for each in source.seen} == {Fraction(1, 2)}
-    assert outcomes(ledger) == ["charged", "released"]
-    assert result.guarantee.epsilon == Fraction(1, 2)
-
-
-FAILURES = [(OSError("no device"), "source"), (SourceError("stuck"), "source")]
-FAILURES += [(KeyboardInterrupt(), "interrupt"), (MemoryError(), "error")]  # type: ignore[list-item]
-
-
 def test_a_source_that_does_not_begin_costs_nothing() -> None:
     ledger = new(":memory:")
 
-    class Broken(Watched):
+    class Broken(TapeSource):
         def begin(self) -> bytes:
             raise SourceError("broken")
 
     with pytest.raises(SourceError, match="broken"):
-        run("permute_and_flip", ledger, Broken(ledger))
+        CALLS["permute_and_flip"].run(source=Broken(), ledger=scope(ledger))
     assert outcomes(ledger) == []
 
 
@@ -123,20 +53,17 @@ def second_write_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CALLS)
 @pytest.mark.claim("C8")
 def test_what_cannot_be_recorded_is_not_released(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = new(":memory:")
+    ledger = new(":memory:", **BOTH)
     with second_write_fails(monkeypatch), pytest.raises(LedgerError, match="the disk is full"):
-        run(name, ledger)
+        CALLS[name].run(ledger=scope(ledger))
     # The charge stands; that there is no output could be written after all.
     assert outcomes(ledger) == ["charged", "error"]
-    assert ledger.balance("a").spent == {"epsilon": Fraction(1, 2)}
-
-
-BOTH = {"epsilon": 1, "delta": "2e-9"}
+    assert ledger.balance("a").spent["epsilon"] == Fraction(EPSILON)
 
 
 # ------------------------------------------------------------------------ what a result says
@@ -187,14 +114,14 @@ def test_a_session_is_not_recorded_as_opened_if_its_source_refuses_to_begin(name
     for good in range(3):
         ledger = new(":memory:", **BOTH)
 
-        class Refusing(Watched):
+        class Refusing(TapeSource):
             def begin(self, good: int = good) -> bytes:
-                if len(self.begun) >= good:
+                if self.begun >= good:
                     raise SourceError("refused")
                 return super().begin()
 
         try:
-            SESSIONS[name](source=Refusing(ledger), ledger=scope(ledger))
+            SESSIONS[name](source=Refusing(), ledger=scope(ledger))
         except SourceError:
             assert outcomes(ledger) == []
         else:

@@ -1,9 +1,12 @@
-"""Whole releases in many threads at once and around forks: nothing shared, nothing corrupted."""
+"""Whole releases in many threads at once, and a fork at the end of one: nothing is corrupted.
+
+That children draw other bits, and none of a request that a fork cut in two, is looked at in
+`tests/attacks/test_forks.py` and `tests/randomness/`.
+"""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import ssl
 import sys
@@ -16,11 +19,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chances import fits
-from children import in_child
 
 import safeselect
 from safeselect.engine import draws, rankings, tables
-from safeselect.sources import CallbackSource
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
 THREADS = 8
@@ -151,137 +152,6 @@ def test_eight_threads_releasing_at_once(monkeypatch, n, rounds):
 
 
 # ---------------------------------------------------------------------------------------- forks
-
-
-def fingerprint(name: str = "permute_and_flip") -> str:
-    """What a series of releases chose among 64 equal candidates: at least 240 random bits."""
-    call, _ = CALLS[name]
-    scores = np.zeros(64, dtype=np.int64)
-    return str([call(scores) for _ in range(40)])
-
-
-@needs_fork
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.claim("C6")
-def test_parent_child_and_sibling_release_differently(name):
-    fingerprint(name)  # the default source and all tables are there before the fork
-    found = [
-        in_child(lambda: fingerprint(name).encode()).decode(),
-        fingerprint(name),
-        in_child(lambda: fingerprint(name).encode()).decode(),
-        in_child(lambda: in_child(lambda: fingerprint(name).encode())).decode(),
-    ]
-    assert all(each.startswith("[[") for each in found)
-    assert len(set(found)) == 4
-
-
-WORKER = """
-import numpy as np
-from safeselect import permute_and_flip
-
-def work(_):
-    scores = np.zeros(64, dtype=np.int64)
-    return [permute_and_flip(scores, epsilon=1, range_=1).index for _ in range(40)]
-"""
-
-
-@pytest.mark.parametrize("method", ["spawn", "fork"])
-@pytest.mark.claim("C6")
-def test_workers_release_differently(method, tmp_path, monkeypatch):
-    if method not in multiprocessing.get_all_start_methods():
-        pytest.skip("this system has no fork")
-    (tmp_path / "safeselect_releasing_worker.py").write_text(WORKER)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import safeselect_releasing_worker
-
-    mine = safeselect_releasing_worker.work(0)
-    with multiprocessing.get_context(method).Pool(2) as pool:
-        found = pool.map(safeselect_releasing_worker.work, range(6), chunksize=1)
-    assert len({tuple(each) for each in [mine, *found]}) == 7
-
-
-@needs_fork
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_child_releases_while_threads_of_its_parent_were_releasing():
-    """No lock stays behind, and no table that was half made."""
-    children: list[object] = []
-
-    def work(number: int) -> None:
-        if number:
-            for _ in range(20):
-                fingerprint()
-            return
-        for _ in range(10):
-            children.append(in_child(lambda: fingerprint().encode()))
-
-    in_threads(work)
-    assert len({each for each in children if isinstance(each, bytes)}) == 10
-
-
-class Forking:
-    """Random bytes; at the given request it forks, and the child goes on as if nothing were."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-        self.child: int | None = None
-
-    def __call__(self, count: int) -> bytes:
-        self.left -= 1
-        answer = os.urandom(count)
-        if self.left == 0:
-            self.child = os.fork()
-        return answer
-
-
-def forked_release(release: Callable[[CallbackSource], str], at: int) -> tuple[bytes, str]:
-    """What the child of a fork inside a request came to, and the parent's release."""
-    reading, writing = os.pipe()
-    function = Forking(at)
-    source = CallbackSource(function, exclusive=True, fork_safe=True)
-    result = ""
-    try:
-        result = release(source)
-    except BaseException as error:
-        result = type(error).__name__
-    finally:
-        if function.child == 0:
-            os.write(writing, result.encode())
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        answer = pipe.read()
-    assert function.child is not None
-    os.waitpid(function.child, 0)
-    return answer, result
-
-
-def large_top_k(source: CallbackSource) -> str:
-    """A release that asks for more than one piece of 2**18 bytes at once."""
-    scores = np.zeros(30_000, dtype=np.int64)
-    call = safeselect.top_k(scores, k=25_000, epsilon=1, range_=1, source=source)
-    return str(hash(call.indices))
-
-
-def small_top_k(source: CallbackSource) -> str:
-    call = safeselect.top_k(np.zeros(5000, dtype=np.int64), k=3, epsilon=1, range_=1, source=source)
-    return str(call.indices)
-
-
-@needs_fork
-@pytest.mark.parametrize(
-    ("release", "at"),
-    [(small_top_k, 5), (small_top_k, 6), (large_top_k, 5), (large_top_k, 6), (large_top_k, 7)],
-)
-@pytest.mark.claim("C6")
-def test_a_fork_inside_a_request_is_an_error_in_the_child(release, at):
-    """Requests 1 to 4 are start-up tests, 5 the nonce, then comes noise.
-
-    The source says that it may go on in a child.  But a child that went on with the noise drawn
-    before, and fresh noise for the rest, would make a second release that shares some.
-    """
-    child, parent = forked_release(release, at)
-    assert child == b"SourceError"
-    assert parent != "SourceError"
 
 
 @needs_fork

@@ -65,5 +65,5 @@ def mismatches(ask: Told, monotonic: bool, step: int = 1) -> int:
     ("ask", "monotonic"), pairs([one_by_one, together], [False, True])[:: 1 if LONG else 3]
 )
 def test_a_session_answers_as_proved(ask: Told, monotonic: bool) -> None:
-    """31 104 sessions, each twice: value after value, and all at once, of the other change."""
-    assert mismatches(ask, monotonic) == 0
+    """Of 31 104 sessions every fifth: value after value, and all at once, of the other change."""
+    assert mismatches(ask, monotonic, 1 if LONG else 5) == 0

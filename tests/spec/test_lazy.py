@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
+from effort import pairs
 from exact_pmf import bit_tree, choice_tree
 from sampler_laws import (
     agrees,
@@ -125,10 +126,12 @@ def test_a_tied_fraction_digit_goes_on_to_the_next_word():
 
 
 # ------------------------------------------------------------------------------- Gumbel
-@pytest.mark.parametrize(("step", "leaves"), [(1, 400), (2, 500), (3, 600)])
-@pytest.mark.parametrize(("levels", "unfinished"), [(0, 2**-7), (1, 2**-4), (3, 0.36)])
-@pytest.mark.parametrize("noise_rate", DECAYS)
-def test_gumbel_bit_by_bit(noise_rate, levels, unfinished, step, leaves):
+@pytest.mark.parametrize(
+    ("steps", "depth", "noise_rate"),
+    pairs([(1, 400), (2, 500), (3, 600)], [(0, 2**-7), (1, 2**-4), (3, 0.36)], DECAYS),
+)
+def test_gumbel_bit_by_bit(steps, depth, noise_rate):
+    (step, leaves), (levels, unfinished) = steps, depth
     law = bit_tree(floor_of(LazyGumbel, noise_rate, levels, step), max_leaves=leaves)
     assert law.unfinished < unfinished
     assert agrees(law, partial(gumbel_mass, noise_rate, level=levels), range(-4, 8 << levels))

@@ -8,16 +8,16 @@ that lack little in all, and two laws are equal as far as both can be known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import accumulate, permutations, product
+from itertools import accumulate, chain, combinations, permutations, product
 from math import prod
 
-from convolution import block_sequences
 from tiers import ONE, Cells, Noise, Round, Tier
 
 from safeselect.engine import Ranking
 
+Block = frozenset[int]
 Outcome = tuple[tuple[int, ...], tuple[int, ...] | None] | None
 """The order and, with gaps, the gaps, cut at a limit; None: the cells do not tell."""
 
@@ -100,6 +100,18 @@ def patterns(
             yield Fraction(sum(stages[0]), ONE**count), examples, rankings
 
 
+def block_sequences(candidates: frozenset[int], depth: int) -> Iterator[tuple[Block, ...]]:
+    """All ways in which the `depth` first candidates can share cells, top cell first."""
+    if depth <= 0 or not candidates:
+        yield ()
+        return
+    for block in chain.from_iterable(
+        combinations(candidates, size) for size in range(1, len(candidates) + 1)
+    ):
+        for rest in block_sequences(candidates - frozenset(block), depth - len(block)):
+            yield (frozenset(block), *rest)
+
+
 def columns(lists: Iterable[Sequence[int]]) -> list[int]:
     """Products, place by place."""
     return [prod(each) for each in zip(*lists, strict=False)]
@@ -147,3 +159,10 @@ def missing(law: Chances) -> Fraction:
 def difference(one: Chances, other: Chances) -> Fraction:
     """The largest difference of the bounds of one outcome."""
     return max(abs(one.get(o, Fraction(0)) - other.get(o, Fraction(0))) for o in one | other)
+
+
+def outside(known: Chances, law: Mapping[tuple[int, ...], Fraction]) -> int:
+    """How many orders have a chance that is not between the bounds."""
+    space = missing(known) + known.get(None, Fraction(0))
+    lower = {order: known.get((order, None), Fraction(0)) for order in law}
+    return sum(not lower[order] <= p <= lower[order] + space for order, p in law.items())

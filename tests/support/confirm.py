@@ -382,9 +382,9 @@ def batch(law: str, rate: mpf, scores: Any, winners: list[int], data: bytes) -> 
         at += 8 * (n * count + min(capacity, per, count) * min(4, n))
 
 
-def confirmed(which: str, only: str = "") -> Iterator[tuple[str, Verdicts]]:
-    """Each row of a set that is a ranking, with how often there is which verdict."""
-    for name, row in json.loads((PLACE / f"{which}.json").read_text()).items():
+def confirmed(which: str, only: str = "", step: int = 1) -> Iterator[tuple[str, Verdicts]]:
+    """Every so many rows of a set, of those that are rankings: how often there is which verdict."""
+    for name, row in list(json.loads((PLACE / f"{which}.json").read_text()).items())[::step]:
         (call, *rest), *more = row["do"]
         args, words = rest[0] if rest else [], rest[1] if len(rest) > 1 else {}
         ranking = call in LAWS or call in ("report_noisy_max", "report_noisy_max_with_gap")

@@ -23,7 +23,7 @@ Honest = tuple[str, Call, dict[str, Any]]
 EPSILON: dict[str, Any] = {"epsilon": 50}
 DELTA: dict[str, Any] = {"epsilon": 50, "delta": "1/2"}
 RHO: dict[str, Any] = {"rho": 50}
-ORDER: dict[str, Any] = {"epsilon": 50, "delta": "1/1000", "order": 4}
+SUMS: dict[str, Any] = {"epsilon": 50, "delta": "1/1000", "own_delta": "1/1000"}
 
 _SESSIONS = ("SparseVector", "AdaptiveSparseVector", "PayWhatYouGet")
 _OF_THE_SCOPE = {"ledger", "unit", "source", "moved", "neighbours"}

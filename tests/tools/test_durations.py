@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,19 +31,10 @@ def test_what_is_listed_and_in_which_order():
     ]
 
 
-@pytest.mark.parametrize("mark", ["slow", "nightly('')"])
-def test_a_mark_without_its_reason_is_refused(mark, tmp_path):
-    place = tmp_path / "test_some.py"
-    place.write_text(f"import pytest\n@pytest.mark.{mark}\ndef test_one(): pass\n")
-    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n nightly\n")
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(place)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support")},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == pytest.ExitCode.USAGE_ERROR
-    assert f'write pytest.mark.{mark.partition("(")[0]}("the reason")' in run.stderr + run.stdout
+@pytest.mark.parametrize("mark", [pytest.mark.slow, pytest.mark.nightly("")])
+def test_a_mark_without_its_reason_is_refused(mark, request):
+    """By the settings of all tests, which look at every item."""
+    conftest = request.config.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))
+    request.node.add_marker(mark)
+    with pytest.raises(pytest.UsageError, match=f'write pytest.mark.{mark.name}\\("the reason"'):
+        conftest.pytest_collection_modifyitems([request.node])
