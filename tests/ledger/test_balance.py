@@ -655,7 +655,6 @@ def test_a_scope_that_lies_is_damage(
         Ledger.open(path)
 
 
-@pytest.mark.claim("C9")
 def test_a_scope_of_months_that_lies_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "l"
     Ledger.create(path, {"a": made(**MONTHLY, blocks=["2026-11", "2027-01"])})
@@ -687,7 +686,6 @@ def last_charge(change: Callable[[dict[str, Any]], None]) -> Callable[[dict[str,
     return lambda record: change(record["charges"][0])
 
 
-@pytest.mark.claim("C9")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -709,7 +707,6 @@ def test_a_charge_without_one_of_its_amounts_is_damage(
         Ledger.open(path)
 
 
-@pytest.mark.claim("C9")
 def test_a_sum_above_every_way_is_damage_and_above_all_but_one_is_none(tmp_path: Path) -> None:
     path = tmp_path / "l"
     opened(path, **MILLIONTH)
@@ -741,7 +738,6 @@ def test_a_sum_above_every_way_is_damage_and_above_all_but_one_is_none(tmp_path:
         assert Ledger.open(path).balance("a").spent == above | amounts
 
 
-@pytest.mark.claim("C9")
 def test_an_older_versions_caps_are_those_that_count(tmp_path: Path) -> None:
     """One unit lower, by another formula: accepted, and judged by; missing: its way is closed."""
     path = tmp_path / "l"
@@ -776,7 +772,6 @@ def rechained(path: Path) -> None:
     forge(path, lambda record: None)
 
 
-@pytest.mark.claim("C9")
 def test_a_price_above_this_versions_is_accepted(tmp_path: Path) -> None:
     """A sharper theorem, or another rounding, does not damage an old ledger."""
     path = tmp_path / "l"

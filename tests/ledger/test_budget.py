@@ -315,6 +315,7 @@ def test_default_terms_of_no_budget_are_refused(delta: str) -> None:
 # ----------------------------------------------------------------------- what the filter is worth
 
 
+@pytest.mark.slow("the exact profile of hundreds of releases")
 def test_what_is_granted_is_worth_what_compose_certifies() -> None:
     """The same list, fixed in advance, costs no more than epsilon, and not much less."""
     part = BoundedRange(Fraction(1, 50))

@@ -265,7 +265,6 @@ _BY_CLAIMS = {
     ),
     "C8": (
         ("ledger/scope.py:begin", "pending =", "bits.take(8)\n        pending ="),
-        ("ledger/budget.py:ways", " if after[name] <= cap", ""),
         ("ledger/budget.py:add", "total[name] + ", ""),
         (
             "ledger/pending.py:settled",
@@ -300,7 +299,13 @@ _BY_CLAIMS = {
         ("mechanisms/runs.py:empty", "return kind()", "return error"),
     ),
     "C8 C10": (("release/call.py:once_charged", "failed = ScoreError(unreadable)", "raise"),),
+    "C2 C8": (("ledger/budget.py:ways", " if after[name] <= cap", ""),),
     "C9": (
+        (
+            "ledger/budget.py:overstated",
+            "append(name)\n    return found",
+            "append(name)\n    return []",
+        ),
         ("ledger/record.py:record_hash", "return hashlib", "body = ''\n    return hashlib"),
         ("ledger/record.py:read_row", "record_hash(row.body) != row.hash", "False"),
         ("ledger/replay.py:read", "self.heads.wanted", "False"),
