@@ -89,7 +89,7 @@ def test_the_program_does_what_it_should():
     assert (code, error) == (0, "")
     lines = out.splitlines()
     assert len(lines) == 8 + 1 + 1 + 1 + 11 + 9
-    assert "9 the budget of scope 'a' does not allow" in out
+    assert "9 the budget (9, 0.001) of scope 'a' does not allow" in out
 
 
 @pytest.mark.claim("C12")

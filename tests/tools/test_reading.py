@@ -53,6 +53,7 @@ NO_LINE = {
     *("accounting/__init__.py", "engine/__init__.py"),  # names alone
     *(f"accounting/{name}.py" for name in ("rate", "bounds", "sums", "pure", "unequal")),
     *("accounting/optimum/problem.py", "accounting/optimum/upper.py", "spec/sessions.py"),
+    "scores/columns.py",
     *(f"ledger/{name}.py" for name in ("balance", "signing", "witness")),
 }
 """Files of which no single line is named yet."""

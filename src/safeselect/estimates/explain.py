@@ -176,6 +176,8 @@ def explain(
 
 def _forecasts(budget: Budget | Balance, n: int, asked: Mapping[str, Any]) -> str:
     """How many calls of each mechanism a budget takes; nothing is charged or drawn."""
+    if not isinstance(budget, (Budget, Balance)):
+        raise ParameterError(f"budget must be a Budget, or a balance, got {describe(budget)}")
     balance = Balance.fresh(budget) if isinstance(budget, Budget) else budget
     rows: list[tuple[str, ...]] = []
     for name in MECHANISMS:

@@ -27,7 +27,6 @@ PIECE = engine.geometric._PIECE
 DECAYS = {
     "one digit": NoiseRate(Fraction(1)),
     "one digit, 1/8": NoiseRate(Fraction(1, 8)),
-    "base": NoiseRate(Fraction(2), Fraction(1, 2)),
     "two digits": NoiseRate(Fraction(1, 200)),
     "three digits": NoiseRate(Fraction(1, 20_000)),
     "six digits": NoiseRate(Fraction(1, 2**40)),
