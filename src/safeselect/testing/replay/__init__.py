@@ -87,7 +87,7 @@ def replay(
         ...     return permute_and_flip(counts, epsilon=1, sensitivity=1, monotonic=True).label
         >>> report = replay(favourite, visits, unit=0, pairs=20)
         >>> report.findings[0].kind, report.findings[0].seen
-        ('sensitivity', "'tea' changes by -2")
+        ('sensitivity', "'tea' changes by 2")
     """
     if require_production():
         raise ParameterError("replay is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set")

@@ -105,8 +105,8 @@ class Report:
         """The report as text."""
         first = (
             "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.\n"
-            f"Compared: {self.pairs} data sets, with releases in {self.lines} lines of code.  "
-            "They prove nothing about others.\n"
+            f"Compared: {self.pairs} data sets; they prove nothing about others.  "
+            f"Lines with a release: {self.lines or 'none'}.\n"
             f"Not looked at: {'; '.join(self.unseen)}.\n"
             f"Findings: {len(self.findings) or 'none'}."
         )
