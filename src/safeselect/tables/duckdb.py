@@ -46,7 +46,7 @@ from typing import Any, TypeVar
 from safeselect.errors import InputError
 from safeselect.release.display import library
 from safeselect.tables.files import Source, TableAs, identifier, literal, paths_of, shown, source_of
-from safeselect.tables.frames import as_arrow, without_rows
+from safeselect.tables.frames import as_arrow
 from safeselect.tables.sql import KEYS, LABELS, spelled
 
 try:
@@ -136,11 +136,12 @@ class Table:
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
-        if self._form.is_plain:
+        cell = self._form.tidied("label")
+        if cell == "label":  # cells are taken as they stand
             return [*labels]
         # `tidied` adds nothing of the caller's to the SQL.
         sql = (
-            f"SELECT {self._form.tidied('label')} FROM "  # noqa: S608 - see above
+            f"SELECT {cell} FROM "  # noqa: S608 - see above
             "(SELECT unnest($1) AS label, unnest(range(len($1))) AS place) ORDER BY place"
         )
         return [label for (label,) in self.fetch(sql, labels)]
@@ -166,7 +167,7 @@ def open_table(table: object, columns: Mapping[str, str]) -> Iterator[Table]:
     form = table if isinstance(table, TableAs) else TableAs(table)
     table, files = form.table, paths_of(form.table)
     duckdb = library("duckdb", "pip install 'safeselect[tables]'")
-    empty = without_rows(table, [*columns.values()]) if files is None else None
+    empty = as_arrow(table, [*columns.values()], empty=True) if files is None else None
     with private_directory() as private:
         spill = Path(private, "spill")
         spill.mkdir(mode=0o700)
@@ -222,7 +223,7 @@ def _view(
             if kind in _EXACT_UP_TO and ours == "person":
                 cells[ours] = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
                 types[ours] = "BIGINT"
-            elif kind == "VARCHAR" and not form.is_plain:
+            elif kind == "VARCHAR":
                 cells[ours] = form.tidied(cells[ours])
             elif ours in LABELS:
                 cells[ours] = spelled(cells[ours], kind, "HUGEINT")

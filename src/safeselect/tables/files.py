@@ -39,7 +39,6 @@ _SURROGATE = re.compile("[\\udc80-\\udcff]")  # these stand for bytes that are n
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 _BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
-_TIDIED = ("trim", "casefold", "nfc", "whole_numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class TableAs:
                 f"delimiter must be one character such as ';' or '\\t', got {describe(mark)}"
             )
         read_choice(self.encoding, "encoding", tuple(_CODECS))
-        for name in _TIDIED:
+        for name in ("trim", "casefold", "nfc", "whole_numbers"):
             flag(getattr(self, name), name)
         if self.memory is not None and not (
             isinstance(self.memory, str) and _MEMORY.fullmatch(self.memory)
@@ -103,11 +102,6 @@ class TableAs:
             )
         if isinstance(self.table, TableAs):
             raise ParameterError("a TableAs goes around a table, not around another TableAs")
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether cells are taken as they stand."""
-        return not any(getattr(self, name) for name in _TIDIED)
 
     def tidied(self, column: str) -> str:
         """The SQL of a column of text, its cells tidied."""
