@@ -146,7 +146,10 @@ class Keyed:
         found: dict[str, int] = {}
         for place, label in enumerate(self.table.tidied(labels), 1):
             if label is None:
-                raise InputError(f"{what} {place} has nothing but blanks, which are trimmed")
+                raise InputError(
+                    f"{what} {place} has nothing but blanks, which are trimmed, or is "
+                    "a word for a missing value"
+                )
             if label in found:
                 raise InputError(
                     f"{what} {place} is read as {what} {found[label]} is: both become the same "
