@@ -162,9 +162,6 @@ def _read(data: Foreign, folder: Path) -> Form | None:
     name = f"{type(data).__module__.partition('.')[0].lstrip('_')}.{type(data).__name__}"
     if name in ("pandas.DataFrame", "pandas.Series"):
         return _pandas(data)
-    if name == "polars.Series":
-        column = import_module("polars").Series
-        return Form(data.to_list(), lambda rows: column(data.name, rows, data.dtype))
     if name == "pyarrow.Table":
         return _arrow(data)
     if name in ("polars.DataFrame", "polars.LazyFrame"):
@@ -435,22 +432,15 @@ class Maker:
             for column in table.plain:
                 known = {each for each in table.columns[column] if isinstance(each, _NUMBERS)}
                 cells = sorted(each for each in known if each == each)
-                if len(cells) < _FEW:
-                    continue
-                low, high = cells[max(len(cells) // 8, 1)], cells[-1]
-                for others, own in ((low, high), (high, low)):
-                    change = {
-                        row: row.write({column: own if row.unit == unit else others})
-                        for row in self.world
-                        if row.table == number and row.unit is not None
-                    }
-                    made = (
-                        f"a unit less, with {own!r} in {column!r} where all others have {others!r}"
-                    )
-                    base = tuple(change.get(row, row) for row in self.world)
-                    body = self.body([self.mixed[0]], unit, (number, column, others, True))
-                    rows = body if self.is_replaced else []
-                    yield Pair(made, base, exchanged(base, {unit: rows}), unit, "few")
+                far = [(cells[max(len(cells) // 8, 1)], cells[-1])] if len(cells) >= _FEW else []
+                for others, own in (*far, *(each[::-1] for each in far)):
+                    cell = number, column, others, True
+                    rows = {each: self.body([each], each, cell) for each in self.rows}
+                    mine = self.body([unit], unit, (number, column, own, True))
+                    base = exchanged(self.world, {**rows, unit: mine})
+                    other = exchanged(base, {unit: rows[unit] if self.is_replaced else []})
+                    made = f"a unit with {own!r} in {column!r}, where others have {others!r}"
+                    yield Pair(made, base, other, unit, "few")
 
     def far(self) -> Iterator[tuple[str, Steps]]:
         """Ways to data sets far away, unit by unit: what is public is the same there too."""
