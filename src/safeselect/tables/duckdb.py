@@ -56,7 +56,7 @@ from safeselect.tables.files import (
     shown,
     source_of,
 )
-from safeselect.tables.frames import as_arrow, without_rows
+from safeselect.tables.frames import as_arrow
 from safeselect.tables.sql import KEYS, LABELS, TEXT, spelled
 
 try:
@@ -146,11 +146,12 @@ class Table:
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
-        if self._form.tidied("label") == "label":
+        cell = self._form.tidied("label")
+        if cell == "label":  # cells are taken as they stand
             return [*labels]
         # `tidied` adds nothing of the caller's to the SQL.
         sql = (
-            f"SELECT {self._form.tidied('label')} FROM "  # noqa: S608 - see above
+            f"SELECT {cell} FROM "  # noqa: S608 - see above
             "(SELECT unnest($1) AS label, unnest(range(len($1))) AS place) ORDER BY place"
         )
         return [label for (label,) in self.fetch(sql, labels)]
@@ -179,7 +180,7 @@ def open_table(
     form = table if isinstance(table, TableAs) else TableAs(table)
     table, files = form.table, paths_of(form.table)
     duckdb = library("duckdb", "pip install 'safeselect[tables]'")
-    empty = without_rows(table, [*columns.values()]) if files is None else None
+    empty = as_arrow(table, [*columns.values()], empty=True) if files is None else None
     with private_directory() as private:
         spill = Path(private, "spill")
         spill.mkdir(mode=0o700)

@@ -51,7 +51,6 @@ BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
 ID = r"^0*([0-9]+)([.,]0{1,2})?$"  # three zeros may be thousands
 _NO_VALUE = "'?'"  # neither a number nor a date: reading it as one is an error
-_TIDIED = ("trim", "casefold", "nfc", "whole_numbers")
 _DATES = re.compile(r"(?:[^%]|%[dmyYHMSfpIbBjz])+", re.ASCII)
 _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
@@ -149,7 +148,7 @@ class TableAs:
             raise ParameterError(
                 f"dates must be a form such as '%d.%m.%Y', got {describe(self.dates)}"
             )
-        for name in _TIDIED:
+        for name in ("trim", "casefold", "nfc", "whole_numbers"):
             flag(getattr(self, name), name)
         if self.memory is not None and not (
             isinstance(self.memory, str) and _MEMORY.fullmatch(self.memory)

@@ -94,9 +94,6 @@ def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[
     """
     with ExitStack() as stack:
         table = stack.enter_context(open_table(path, {"label": label, "score": score}))
-        declared = table.types["label"]
-        if declared is not None:
-            require_key(declared, label)
         require_key(table.load("label")["label"], label)
         labels = [row[0] for row in table.fetch(LABELS_OF_SCORES)]
         if None in labels:
