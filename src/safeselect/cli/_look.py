@@ -11,7 +11,7 @@ from safeselect.cli._options import Command, declare
 from safeselect.cli._output import write
 from safeselect.cli._page import columns
 from safeselect.cli._releases import FILE, FORM, JSON, table_of
-from safeselect.tables.look import LAST, TITLE
+from safeselect.tables.files import LAST, TITLE
 
 LOOKED = declare("""
 --user COL required  column that says whose row it is

@@ -19,21 +19,20 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from glob import glob
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from safeselect.errors import InputError, ParameterError
+from safeselect.estimates.explain import aligned
 from safeselect.exact.parameters import describe, read_choice
 from safeselect.scores.reading import flag
-
-if TYPE_CHECKING:
-    from safeselect.tables.look import Look
 
 _CSV = (
     "read_csv({file}, auto_detect = false, header = true, delim = {delimiter}, quote = '\"', "
@@ -55,6 +54,42 @@ _DATES = re.compile(r"(?:[^%]|%[dmyYHMSfpIbBjz])+", re.ASCII)
 _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 STANDARD_INPUT = Path("-")
+
+
+TITLE = "NOT FOR PUBLICATION: exact and private, for whoever may see the table"
+LAST = (
+    "an option that you choose because of this page is published with the release: it tells "
+    "something of the table; state what you know of the program that wrote it"
+)
+Finding = tuple[str, str, Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at a table found: exact and private, NOT FOR PUBLICATION.
+
+    Attributes:
+        findings: what was looked at, what was found, and the arguments of `TableAs` that settle it.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The arguments of `TableAs` that settle all that was found."""
+        found: dict[str, Any] = {}
+        words: dict[str, None] = {}
+        for _, _, options in self.findings:
+            found |= options
+            words |= dict.fromkeys(found.pop("missing", ()))
+        return found | ({"missing": [*words]} if words else {})
+
+    def __str__(self) -> str:
+        rows = [
+            (what, found, ", ".join(f"{name}={value!r}" for name, value in options.items()))
+            for what, found, options in self.findings
+        ]
+        return "\n".join([TITLE, *aligned(rows), LAST])
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +219,9 @@ class TableAs:
             >>> TableAs(visits).check(user="patient").options
             {'ids': 'numbers'}
         """
-        from safeselect.tables.look import look
-
-        return look(self, user=user, item=item)
+        look = import_module("safeselect.tables.look").look
+        found: Look = look(self, user=user, item=item)
+        return found
 
     def tidied(self, column: str, *, user: bool = False) -> str:
         """The SQL of a column of text, its cells tidied; that of users by `ids`, too."""

@@ -9,21 +9,23 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from safeselect.errors import ParameterError
-from safeselect.estimates.explain import aligned
 from safeselect.tables.duckdb import Table, open_table
-from safeselect.tables.files import BLANK, ID, STANDARD_INPUT, TableAs, header_of, paths_of, text_of
-
-TITLE = "NOT FOR PUBLICATION: exact and private, for whoever may see the table"
-LAST = (
-    "an option that you choose because of this page is published with the release: it tells "
-    "something of the table; state what you know of the program that wrote it"
+from safeselect.tables.files import (
+    BLANK,
+    ID,
+    STANDARD_INPUT,
+    Finding,
+    Look,
+    TableAs,
+    header_of,
+    paths_of,
+    text_of,
 )
-_Finding = tuple[str, str, Mapping[str, object]]
+
 _MARKS = (",", ";", "\t", "|")
 _MOST_COLUMNS = 100
 _MISSING = (
@@ -62,39 +64,11 @@ SELECT quantile_disc(items, 0.5), quantile_disc(items, 0.95), MAX(items) FROM (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What a look at a table found: exact and private, NOT FOR PUBLICATION.
-
-    Attributes:
-        findings: what was looked at, what was found, and the arguments of `TableAs` that settle it.
-    """
-
-    findings: tuple[_Finding, ...]
-
-    @property
-    def options(self) -> dict[str, object]:
-        """The arguments of `TableAs` that settle all that was found."""
-        found: dict[str, Any] = {}
-        words: dict[str, None] = {}
-        for _, _, options in self.findings:
-            found |= options
-            words |= dict.fromkeys(found.pop("missing", ()))
-        return found | ({"missing": [*words]} if words else {})
-
-    def __str__(self) -> str:
-        rows = [
-            (what, found, ", ".join(f"{name}={value!r}" for name, value in options.items()))
-            for what, found, options in self.findings
-        ]
-        return "\n".join([TITLE, *aligned(rows), LAST])
-
-
 def look(table: object, *, user: str, item: str | None = None) -> Look:
     """Look at a table as `TableAs.check` says."""
     stated = table if isinstance(table, TableAs) else TableAs(table)
     form = stated
-    findings: list[_Finding] = []
+    findings: list[Finding] = []
     files = paths_of(stated.table)
     names: list[str] = []
     if files and STANDARD_INPUT in files:
@@ -140,7 +114,7 @@ def _as_written(file: Path, form: TableAs, user: str) -> tuple[TableAs, list[str
     return replace(form, encoding=encoding, delimiter=delimiter), headers[best]
 
 
-def _users(rows: Table, user: str) -> Iterator[_Finding]:
+def _users(rows: Table, user: str) -> Iterator[Finding]:
     """How users are spelled, and how many of them are others in another spelling."""
     cells = _CELLS.format(column="person")
     ((size, without, users, numbers, folded, both),) = rows.fetch(_USERS.replace("CELLS", cells))
@@ -158,7 +132,7 @@ def _users(rows: Table, user: str) -> Iterator[_Finding]:
     yield "without all these", f"{both} users, {users - both} fewer", {}
 
 
-def _cells(rows: Table, ours: str, name: str) -> Iterator[_Finding]:
+def _cells(rows: Table, ours: str, name: str) -> Iterator[Finding]:
     """Words for missing values in a column, and how its numbers and dates are written."""
     cells = _CELLS.format(column=ours)
     if words := rows.fetch(_WORDS.replace("CELLS", cells), [*_MISSING]):
