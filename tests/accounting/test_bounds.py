@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from composed import composed_epsilon
 
 from safeselect import BoundedRange, PureDP, compose
-from safeselect.accounting.composition import composed_epsilon
 
 pytestmark = pytest.mark.claim("C2")
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import mpmath
 import pytest
+from composed import composed_epsilon
 from effort import some
 
 from safeselect import (
@@ -19,7 +20,6 @@ from safeselect import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.moments import (
     bun_steinke_epsilon,
     bun_steinke_rho,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from safeselect import BoundedRange, GaussianDP, LaplaceDominated, PureDP, compose
 from safeselect.accounting import DiscreteLaplace, RandomizedResponse, compose_delta
 from safeselect.accounting.moments import dong_durfee_rogers_epsilon
-from safeselect.accounting.pure import EqualPure, smallest_delta
+from safeselect.accounting.pure import equal_pure, smallest_delta
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -63,7 +63,7 @@ def test_equal_ranges_cost_no_more_than_closed_forms(epsilon, k):
     assert found <= dong_durfee_rogers_epsilon(Fraction(epsilon), k, delta)
     at = found * Fraction(9, 10)
     ranges = compose_delta([BoundedRange(epsilon)] * k, at, "1e-3")
-    assert ranges.guarantee.delta <= smallest_delta(EqualPure(Fraction(epsilon), k), at)
+    assert ranges.guarantee.delta <= smallest_delta(equal_pure(Fraction(epsilon), k), at)
 
 
 # ------------------------------------------------------------------------------------- adversaries

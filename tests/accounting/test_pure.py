@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safeselect.accounting.pure import (
-    EqualPure,
     _walk,
     binomial_below,
+    equal_pure,
     smallest_delta,
     smallest_epsilon,
 )
@@ -43,7 +43,7 @@ def test_published_numbers():
     for case in VECTORS["f1_optimal_composition_pure_dp"]["cases"].values():
         with mpmath.workdps(40):
             found = smallest_delta(
-                EqualPure(Fraction(case["eps"]), case["k"]), Fraction(case["eps_g"])
+                equal_pure(Fraction(case["eps"]), case["k"]), Fraction(case["eps_g"])
             )
             holds(found, mpmath.mpf(case["delta"]))
 
@@ -58,7 +58,7 @@ def test_published_numbers():
 )
 @FAST
 def test_the_smallest_epsilon_inverts_delta(epsilon, k, delta):
-    delta, tails = Fraction(delta), EqualPure(epsilon, k)
+    delta, tails = Fraction(delta), equal_pure(epsilon, k)
     found = smallest_epsilon(tails, delta, epsilon * k)
     assert smallest_delta(tails, found) <= delta
     if found:
@@ -67,12 +67,12 @@ def test_the_smallest_epsilon_inverts_delta(epsilon, k, delta):
 
 
 def test_a_guess_that_is_better_is_kept():
-    assert smallest_epsilon(EqualPure(Fraction(1), 3), Fraction(1, 10**6), Fraction(1)) is None
+    assert smallest_epsilon(equal_pure(Fraction(1), 3), Fraction(1, 10**6), Fraction(1)) is None
 
 
 def test_nothing_is_lost_beyond_the_sum():
     for at in (3, 100):
-        assert smallest_delta(EqualPure(Fraction(1), 3), Fraction(at)) == 0
+        assert smallest_delta(equal_pure(Fraction(1), 3), Fraction(at)) == 0
 
 
 # --------------------------------------------------------------------------- binomial tails

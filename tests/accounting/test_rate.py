@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from composed import composed_epsilon
 from effort import pairs, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,6 @@ from safeselect import (
 )
 from safeselect.accounting import rate as rates
 from safeselect.accounting.bounds import known_bounds
-from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.moments import epsilon_at_order
 from safeselect.accounting.rate import per_draw_epsilon
 

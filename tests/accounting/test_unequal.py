@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect.accounting.pure import EqualPure, smallest_delta
-from safeselect.accounting.unequal import UnequalPure
+from safeselect.accounting.pure import equal_pure, smallest_delta
+from safeselect.accounting.unequal import unequal_pure
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -41,7 +41,7 @@ def by_outcomes(epsilons, at) -> mpmath.mpf:
 @FAST
 def test_unequal_pure_guarantees(epsilons, at):
     counted = {e: epsilons.count(e) for e in epsilons}
-    tails = UnequalPure.of(list(counted.items()))
+    tails = unequal_pure(list(counted.items()))
     with mpmath.workdps(40):
         exact = by_outcomes(epsilons, at)
         if exact < mpmath.mpf(10) ** -30:
@@ -54,11 +54,11 @@ def test_unequal_pure_guarantees(epsilons, at):
 
 def test_equal_is_a_case_of_unequal():
     for at in (0, Fraction(1, 2), Fraction(9, 10), 2):
-        equal = smallest_delta(EqualPure(Fraction(3, 10), 9), Fraction(at))
-        split = smallest_delta(UnequalPure.of([(Fraction(3, 10), 9)]), Fraction(at))
+        equal = smallest_delta(equal_pure(Fraction(3, 10), 9), Fraction(at))
+        split = smallest_delta(unequal_pure([(Fraction(3, 10), 9)]), Fraction(at))
         assert abs(equal - split) <= equal / 2**60
 
 
 def test_twenty_unequal_are_few_enough_and_forty_are_not():
-    assert UnequalPure.of([(Fraction(i, 7), 1) for i in range(1, 21)]) is not None
-    assert UnequalPure.of([(Fraction(i, 7), 1) for i in range(1, 41)]) is None
+    assert unequal_pure([(Fraction(i, 7), 1) for i in range(1, 21)]) is not None
+    assert unequal_pure([(Fraction(i, 7), 1) for i in range(1, 41)]) is None

@@ -1,14 +1,14 @@
-"""A law that nobody proved is refused by its name."""
+"""The table of mechanisms: a law that nobody proved is refused, and so are other draws."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from audited import CHARGED, record
+from audited import CHARGED, both, record
 from checks.mechanisms import names
 
-from safeselect.audit.theorems import _THEOREMS, is_known
+from safeselect.audit.theorems import _TABLE, drawn, is_known
 
 BEST = "top_k_best/1"
 
@@ -20,5 +20,42 @@ def test_a_law_that_nobody_proved(refuse: Any) -> None:
 
 
 def test_every_proved_mechanism_is_known() -> None:
-    assert all(is_known(f"{name}/1") and not is_known(f"{name}/2") for name in _THEOREMS)
+    assert all(is_known(f"{name}/1") and not is_known(f"{name}/2") for name in _TABLE)
     assert all(map(is_known, names()))
+
+
+OTHERS = {
+    "more labels than were paid for": (both(k="1"), "It takes 1, and its record says 2"),
+    "more keys of a user": (both(max_partitions="4"), "It takes 4", "keys"),
+    "a strategy for more keys of a user": (both(max_partitions="6"), "It takes 6", "a strategy"),
+    "a number that is none": (both(k="x"), "'k' must be a", "groups"),
+}
+
+
+@pytest.mark.claim("C9")
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_draws_are_refused(refuse: Any, name: str) -> None:
+    refuse("draws", *OTHERS[name])
+
+
+@pytest.mark.claim("C9")
+def test_the_table_has_a_row_for_every_mechanism() -> None:
+    numbers = dict.fromkeys(("k", "rows", "max_groups", "max_partitions", "outcomes"), "3")
+    stated = {**numbers, "quantiles": "1/4, 1/2, 3/4"}
+    fitting = {name: drawn(name, stated)[1] for name in names()}
+    assert {name.partition("/")[0].removesuffix("_weighted") for name in names()} == {*_TABLE}
+    # By hand once more, where a mistake would be cheapest for a forger.
+    assert fitting["top_k_permute_and_flip/1"] == (3,)
+    assert fitting["top_k_many_exponential/1"] == (9,)
+    assert fitting["select_many_permute_and_flip/1"] == (3,)
+    assert fitting["top_k_by_group_gumbel/1"] == (9, 3)
+    assert fitting["top_k_by_group_permute_and_flip/1"] == (9,)
+    assert fitting["quantiles/1"] == (2,)
+    assert fitting["pay_what_you_get_gumbel/1"] == (3, 1)
+
+
+@pytest.mark.claim("C9")
+def test_levels_of_quantiles() -> None:
+    for asked, levels in [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4)]:
+        stated = {"quantiles": ", ".join(f"1/{place + 2}" for place in range(asked))}
+        assert drawn("quantiles/1", stated)[1] == (levels,)

@@ -11,7 +11,7 @@ from rules_table import EVERY
 from written import POINTS, TABLES
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.audit.theorems import _THEOREMS, is_known
+from safeselect.audit.theorems import _TABLE, is_known
 from safeselect.errors import ParameterError
 from safeselect.mechanisms.groups import plan_known, release_by_group
 from safeselect.mechanisms.table import Peeled
@@ -75,5 +75,5 @@ def test_what_adapters_of_tables_release_is_known_here():
 def test_whose_guarantee_is_known_is_looked_at_and_no_other():
     """The audit proves releases by their names; the tests of laws look at the same ones."""
     plain = {name for name in names() if "_weighted" not in name}
-    assert {f"{name}/1" for name in _THEOREMS} == plain
+    assert {f"{name}/1" for name in _TABLE} == plain
     assert all(map(is_known, names()))

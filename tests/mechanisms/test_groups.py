@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from composed import composed_epsilon
 from ledgers import new, scope
 
 from safeselect import ApproximateDP, BoundedRange, LaplaceDominated, ParameterError, PureDP
-from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
 from safeselect.sources import resolve

@@ -125,7 +125,7 @@ _CHANGES = {
         OPTIMUM + "test_fixed.py::test_chords_bound_a_profile_from_both_sides",
     ),
     "the delta of a part is forgotten": (
-        ("accounting/composition.py:_best", " _deltas(parts)", " []"),
+        ("accounting/composition.py:_best", " deltas_of(parts)", " []"),
         "tests/accounting/test_composition.py::test_approximate_parts_take_their_delta_from_the_total",
     ),
     "a rate that costs too much": (

@@ -129,7 +129,7 @@ _BY_CLAIMS = {
         ("accounting/composition.py:_plain", "total(rhos)", "total(rhos) / 2"),
         ("promises/guarantees.py:delta", "-(less / (one + one", "-(less / (one + one + one + one"),
         ("accounting/moments.py:_moment", "BoundedRange", "(BoundedRange, PureDP)"),
-        ("accounting/pure.py:at", "// 2) - 1", "// 2)"),
+        ("accounting/pure.py:tails", "// 2) - 1", "// 2)"),
         ("accounting/moments.py:bound", "root + root", "root"),
         ("accounting/laws.py:atoms", "scaled(bits)[1", "scaled(bits)[0"),
         ("adapters/dp_accounting.py:dp_events", "accountant), count", "accountant), 1"),
@@ -368,7 +368,7 @@ _BY_CLAIMS = {
             "            return _TOO_LONG\n",
             "",
         ),
-        ("tables/files.py:_header", "len(header) > _MOST_COLUMNS", "False"),
+        ("tables/files.py:header_of", "len(header) > _MOST_COLUMNS", "False"),
     ),
     "C12 C11": (
         (

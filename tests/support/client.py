@@ -317,6 +317,13 @@ def random_bytes() -> None:
     drawn: testing.Simulation = testing.simulate(
         "exponential", VOTES, epsilon=1, sensitivity=1, k=2, repetitions=9, seed=1
     )
+    replayed: testing.Report = testing.replay(
+        lambda rows: permute_and_flip([len(rows), 1], epsilon=1, sensitivity=1).index,
+        [("ann", 1), ("bob", 2)],
+        unit=0,
+    )
+    mistakes: tuple[testing.Finding, ...] = replayed.findings
+    assert_type([each.factor for each in mistakes], list[Fraction | None])
     law: testing.Probabilities = testing.probabilities(
         VOTES, mechanism="permute_and_flip", epsilon=1, sensitivity=1
     )

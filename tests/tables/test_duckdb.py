@@ -14,7 +14,7 @@ import pytest
 from safeselect import InputError, ParameterError
 from safeselect.tables import TableAs, count_distinct_users
 from safeselect.tables.duckdb import open_table
-from safeselect.tables.sql import LARGEST_COUNTS
+from safeselect.tables.sql import counts_of_items
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -47,7 +47,7 @@ BROKEN: list[tuple[str, str | bytes, str]] = [
     ("t.csv", 'city,"rider\nZebedee-4711,' + "a" * 2**18, "no header line"),
     ("t.csv", "\ncity,rider\nZebedee-4711,ann\n", "no header line"),
     ("t.parquet", "Zebedee-4711", "cannot be read as Parquet"),
-    ("t.txt", "city,rider\nZebedee-4711,ann\n", "must be named .csv, .csv.gz or .parquet"),
+    ("t.txt", "city,rider\nZebedee-4711,ann\n", "must be named .csv, .tsv, .csv.gz or .parquet"),
 ]
 
 
@@ -217,7 +217,7 @@ def test_the_engine_may_be_kept_small(tmp_path: Path) -> None:
     with open_table(little, columns) as small, open_table(path, columns) as usual:
         assert small.fetch(ask)[0][0] in ("95.3 MiB", "100.0 MB")
         assert usual.fetch(ask) != small.fetch(ask)
-        largest = LARGEST_COUNTS.format(places=3)
+        largest = counts_of_items(places=3)
         assert small.fetch(largest) == usual.fetch(largest)
     for memory in ("0GB", "1", "1TB", "1 GB", "", 7, "1GB'"):
         with pytest.raises(ParameterError, match="memory must be a size such as '500MB' or '2GB'"):

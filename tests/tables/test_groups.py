@@ -13,7 +13,7 @@ from safeselect.estimates import explain_groups
 from safeselect.release.results import Groups
 from safeselect.tables import TableAs, top_items_by_group
 from safeselect.tables.keys import open_keyed
-from safeselect.tables.sql import GROUPED_COUNTS
+from safeselect.tables.sql import counts_of_groups
 
 THREE = ("item", "person", "grp")
 pytest.importorskip("duckdb")
@@ -41,7 +41,7 @@ def table(rows=ROWS):
 
 def counted(rows, groups: int, contributions: int = 10**6, listed=MONTHS):
     """The counts that the SQL gives: group -> item -> users."""
-    sql = GROUPED_COUNTS.format(groups=groups, places=10**6, contributions=contributions, known="")
+    sql = counts_of_groups(groups=groups, places=10**6, contributions=contributions)
     found = defaultdict(dict)
     with open_keyed(table(rows), "city", "rider", "month") as keyed:
         for group, label, users in keyed.fetch(sql, *THREE, groups=list(listed)):

@@ -27,7 +27,7 @@ from safeselect import InputError
 from safeselect.mechanisms.items import item
 from safeselect.tables import count_distinct_users, largest_counts, select_keys, top_items
 from safeselect.tables.keys import open_keyed
-from safeselect.tables.sql import GROUPED_COUNTS
+from safeselect.tables.sql import counts_of_groups
 
 KEYS = {"item": "city", "user": "rider"}
 THREE = ("item", "person", "grp")
@@ -126,7 +126,7 @@ def test_the_cap_follows_from_a_user_s_own_rows(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", SOURCES)
 def test_the_cap_in_groups_does_too(name: str, tmp_path: Path) -> None:
     """Items of one hash within a group, and groups of one hash for a user."""
-    sql = GROUPED_COUNTS.format(places=9, contributions=1, groups=1, known="")
+    sql = counts_of_groups(places=9, contributions=1, groups=1)
     for more, riders in (([], [1, 1]), (["x"], [1, 1, 2])):
         same, alike = [7] * len(riders), [*ALIKE, *more]
         for months, cities in ((same, alike), (alike, same)):

@@ -14,7 +14,7 @@ from safeselect import InputError, unknown_domain_top_k
 from safeselect.mechanisms.items import item
 from safeselect.tables import count_distinct_users, largest_counts, select_keys
 from safeselect.tables.keys import open_keyed
-from safeselect.tables.sql import AMONG_CANDIDATES, GROUPED_COUNTS
+from safeselect.tables.sql import counts_of_groups
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -126,7 +126,7 @@ def test_the_cap_follows_from_a_user_s_own_rows(spark: Any, kind: str) -> None:
         typed = frame.selectExpr(f"CAST(item AS {kind}) AS item", "user")
         assert count_distinct_users(typed, **KEYS, max_contributions=1) == {"2399654": 1}
         grouped = typed.selectExpr("item", "user", "item AS month")
-        sql = GROUPED_COUNTS.format(places=9, contributions=1, groups=1, known="")
+        sql = counts_of_groups(places=9, contributions=1, groups=1)
         with open_keyed(grouped, "item", "user", "month") as keyed:
             found = keyed.fetch(sql, *THREE, groups=["935124", "2399654"])
         assert found == [("2399654", "2399654", 1)]
@@ -184,9 +184,7 @@ def test_counts_of_groups_are_those_of_duckdb_though_every_task_fails_once(
     frame = spark.createDataFrame(rows, "month STRING, item STRING, user BIGINT")
     columns = list(zip(*GROUPED, strict=True))
     arrow = pa.table(dict(zip(("month", "item", "user"), columns, strict=True)))
-    sql = GROUPED_COUNTS.format(
-        groups=groups, places=9, contributions=4, known="" if known is None else AMONG_CANDIDATES
-    )
+    sql = counts_of_groups(groups=groups, places=9, contributions=4, among=known is not None)
     counts = []
     for each in (frame, arrow):
         with open_keyed(each, "item", "user", "month") as keyed:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from safeselect import InputError, ParameterError
 from safeselect.tables import largest_counts
 from safeselect.tables.duckdb import open_table
-from safeselect.tables.sql import LARGEST_CAPPED_COUNTS
+from safeselect.tables.sql import counts_of_items
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -76,9 +76,10 @@ def test_integers_are_ordered_as_the_text_they_are_released_as() -> None:
 def test_items_of_equal_hash_are_in_the_order_of_their_text(items: tuple[Any, ...]) -> None:
     rows = [(item, user) for user in range(3) for item in items[user:] * 2]
     hash_, constant = "LEFT(md5(", "LEFT(CONCAT("
-    assert LARGEST_CAPPED_COUNTS.count(hash_) == 1
     for cap in (1, 2, 3):
-        query = LARGEST_CAPPED_COUNTS.format(places=9, contributions=cap).replace(hash_, constant)
+        query = counts_of_items(places=9, contributions=cap)
+        assert query.count(hash_) == 1
+        query = query.replace(hash_, constant)
         with open_table(table(rows), {"item": "item", "person": "user"}) as opened:
             assert set(opened.load("item", "person")) == {"item", "person"}
             found = opened.fetch(query.replace("), 12)", "), 0)"))

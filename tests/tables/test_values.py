@@ -177,8 +177,9 @@ def test_a_cell_that_is_no_number_is_not_called_a_damaged_file(cell, of, tmp_pat
         with pytest.raises(InputError) as found:
             table_quantiles(table, **GIVEN, of=of)
         assert str(found.value) == (
-            "column 'fare' has a cell that is no number, such as 7.25: write a decimal point, not "
-            "a comma, and nothing where a value is missing"
+            "column 'fare' has a cell that is no number, such as 7.25: say how they are written "
+            "(decimal and thousands) and which words are missing values (missing), and write "
+            "nothing where a value is missing"
         )
 
 

@@ -29,8 +29,8 @@ from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.moments import Base, Parts, Repetition, delta_by_orders, size
 from safeselect.accounting.optimum.certified import least_delta, least_epsilon
 from safeselect.accounting.optimum.pairs import profile
-from safeselect.accounting.optimum.problem import MOST_LAWS, Part, Problem, sizes_of, squares_below
-from safeselect.accounting.optimum.upper import LARGEST, quick_epsilon, worth_trying
+from safeselect.accounting.optimum.problem import MOST_LAWS, Part, sizes_of, squares_below
+from safeselect.accounting.optimum.upper import LARGEST, problem_of, quick_epsilon
 from safeselect.accounting.pure import smallest_delta
 from safeselect.accounting.rate import growth, per_draw_epsilon
 from safeselect.accounting.repetition import AnyGuarantee
@@ -61,7 +61,6 @@ _PROFILE = 256  # bits of a profile that is compared with delta
 _KINDS: tuple[type, ...] = (BoundedRange, LaplaceDominated, *get_args(Accounted))
 _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MOST_PARTS = 2**62
-_FINEST = Fraction(1, 10**6)
 
 ALONE = "its own guarantee"
 NOTHING = "nothing was released"
@@ -126,7 +125,7 @@ def compose(
         ParameterError: something is no guarantee; delta is outside (0, 1), or not above what the
             ApproximateDP parts have already; they are mixed with ZeroConcentratedDP without delta.
     """
-    parts = _read(guarantees)
+    parts = read_parts(guarantees)
     near = None if precision is None else rational(precision, "precision")
     if delta is None:
         return _plain(parts)
@@ -149,35 +148,18 @@ def compose_delta(
         ParameterError: something is no guarantee; epsilon is no such number; or no delta below 1
             is known, so that nothing is promised.
     """
-    parts = _read(guarantees)
+    parts = read_parts(guarantees)
     at, near = rational(epsilon, "epsilon", zero=True), rational(precision, "precision")
     if not parts:
         return Composition(PureDP(at), NOTHING)
-    deltas = _deltas(parts)
-    found = least_delta_bound(_without_deltas(parts), at, near)
+    deltas = deltas_of(parts)
+    found = least_delta_bound(without_deltas(parts), at, near)
     listed = [*deltas, *([(found.value, 1)] if found.value else [])]
     whole = sum_of_deltas(listed) if found.value < 1 else Fraction(1)
     if whole >= 1:
         raise ParameterError(f"at epsilon {at} no delta below 1 is proved; write a larger epsilon")
     guarantee = ApproximateDP(at, whole) if whole else PureDP(at)
     return Composition(guarantee, found.theorem, found.order, found.lower)
-
-
-def composed_epsilon(
-    parts: Sequence[tuple[Accounted, int]], delta: object, precision: Fraction | None = _FINEST
-) -> Fraction:
-    """The epsilon that `compose` finds at this delta for (guarantee, how many of it).
-
-    Without a precision the adaptive optimum is left out.
-
-    Raises:
-        ParameterError: as for `compose`; or a count is not a positive integer.
-    """
-    at = rational(delta, "delta", below=1)
-    for _, count in parts:
-        integer(count, "the count of a part", minimum=1, maximum=MOST_PARTS)
-    found = _best(_ordered(parts), at, precision).guarantee
-    return found.epsilon if isinstance(found, ApproximateDP) else Fraction(0)
 
 
 def calibrate(
@@ -237,13 +219,19 @@ def calibrate(
     if most is None or at is None or near is None or family is PureDP or count == 1:
         return each
 
-    def composed(rate: Fraction) -> Fraction:
-        return composed_epsilon([(family(rate), count)], at, near)
+    def composed(rate: Fraction) -> Fraction | None:
+        found = least_bound([(family(rate), count)], at, near)
+        return None if found is None else found.value
 
     return nearer(composed, most, each, each, near, growth(family, count, each, most))
 
 
-def _read(guarantees: Iterable[Accounted]) -> _Counted:
+def read_parts(guarantees: Iterable[Accounted]) -> _Counted:
+    """Read a list: equal ones together, without those that cost nothing.
+
+    Raises:
+        ParameterError: it is no list, or something in it is no guarantee.
+    """
     if not isinstance(guarantees, Iterable):
         raise ParameterError(
             f"guarantees must be a list of guarantees, got {describe(guarantees)}; write [...] "
@@ -287,7 +275,7 @@ def _plain(parts: _Counted) -> Composition:
     if len(parts) == 1 and parts[0][1] == 1:
         return Composition(parts[0][0], ALONE)
     plain = without_repetition(stated(parts))
-    deltas, squares = _deltas(plain), _squares(plain)
+    deltas, squares = deltas_of(plain), _squares(plain)
     if len(squares) == len(plain):
         return Composition(GaussianDP(total(squares)), GAUSSIAN)
     if whole := pure_sum(plain):
@@ -311,9 +299,9 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
             return Composition(ApproximateDP(best.value, delta), best.theorem, best.order)
         lower = alone_below(parts[0][0], own.epsilon, delta, precision)
         return Composition(own, ALONE, lower=lower)
-    deltas = _deltas(parts)
+    deltas = deltas_of(parts)
     rest = what_is_left(delta, deltas)
-    best = least_bound(_without_deltas(parts), rest, precision)
+    best = least_bound(without_deltas(parts), rest, precision)
     if best is None:
         raise ParameterError("delta must be larger than what the ApproximateDP parts have already")
     # The lower bound holds at the remaining delta alone, which may have been rounded down.
@@ -321,11 +309,11 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
 
 
-def _deltas(parts: Sequence[tuple[object, int]]) -> list[tuple[Fraction, int]]:
+def deltas_of(parts: Sequence[tuple[object, int]]) -> list[tuple[Fraction, int]]:
     return [(g.delta, count) for g, count in parts if isinstance(g, ApproximateDP)]
 
 
-def _without_deltas(parts: _Counted) -> _Counted:
+def without_deltas(parts: Sequence[tuple[Accounted, int]]) -> _Counted:
     """With probability 1 - delta they are as good as PureDP (Kairouz, Oh and Viswanath 2015)."""
     return _ordered(
         (PureDP(g.epsilon) if isinstance(g, ApproximateDP) else g, count) for g, count in parts
@@ -439,10 +427,11 @@ def _by_bracket(
 ) -> Bound | None:
     """The adaptive optimum, between two bounds, where it can be computed."""
     known = computable(parts)
-    if known is None or not worth_trying(known, delta, most):
+    problem = None if known is None else problem_of(known, delta, most)
+    if problem is None:
         return None
-    found = least_epsilon(Problem.of(known, delta, most), precision)
-    return Bound(found.upper, bracket_theorem(known), lower=found.lower)
+    found = least_epsilon(problem, precision)
+    return Bound(found.upper, bracket_theorem(parts), lower=found.lower)
 
 
 def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | None:
@@ -456,7 +445,7 @@ def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | N
     return kept if sum(isinstance(part, KnownLaw) for part, _ in kept) <= MOST_LAWS else None
 
 
-def bracket_theorem(parts: list[tuple[Part, int]]) -> str:
+def bracket_theorem(parts: list[tuple[Accounted, int]]) -> str:
     """The theorem behind the optimum, with its authors."""
     return ADAPTIVE if any(isinstance(g, BoundedRange) for g, _ in parts) else PAIRS
 
@@ -486,13 +475,13 @@ def least_delta_bound(
         rest = least_delta_bound(others, epsilon - large, precision)
         # The lower end of the rest is for less than this epsilon: it says nothing here.
         return replace(rest, lower=Fraction(0)) if rest.value < best.value else best
-    listed = computable(parts)
-    most = max([epsilon, *sizes_of(listed or [])])
-    if not best.value or listed is None or not worth_trying(listed, best.value, most):
+    listed = computable(parts) or []
+    problem = problem_of(listed, best.value, max([epsilon, *sizes_of(listed)]))
+    if problem is None:
         return best
-    found = least_delta(Problem.of(listed, best.value, most), epsilon, precision)
+    found = least_delta(problem, epsilon, precision)
     if found.upper < best.value:
-        return Bound(found.upper, bracket_theorem(listed), lower=found.lower)
+        return Bound(found.upper, bracket_theorem(parts), lower=found.lower)
     return replace(best, lower=found.lower)
 
 
@@ -509,10 +498,10 @@ def alone_below(
         return surely_more(pure, pure.approximate(rest).epsilon, rest) if rest else part.epsilon
     if isinstance(part, (BoundedRange, LaplaceDominated, PureDP, GaussianDP)):
         return surely_more(part, epsilon, delta)
-    listed = [(part, 1)] if isinstance(part, KnownLaw) else []
-    if precision is None or not listed or not worth_trying(listed, delta, epsilon):
+    if precision is None or not isinstance(part, KnownLaw):
         return Fraction(0)
-    return least_epsilon(Problem.of(listed, delta, epsilon), precision).lower
+    found = _by_bracket([(part, 1)], delta, epsilon, precision)
+    return Fraction(0) if found is None else found.lower
 
 
 def surely_more(

@@ -7,10 +7,8 @@ are binomial tails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Protocol
 
 from gmpy2 import mpfr
 
@@ -28,34 +26,29 @@ _CLOSE = Fraction(
 )  # relative slack in delta and in 1 - delta with which a search is content
 
 
-class Tails(Protocol):
-    """The two tails of the loss of a composition."""
-
-    def at(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        """(A, B): the smallest delta at this epsilon is A - e**epsilon B."""
-        ...
+# The two tails (A, B) of the loss of a composition, at an epsilon, to a precision: the smallest
+# delta there is A - e**epsilon B.
+Tails = Callable[[Fraction, int], tuple[Interval, Interval]]
 
 
-@dataclass(frozen=True, slots=True)
-class EqualPure:
-    """`count` epsilon-DP mechanisms, adaptively chosen: as many randomized responses are worst.
+def equal_pure(each: Fraction, count: int) -> Tails:
+    """`count` mechanisms of epsilon `each`, adaptively chosen: randomized responses are worst.
 
-    The loss is (count - 2 i) epsilon where i answers were flipped.
+    The loss is (count - 2 i) each where i answers were flipped.
     Source: Kairouz, Oh and Viswanath (2015), Theorem 3.3.
     """
 
-    epsilon: Fraction
-    count: int
-
-    def at(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        most = -((epsilon / self.epsilon - self.count) // 2) - 1  # flips, with a loss above epsilon
-        own = Interval.of(self.epsilon, precision)
+    def tails(epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
+        most = -((epsilon / each - count) // 2) - 1  # flips, with a loss above epsilon
+        own = Interval.of(each, precision)
         log_kept = -(Interval.of(1, precision) + (-own).exp()).log()
         log_flipped = log_kept - own
         return (
-            binomial_below(self.count, most, log_flipped, log_kept),
-            binomial_below(self.count, most, log_kept, log_flipped),
+            binomial_below(count, most, log_flipped, log_kept),
+            binomial_below(count, most, log_kept, log_flipped),
         )
+
+    return tails
 
 
 def smallest_delta(tails: Tails, epsilon: Fraction) -> Fraction:
@@ -117,7 +110,7 @@ def _delta_at(
     tails: Tails, epsilon: Fraction, precision: int = _PRECISION
 ) -> tuple[Interval, Interval]:
     """Enclosures of delta, and of how fast it falls."""
-    above, below = tails.at(epsilon, precision)
+    above, below = tails(epsilon, precision)
     falls = Interval.of(epsilon, max(precision, _PRECISION)).exp() * below
     return above - falls, falls
 

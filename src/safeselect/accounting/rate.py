@@ -10,7 +10,7 @@ from safeselect.accounting.bounds import OPTIMAL_EQUAL, known_bounds
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.moments import bun_steinke_rho, epsilon_at_order, epsilon_by_orders
 from safeselect.accounting.optimum.upper import quick_epsilon
-from safeselect.accounting.pure import MOST_EQUAL, EqualPure, newton_epsilon
+from safeselect.accounting.pure import MOST_EQUAL, equal_pure, newton_epsilon
 from safeselect.accounting.search import BITS, NUDGE, largest, nearer, rounded
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval
@@ -65,7 +65,7 @@ def _composed(
     """What `compose` says of so many draws at this delta, but for the adaptive optimum."""
     if count == 1:
         return draw.approximate(delta).epsilon
-    tails = (EqualPure(draw.epsilon, count), OPTIMAL_EQUAL) if count <= MOST_EQUAL else None
+    tails = (equal_pure(draw.epsilon, count), OPTIMAL_EQUAL) if count <= MOST_EQUAL else None
     known = known_bounds([(draw, count)], delta, tails)
     return min(bound.value for bound in known)
 
@@ -137,7 +137,7 @@ def _within_other_bounds(
 
     @cache
     def newton(rate: Fraction) -> Fraction:
-        return newton_epsilon(EqualPure(rate, count), delta, epsilon)
+        return newton_epsilon(equal_pure(rate, count), delta, epsilon)
 
     if added(_more(best)) <= epsilon:
         best = largest(added, epsilon, _more(best))

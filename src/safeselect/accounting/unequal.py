@@ -5,22 +5,23 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, prod
 
 from safeselect.accounting.bounds import OPTIMAL_EQUAL, concentrated, without_repetition
 from safeselect.accounting.moments import Parts, size
-from safeselect.accounting.pure import MOST_EQUAL, EqualPure, Tails
+from safeselect.accounting.pure import MOST_EQUAL, Tails, equal_pure
 from safeselect.exact.interval import Interval
 
 OPTIMAL_UNEQUAL = "optimal composition of pure DP (Murtagh and Vadhan 2016, Theorem 1.5)"
 _MOST_OUTCOMES = 2**10  # of each half: 2**20 in all, that of twenty unequal guarantees
 
 
-@dataclass(frozen=True, slots=True)
-class UnequalPure:
+_Half = tuple[tuple[Fraction, int], ...]  # (epsilon, how many)
+
+
+def unequal_pure(parts: Sequence[tuple[Fraction, int]]) -> Tails | None:
     """epsilon_i-DP mechanisms, adaptively chosen: randomized responses are worst.
 
     A kept answer adds epsilon_i to the loss, a flipped one subtracts it.  The answers are split
@@ -29,34 +30,31 @@ class UnequalPure:
     Source: Murtagh and Vadhan (2016), Theorem 1.5.
 
     Args:
-        halves: two lists of (epsilon, how many).
+        parts: (epsilon, how many).
+
+    Returns:
+        None where there are too many outcomes.
     """
+    halves: list[_Half] = [(), ()]
+    for part in sorted(parts, key=lambda part: -part[1]):
+        place = halves.index(min(halves, key=_outcomes))
+        halves[place] = (*halves[place], part)
+        if _outcomes(halves[place]) > _MOST_OUTCOMES:
+            return None
 
-    halves: tuple[tuple[tuple[Fraction, int], ...], tuple[tuple[Fraction, int], ...]]
-
-    @classmethod
-    def of(cls, parts: Sequence[tuple[Fraction, int]]) -> UnequalPure | None:
-        """Split the list (epsilon, how many), or None where it has too many outcomes."""
-        halves: tuple[list[tuple[Fraction, int]], list[tuple[Fraction, int]]] = ([], [])
-        for part in sorted(parts, key=lambda part: -part[1]):
-            smaller = min(halves, key=_outcomes)
-            smaller.append(part)
-            if _outcomes(smaller) > _MOST_OUTCOMES:
-                return None
-        return cls((tuple(halves[0]), tuple(halves[1])))
-
-    def at(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        ours = _table(self.halves[0], precision)
-        losses, tails = _tails(self.halves[1], precision)
+    def tails(epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
+        losses, others = _tails(halves[1], precision)
         above = below = Interval.of(0, precision)
-        for loss, kept, flipped in ours:
+        for loss, kept, flipped in _table(halves[0], precision):
             # Strictly above: an equal loss adds nothing to delta either way.
-            tail_above, tail_below = tails[bisect_right(losses, epsilon - loss)]
+            tail_above, tail_below = others[bisect_right(losses, epsilon - loss)]
             above, below = above + kept * tail_above, below + flipped * tail_below
         return above, below
 
+    return tails
 
-def _outcomes(half: Sequence[tuple[Fraction, int]]) -> int:
+
+def _outcomes(half: _Half) -> int:
     return prod(count + 1 for _, count in half)
 
 
@@ -64,7 +62,7 @@ _Row = tuple[Fraction, Interval, Interval]
 
 
 @lru_cache(maxsize=8)
-def _table(half: tuple[tuple[Fraction, int], ...], precision: int) -> list[_Row]:
+def _table(half: _Half, precision: int) -> list[_Row]:
     """All outcomes of a half by their loss: (loss, probability, that on the neighbour)."""
     one = Interval.of(1, precision)
     rows = [(Fraction(0), one, one)]
@@ -91,9 +89,7 @@ def _chance(kept: int, flipped: int, log_kept: Interval, log_flipped: Interval) 
 
 
 @lru_cache(maxsize=8)
-def _tails(
-    half: tuple[tuple[Fraction, int], ...], precision: int
-) -> tuple[list[Fraction], list[tuple[Interval, Interval]]]:
+def _tails(half: _Half, precision: int) -> tuple[list[Fraction], list[tuple[Interval, Interval]]]:
     """The losses in rising order, and the two probabilities of being at or after each place."""
     rows = _table(half, precision)
     above = below = Interval.of(0, precision)
@@ -113,7 +109,7 @@ def pure_tails(parts: Parts) -> tuple[Tails, str] | None:
         counted[size(guarantee)] += count
     pures = list(counted.items())
     if len(pures) == 1:
-        equal = EqualPure(*pures[0])
+        equal = equal_pure(*pures[0])
         return (equal, OPTIMAL_EQUAL) if pures[0][1] <= MOST_EQUAL else None
-    unequal = UnequalPure.of(pures)
+    unequal = unequal_pure(pures)
     return None if unequal is None or not pures else (unequal, OPTIMAL_UNEQUAL)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -29,8 +29,58 @@ __all__ = ["Exponential", "PermuteAndFlip", "median", "percentile", "quantile"]
 _POINTS = 2**32  # of a grid that nobody chose: nine digits
 
 
+class _Choice:
+    """What both mechanisms keep: utilities, what to call them, and the cost of each choice."""
+
+    __slots__ = ("_candidates", "_terms", "_utility")
+    _choose: ClassVar[Callable[..., Selection[Any]]]
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivity: Number,
+        utility: Sequence[Any],
+        monotonic: bool = False,
+        candidates: Sequence[Any] | None = None,
+        measure: object = None,
+        random_state: object = None,
+    ) -> None:
+        if measure is not None:
+            raise ParameterError(
+                "measure must be None: for public weights call "
+                "safeselect.exponential_mechanism(..., weights=...), and for quantiles "
+                "safeselect.adapters.diffprivlib.quantile"
+            )
+        self._terms = cost(epsilon, sensitivity, monotonic)
+        self._utility, self._candidates = utility, candidates
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def copy(self) -> Self:
+        """Return the same mechanism; there is nothing in it that a call changes."""
+        return self
+
+    def randomise(self, value: None = None) -> Any:
+        """Choose a candidate; each call is a release and costs epsilon.
+
+        Raises:
+            ParameterError: a value is given, or there are more or fewer candidates than utilities.
+            ScoreError: a utility is not a finite number.
+        """
+        if value is not None:
+            # What would have been randomised is private, so its type is all that is said.
+            raise ParameterError(f"value must be None, got {type(value).__name__}")
+        read, candidates = scores(self._utility), self._candidates
+        if candidates is None:
+            return self._choose(read, **self._terms).label
+        # Candidates may be equal to one another and of any type; labels may not.
+        return candidates[self._choose(read, labels=range(len(candidates)), **self._terms).label]
+
+
 @final
-class Exponential:
+class Exponential(_Choice):
     """The exponential mechanism: P(r) proportional to exp(epsilon u_r / (2 sensitivity)).
 
     With `monotonic` the 2 is absent.  Utilities are read on a grid of a thousandth of the
@@ -54,53 +104,19 @@ class Exponential:
         1
     """
 
-    __slots__ = ("_candidates", "_terms", "_utility")
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: Number,
-        utility: Sequence[Any],
-        monotonic: bool = False,
-        candidates: Sequence[Any] | None = None,
-        measure: object = None,
-        random_state: object = None,
-    ) -> None:
-        if measure is not None:
-            raise ParameterError(
-                "measure must be None: for public weights call "
-                "safeselect.exponential_mechanism(..., weights=...), and for quantiles "
-                "safeselect.adapters.diffprivlib.quantile"
-            )
-        self._terms = cost(epsilon, sensitivity, monotonic)
-        self._utility, self._candidates = utility, candidates
-
-    def __repr__(self) -> str:
-        return "<Exponential>"
-
-    def copy(self) -> Exponential:
-        """Return the same mechanism; there is nothing in it that a call changes."""
-        return self
-
-    def randomise(self, value: None = None) -> Any:
-        """Choose a candidate; each call is a release and costs epsilon.
-
-        Raises:
-            ParameterError: a value is given, or there are more or fewer candidates than utilities.
-            ScoreError: a utility is not a finite number.
-        """
-        return _choose(exponential_mechanism, self._utility, self._candidates, self._terms, value)
+    __slots__ = ()
+    _choose = staticmethod(exponential_mechanism)
 
 
 @final
-class PermuteAndFlip:
+class PermuteAndFlip(_Choice):
     """Permute-and-flip of exp(epsilon (u_r - best) / (2 sensitivity)); see `Exponential`.
 
     Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for each call of `randomise`.
 
     Args:
-        epsilon, sensitivity, utility, monotonic, candidates, random_state: as for `Exponential`.
+        epsilon, sensitivity, utility, monotonic, candidates, measure, random_state: as for
+            `Exponential`.
 
     Raises:
         ParameterError: a parameter is wrong.
@@ -110,52 +126,8 @@ class PermuteAndFlip:
         1
     """
 
-    __slots__ = ("_candidates", "_terms", "_utility")
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: Number,
-        utility: Sequence[Any],
-        monotonic: bool = False,
-        candidates: Sequence[Any] | None = None,
-        random_state: object = None,
-    ) -> None:
-        self._terms = cost(epsilon, sensitivity, monotonic)
-        self._utility, self._candidates = utility, candidates
-
-    def __repr__(self) -> str:
-        return "<PermuteAndFlip>"
-
-    def copy(self) -> PermuteAndFlip:
-        """Return the same mechanism; there is nothing in it that a call changes."""
-        return self
-
-    def randomise(self, value: None = None) -> Any:
-        """Choose a candidate; each call is a release and costs epsilon.
-
-        Raises:
-            ParameterError, ScoreError: as for `Exponential.randomise`.
-        """
-        return _choose(permute_and_flip, self._utility, self._candidates, self._terms, value)
-
-
-def _choose(
-    mechanism: Callable[..., Selection[Any]],
-    utility: Any,
-    candidates: Sequence[Any] | None,
-    terms: dict[str, Any],
-    value: object,
-) -> Any:
-    if value is not None:
-        # What would have been randomised is private, so its type is all that is said.
-        raise ParameterError(f"value must be None, got {type(value).__name__}")
-    read = scores(utility)
-    if candidates is None:
-        return mechanism(read, **terms).label
-    # Candidates may be equal to one another and of any type; labels may not.
-    return candidates[mechanism(read, labels=range(len(candidates)), **terms).label]
+    __slots__ = ()
+    _choose = staticmethod(permute_and_flip)
 
 
 def quantile(

@@ -30,21 +30,20 @@ Each event stands for a mechanism that is at least as easy to tell from its neig
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 
-from safeselect.accounting.composition import Accounted
+from safeselect.accounting.composition import Accounted, deltas_of, read_parts, without_deltas
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.moments import Repetition, size
 from safeselect.accounting.optimum.certified import dominating_masses
 from safeselect.accounting.optimum.problem import Part
 from safeselect.accounting.repetition import AnyGuarantee
+from safeselect.accounting.sums import sum_of_deltas
 from safeselect.adapters._numbers import at_least, at_most
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import decimal
@@ -52,11 +51,11 @@ from safeselect.exact.interval import Interval, rounded_down
 from safeselect.exact.parameters import describe, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
-    BoundedRange,
     LaplaceDominated,
     PureDP,
     ZeroConcentratedDP,
 )
+from safeselect.release.display import library
 
 __all__ = ["dp_event", "dp_events", "dp_pld"]
 
@@ -69,7 +68,7 @@ _LARGEST = 256
 _MOST_LOSSES = 2**22
 
 
-def dp_event(guarantee: AnyGuarantee, *, accountant: Literal["rdp", "pld"]) -> Any:
+def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
     """Return an event that costs at least what the guarantee allows.
 
     Guarantee: for "pld" of pure guarantees, the discrete Laplace law moved by one step has the
@@ -88,7 +87,7 @@ def dp_event(guarantee: AnyGuarantee, *, accountant: Literal["rdp", "pld"]) -> A
         raise ParameterError(f"guarantee must be a guarantee, got {describe(guarantee)}")
     if not isinstance(accountant, str) or accountant not in ("rdp", "pld"):
         raise ParameterError(f"accountant must be 'rdp' or 'pld', got {describe(accountant)}")
-    events = _events()
+    events = _library("dp_accounting.dp_event")
     if isinstance(guarantee, ApproximateDP):
         raise ParameterError(
             "an ApproximateDP guarantee has no event: nothing bounds its losses beyond epsilon; "
@@ -119,24 +118,17 @@ def dp_event(guarantee: AnyGuarantee, *, accountant: Literal["rdp", "pld"]) -> A
     return events.LaplaceDpEvent(noise_multiplier=_noise_multiplier(cost))
 
 
-def dp_events(guarantees: Iterable[AnyGuarantee], *, accountant: Literal["rdp", "pld"]) -> Any:
+def dp_events(guarantees: Iterable[Accounted], *, accountant: Literal["rdp", "pld"]) -> Any:
     """Return one event for a list of guarantees fixed in advance, such as `best.parts`.
 
     Raises:
         ParameterError: as for `dp_event`, for any of them; or not a list.
     """
-    if not isinstance(guarantees, Iterable):
-        raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
-    counted: Counter[AnyGuarantee] = Counter()
-    for guarantee in guarantees:
-        if not isinstance(guarantee, AnyGuarantee):
-            raise ParameterError(f"guarantees must be guarantees, got {describe(guarantee)}")
-        counted[guarantee] += 1
-    events = _events()
+    events = _library("dp_accounting.dp_event")
     return events.ComposedDpEvent(
         [
             events.SelfComposedDpEvent(dp_event(each, accountant=accountant), count)
-            for each, count in counted.items()
+            for each, count in read_parts(guarantees)
         ]
     )
 
@@ -165,7 +157,8 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
     step = Fraction(float(rational(interval, "interval")))
     smallest = rational(delta, "delta", below=1)
     parts, infinite = _pairs(guarantees)
-    losses = sum((_spread(guarantee) * count for guarantee, count in parts), Fraction(0))
+    sizes = ((p.size if isinstance(p, KnownLaw) else size(p)) * count for p, count in parts)
+    losses = sum(sizes, Fraction(0))
     if losses > step * _MOST_LOSSES:
         raise ParameterError(
             f"the losses reach {decimal(losses)}, more than {_MOST_LOSSES} times the interval: "
@@ -186,30 +179,16 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
 
 def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fraction]:
     """Parts that a pair dominates, and the chance that the others break their promise."""
-    if not isinstance(guarantees, Iterable):
-        raise ParameterError(f"guarantees must be a list, got {describe(guarantees)}")
-    counted: Counter[Part] = Counter()
-    kept = Fraction(1)
-    for each in guarantees:
-        guarantee = each.single if isinstance(each, Repetition) else each
-        if isinstance(guarantee, ApproximateDP):
-            kept *= 1 - guarantee.delta
-            counted[PureDP(guarantee.epsilon)] += 1
-        elif isinstance(guarantee, (PureDP, LaplaceDominated, BoundedRange, GaussianDP, KnownLaw)):
-            counted[guarantee] += 1
-        else:
+    given = read_parts(guarantees)
+    parts = [(each.single if isinstance(each, Repetition) else each, n) for each, n in given]
+    kept: list[tuple[Part, int]] = []
+    for part, count in without_deltas(parts):
+        if isinstance(part, (ZeroConcentratedDP, ApproximateDP, Repetition)):
             raise ParameterError(
-                f"no pair of laws is known to dominate {describe(guarantee)}; compose it by its rho"
+                f"no pair of laws is known to dominate {describe(part)}; compose it by its rho"
             )
-    return [(part, count) for part, count in counted.items() if _spread(part)], 1 - kept
-
-
-def _spread(part: Part) -> Fraction:
-    if isinstance(part, KnownLaw):
-        return part.size
-    if isinstance(part, (GaussianDP, ZeroConcentratedDP)):
-        return 2 * part.zcdp.rho
-    return part.epsilon
+        kept.append((part, count))
+    return kept, sum_of_deltas(deltas_of(parts))
 
 
 def _noise_multiplier(epsilon: Fraction) -> float:
@@ -220,14 +199,5 @@ def _noise_multiplier(epsilon: Fraction) -> float:
     return scale
 
 
-def _events() -> Any:
-    return _library("dp_accounting.dp_event")
-
-
 def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ParameterError(
-            "events need dp-accounting: pip install 'safeselect[dp-accounting]'"
-        ) from None
+    return library(name, "pip install 'safeselect[dp-accounting]'")

@@ -22,8 +22,7 @@ privacy map returns a float at least as large.  With `on_grid`, a d_in below one
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -43,6 +42,7 @@ from safeselect.mechanisms.select import (
 )
 from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated
 from safeselect.randomness.source import Source, resolve
+from safeselect.release.display import library
 from safeselect.release.results import Selection
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.floats import GridScores
@@ -198,22 +198,14 @@ def make_top_k(
     name = mechanism or ("one_shot_exponential" if space.pure else "exponential")
     count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
 
-    def release(scores: object) -> list[object]:
-        with space.scores_on_grid(scores) as scores_on_grid:
-            best = top_k(
-                scores_on_grid,
-                k=count,
-                # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
-                epsilon=min(count, 10),
-                range_=size / space.reading.step * min(count, 10) / count,
-                mechanism=name,
-                source=source,
-            )
+    def release(scores_on_grid: GridScores) -> list[object]:
+        cost = _several(count, size / space.reading.step)
+        best = top_k(scores_on_grid, k=count, mechanism=name, source=source, **cost)
         return list(best.labels)
 
     draws = 1 if name == "one_shot_exponential" else count
-    cost = _Draws(_FAMILIES[name], draws, Fraction(count, draws) / size)
-    return space.measurement(cost, release, "Vec<usize>")
+    each = Fraction(count, draws) / size
+    return space.measurement(_FAMILIES[name], draws, each, release, "Vec<usize>")
 
 
 def make_top_k_with_gaps(
@@ -255,23 +247,22 @@ def make_top_k_with_gaps(
     count, size = integer(k, "k", minimum=1, maximum=_MOST_CHOSEN), _read_scale(scale, space)
     step = None if gap_grid is None else rational(gap_grid, "gap_grid") / space.reading.step
 
-    def release(scores: object) -> list[tuple[object, Fraction]]:
-        with space.scores_on_grid(scores) as scores_on_grid:
-            best = top_k_with_gaps(
-                scores_on_grid,
-                k=count,
-                # 1 for each of them; beyond 10 the same noise, said so that no total looks large.
-                epsilon=min(count, 10),
-                range_=size / space.reading.step * min(count, 10) / count,
-                noise=noise,
-                gap_grid=step,
-                source=source,
-            )
+    def release(scores_on_grid: GridScores) -> list[tuple[object, Fraction]]:
+        cost = _several(count, size / space.reading.step)
+        drawn = partial(top_k_with_gaps, noise=noise, gap_grid=step, source=source)
+        best = drawn(scores_on_grid, k=count, **cost)
         gaps = (gap * space.reading.step for gap in best.gaps or ())
         return list(zip(best.labels, gaps, strict=True))
 
-    cost = _Draws(LaplaceDominated, 1, count / size)
-    return space.measurement(cost, release, "ExtrinsicObject")
+    return space.measurement(LaplaceDominated, 1, count / size, release, "ExtrinsicObject")
+
+
+def _several(count: int, scale: Fraction) -> dict[str, Any]:
+    """The cost of so many draws with noise of this scale: an epsilon of 1 for each of them.
+
+    Beyond 10 the same noise, said so that no total looks large.
+    """
+    return {"epsilon": min(count, 10), "range_": scale * min(count, 10) / count}
 
 
 def name_in_context() -> None:
@@ -301,20 +292,6 @@ def name_in_context() -> None:
         if name not in _named:  # OpenDP takes a name once
             register(make, name)
             _named.add(name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Draws:
-    """Draws of one family, each with an epsilon of `rate` per unit of the range of the change."""
-
-    family: Family
-    count: int
-    rate: Fraction
-
-    def cost(self, range_: Fraction, *, pure: bool) -> Fraction:
-        """Return the epsilon, or the rho, of all draws together."""
-        each = self.family(self.rate * range_)
-        return self.count * (each.epsilon if pure else each.zcdp.rho)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,19 +340,6 @@ class _Space:
         is_pure = measure == measures[0]
         return cls(domain, metric, measure, metric == metrics[1], is_pure, smallest, reading)
 
-    @contextmanager
-    def scores_on_grid(self, scores: object) -> Iterator[GridScores]:
-        """Yield the scores in steps of the grid, larger is better; they are overwritten at the end.
-
-        Raises:
-            ScoreError: a score is not a number that the reading covers.
-        """
-        scores_on_grid = read_candidates(scores).scores_on_grid(self.reading, minimize=self.negate)
-        try:
-            yield scores_on_grid
-        finally:
-            scores_on_grid.fill(0)
-
     def moved(self, distance: Fraction) -> Fraction:
         """Return the range of the change of the scores as read, in score units."""
         step = self.reading.step
@@ -383,18 +347,37 @@ class _Space:
             return Fraction(0)  # a multiple of the grid cannot move by less than a step
         return Sensitivity(distance, None, self.monotonic).range_in_steps(self.reading) * step
 
-    def measurement(self, draws: _Draws, release: Callable[[object], object], returns: str) -> Any:
-        """Return the measurement with this release function, at the cost of these draws."""
+    def measurement(
+        self,
+        family: Family,
+        draws: int,
+        rate: Fraction,
+        release: Callable[[GridScores], object],
+        returns: str,
+    ) -> Any:
+        """Return the measurement that releases this of scores in steps, larger is better.
+
+        It costs draws of one family, each with an epsilon of `rate` per unit of the range of the
+        change.
+        """
+
+        def released(scores: object) -> object:
+            read = read_candidates(scores).scores_on_grid(self.reading, minimize=self.negate)
+            try:
+                return release(read)
+            finally:
+                read.fill(0)
 
         def privacy_map(d_in: object) -> float:
             distance = rational(d_in, "d_in", zero=True)
             if isinstance(d_in, float):
                 # A float is a typed decimal or a computed binary number: take the larger one.
                 distance = max(distance, Fraction(d_in))
-            return at_least(draws.cost(self.moved(distance), pure=self.pure))
+            each = family(rate * self.moved(distance))
+            return at_least(draws * (each.epsilon if self.pure else each.zcdp.rho))
 
         return _opendp().m.make_user_measurement(
-            self.domain, self.metric, self.measure, _guarded(release), privacy_map, TO=returns
+            self.domain, self.metric, self.measure, _guarded(released), privacy_map, TO=returns
         )
 
 
@@ -435,10 +418,7 @@ def _refusal(dp: Any, name: str, expected: str, got: object) -> ParameterError:
 
 
 def _opendp() -> Any:
-    try:
-        return import_module("opendp.prelude")
-    except ImportError:
-        raise ParameterError("measurements need OpenDP: pip install 'safeselect[opendp]'") from None
+    return library("opendp.prelude", "pip install 'safeselect[opendp]'")
 
 
 def _single(
@@ -447,12 +427,11 @@ def _single(
     """Return the measurement that releases the index of one choice."""
     size = _read_scale(scale, space)
 
-    def release(scores: object) -> object:
-        with space.scores_on_grid(scores) as scores_on_grid:
-            range_ = size / space.reading.step
-            return choose(scores_on_grid, epsilon=1, range_=range_, source=source).index
+    def release(scores_on_grid: GridScores) -> object:
+        range_ = size / space.reading.step
+        return choose(scores_on_grid, epsilon=1, range_=range_, source=source).index
 
-    return space.measurement(_Draws(family, 1, 1 / size), release, "usize")
+    return space.measurement(family, 1, 1 / size, release, "usize")
 
 
 def _read_scale(scale: object, space: _Space) -> Fraction:

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from importlib import import_module
 from io import BytesIO
 from typing import Any
 
@@ -49,8 +48,7 @@ def plot(result: Any) -> Any:
         said.append(f"the first {_SHOWN} of {len(names)}")
     groups = [_shown(each) for each in columns.get("group", [""] * len(names))][:_SHOWN]
     sizes = Counter(groups) or Counter({"": 1})
-    library("matplotlib", _PLOTS)
-    figure = import_module("matplotlib.figure").Figure(
+    figure = library("matplotlib.figure", _PLOTS).Figure(
         figsize=(7, 1.2 + 0.32 * sizes.total() + 0.4 * len(sizes)), layout="constrained"
     )
     ratios = {"height_ratios": [*sizes.values()]}
@@ -147,8 +145,7 @@ def _plot_groups(plans: Any, columns: dict[str, list[Any]]) -> Any:
 
 def _log_scales(plans: Any, name: str, ticks: list[Any], names: Iterable[str]) -> tuple[Any, Any]:
     """An empty figure of users on log scales, with these ticks below and plain numbers beside."""
-    library("matplotlib", _PLOTS)
-    figure = import_module("matplotlib.figure").Figure(figsize=(6, 3.6), layout="constrained")
+    figure = library("matplotlib.figure", _PLOTS).Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -31,8 +31,6 @@ _CACHED = type(lru_cache(len))
 _HOLDERS = (FunctionType, MethodType, staticmethod, classmethod, property, partial, _CACHED)
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = ("site-packages", "dist-packages")
-_GENERATED = "<string>"
-"""The file of functions that `dataclasses` and `collections` write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +40,11 @@ class Running:
     Attributes:
         modules: the digest of each module's loaded functions, by its name.
         functions: how many functions there are.
-        generated: how many more were written by the standard library, for dataclasses.
         differing: the places where the loaded code is not that of the source.
     """
 
     modules: Mapping[str, str]
     functions: int
-    generated: int
     differing: tuple[str, ...]
 
     @property
@@ -68,41 +64,39 @@ def running() -> Running:
         if name.partition(".")[0] == _PACKAGE and isinstance(module, ModuleType)
     }
     differing: list[str] = []
-    compiled: dict[str, CodeType] = {}
-    digest = _Digests()
+    compiled: dict[str, list[tuple[CodeType, str]]] = {}
     for name, module in modules.items():
         code = _from_source(module)
         if code is None:
             differing.append(f"{name}, which has no source")
             continue
-        if code_digest(_as_imported(module)) != digest(code):
+        compiled[name] = [(each, code_digest(each)) for each in _inside(code)]
+        if code_digest(_as_imported(module)) != compiled[name][0][1]:
             differing.append(f"{name} as it is imported")
-        compiled[name] = code
-    right = {code.co_filename: set(map(digest, _inside(code))) for code in compiled.values()}
-    generated: set[int] = set()
+    right = {codes[0][0].co_filename: {known for _, known in codes} for codes in compiled.values()}
     digests, functions = {}, 0
-    for name, code in compiled.items():
-        lines = []
-        for function, inner in sorted(_by_name(code).items()):
-            known = set(map(digest, inner))
-            loaded = list(_codes(_named(modules[name], function)))
-            found = {digest(each) for each in loaded if each.co_qualname == function}
-            if (
-                found - known
-                or not found
-                or not all(_expected(each, right, digest) for each in loaded)
-            ):
-                differing.append(f"{name}.{function}")
-            lines += [f"{function} {digest(each)}" for each in loaded]
-            functions += 1
-        for where, each in _others(modules[name], name):
-            if each.co_filename == _GENERATED:
-                generated.add(id(each))
-            elif not _expected(each, right, digest):
+    for name, codes in compiled.items():
+        lines, own = [], dict[str, set[str]]()
+        for where, each in _loaded(vars(modules[name]), name, ""):
+            found, file = code_digest(each), each.co_filename
+            lines.append(f"{where} {found}")
+            if each.co_qualname == where:
+                own.setdefault(where, set()).add(found)
+            # Its file's, or of the standard library's decorators.
+            if found not in right.get(file, ()) and (file in right or not _of_library(file)):
                 differing.append(f"{name}.{where}")
-            lines.append(f"{where} {digest(each)}")
+        # The functions outside of functions; overloads have several.  What is inside of them, such
+        # as lambdas, is a part of what is compared as a whole.
+        known: dict[str, set[str]] = {}
+        for each, digest in codes:
+            if each.co_flags & CO_OPTIMIZED and "<" not in each.co_qualname:
+                known.setdefault(each.co_qualname, set()).add(digest)
+        # Nothing else stands under its name, be it another function of the same file.
+        wrong = (each for each in known if not own.get(each) or own[each] - known[each])
+        differing += (f"{name}.{each}" for each in wrong)
+        functions += len(known)
         digests[name] = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
-    return Running(digests, functions, len(generated), tuple(dict.fromkeys(differing)))
+    return Running(digests, functions, tuple(dict.fromkeys(differing)))
 
 
 def extensions() -> dict[str, str]:
@@ -121,20 +115,6 @@ def extensions() -> dict[str, str]:
 def code_digest(code: CodeType) -> str:
     """SHA-256 of all that decides what a code object does; neither its place nor its lines."""
     return hashlib.sha256(_encoded(code)).hexdigest()
-
-
-class _Digests:
-    """`code_digest`, worked out once for each code object; it holds them, so none is another's."""
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[CodeType, str]] = {}
-
-    def __call__(self, code: CodeType) -> str:
-        if id(code) not in self._known:
-            self._known[id(code)] = code, code_digest(code)
-        return self._known[id(code)][1]
 
 
 def _encoded(value: object) -> bytes:
@@ -175,19 +155,6 @@ def _as_imported(module: ModuleType) -> CodeType:
     return code
 
 
-def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
-    """The functions outside of functions, by qualified name; overloads have several."""
-    found: dict[str, list[CodeType]] = {}
-    for inner in (const for const in code.co_consts if isinstance(const, CodeType)):
-        if inner.co_flags & CO_OPTIMIZED:
-            # Expressions such as generators and lambdas are parts of what is compared as a whole.
-            if not inner.co_name.startswith("<"):
-                found.setdefault(inner.co_qualname, []).append(inner)
-        else:  # the body of a class
-            found.update(_by_name(inner))
-    return found
-
-
 def _inside(code: CodeType) -> Iterator[CodeType]:
     """A code object and all code objects in it, at any depth."""
     yield code
@@ -196,36 +163,24 @@ def _inside(code: CodeType) -> Iterator[CodeType]:
             yield from _inside(inner)
 
 
-def _expected(code: CodeType, right: Mapping[str, set[str]], digest: _Digests) -> bool:
-    """Whether code that is loaded is its file's, or of the standard library's decorators."""
-    if code.co_filename in right:
-        return digest(code) in right[code.co_filename]
-    return code.co_filename == _GENERATED or _of_library(code.co_filename)
-
-
 def _of_library(file: str) -> bool:
-    """Whether this is a file of the standard library, which may hold a folder of other packages."""
+    """Whether this is a file of the standard library, which may hold a folder of other packages.
+
+    Functions that `dataclasses` and `collections` write have no file.
+    """
     inside = file.startswith(_LIBRARY) and not any(name in file for name in _PACKAGES)
-    return inside or file.startswith("<frozen ")
+    return inside or file.startswith("<frozen ") or file == "<string>"
 
 
-def _named(module: ModuleType, function: str) -> object:
-    """What the module has under this qualified name; None if there is nothing."""
-    value: object = module
-    for part in function.split("."):
-        known = vars(value) if isinstance(value, (type, ModuleType)) else {}
-        value = known.get(part)
-    return value
-
-
-def _others(module: ModuleType, name: str) -> Iterator[tuple[str, CodeType]]:
-    """All functions of the module's own classes and of its own names, each with its place."""
-    for key, value in vars(module).items():
-        if isinstance(value, type) and value.__module__ == name:
-            for member, held in vars(value).items():
-                yield from ((f"{key}.{member}", code) for code in _codes(held))
-        elif not isinstance(value, (type, ModuleType)) and _is_own(value, name):
-            yield from ((key, code) for code in _codes(value))
+def _loaded(held: Mapping[str, object], name: str, within: str) -> Iterator[tuple[str, CodeType]]:
+    """All functions of a module's own names and own classes, each with its qualified name."""
+    for key, value in held.items():
+        where = f"{within}{key}"
+        if not isinstance(value, type):
+            if within or _is_own(value, name):
+                yield from ((where, code) for code in _codes(value))
+        elif value.__module__ == name and (not within or value.__qualname__ == where):
+            yield from _loaded(vars(value), name, f"{where}.")
 
 
 def _is_own(value: object, name: str) -> bool:

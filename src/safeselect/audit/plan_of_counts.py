@@ -32,7 +32,8 @@ def of_list(stated: Stated) -> Plan:
         offset, noise, said = plan_counts(total, k_bar, cap or 0)
         own = said | {"max_contributions": str(cap), "candidates": str(k_bar + 1)}
         draws = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
-        return Plan(total, draws, common | own, {"k_bar": k_bar}, _least(offset, noise.rate))
+        integer(stated.release.k_bar, "k_bar", minimum=k_bar, maximum=k_bar)
+        return Plan(total, draws, common | own, _least(offset, noise.rate))
     least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
     places = read_places(k, least if least == most else (least, most))
     query, part = plan_list(total, places, cap)
@@ -74,7 +75,7 @@ def of_groups(stated: Stated) -> Plan:
     least = None
     if name == "laplace":
         least = _least(Fraction(planned["offset"]), Fraction(planned["noise_rate"]))
-    return Plan(plan.guarantee, plan.parts, {**COUNTED, **own, **facts, **planned}, {}, least)
+    return Plan(plan.guarantee, plan.parts, {**COUNTED, **own, **facts, **planned}, least)
 
 
 def of_keys(stated: Stated) -> Plan:
@@ -85,7 +86,7 @@ def of_keys(stated: Stated) -> Plan:
         raise ParameterError("its mechanism is not that of its parameters")
     # The least count is that of a key that its threshold just keeps.
     least = terms.table.centre + terms.pre_threshold - 1
-    return Plan(terms.total, charge.parts, charge.parameters, {}, least)
+    return Plan(terms.total, charge.parts, charge.parameters, least)
 
 
 def of_session_of_lists(stated: Stated) -> Plan:

@@ -11,13 +11,12 @@ from typing import Any
 
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.audit.certified import compare_code
-from safeselect.audit.draws import drawn
 from safeselect.audit.line import Line, found
 from safeselect.audit.logged import reaches, replayed, signed, uncommitted
 from safeselect.audit.output import wrong_output
 from safeselect.audit.plan import plan_of
 from safeselect.audit.stated import Draws, Plan
-from safeselect.audit.theorems import is_known, theorem
+from safeselect.audit.theorems import drawn, is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
 from safeselect.ledger import Checker
 from safeselect.ledger.budget import understated
@@ -206,8 +205,7 @@ def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
     own["parameters"] = stated
     again = {"guarantee": guarantee_record(plan.guarantee), "draws": _written(plan.draws)}
     again["parameters"] = dict(plan.parameters)
-    own |= {name: getattr(release, name) for name in plan.fixed}
-    return _differences(own, {**again, **plan.fixed}, "what follows is")
+    return _differences(own, again, "what follows is")
 
 
 def _paid(checker: Checker, charge: _Facts) -> str:

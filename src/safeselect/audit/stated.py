@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from safeselect.accounting.cost import PrivacyCost
@@ -24,14 +24,12 @@ class Plan:
         guarantee: what the whole release costs.
         draws: what its draws cost.
         parameters: all public parameters, as a record states them.
-        fixed: fields of the release that no draw decides.
         least: the least count that may be released, where there is one.
     """
 
     guarantee: AnyGuarantee
     draws: Draws
     parameters: Mapping[str, str]
-    fixed: Mapping[str, Any] = field(default_factory=dict)
     least: int | None = None
 
 

@@ -25,7 +25,10 @@ from safeselect.tables.values import open_scores
 
 Release = Groups[str] | TopK[Any]
 
-FILE = declare("FILE several  a .csv, .csv.gz or .parquet file; or several, taken together")
+FILE = declare("""
+FILE several  a .csv, .tsv, .csv.gz or .parquet file, or - for a CSV file on standard input; or
+    several, taken together
+""")
 EPSILON = declare("--epsilon E required  total cost, such as 1, 0.1 or 1/3")
 TOTAL = declare("""
 --epsilon E required  total cost, such as 1, 0.1 or 1/3
@@ -46,8 +49,13 @@ COUNTER = declare("""
 """)
 FORM = declare("""
 how FILE is read
---delimiter C =,  of a CSV file (default: ,)
---encoding {utf-8,latin-1,utf-16} =utf-8  of a CSV file
+--delimiter C  of a CSV file (default: a comma; in .tsv a tab)
+--encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  of a CSV file; Windows writes cp1252
+--ids {text,numbers}  users as written; or whole numbers, whatever blanks and zeros are around them
+--missing WORD repeated  a word for a missing value, such as "k. A."; never an item, user or value
+--decimal MARK =.  the mark before decimals, . or , (default: .)
+--thousands MARK  the mark between thousands, such as .
+--dates FORM  of values that are dates, such as %%d.%%m.%%Y
 --trim  drop blanks around text
 --casefold  make letters small; lists of names too
 --nfc  compose letters and accents, so that both forms are one
@@ -108,6 +116,7 @@ def table_of(options: argparse.Namespace) -> TableAs:
     files = options.file if len(options.file) > 1 else options.file[0]
     form = given(options, FORM)
     form["delimiter"] = "\t" if options.delimiter == "\\t" else options.delimiter
+    form["missing"] = options.missing or ()
     return TableAs(files, **form)
 
 
@@ -157,7 +166,8 @@ def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namesp
     """Make a release, print it, and say how to read it."""
     result = make(options)
     write("".join(f"{line}\n" for line in _lines(result, as_json=options.json)))
-    say("\n".join([*_facts(result), *how_to_read(result)]))
+    users = _AS_WRITTEN if "user" in options and options.ids is None else ""
+    say("\n".join([*_facts(result, users), *how_to_read(result)]))
     return 0
 
 
@@ -171,12 +181,12 @@ def _lines(result: Release, *, as_json: bool) -> list[str]:
     return ["\t".join(escaped(cell) for cell in row) for row in rows]
 
 
-def _facts(result: Release) -> Iterator[str]:
-    """What every release says of itself."""
+def _facts(result: Release, users: str) -> Iterator[str]:
+    """What every release says of itself, and how its users were told apart."""
     guarantee, statement, receipt = result.guarantee, result.statement, result.receipt
     numbers = [f"{field.name} = {getattr(guarantee, field.name)}" for field in fields(guarantee)]
     yield f"guarantee {', '.join(numbers)} in total ({type(guarantee).__name__})"
-    yield f"neighbours: {statement.neighbours}; unit: {statement.unit}"
+    yield f"neighbours: {statement.neighbours}; unit: {statement.unit}{users}"
     # The result of a call always has one; it includes what reading adds to the declared range.
     effective = exact_text(result.effective_range or Fraction(0))
     yield f"mechanism {result.mechanism}, effective range {effective}, {result.source}"
@@ -184,6 +194,7 @@ def _facts(result: Release) -> Iterator[str]:
         yield f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}"
 
 
+_AS_WRITTEN = "; ids are compared as written: safeselect look shows how they are spelled"
 _NOTHING = "which is no error: a larger epsilon or delta shows rarer items"
 
 

@@ -954,8 +954,8 @@ class Here:
         """The release of one candidate; with its gap, if a step is given."""
         with self.call(plan, step) as call:
             ranking = self.rank(plan, call, step)
-            (label,) = self.labels(ranking.indices)
-            (index,) = self.positions(ranking.indices) or (None,)
+            (label,), places = self.named(ranking.indices)
+            (index,) = places or (None,)
             gap = None if step is None else in_scores(ranking, step)[0]
             return call.commit(Selection(**call.header, label=label, index=index, gap=gap))
 
@@ -970,8 +970,7 @@ class Here:
         with self.call(plan, step, more) as call:
             ranking = self.rank(plan, call, step)
             end = (*ranking.indices, last).index(last)
-            indices = ranking.indices[:end]
-            labels, places = self.labels(indices), self.positions(indices)
+            labels, places = self.named(ranking.indices[:end])
             gaps = None if step is None else in_scores(ranking, step)[:end]
             return call.commit(TopK(**call.header, labels=labels, indices=places, gaps=gaps))
 
@@ -989,14 +988,11 @@ class Here:
         positions = indices if self.candidates.positions else None
         return call.commit(Batch(**call.header, winners=winners, names=names, indices=positions))
 
-    def labels(self, indices: Iterable[int]) -> tuple[Any, ...]:
-        """The labels of these candidates."""
+    def named(self, indices: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[int, ...] | None]:
+        """The labels of these candidates, and their positions if these may be released."""
         names = self.candidates.labels
-        return tuple(indices if names is None else (names[index] for index in indices))
-
-    def positions(self, indices: tuple[int, ...]) -> tuple[int, ...] | None:
-        """These positions, if positions among the candidates may be released."""
-        return indices if self.candidates.positions else None
+        labels = indices if names is None else tuple(names[index] for index in indices)
+        return labels, indices if self.candidates.positions else None
 
 
 def calibrate_unordered(asked: Asked, size: int, k: int) -> Calibration:
@@ -1015,7 +1011,7 @@ def _laplace_set(here: Here, k: int) -> TopK[Any]:
         # Sorted, so that the order of the noise is lost: by position, or, where an order of the
         # positions may follow from the data, by the labels' texts.
         chosen = tuple(sorted(here.rank(plan, call).indices))
-        labels, indices = here.labels(chosen), here.positions(chosen)
+        labels, indices = here.named(chosen)
         if indices is None:
             labels = tuple(sorted(labels, key=lambda label: (label_text(label), repr(type(label)))))
         return call.commit(TopK(**call.header, labels=labels, indices=indices, ordered=False))

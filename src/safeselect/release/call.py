@@ -21,13 +21,13 @@ from safeselect.errors import LedgerError, ParameterError, ScoreError, from_outs
 from safeselect.exact.parameters import describe
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
-from safeselect.release.results import Receipt, Statement
+from safeselect.release.results import Receipt, Release, Statement
 
 if TYPE_CHECKING:
     from safeselect.accounting.repetition import AnyGuarantee
 
 Values = TypeVar("Values")
-Result = TypeVar("Result", bound="Released")
+Result = TypeVar("Result", bound=Release)
 
 UNREADABLE = (
     "the scores cannot be read as the arguments say; what was charged stays charged, and the "
@@ -52,21 +52,6 @@ class Charge:
     guarantee: AnyGuarantee
     parts: tuple[tuple[AnyGuarantee, int], ...]
     parameters: Mapping[str, str]
-
-
-class Released(Protocol):
-    """The part of a result that a ledger reads: a frozen dataclass with a field `receipt`."""
-
-    @property
-    def guarantee(self) -> AnyGuarantee:
-        """The cost of the release."""
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism and version of its law."""
-
-    def to_json(self) -> str:
-        """One line of JSON, to which the ledger commits."""
 
 
 class Pending(Protocol):
@@ -221,11 +206,6 @@ class Call(Generic[Values]):
         return _stated(tuple(self.charge.parameters.items()), unit, neighbours, utc)
 
     @property
-    def source_name(self) -> str:
-        """Where the bits come from, for results; it says where they are predictable."""
-        return source_name(self.bits.source)
-
-    @property
     def header(self) -> dict[str, Any]:
         """The fields of `Release`, but for the receipt: what the result says of itself."""
         charge = self.charge
@@ -233,7 +213,7 @@ class Call(Generic[Values]):
             "mechanism": charge.mechanism,
             "guarantee": charge.guarantee,
             "parts": tuple(part for part, times in charge.parts for _ in range(times)),
-            "source": self.source_name,
+            "source": source_name(self.bits.source),
             "statement": self.statement,
         }
 
@@ -250,8 +230,7 @@ class Call(Generic[Values]):
             return result
         receipt = self._pending.released(result.to_json())
         self._pending = None
-        # Every result is a frozen dataclass with this field; a protocol cannot express that.
-        return replace(result, receipt=receipt)  # type: ignore[type-var]
+        return replace(result, receipt=receipt)
 
     @contextmanager
     def opened(self) -> Iterator[Self]:
@@ -274,7 +253,7 @@ class Call(Generic[Values]):
         if self._pending is not None:
             self._pending.check_open()
 
-    def settle(self, result: Released, spent: Mapping[str, int]) -> Receipt | None:
+    def settle(self, result: Release, spent: Mapping[str, int]) -> Receipt | None:
         """Write what a session used, unless its end is written; without a ledger do nothing.
 
         Raises:

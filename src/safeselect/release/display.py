@@ -138,4 +138,4 @@ def library(name: str, install: str) -> Any:
         return import_module(name)
     except ImportError:
         pass
-    raise ParameterError(f"this needs {name}: {install}")
+    raise ParameterError(f"this needs {name.partition('.')[0]}: {install}")

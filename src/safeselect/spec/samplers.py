@@ -625,12 +625,7 @@ def _gumbel_cell(noise_rate: NoiseRate, word: int, drawn: int) -> Interval:
     lower = Interval.of(Fraction(word, 1 << drawn), precision).lower
     upper = Interval.of(Fraction(word + 1, 1 << drawn), precision).upper
     uniform = Interval(lower, upper, precision)
-    return -(-uniform.log()).log() / _nats(noise_rate, precision)
-
-
-@lru_cache(maxsize=64)
-def _nats(noise_rate: NoiseRate, precision: int) -> Interval:
-    return noise_rate.nats(precision)
+    return -(-uniform.log()).log() / noise_rate.nats(precision)
 
 
 @lru_cache(maxsize=2048)

@@ -35,6 +35,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -45,9 +46,18 @@ from typing import Any, TypeVar
 
 from safeselect.errors import InputError
 from safeselect.release.display import library
-from safeselect.tables.files import Source, TableAs, identifier, literal, paths_of, shown, source_of
-from safeselect.tables.frames import as_arrow, without_rows
-from safeselect.tables.sql import KEYS, LABELS, spelled
+from safeselect.tables.files import (
+    STANDARD_INPUT,
+    Source,
+    TableAs,
+    identifier,
+    literal,
+    paths_of,
+    shown,
+    source_of,
+)
+from safeselect.tables.frames import as_arrow
+from safeselect.tables.sql import KEYS, LABELS, TEXT, spelled
 
 try:
     import fcntl
@@ -136,11 +146,12 @@ class Table:
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
-        if self._form.is_plain:
+        cell = self._form.tidied("label")
+        if cell == "label":  # cells are taken as they stand
             return [*labels]
         # `tidied` adds nothing of the caller's to the SQL.
         sql = (
-            f"SELECT {self._form.tidied('label')} FROM "  # noqa: S608 - see above
+            f"SELECT {cell} FROM "  # noqa: S608 - see above
             "(SELECT unnest($1) AS label, unnest(range(len($1))) AS place) ORDER BY place"
         )
         return [label for (label,) in self.fetch(sql, labels)]
@@ -151,13 +162,16 @@ class Table:
 
 
 @contextmanager
-def open_table(table: object, columns: Mapping[str, str]) -> Iterator[Table]:
+def open_table(
+    table: object, columns: Mapping[str, str], *, dated: bool = False
+) -> Iterator[Table]:
     """Open a table for the length of a `with` block.
 
     Args:
-        table: the path of a regular file whose name ends in .csv, .csv.gz or .parquet; or a frame,
-            see `frames`; several paths; or a `TableAs`.
+        table: the path of a regular file whose name ends in .csv, .tsv, .csv.gz, .tsv.gz or
+            .parquet; "-", standard input; or a frame, see `frames`; several paths; or a `TableAs`.
         columns: our name -> the column's name in the table; "item", "grp" and "person" are keys.
+        dated: whether values are dates.
 
     Raises:
         InputError: there is no such file or no such column, or the table is unreadable.
@@ -166,7 +180,7 @@ def open_table(table: object, columns: Mapping[str, str]) -> Iterator[Table]:
     form = table if isinstance(table, TableAs) else TableAs(table)
     table, files = form.table, paths_of(form.table)
     duckdb = library("duckdb", "pip install 'safeselect[tables]'")
-    empty = without_rows(table, [*columns.values()]) if files is None else None
+    empty = as_arrow(table, [*columns.values()], empty=True) if files is None else None
     with private_directory() as private:
         spill = Path(private, "spill")
         spill.mkdir(mode=0o700)
@@ -174,20 +188,23 @@ def open_table(table: object, columns: Mapping[str, str]) -> Iterator[Table]:
         sources = [_FRAME]
         if files is not None:
             for file, alias in zip(files, aliases, strict=True):
-                alias.symlink_to(file.resolve())
+                _bring(file, alias)
             sources = [source_of(*each, form) for each in zip(files, aliases, strict=True)]
         failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
         limit = {} if form.memory is None else {"memory_limit": form.memory}
         config = {"temp_directory": str(spill), **_CONFIG, **limit}
         with closing(duckdb.connect(":memory:", config=config)) as connection:
-            allowed = ", ".join(literal(str(alias)) for alias in aliases)
+            allowed = ", ".join(literal(str(each.path)) for each in sources if each.path)
             for statement in _LOCKED_IN_ORDER:
                 connection.execute(statement.format(files=allowed))
 
             def view(wanted: Sequence[str]) -> Mapping[str, str]:
-                return _view(connection, sources, {ours: columns[ours] for ours in wanted}, form)
+                named = {ours: columns[ours] for ours in wanted}
+                return _view(connection, sources, named, form, dated=dated)
 
             def bring(wanted: Sequence[str]) -> Mapping[str, str]:
+                for source in sources[: len(files or ())]:
+                    ask(source.bring, source.failure)
                 if files is None:
                     values = [columns[ours] for ours in wanted if ours not in KEYS]
                     frame = as_arrow(table, [columns[ours] for ours in wanted], *values)
@@ -206,7 +223,12 @@ def open_table(table: object, columns: Mapping[str, str]) -> Iterator[Table]:
 
 
 def _view(
-    connection: Any, sources: Sequence[Source], columns: Mapping[str, str], form: TableAs
+    connection: Any,
+    sources: Sequence[Source],
+    columns: Mapping[str, str],
+    form: TableAs,
+    *,
+    dated: bool,
 ) -> Mapping[str, str]:
     """Make the view of these columns and return their types.  No row is read."""
     selects, found = [], []
@@ -222,8 +244,13 @@ def _view(
             if kind in _EXACT_UP_TO and ours == "person":
                 cells[ours] = _WHOLE.format(cell=cells[ours], most=_EXACT_UP_TO[kind])
                 types[ours] = "BIGINT"
-            elif kind == "VARCHAR" and not form.is_plain:
-                cells[ours] = form.tidied(cells[ours])
+            elif kind == TEXT:
+                is_key = ours in KEYS or ours == "label"
+                cells[ours] = (
+                    form.tidied(cells[ours], user=ours == "person")
+                    if is_key
+                    else form.value(cells[ours], dated=dated)
+                )
             elif ours in LABELS:
                 cells[ours] = spelled(cells[ours], kind, "HUGEINT")
         wanted = ", ".join(f"{cell} AS {identifier(ours)}" for ours, cell in cells.items())
@@ -237,6 +264,20 @@ def _view(
     sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}"
     _run(connection, sql, sources[0].failure)
     return found[0]
+
+
+def _bring(file: Path, alias: Path) -> None:
+    """Give a file a name of ours; standard input is copied as it is, and not looked at."""
+    if file != STANDARD_INPUT:
+        alias.symlink_to(file.resolve())
+        return
+    copied = False
+    with suppress(OSError, ValueError), alias.open("wb") as copy:  # closed, or no space is left
+        if sys.stdin is not None:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+            copied = True
+    if not copied:
+        raise InputError("standard input cannot be read; name a file instead of -")
 
 
 # ------------------------------------------------------------------------------- questions

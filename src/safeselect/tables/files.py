@@ -3,8 +3,11 @@
 How a table is read is a public parameter.  Two cells that are made equal are one item, or one user,
 in every table alike, so neighbouring tables stay neighbours.
 
-Messages name the file and the columns that were asked for.  They never list the columns that were
-found: in a file without a header these are someone's row.
+Messages name the file and the columns that were asked for.  Of the columns that were found they
+name the one that is nearly the one asked for: the header is public.
+
+DuckDB reads UTF-8, UTF-16 and Latin-1 by itself.  What Windows writes, code page 1252, is written
+as UTF-8 into the private directory when the rows are read.
 """
 
 from __future__ import annotations
@@ -14,14 +17,20 @@ import gzip
 import io
 import os
 import re
+import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
 from glob import glob
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from safeselect.errors import InputError, ParameterError
+from safeselect.estimates.explain import aligned
 from safeselect.exact.parameters import describe, read_choice
 from safeselect.scores.reading import flag
 
@@ -32,14 +41,55 @@ _CSV = (
     "hive_partitioning = false, columns = {{{columns}}})"
 )
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
-_CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "utf-16": "utf-16"}
+_CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "cp1252": "cp1252", "utf-16": "utf-16"}
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
 _SURROGATE = re.compile("[\\udc80-\\udcff]")  # these stand for bytes that are not UTF-8
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
-_BLANK = " \t\r\n\u00a0"
+BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
-_TIDIED = ("trim", "casefold", "nfc", "whole_numbers")
+ID = r"^0*([0-9]+)([.,]0{1,2})?$"  # three zeros may be thousands
+_NO_VALUE = "'?'"  # neither a number nor a date: reading it as one is an error
+_DATES = re.compile(r"(?:[^%]|%[dmyYHMSfpIbBjz])+", re.ASCII)
+_TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+STANDARD_INPUT = Path("-")
+
+
+TITLE = "NOT FOR PUBLICATION: exact and private, for whoever may see the table"
+LAST = (
+    "an option that you choose because of this page is published with the release: it tells "
+    "something of the table; state what you know of the program that wrote it"
+)
+Finding = tuple[str, str, Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at a table found: exact and private, NOT FOR PUBLICATION.
+
+    Attributes:
+        findings: what was looked at, what was found, and the arguments of `TableAs` that settle it.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The arguments of `TableAs` that settle all that was found."""
+        found: dict[str, Any] = {}
+        words: dict[str, None] = {}
+        for _, _, options in self.findings:
+            found |= options
+            words |= dict.fromkeys(found.pop("missing", ()))
+        return found | ({"missing": [*words]} if words else {})
+
+    def __str__(self) -> str:
+        rows = [
+            (what, found, ", ".join(f"{name}={value!r}" for name, value in options.items()))
+            for what, found, options in self.findings
+        ]
+        return "\n".join([TITLE, *aligned(rows), LAST])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +101,22 @@ class TableAs:
     Args:
         table: as for `count_distinct_users`; or several paths of files with these columns, whose
             rows are taken together.  A path with a star, of which there is no file, stands for all
-            files that match.
-        delimiter: between the cells of a CSV file, one character.
-        encoding: of a CSV file: "utf-8", "latin-1" or "utf-16".
+            files that match.  "-" is standard input, which holds a CSV file.
+        delimiter: between the cells of a CSV file, one character; by default a comma, and a tab
+            where the name ends in .tsv.
+        encoding: of a CSV file: "utf-8", "latin-1", "cp1252" (Windows in Western Europe and
+            America) or "utf-16".
+        ids: how users are told apart: "text", as written; or "numbers": blanks at both ends and
+            zeros before and behind a whole number mean nothing, so that "002628", "2628.0" and
+            " 2628" are one user.  What is no whole number stays as written.  Without it users are
+            told apart as written, too, and the command says so.
+        missing: words that stand for a missing value in any column, such as ["-", "k. A."].  Such
+            a cell is neither an item nor a user nor a value.
+        decimal: the mark before the decimals, "." or ",", of numbers in text.
+        thousands: the mark between thousands of numbers in text, such as ".".  A number that has it
+            elsewhere is an error.
+        dates: the form of dates in text, as for `strptime`, such as "%d.%m.%Y"; by default
+            2024-02-29.
         trim: drop blanks at both ends of text; what is empty then is missing.
         casefold: make letters small, by DuckDB's `lower`; "ß" stays "ß".
         nfc: compose letters and their accents (Unicode's form NFC), so that both ways to write "é"
@@ -78,22 +141,49 @@ class TableAs:
     """
 
     table: object
-    delimiter: str = ","
+    delimiter: str | None = None
     encoding: str = "utf-8"
     trim: bool = False
     casefold: bool = False
     nfc: bool = False
     whole_numbers: bool = False
     memory: str | None = None
+    ids: Literal["text", "numbers"] | None = None
+    missing: Sequence[str] = ()
+    decimal: Literal[".", ","] = "."
+    thousands: str | None = None
+    dates: str | None = None
 
     def __post_init__(self) -> None:
-        mark: object = self.delimiter
-        if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n\0':
-            raise ParameterError(
-                f"delimiter must be one character such as ';' or '\\t', got {describe(mark)}"
-            )
+        for name, forbidden in (
+            ("delimiter", '"\r\n\0'),
+            ("thousands", f"{self.decimal}0123456789"),
+        ):
+            mark: object = getattr(self, name)
+            if mark is not None and (
+                not isinstance(mark, str) or len(mark) != 1 or mark in forbidden
+            ):
+                such = (
+                    "one character such as ';' or '\\t'"
+                    if name == "delimiter"
+                    else (
+                        "one character that is not the decimal mark, such as '.' with decimal=','"
+                    )
+                )
+                raise ParameterError(f"{name} must be {such}, got {describe(mark)}")
         read_choice(self.encoding, "encoding", tuple(_CODECS))
-        for name in _TIDIED:
+        read_choice(self.decimal, "decimal", (".", ","))
+        if self.ids is not None:
+            read_choice(self.ids, "ids", ("text", "numbers"))
+        if isinstance(self.missing, str) or not all(isinstance(word, str) for word in self.missing):
+            raise ParameterError("missing must be a list of words, such as ['-', 'k. A.']")
+        if self.dates is not None and not (
+            isinstance(self.dates, str) and _DATES.fullmatch(self.dates)
+        ):
+            raise ParameterError(
+                f"dates must be a form such as '%d.%m.%Y', got {describe(self.dates)}"
+            )
+        for name in ("trim", "casefold", "nfc", "whole_numbers"):
             flag(getattr(self, name), name)
         if self.memory is not None and not (
             isinstance(self.memory, str) and _MEMORY.fullmatch(self.memory)
@@ -104,23 +194,76 @@ class TableAs:
         if isinstance(self.table, TableAs):
             raise ParameterError("a TableAs goes around a table, not around another TableAs")
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether cells are taken as they stand."""
-        return not any(getattr(self, name) for name in _TIDIED)
+    def check(self, *, user: str, item: str | None = None) -> Look:
+        """Look at how the table is written, before any release, as `safeselect look` does.
 
-    def tidied(self, column: str) -> str:
-        """The SQL of a column of text, its cells tidied."""
+        The result is exact and private: NOT FOR PUBLICATION.  An option that is chosen because of
+        it tells something of the table, and is published with the release.
+
+        Args:
+            user: the column that says whose row it is.
+            item: the column of the items, whose number for each user is then looked at too.
+
+        Returns:
+            Look: encoding, delimiter, rows without user, spellings of users and how many are the
+            same without zeros, blanks and capital letters, words for missing values, forms of
+            numbers and dates, and for each the arguments that settle it; as text, `str` shows it.
+
+        Raises:
+            InputError, ParameterError: the table or a column cannot be used.
+
+        Example:
+            >>> import pyarrow
+            >>> from safeselect.tables import TableAs
+            >>> visits = pyarrow.table({"patient": ["0007", "7", "7.0"], "ward": ["A", "A", "B"]})
+            >>> TableAs(visits).check(user="patient").options
+            {'ids': 'numbers'}
+        """
+        look = import_module("safeselect.tables.look").look
+        found: Look = look(self, user=user, item=item)
+        return found
+
+    def tidied(self, column: str, *, user: bool = False) -> str:
+        """The SQL of a column of text, its cells tidied; that of users by `ids`, too."""
+        cell = self._tidied(column, user=user)
+        if not self.missing:
+            return cell
+        words = ", ".join(self._tidied(literal(word), user=user) for word in self.missing)
+        return f"CASE WHEN {cell} IN ({words}) THEN NULL ELSE {cell} END"
+
+    def _tidied(self, column: str, *, user: bool) -> str:
+        as_number = user and self.ids == "numbers"
         if self.nfc:
             column = f"nfc_normalize({column})"
-        if self.trim:
-            column = f"NULLIF(trim({column}, '{_BLANK}'), '')"
+        if self.trim or as_number:
+            column = f"NULLIF(trim({column}, '{BLANK}'), '')"
         if self.casefold:
             column = f"lower({column})"
-        if self.whole_numbers:
-            column = f"regexp_replace({column}, '{_WHOLE}', '\\1')"
+        if self.whole_numbers or as_number:
+            column = f"regexp_replace({column}, '{ID if as_number else _WHOLE}', '\\1')"
         # Small letters may need composing again.
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
+
+    def value(self, column: str, *, dated: bool) -> str:
+        """The SQL of numbers or dates in text, as DuckDB writes them."""
+        column = self.tidied(column)
+        if dated and self.dates is not None:
+            day = f"CAST(try_strptime({column}, {literal(self.dates)}) AS DATE)"
+            found = f"COALESCE(CAST({day} AS VARCHAR), {_NO_VALUE})"
+            return f"CASE WHEN {column} IS NOT NULL THEN {found} END"
+        if dated or (self.decimal, self.thousands) == (".", None):
+            return column
+        mark, groups = f"\\{self.decimal}", ""
+        plain = column
+        if self.thousands is not None:
+            between = literal(self.thousands)
+            groups = f"[0-9]{{1,3}}(?:{re.escape(self.thousands)}[0-9]{{3}})+|".replace("'", "''")
+            plain = f"replace({column}, {between}, '')"
+        form = f" *[-+]?(?:{groups}[0-9]*)(?:{mark}[0-9]*)?(?:[eE][-+]?[0-9]+)? *"
+        return (
+            f"CASE WHEN NOT regexp_full_match({column}, '{form}') THEN {_NO_VALUE} "
+            f"ELSE replace({plain}, '{self.decimal}', '.') END"
+        )
 
 
 def shown(text: object) -> str:
@@ -155,7 +298,7 @@ def paths_of(table: object) -> list[Path] | None:
         raise InputError("the list of files is empty")
     if len({str(path.absolute()) for path in found}) < len(found):
         raise InputError("a file is named twice")
-    return [_regular(path) for path in found]
+    return [path if path == STANDARD_INPUT else _regular(path) for path in found]
 
 
 def _regular(file: Path) -> Path:
@@ -169,7 +312,7 @@ def _regular(file: Path) -> Path:
     if kind == "missing":
         raise InputError(f"{shown(file)} does not exist or is not a regular file")
     if kind:
-        raise InputError(f"{shown(file)} is {kind}; name a .csv, .csv.gz or .parquet file")
+        raise InputError(f"{shown(file)} is {kind}; name a .csv, .tsv, .csv.gz or .parquet file")
     return file
 
 
@@ -181,12 +324,16 @@ class Source:
         failure: what to say if it cannot be read.
         place: what it is called.
         header: of a CSV file, whose columns are c0, c1, ...; otherwise DuckDB knows them.
+        path: what DuckDB opens.
+        bring: writes `path`, where it is not the file itself, before a row is read.
     """
 
     rows: str
     failure: str = "the table cannot be read"
     place: str = "the table"
     header: list[str] | None = None
+    path: Path | None = None
+    bring: Callable[[], bool] = bool
 
     def position(self, names: list[str], wanted: str) -> int:
         """The position of a column."""
@@ -195,43 +342,76 @@ class Source:
 
 def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     """How to read a file, under a name of ours."""
-    name, quoted = file.name.lower(), literal(str(alias))
+    name = file.name.lower()
     if name.endswith(".parquet"):
         failure = "cannot be read as Parquet: it is truncated, damaged or something else"
-        return Source(_PARQUET.format(file=quoted), f"{shown(file)} {failure}", shown(file))
-    if not name.endswith((".csv", ".csv.gz")):
-        raise InputError(f"{shown(file)} must be named .csv, .csv.gz or .parquet")
-    header = _header(file, form.encoding, form.delimiter)
+        rows = _PARQUET.format(file=literal(str(alias)))
+        return Source(rows, f"{shown(file)} {failure}", shown(file), path=alias)
+    if name.endswith(_WORKBOOKS):
+        raise InputError(
+            f"{shown(file)} is a workbook: 'Save as' it as 'CSV UTF-8', and name that file"
+        )
+    if not name.endswith(_TABLES) and file != STANDARD_INPUT:
+        raise InputError(f"{shown(file)} must be named .csv, .tsv, .csv.gz or .parquet")
+    delimiter = form.delimiter or ("\t" if ".tsv" in name else ",")
+    encoding, compressed = form.encoding, name.endswith(".gz")
+    header = header_of(file, alias, form.encoding, delimiter)
     # Names of ours, so that empty, repeated or odd names in the header never reach SQL.
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
     failure = (
         f"{shown(file)} is not a whole CSV table of {len(header)} columns in "
         f"{form.encoding.upper()}: it is truncated or damaged, a row has more or fewer cells than "
         "the header, a quote is not closed, or the text is in another encoding, which must be "
-        "stated, such as 'latin-1'"
+        "stated, such as 'cp1252'"
     )
+    path = alias
+    bring: Callable[[], bool] = bool
+    if form.encoding == "cp1252":
+        path = alias.with_suffix(".utf-8")
+        path.touch()
+        bring = partial(_as_utf_8, alias, path, compressed=compressed)
+        encoding, compressed = "utf-8", False
     rows = _CSV.format(
-        file=quoted,
-        compression="'gzip'" if name.endswith(".gz") else "'none'",
+        file=literal(str(path)),
+        compression="'gzip'" if compressed else "'none'",
         columns=columns,
-        delimiter=literal(form.delimiter),
-        encoding=literal(form.encoding),
+        delimiter=literal(delimiter),
+        encoding=literal(encoding),
     )
-    return Source(rows, failure, f"{shown(file)} with delimiter {form.delimiter!r}", header)
+    place = f"{shown(file)} with delimiter {delimiter!r}"
+    return Source(rows, failure, place, header, path, bring)
 
 
-def _header(file: Path, encoding: str, delimiter: str) -> list[str]:
+def _as_utf_8(file: Path, copy: Path, *, compressed: bool) -> bool:
+    """Copy a file in code page 1252 as UTF-8, once; return True."""
+    if not copy.stat().st_size:
+        with (
+            text_of(file, "cp1252", "strict", compressed=compressed) as text,
+            copy.open("w", encoding="utf-8", newline="") as out,
+        ):
+            shutil.copyfileobj(text, out, 1 << 20)
+    return True
+
+
+@contextmanager
+def text_of(
+    file: Path, encoding: str, errors: str, *, compressed: bool
+) -> Iterator[io.TextIOWrapper]:
+    """The text of a file, its line ends as they are."""
+    with open(file, "rb") as raw:
+        plain: Any = gzip.GzipFile(fileobj=raw) if compressed else raw
+        with io.TextIOWrapper(plain, _CODECS[encoding], errors, newline="") as text:
+            yield text
+
+
+def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[str]:
+    compressed = file.suffix.lower() == ".gz"
     # Read here, because DuckDB would guess delimiter and quotes from the values below it.  Only the
     # header is looked at: if the rows are not text, reading them says so later.
     header: list[str] | None = None
-    compressed = file.name.lower().endswith(".gz")
     try:
-        with open(file, "rb") as raw:
-            plain: Any = gzip.GzipFile(fileobj=raw) if compressed else raw
-            with io.TextIOWrapper(
-                plain, encoding=_CODECS[encoding], errors="surrogateescape", newline=""
-            ) as text:
-                header = next(csv.reader(_lines(text), delimiter=delimiter), [])
+        with text_of(alias, encoding, "surrogateescape", compressed=compressed) as text:
+            header = next(csv.reader(_lines(text), delimiter=delimiter), [])
     except csv.Error:
         header = []
     except (OSError, EOFError, UnicodeError, zlib.error):
@@ -240,7 +420,7 @@ def _header(file: Path, encoding: str, delimiter: str) -> list[str]:
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
         raise InputError(
             f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if it is in "
-            "another encoding, state it, such as 'latin-1' or 'utf-16'"
+            "another encoding, state it, such as 'cp1252' or 'utf-16'"
         )
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")
@@ -262,17 +442,18 @@ def position(names: list[str], wanted: object, place: str) -> int:
     if not isinstance(wanted, str):
         raise ParameterError(f"a column's name must be a string, got {type(wanted).__name__}")
     if names.count(wanted) != 1:
-        found = "no column" if wanted not in names else "more than one column"
-        near = wanted not in names and _folded(wanted) in map(_folded, names)
-        raise InputError(
-            f"{place} has {found} named {shown(wanted)}"
-            + "; there is one whose name differs in capital letters or blanks only" * near
-        )
+        found = "more than one column" if wanted in names else "no column"
+        raise InputError(f"{place} has {found} named {shown(wanted)}{nearest(wanted, names)}")
     return names.index(wanted)
 
 
-def _folded(name: object) -> object:
-    return " ".join(name.split()).casefold() if isinstance(name, str) else name
+def nearest(wanted: str, names: Iterable[object]) -> str:
+    """The words that suggest the public name which is nearly the one wanted; none if none is."""
+    folded = {" ".join(name.split()).casefold(): name for name in names if isinstance(name, str)}
+    found = get_close_matches(" ".join(wanted.split()).casefold(), folded, 1, 0.75)
+    return (
+        f"; did you mean {folded[found[0]]!r}?" if found and wanted not in folded.values() else ""
+    )
 
 
 def identifier(name: str) -> str:

@@ -31,41 +31,28 @@ _NAMES: dict[str, Callable[[Any], Any]] = {
 _READ_AT_ONCE = frozenset(("string", "large_string", "bool", "float", "double", "null"))
 
 
-def without_rows(table: object, columns: Sequence[str]) -> Any:
-    """Return the types of columns of a table in memory, without looking at any row.
+def as_arrow(table: object, columns: Sequence[str], *values: str, empty: bool = False) -> Any:
+    """Return columns of a table in memory in a form that DuckDB reads by declared types.
 
     Args:
         table: a pandas or polars DataFrame, a pyarrow Table, or a DuckDB relation, such as
             `connection.table("trips")`.
+        values: which of the columns hold values, and not keys.
+        empty: the types alone, without looking at any row.
 
     Returns:
-        An Arrow table without rows; None if the types depend on values.
+        An Arrow table; None if it should be empty and the types depend on values.
 
     Raises:
-        InputError: there is no such column.
+        InputError: there is no such column, or Arrow cannot hold it.
         ParameterError: there is no pyarrow, or the table has another type.
     """
     kind, places = _located(table, columns)
-    if kind == _PANDAS:
+    if kind != _PANDAS:
+        return _converted(lambda _: _arrow(kind, table, [*places], empty=empty), places)
+    if empty:
         return None
-    return _converted(lambda _: _arrow(kind, table, [*places], empty=True), places)
-
-
-def as_arrow(table: object, columns: Sequence[str], *values: str) -> Any:
-    """Return columns of a table in memory in a form that DuckDB reads by declared types.
-
-    Args:
-        table: as for `without_rows`.
-        values: which of the columns hold values, and not keys.
-
-    Raises:
-        InputError: as for `without_rows`; or Arrow cannot hold a column.
-        ParameterError: the table has another type.
-    """
-    kind, places = _located(table, columns)
-    if kind == _PANDAS:
-        return _converted(lambda arrow: _from_pandas(arrow, table, places, values), places)
-    return _converted(lambda _: _arrow(kind, table, [*places]), places)
+    return _converted(lambda arrow: _from_pandas(arrow, table, places, values), places)
 
 
 def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]]:
@@ -98,7 +85,7 @@ def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
     return converted
 
 
-def _arrow(kind: str, table: Any, names: list[str], *, empty: bool = False) -> Any:
+def _arrow(kind: str, table: Any, names: list[str], *, empty: bool) -> Any:
     """Columns of a table that has declared types."""
     if kind == _RELATION:
         picked = table.project(", ".join(map(identifier, names)))

@@ -40,7 +40,7 @@ from safeselect.release import results
 from safeselect.release.call import is_replaced
 from safeselect.release.results import Selection, TopK
 from safeselect.scores.counts import Counts
-from safeselect.scores.reading import exactly_one, flag
+from safeselect.scores.reading import flag
 from safeselect.tables.keys import (
     Keyed,
     check_scope,
@@ -49,16 +49,7 @@ from safeselect.tables.keys import (
     read_labels,
     warn_if_same,
 )
-from safeselect.tables.sql import (
-    AMONG_CANDIDATES,
-    CAPPED_COUNTS,
-    COUNT_CANDIDATES,
-    COUNT_DISTINCT_USERS,
-    GROUPED_COUNTS,
-    ITEMS_PER_USER,
-    LARGEST_CAPPED_COUNTS,
-    LARGEST_COUNTS,
-)
+from safeselect.tables.sql import ITEMS_PER_USER, counts_of_groups, counts_of_items
 
 _NEEDS_DELTA = (
     "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "
@@ -115,23 +106,20 @@ def count_distinct_users(
         {'Oslo': 1, 'Rome': 2}
     """
     warn_if_same(item=item, user=user)
-    sql = COUNT_DISTINCT_USERS
     cap = read_contributions(max_contributions)
-    if cap is not None:
-        if candidates is not None:
-            raise ParameterError(
-                "max_contributions goes without candidates: users are bounded over all items"
-            )
-        sql = CAPPED_COUNTS.format(contributions=cap, least=1)
+    if cap is not None and candidates is not None:
+        raise ParameterError(
+            "max_contributions goes without candidates: users are bounded over all items"
+        )
     public = None if candidates is None else read_labels(candidates)
     with open_keyed(table, item, user) as keyed:
         if public is None:
-            counts = dict(keyed.fetch(sql))
+            found = dict(keyed.fetch(counts_of_items(contributions=cap)))
         else:
             unread = _public(keyed, public, None)
-            counts = dict(zip(unread.labels, unread.read(), strict=True))
+            found = dict(zip(unread.labels, unread.read(), strict=True))
     return Counts(
-        counts, places="all", max_contributions=max_contributions, order="label", unit=unit
+        found, places="all", max_contributions=max_contributions, order="label", unit=unit
     )
 
 
@@ -188,7 +176,7 @@ def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any
     read_as = labels if candidates is None else keyed.as_read(candidates)
 
     def read() -> list[int]:
-        sql = COUNT_DISTINCT_USERS if candidates is None else COUNT_CANDIDATES
+        sql = counts_of_items(among=candidates is not None)
         found = dict(keyed.fetch(sql, candidates=candidates and read_as))
         return [found.get(label, 0) for label in read_as]
 
@@ -198,10 +186,7 @@ def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any
 def _largest(places: object, cap: object) -> tuple[int, str]:
     """How many of the largest counts are asked for, and the statement."""
     limit = integer(places, "places", minimum=1, maximum=2**31 - 1)
-    most = read_contributions(cap)
-    if most is None:
-        return limit, LARGEST_COUNTS.format(places=limit)
-    return limit, LARGEST_CAPPED_COUNTS.format(places=limit, contributions=most)
+    return limit, counts_of_items(contributions=read_contributions(cap), places=limit)
 
 
 def top_items(
@@ -311,12 +296,10 @@ def top_items(
 
 def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> None:
     """Refuse now what the mechanism would refuse after a long count."""
-    exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
     for name, value in (("epsilon", epsilon), ("rho", rho)):
         if value is not None:
             rational(value, name)
-    slack = None if delta is None else rational(delta, "delta", below=1)
-    _warn_delta(slack, rows)
+    _warn_delta(None if delta is None else rational(delta, "delta", below=1), rows)
 
 
 def _warn_delta(delta: Fraction | None, rows: object) -> None:
@@ -448,11 +431,11 @@ def top_items_by_group(
             places = read_k_bar(count, k_bar)
             changed = _read_max_groups(*stated_facts, need_unknown(total, count, places, bound))
             plan = plan_unknown(total, (count, places), changed, bound)
-        sql = GROUPED_COUNTS.format(
+        sql = counts_of_groups(
             groups=changed,
             places=plan.places,
             contributions=ALL if max_contributions is None else max_contributions,
-            known="" if known is None else AMONG_CANDIDATES,
+            among=known is not None,
         )
         parameters = {"k": str(count)}
         parameters |= {} if known is None else {"candidates": str(len(known))}
@@ -549,7 +532,7 @@ def select_keys(
     _warn_delta(terms.total.delta, rows)
     scope = check_scope(unit, ledger, monotonic=True)
     warn_if_same(item=item, user=user)
-    sql = CAPPED_COUNTS.format(contributions=terms.max_partitions, least=terms.pre_threshold)
+    sql = counts_of_items(contributions=terms.max_partitions, least=terms.pre_threshold)
     with open_keyed(table, item, user) as keyed:
         # How many there are is private, and nobody asks.
         return release_keys(terms, keyed.counts(0, sql, unit), None, source, scope)

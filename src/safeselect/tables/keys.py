@@ -136,14 +136,6 @@ class Keyed:
     names: Mapping[str, str]
     opened: ExitStack
 
-    def check(self) -> None:
-        """Refuse declared types that no key has; no row is looked at."""
-        for ours, name in self.names.items():
-            kind = self.table.types[ours]
-            # In a table that pandas wrote, a missing value turns integers into floats.
-            if kind is not None and kind not in FLOATS:
-                require_key(kind, name, item=ours in LABELS)
-
     def as_read(self, labels: list[str], ours: str = "item") -> list[str]:
         """Return a public list as cells with its text are read; all different still.
 
@@ -154,7 +146,10 @@ class Keyed:
         found: dict[str, int] = {}
         for place, label in enumerate(self.table.tidied(labels), 1):
             if label is None:
-                raise InputError(f"{what} {place} has nothing but blanks, which are trimmed")
+                raise InputError(
+                    f"{what} {place} has nothing but blanks, which are trimmed, or is "
+                    "a word for a missing value"
+                )
             if label in found:
                 raise InputError(
                     f"{what} {place} is read as {what} {found[label]} is: both become the same "
@@ -215,7 +210,10 @@ def open_keyed(table: object, item: str, user: str, group: str | None = None) ->
             open_spark(table, columns) if is_spark(table) else open_table(table, columns)
         )
         keyed = Keyed(opened.enter_context(rows), columns, opened)
-        keyed.check()
+        for ours, kind in keyed.table.types.items():
+            # In a table that pandas wrote, a missing value turns integers into floats.
+            if kind is not None and kind not in FLOATS:
+                require_key(kind, columns[ours], item=ours in LABELS)
         yield keyed
 
 

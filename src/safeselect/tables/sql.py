@@ -66,71 +66,65 @@ ORDER BY label
 """
 """The set of items, or of groups, that the caller asserts to be public; of no person."""
 
-AMONG_CANDIDATES = "AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)"
-"""The condition where there is a public list of items; `known` in `GROUPED_COUNTS`."""
+_AMONG_CANDIDATES = "AND CAST(item AS STRING) IN (SELECT label FROM safeselect_candidates)"
+"""The condition where there is a public list of items."""
+
+_BY_HASH = {
+    name: f"LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST({column} AS STRING))), 12), "
+    f"CAST({column} AS STRING)"
+    for name, column in (("items_by_hash", "item"), ("groups_by_hash", "grp"))
+}
+"""The order in which a person's items, or groups, count: that of a fixed hash of the two keys.
+
+No other person's rows change it.  The hash is not secret and need not be.  Equal hashes are in the
+order of the text by its bytes: a type would be all persons'.
+"""
 
 _COUNTED = """
 SELECT CAST(item AS STRING) AS label, COUNT(DISTINCT person) AS users
 FROM safeselect_rows
-WHERE item IS NOT NULL AND person IS NOT NULL
+WHERE item IS NOT NULL AND person IS NOT NULL {known}
 """
-"""Distinct users; each statement below says of which items."""
 
-COUNT_DISTINCT_USERS = f"""{_COUNTED}GROUP BY item
-ORDER BY label
-"""
-"""All counts; a person may move any number of them."""
-
-COUNT_CANDIDATES = f"""{_COUNTED}  {AMONG_CANDIDATES}
-GROUP BY item
-ORDER BY label
-"""
-"""The counts of the items on a public list."""
-
-LARGEST_COUNTS = f"""{_COUNTED}GROUP BY item
-ORDER BY users DESC, label
-LIMIT {{places}}
-"""
-"""The largest counts."""
-
-_PLACED = """
+_CAPPED = """
 WITH pairs AS (
   SELECT DISTINCT item, person
   FROM safeselect_rows
-  WHERE item IS NOT NULL AND person IS NOT NULL
+  WHERE item IS NOT NULL AND person IS NOT NULL {known}
 ), placed AS (
-  SELECT item, ROW_NUMBER() OVER (
-    PARTITION BY person
-    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12),
-      CAST(item AS STRING)
-  ) AS place
+  SELECT item, ROW_NUMBER() OVER (PARTITION BY person ORDER BY {items_by_hash}) AS place
   FROM pairs
 )
 SELECT CAST(item AS STRING) AS label, COUNT(*) AS users
 FROM placed
 WHERE place <= {contributions}
-GROUP BY item
-"""
-"""Counts where a person counts for `contributions` items at most.
-
-A fixed hash of the two keys decides which of a person's items count.  No other person's rows change
-that choice, so a person moves at most `contributions` counts.  The hash is not secret and need not
-be.  Equal hashes are in the order of the items' text by its bytes: a type would be all persons'.
 """
 
-LARGEST_CAPPED_COUNTS = f"""{_PLACED}ORDER BY users DESC, label
-LIMIT {{places}}
-"""
-"""The largest of these counts."""
 
-CAPPED_COUNTS = f"""{_PLACED}HAVING COUNT(*) >= {{least}}
-ORDER BY label
-"""
-"""All of these counts, but for items of fewer than `least` persons.
+def counts_of_items(
+    *,
+    among: bool = False,
+    contributions: int | None = None,
+    least: int = 1,
+    places: int | None = None,
+) -> str:
+    """The statement of counts: the text of each item, and its distinct users.
 
-Whether an item is left out depends on its own count alone.
-"""
-GROUPED_COUNTS = """
+    Args:
+        among: count the items on a public list alone.
+        contributions: for how many items a person counts at most, and so moves so many counts; None
+            counts all.
+        least: leave out items of fewer persons: that depends on an item's own count alone.
+        places: so many of the largest counts; None all, in the order of the labels.
+    """
+    known, capped = _AMONG_CANDIDATES if among else "", contributions is not None
+    counted = _CAPPED if capped else _COUNTED
+    counted = counted.format(known=known, contributions=contributions, **_BY_HASH)
+    order = "label" if places is None else f"users DESC, label LIMIT {places}"
+    return f"{counted}GROUP BY item HAVING users >= {least} ORDER BY {order}"
+
+
+_GROUPED = """
 WITH triples AS (
   SELECT DISTINCT grp, item, person
   FROM safeselect_rows
@@ -138,9 +132,7 @@ WITH triples AS (
     AND CAST(grp AS STRING) IN (SELECT label FROM safeselect_groups)
 ), placed AS (
   SELECT grp, item, person, DENSE_RANK() OVER (
-    PARTITION BY person
-    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(grp AS STRING))), 12),
-      CAST(grp AS STRING)
+    PARTITION BY person ORDER BY {groups_by_hash}
   ) AS place
   FROM triples
 ), pairs AS (
@@ -149,9 +141,7 @@ WITH triples AS (
   WHERE place <= {groups} {known}
 ), capped AS (
   SELECT grp, item, ROW_NUMBER() OVER (
-    PARTITION BY grp, person
-    ORDER BY LEFT(md5(CONCAT(CAST(person AS STRING), ' ', CAST(item AS STRING))), 12),
-      CAST(item AS STRING)
+    PARTITION BY grp, person ORDER BY {items_by_hash}
   ) AS place
   FROM pairs
 ), counted AS (
@@ -170,12 +160,23 @@ FROM ranked
 WHERE place <= {places}
 ORDER BY grp, place
 """
-"""The largest counts of each public group, where a person counts in `groups` groups at most.
 
-The same kind of hash as above decides which groups; groups outside the list take no place.  All
-triples of a person in one group have the same place, so a person moves counts in at most `groups`
-groups, and in each of them at most `contributions` counts.
-"""
+
+def counts_of_groups(*, groups: int, contributions: int, places: int, among: bool = False) -> str:
+    """The statement of the largest counts of each public group: group, item, distinct users.
+
+    A person counts in `groups` groups at most.  The hash decides which; groups outside the list
+    take no place.  All triples of a person in one group have the same place, so a person moves
+    counts in at most `groups` groups, and in each of them at most `contributions` counts.
+
+    Args:
+        among, contributions, places: as of `counts_of_items`, in each group.
+    """
+    known = _AMONG_CANDIDATES if among else ""
+    return _GROUPED.format(
+        groups=groups, contributions=contributions, places=places, known=known, **_BY_HASH
+    )
+
 
 LABELS_OF_SCORES = "SELECT CAST(label AS STRING) AS label FROM safeselect_rows ORDER BY label"
 """The candidates of ready scores, which are public."""

@@ -94,9 +94,6 @@ def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[
     """
     with ExitStack() as stack:
         table = stack.enter_context(open_table(path, {"label": label, "score": score}))
-        declared = table.types["label"]
-        if declared is not None:
-            require_key(declared, label)
         require_key(table.load("label")["label"], label)
         labels = [row[0] for row in table.fetch(LABELS_OF_SCORES)]
         if None in labels:
@@ -197,7 +194,7 @@ def table_quantiles(
     scope = check_scope(unit, ledger, monotonic=False)
     with ExitStack() as stack:
         columns = {"value": value, "person": user}
-        rows = stack.enter_context(open_table(table, columns))
+        rows = stack.enter_context(open_table(table, columns, dated=dated))
         _check(rows.types, columns, dated)
 
         def read() -> list[object]:
@@ -232,11 +229,13 @@ def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: b
 
 def _unfit(column: str, dated: bool) -> str:
     """What to say of a cell of text that is no value."""
+    kind, option = "number, such as 7.25", "decimal and thousands"
     if dated:
-        kind, write = "date, such as 2024-02-29", "write nothing"
-    else:
-        kind, write = "number, such as 7.25", "write a decimal point, not a comma, and nothing"
-    return f"column {shown(column)} has a cell that is no {kind}: {write} where a value is missing"
+        kind, option = "date, such as 2024-02-29", "dates"
+    return (
+        f"column {shown(column)} has a cell that is no {kind}: say how they are written ({option}) "
+        "and which words are missing values (missing), and write nothing where a value is missing"
+    )
 
 
 def _cell(kind: str, of: str, dated: bool) -> str:

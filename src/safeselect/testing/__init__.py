@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from safeselect.testing.conformance import check_source
 from safeselect.testing.experiments import Probabilities, Simulation, probabilities, simulate
+from safeselect.testing.replay import replay
+from safeselect.testing.replay.comparing import Finding, Report
 from safeselect.testing.sensitivity import SensitivityExceeded, check_sensitivity
 from safeselect.testing.sources import (
     DeterministicSource,
@@ -20,14 +22,17 @@ from safeselect.testing.sources import (
 
 __all__ = [
     "DeterministicSource",
+    "Finding",
     "InsecureSourceWarning",
     "Probabilities",
     "RecordingSource",
     "ReplaySource",
+    "Report",
     "SensitivityExceeded",
     "Simulation",
     "check_sensitivity",
     "check_source",
     "probabilities",
+    "replay",
     "simulate",
 ]

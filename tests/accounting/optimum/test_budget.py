@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from composed import FINEST
 
 from safeselect.accounting import optimum
-from safeselect.accounting.composition import _FINEST, MOST_PARTS
+from safeselect.accounting.composition import MOST_PARTS
 from safeselect.accounting.optimum import problem, upper
 from safeselect.accounting.search import BITS, NUDGE
 
@@ -33,14 +34,14 @@ def test_floats_are_moved_further_than_they_are_wrong():
 
 def test_the_margin_of_a_row_is_below_the_finest_precision():
     rows = max(problem.ROW, problem.BLOCK)
-    assert rows * below(optimum.MARGIN) * 2 < _FINEST / 1000
+    assert rows * below(optimum.MARGIN) * 2 < FINEST / 1000
 
 
 def test_tails_and_units_of_all_products_are_below_the_finest_precision():
     tails = STEPS * below(optimum.TAIL)
     most = problem.MOST_KINDS + problem.MOST_LAWS + problem._MOST_RANGES + 1
     units = STEPS * most * problem._MOST_PLACES * below(optimum.MASS)
-    assert tails + units < _FINEST / 2
+    assert tails + units < FINEST / 2
     # More kinds share the tails of so few.
     delta, few = Fraction(1, 10**6), upper.FEW_KINDS
     own = upper.Grid.on(Fraction(1, 100), delta).tail

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import mpmath
 import pytest
+from composed import composed_epsilon
 from effort import some
 
 from safeselect import (
@@ -26,7 +27,6 @@ from safeselect.accounting import (
     RandomizedResponse,
     compose_delta,
 )
-from safeselect.accounting.composition import composed_epsilon
 from safeselect.accounting.optimum.curve import backward, start
 
 pytestmark = pytest.mark.claim("C2")

@@ -67,22 +67,22 @@ def spread(masses: Masses, stride: int) -> Masses:
 def _above(pair: Pair, grid: Grid) -> Masses:
     stride, bits = _stride(pair, grid), grid.bits
     step = grid.step * stride
-    if isinstance(pair, Smooth):
-        return spread(chords(pair, step, _last(pair, step, grid.tail), bits), stride)
+    if isinstance(pair, KnownLaw):
+        atoms = pair.atoms(bits)
+        last = max(1, -(-atoms.losses[0][1] // step))
+        return symmetric(atoms.above([step * n for n in range(last + 1)]), step, bits, upper=True)
+    last = _last(pair, step, grid.tail)
     if isinstance(pair, ZeroConcentratedDP):
         # The pair whose profile is the convex envelope of the bounds of all orders.
-        last = max(1, -(-pair.approximate(grid.tail).epsilon // step))
         line = whole_line(values_above(pair.rho, step, last + 1, bits), step, bits, upper=True)
         return spread(dots(hull(line, step, bits), -last, step, bits, upper=True), stride)
-    atoms = pair.atoms(bits)
-    last = max(1, -(-atoms.losses[0][1] // step))
-    return symmetric(atoms.above([step * n for n in range(last + 1)]), step, bits, upper=True)
+    return spread(chords(pair, step, last, bits), stride)
 
 
-def _last(pair: Smooth, step: Fraction, tail: Fraction) -> int:
+def _last(pair: Smooth | ZeroConcentratedDP, step: Fraction, tail: Fraction) -> int:
     """Steps to the largest loss, or to where less than the tail is left."""
-    reached = pair.zcdp.approximate(tail) if isinstance(pair, GaussianDP) else pair
-    return max(1, -(-reached.epsilon // step))
+    own = pair.zcdp.approximate(tail) if isinstance(pair, GaussianDP | ZeroConcentratedDP) else pair
+    return max(1, -(-own.epsilon // step))
 
 
 def _below(pair: Smooth | KnownLaw, grid: Grid) -> tuple[Masses, Fraction]:
@@ -93,7 +93,11 @@ def _below(pair: Smooth | KnownLaw, grid: Grid) -> tuple[Masses, Fraction]:
         # Each loss of a known law is rounded down.
         first, weights = pair.atoms(bits).places(step)
         return Masses(first, weights, 0, bits, False), Fraction(0)
-    inside, whole = _on_grid(pair, step, grid.tail)
+    # A pair that is no easier to tell apart, with atoms at multiples of the step.
+    inside, whole = pair, _last(pair, step, grid.tail)
+    if not isinstance(pair, GaussianDP):
+        whole = pair.epsilon // step
+        inside = type(pair)(whole * step)
     if not whole or (isinstance(pair, GaussianDP) and step * step > pair.mu_squared):
         # Chords this wide cannot be moved below the profile.  A pair without any loss is a valid
         # lower bound: it is no easier to tell apart.
@@ -101,14 +105,6 @@ def _below(pair: Smooth | KnownLaw, grid: Grid) -> tuple[Masses, Fraction]:
     lows = values_of(inside, step, whole + 1, bits, upper=False)
     masses = symmetric(lows, step, bits, upper=False)
     return spread(masses, stride), _shift(inside, step, whole)
-
-
-def _on_grid(pair: Smooth, step: Fraction, tail: Fraction) -> tuple[Smooth, int]:
-    """A pair that is no easier to tell apart, with atoms at multiples of the step."""
-    if isinstance(pair, GaussianDP):
-        return pair, _last(pair, step, tail)
-    whole = pair.epsilon // step
-    return type(pair)(whole * step), whole
 
 
 def _shift(pair: Smooth, step: Fraction, last: int) -> Fraction:

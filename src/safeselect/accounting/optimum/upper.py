@@ -157,19 +157,22 @@ def _dotted(curve: Curve, grid: Grid) -> Masses:
     return symmetric(values, grid.step, grid.bits, upper=True)
 
 
-def worth_trying(parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction) -> bool:
-    """Whether the values are within the range of floats, and the work is bounded."""
+def problem_of(
+    parts: Sequence[tuple[Part, int]], delta: Fraction, most: Fraction
+) -> Problem | None:
+    """The problem, if the values are within the range of floats, and the work is bounded."""
     sizes = sizes_of(parts)
-    if not sizes or not most or delta < _LEAST_DELTA or max(sizes) > LARGEST:
-        return False
+    if not sizes or not most or delta < _LEAST_DELTA or not _SMALLEST < max(sizes) <= LARGEST:
+        return None
     noise = [
         (2 * part.zcdp.rho, n)
         for part, n in parts
         if isinstance(part, (GaussianDP, ZeroConcentratedDP))
     ]
     if max(most, total(noise)) > FARTHEST:
-        return False
-    return max(sizes) > _SMALLEST and Problem.of(parts, delta, most).work(1) <= 1
+        return None
+    problem = Problem.of(parts, delta, most)
+    return problem if problem.work(1) <= 1 else None
 
 
 def quick_epsilon(
@@ -183,11 +186,11 @@ def quick_epsilon(
     Returns:
         None where no bound is found so quickly.
     """
-    listed = [(part, count)]
     most = min(count * part.epsilon, bun_steinke_epsilon(count * part.zcdp.rho, delta))
-    if not worth_trying(listed, delta, most):
+    problem = problem_of([(part, count)], delta, most)
+    if problem is None:
         return None
-    problem, cells, blocks = Problem.of(listed, delta, most), FIRST, 1
+    cells, blocks = FIRST, 1
     if isinstance(part, BoundedRange):
         blocks = -(-count // min(_QUICK_BLOCK + count // 20, _QUICK_LONGEST))
     block = -(-count // blocks)

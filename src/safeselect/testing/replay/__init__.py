@@ -1,0 +1,256 @@
+"""Find the mistake in the caller's code: run it on neighbours, with the same outcomes.
+
+Everything private enters a release through a few doors, and everything released leaves through one.
+So a pipeline runs as it is.  Its first run is recorded.  On neighbouring data the recorded outcomes
+are played back: whatever depends on them goes the same way, and what differs all the same depends
+on the data.  The private inputs are compared with what each call promised of them.
+
+What is public must be the same on all data, not on neighbours alone.  So data sets far away are
+tried too; where one differs, bisection finds two neighbours on the way to it that do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, TypeVar
+
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import integer, read_choice
+from safeselect.randomness.source import require_production
+from safeselect.testing.replay.comparing import Finding, Report, compare, differences
+from safeselect.testing.replay.watching import Run, Watch
+from safeselect.testing.replay.worlds import Maker, Pair, Row, World, exchanged
+
+_Data = TypeVar("_Data")
+_TRIALS = 40  # runs by which a pair is made smaller
+_AFTER = 8  # once something is found, one in so many pairs is still tried
+_SIZES = ("sensitivity", "contributions", "monotonic")
+_IDENTITY = "count by {0!r}: one {0} has several values of {1!r}, each of which counts by itself"
+_CAP = (
+    "count each {0} once, or cap what one {0} adds before it is counted or summed; clip values and "
+    "weights to what is declared; use no mean, total or limit that other rows change too; ask a "
+    "session the same questions in the same order"
+)
+_FIRST = {
+    "monotonic": "leave monotonic=True out where one {0} moves scores both ways; or: ",
+    "contributions": "let one {0} count in so many only; or: ",
+}
+
+
+def replay(
+    pipeline: Callable[[_Data], object],
+    data: _Data,
+    *,
+    unit: Hashable,
+    neighbours: Literal["add_remove", "replace_one"] | Iterable[_Data] = "add_remove",
+    pairs: int = 200,
+    seed: int = 1,
+    capture: Iterable[str | Path] = (),
+) -> Report:
+    """Run a pipeline on neighbouring data with the same outcomes; report what should not differ.
+
+    Nothing is charged: ledgers are replaced by copies of their budgets in memory.  Use made-up
+    data: the report quotes rows.
+
+    Args:
+        pipeline: takes the data, and makes releases; the source as it is.
+        data: a frame of pandas or polars, an Arrow table, a relation of DuckDB, an array, the path
+            of a csv, jsonl or parquet file, a list of rows (mappings, tuples, dataclasses), or a
+            mapping unit -> value; or several of them as a dict or a tuple.
+        unit: the column, or the place in a row, that says whose a row is; None if each row is a
+            unit of its own.
+        neighbours: "add_remove" or "replace_one"; or neighbours of your own, each like `data`.
+        pairs: how many neighbours to try.
+        seed: of the neighbours and of all random bits.
+        capture: what to compare besides the returned value: "prints", and paths of files that the
+            pipeline writes.
+
+    Returns:
+        Report: true if something was found, so that a test says `assert not replay(...)`.
+
+    Raises:
+        ParameterError: an argument is wrong; SAFESELECT_REQUIRE_PRODUCTION is set; or the pipeline
+            does not repeat itself on the same data.
+        BaseException: what the pipeline raises on the data themselves.
+
+    Example:
+        >>> from safeselect import permute_and_flip
+        >>> from safeselect.testing import replay
+        >>> visits = [("ann", "tea"), ("ann", "tea"), ("bob", "milk"), ("cid", "tea")]
+        >>> def favourite(rows):
+        ...     counts = {drink: sum(row[1] == drink for row in rows) for drink in ("tea", "milk")}
+        ...     return permute_and_flip(counts, epsilon=1, sensitivity=1, monotonic=True).label
+        >>> report = replay(favourite, visits, unit=0, pairs=20)
+        >>> report.findings[0].kind, report.findings[0].seen
+        ('sensitivity', "'tea' changes by -2")
+    """
+    if require_production():
+        raise ParameterError("replay is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set")
+    count, asked = integer(pairs, "pairs", minimum=1, maximum=10**6), [*capture]
+    watch = Watch(pipeline, seed, [Path(each) for each in asked if each != "prints"])
+    with TemporaryDirectory() as folder, watch.installed():
+        search = _Search(watch, bool(asked), str(unit or "unit"))
+        if isinstance(neighbours, str):
+            read_choice(neighbours, "neighbours", ("add_remove", "replace_one"))
+            search.made(Maker(data, unit, neighbours, seed, Path(folder)), count)
+        else:
+            search.given(data, neighbours)
+    return search.report()
+
+
+class _Search:
+    """Compares runs, and keeps what they show."""
+
+    def __init__(self, watch: Watch, is_captured: bool, who: str) -> None:
+        self.watch, self.is_captured, self.who = watch, is_captured, who
+        self.findings: dict[tuple[str, str], Finding] = {}
+        self.notes: dict[tuple[str, str], Finding] = {}
+        self.tried = self.left = 0
+        self.blind: set[str] = set()
+
+    def report(self) -> Report:
+        """What was found."""
+        notes = (note for key, note in self.notes.items() if key not in self.findings)
+        unseen = ["data and outcomes that were not tried", "time", "memory", *sorted(self.blind)]
+        unseen += ["other threads and processes, whose releases would be real"]
+        unseen += ["prints", "files"] * (not self.is_captured)
+        found = tuple(self.findings.values())
+        return Report(found, tuple(notes), self.tried, tuple(unseen))
+
+    def compare(self, base: Run, other: Run, *, far: bool = False) -> list[Finding]:
+        """What should not differ."""
+        return [*compare(base, other, self.blind, far=far, printed=self.is_captured)]
+
+    def first(self, data: Callable[[], object]) -> Run:
+        """The run that is recorded, once it repeats itself on the same data.
+
+        Raises:
+            ParameterError: it does not.
+        """
+        base = self.watch.run(data())
+        if base.error is not None:
+            raise base.error
+        again = self.watch.run(data(), base)
+        self.blind |= {*differences(base.returned, again.returned)}
+        if any(each.place[0].startswith("partition_str") for each in base.events):
+            self.blind |= {"answers of a partition strategy", "the returned value"}
+        for broken in self.compare(base, again):
+            raise ParameterError(
+                "on the same data the pipeline does not repeat itself: it draws random numbers of "
+                f"its own, or changes something outside ({broken.line}: {broken.seen})"
+            )
+        return base
+
+    def given(self, data: object, neighbours: Iterable[object]) -> None:
+        """Compare with the caller's own neighbours."""
+        base = self.first(lambda: data)
+        for other in neighbours:
+            self.tried += 1
+            for broken in self.compare(base, self.watch.run(other, base)):
+                rows = (repr(data),), (repr(other),)
+                shown = replace(broken, neighbour=f"your neighbour {self.tried}", rows=rows)
+                self.findings.setdefault((broken.kind, broken.line), shown)
+
+    def made(self, maker: Maker, count: int) -> None:
+        """Try so many pairs that are made up, and data sets far away."""
+        self.maker = maker
+        base = self.first(lambda: maker.make(maker.world))
+        for how, steps in maker.far():
+            self._along(how, steps, base)
+        for number, pair in enumerate(maker.pairs(count)):
+            if self.findings and number % _AFTER:
+                continue
+            if number == count // 2:
+                self.watch.seed = f"{self.watch.seed} again"  # other outcomes may lead elsewhere
+                base = self.first(lambda: maker.make(maker.world))
+            try:
+                other = maker.make(pair.other)
+            except Exception:  # noqa: BLE001, S112 - a frame that cannot hold an odd cell
+                continue
+            self.tried += 1
+            for broken in self.compare(base, self.watch.run(other, base)):
+                self._keep(broken, pair)
+
+    def _along(self, how: str, steps: list[tuple[Hashable, list[Row]]], base: Run) -> None:
+        """Find two neighbours on the way that differ in what is public, if its end does."""
+
+        def at(size: int) -> World:
+            return exchanged(self.maker.world, dict(steps[:size]))
+
+        def differs(size: int) -> list[Finding]:
+            self.tried += 1
+            other = self.watch.run(self.maker.make(at(size)), base)
+            # Few rows are no neighbour, so that an error there may be a true one.
+            is_lost = other.error is not None and not other.is_elsewhere
+            return [] if is_lost else self.compare(base, other, far=True)
+
+        low, high, found = 0, len(steps), differs(len(steps))
+        while found and high - low > 1:
+            middle = (low + high) // 2
+            here = differs(middle)
+            low, high, found = (low, middle, here) if here else (middle, high, found)
+        for broken in found:
+            self._keep(broken, Pair(how, at(low), at(high), steps[low][0]))
+
+    # ------------------------------------------------------------------------ what is kept
+
+    def _keep(self, broken: Finding, pair: Pair) -> None:
+        """Keep what was found, with the smallest pair, unless the same was found before."""
+        is_size = broken.kind in _SIZES
+        is_note = pair.odd == "case" or (pair.odd == "beyond" and is_size)
+        is_note = is_note or (bool(pair.odd) and " ends with " in broken.seen)
+        kept, kind = self.notes if is_note else self.findings, "size" if is_size else broken.kind
+        if (kind, broken.line) in kept:
+            return
+        small, shown = self._smaller(broken, pair)
+        shown = self._explained(shown, small) if is_size else shown
+        before, after = (
+            tuple(repr(row.value) for row in small.rows(world))
+            for world in (small.base, small.other)
+        )
+        kept[kind, broken.line] = replace(
+            shown,
+            factor=broken.factor,
+            neighbour=f"{small.made}; {len(small.base) - len(before)} rows are the same in both",
+            rows=(before, after),
+        )
+
+    def _shows(self, pair: Pair, broken: Finding) -> Finding | None:
+        """What a pair shows of the same kind at the same line, in two runs of its own."""
+        self.left -= 1
+        base = self.watch.run(self.maker.make(pair.base))
+        if base.error is not None:
+            return None
+        kinds = _SIZES if broken.kind in _SIZES else (broken.kind,)
+        other = self.watch.run(self.maker.make(pair.other), base)
+        alike = (each for each in self.compare(base, other) if each.line == broken.line)
+        return next((each for each in alike if each.kind in kinds), None)
+
+    def _smaller(self, broken: Finding, pair: Pair) -> tuple[Pair, Finding]:
+        """The smallest pair that shows the same, by leaving out units and rows while it does."""
+        self.left, parts = _TRIALS, list[set[object]]()
+        units = [*{row.unit: None for row in pair.base if row.unit not in (None, pair.unit)}]
+        size = len(units)
+        while size and len(parts) < _TRIALS // 2:
+            parts += [set(units[start : start + size]) for start in range(0, len(units), size)]
+            size //= 2
+        found = self._shows(pair, broken)
+        own: list[set[object]] = [{row} for row in pair.rows(pair.base + pair.other)]
+        for part in (*parts, *own):
+            gone = (row for row in pair.base + pair.other if {row, row.unit} & part)
+            less = pair.each(dict.fromkeys(gone))
+            if found is not None and self.left > 0 and (part in own or less.base != pair.base):
+                shown = self._shows(less, broken)
+                pair, found = (pair, found) if shown is None else (less, shown)
+        return pair, found or broken  # the outcomes of another run may hide it
+
+    def _explained(self, broken: Finding, pair: Pair) -> Finding:
+        """What to write instead of what changes too much: found out on the smallest pair."""
+        for column, same in self.maker.identities(pair):
+            if not self._shows(same, broken):
+                return replace(broken, kind="identity", instead=_IDENTITY.format(self.who, column))
+        advice = _FIRST.get(broken.kind, "") + _CAP
+        return replace(broken, instead=advice.format(self.who))

@@ -1,0 +1,266 @@
+"""What two runs on neighbours must have in common, and by how much their private inputs may differ.
+
+Both ran with the same outcomes.  So all that is public must be the same; of what is private, each
+call has promised by its public parameters how far it moves.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import zip_longest
+from pickle import dumps
+
+import numpy as np
+
+from safeselect.exact.parameters import exact_text
+from safeselect.scores.reading import Reading, Sensitivity
+from safeselect.testing.replay.watching import Event, Run
+from safeselect.testing.replay.worlds import Foreign
+
+_FROM = "fix it as a constant without looking at the data, or take it from an earlier release"
+_LABELS = (
+    "list the candidates publicly, with a score of 0 for those that do not occur (in pandas: "
+    "counts.reindex(PUBLIC, fill_value=0)); if the list is private, use unknown_domain_top_k"
+)
+_PATH = "make the same releases whatever the data, and decide by what they returned"
+_RETURN = "return what releases returned and what follows from it; measure(...) pays for a number"
+_RUN = "compute the score from releases that are made with the run's scope, all within base"
+_CLEAN = "make the code work for whatever rows a unit may have"
+_SHOWN, _WIDEST, _MOST_ROWS = 3, 200, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A mistake, or what may be one, with two data sets that show it.
+
+    Attributes:
+        kind: "sensitivity", "monotonic", "contributions", "identity" (an id is no unit), "public"
+            (an argument follows from the data), "charge" (so does the cost), "path" (so does which
+            releases are made, or whether) or "output" (data reach it by no release).
+        line: of the caller's code, as file:line; the call, or where the value is returned.
+        promise: what was promised.
+        seen: what was seen.
+        instead: what to write instead.
+        factor: by which the cost of the release grows, as far as these data show it; None where it
+            has no bound.
+        neighbour: how the second data set was made, and how much is the same in both.
+        rows: those that differ, in the one data set and in the other.
+    """
+
+    kind: str
+    line: str
+    promise: str
+    seen: str
+    instead: str = "cap what one unit adds before it is counted or summed, or declare it"
+    factor: Fraction | None = None
+    neighbour: str = ""
+    rows: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    def __str__(self) -> str:
+        file, _, number = self.line.rpartition(":")
+        code = linecache.getline(file, int(number or 0)).strip()
+        factor = "without a bound" if self.factor is None else f"by {exact_text(self.factor)}"
+        lines = [f"{self.kind}: {self.seen}", f"  at {self.line}: {code}"]
+        lines += [f"  promised: {self.promise}; epsilon is multiplied {factor}"]
+        lines += [f"  write instead: {self.instead}", f"  shown by: {self.neighbour}"]
+        for when, rows in zip(("before", "after"), self.rows, strict=True):
+            lines += [f"    only {when}: {row:.{_WIDEST}}" for row in rows[:_MOST_ROWS]]
+            lines += [f"    and {len(rows) - _MOST_ROWS} more"] * (len(rows) > _MOST_ROWS)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """What a replay found.  It is true if there is a finding: `assert not replay(...)`.
+
+    It quotes rows of the data: not for publication.
+
+    Attributes:
+        findings: mistakes.
+        notes: what may be one: seen with odd cells alone, such as an empty one in a column that has
+            none.
+        pairs: how many data sets were compared.
+        unseen: what was not looked at.
+    """
+
+    findings: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+    pairs: int
+    unseen: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
+
+    def __repr__(self) -> str:
+        """The report as text."""
+        first = (
+            "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.\n"
+            f"Compared: {self.pairs} data sets.  They prove nothing about others.\n"
+            f"Not looked at: {'; '.join(self.unseen)}.\n"
+            f"Findings: {len(self.findings) or 'none'}."
+        )
+        found = [f"{number}. {each}" for number, each in enumerate(self.findings, 1)]
+        notes = [f"Worth a look, seen with odd cells alone: {each}" for each in self.notes]
+        return "\n\n".join([first, *found, *notes])
+
+
+def compare(
+    base: Run, other: Run, ignored: Set[str], *, far: bool = False, printed: bool = False
+) -> Iterator[Finding]:
+    """All that differs between two runs and should not.
+
+    Args:
+        ignored: places of the returned value that differ by themselves.
+        far: the data are no neighbours, so that private inputs may differ.
+        printed: whether to compare what they printed and wrote.
+    """
+    sessions: dict[object, dict[str, int]] = {}
+    found = False
+    for number, (before, after) in enumerate(zip_longest(base.events, other.events), 1):
+        if other.error is not None and not other.is_elsewhere and after is None:
+            break
+        if before is None or after is None or before.place != after.place:
+            both = ["none" if each is None else " in ".join(each.place) for each in (before, after)]
+            seen = f"release number {number} is {both[0]} on one data set, {both[1]} on the other"
+            promise = "which releases are made, and how many, does not follow from the data"
+            yield Finding("path", (after or before).place[1], promise, seen, _PATH)
+            return
+        broken = next(_public(before, after), None)
+        if broken is None and not far:
+            broken = next(_private(before, after, sessions.setdefault(before.session, {})), None)
+        if broken is not None:
+            found = True
+            yield broken
+    if type(base.error) is not type(other.error):
+        run = base if other.error is None else other
+        seen = f"one of the two runs ends with {type(run.error).__name__} here"
+        promise = "whether a run ends with an error does not follow from the data"
+        yield Finding("path", run.at, promise, seen, _CLEAN)
+        return
+    leaks = [*differences(base.returned, other.returned)]
+    leaks = [each for each in leaks if not each.startswith(tuple(ignored))]
+    leaks += ["what is printed or written"] * (printed and base.printed != other.printed)
+    if leaks and not found:
+        promise = "with the same outcomes of all releases, the output is the same"
+        seen = f"{leaks[0]} differs: private data reach it by no release"
+        yield Finding("output", base.at, promise, seen, _RETURN)
+
+
+def _public(before: Event, after: Event) -> Iterator[Finding]:
+    for left, right in zip(before.read, after.read, strict=False):
+        if left.names != right.names:
+            some = [*set(left.names) ^ set(right.names)][:_SHOWN]
+            seen = f"only one data set has {', '.join(some)}" if some else "their order differs"
+            yield Finding("public", before.place[1], "the candidates are public", seen, _LABELS)
+    for name in {**before.public, **after.public}:
+        old, new = (event.public.get(name, "none") for event in (before, after))
+        if old != new:
+            kind = "charge" if name == "guarantee" else "public"
+            promise, seen = f"{name} is public", f"{name} is {old} and {new}"
+            yield Finding(kind, before.place[1], promise, seen, _FROM)
+    if any(differences(before.chosen, after.chosen)):
+        promise = "the base covers the score and the output of a run"
+        seen = "with the same outcomes of its releases the chosen run has another score or output"
+        yield Finding("output", before.place[1], promise, seen, _RUN)
+
+
+def _private(before: Event, after: Event, asked: dict[str, int]) -> Iterator[Finding]:
+    """What one call read, on both.
+
+    Args:
+        asked: by how much the values moved that the same session was asked about before.
+    """
+    said, changed = before.public, 0
+    for left, right in zip(before.read, after.read, strict=False):
+        names = {**left.cells, **right.cells}
+        moved = {name: right.cell(name, left) - left.cell(name, right) for name in names}
+        more, less = (sum(max(sign * each, 0) for each in moved.values()) for sign in (1, -1))
+        changed += more + less > 0
+        if left.kind == "points":
+            count = max(more, less) if said["neighbours"] == "replace_one" else more + less
+            yield from _many(before, "values", count, said["max_contributions"])
+        elif left.kind == "values":
+            yield from _sums(before, [*moved.values()])
+        elif left.kind != "group" and moved:
+            asked |= moved
+            yield from _moves(before, moved if before.session is None else asked)
+        if left.kind == "counts":
+            most = said.get("max_contributions", said.get("max_partitions"))
+            yield from _many(before, "counts", sum(map(bool, moved.values())), most)
+    yield from _many(
+        before, "rows or groups", changed, said.get("max_rows", said.get("max_groups"))
+    )
+
+
+def _many(event: Event, what: str, changed: int, most: str | None) -> Iterator[Finding]:
+    if most is not None and changed > int(most):
+        promise, seen = f"one unit changes {most} {what} at most", f"one unit changes {changed}"
+        factor = Fraction(changed, int(most))
+        yield Finding("contributions", event.place[1], promise, seen, factor=factor)
+
+
+def _sums(event: Event, moved: list[int]) -> Iterator[Finding]:
+    """Values that are measured, against the sensitivity of their noise."""
+    for name, power in (("sensitivity_l1", 1), ("sensitivity_l2_squared", 2)):
+        total, most = sum(abs(each) ** power for each in moved), event.public.get(name)
+        if most is not None and total > Fraction(most):
+            seen = f"the changes of all values{', squared,' * (power - 1)} add up to {total}"
+            promise, factor = f"{name}={most}", total / Fraction(most)
+            yield Finding("sensitivity", event.place[1], promise, seen, factor=factor)
+
+
+def _moves(event: Event, moved: Mapping[str, int]) -> Iterator[Finding]:
+    """How numbers move together, against sensitivity, range and monotonic."""
+    said = {"sensitivity": "1", "monotonic": "yes"}  # counts in a group say nothing of their own
+    if "sensitivity" in event.public or "range" in event.public:
+        said = dict(event.public)
+    grid, size, range_ = said.get("grid", "none"), said.get("sensitivity"), said.get("range")
+    is_on, error = said.get("on_grid") == "yes", said.get("score_error")
+    reading = Reading.read(grid=None if grid == "none" else grid, on_grid=is_on, score_error=error)
+    one_way = said["monotonic"] == "yes"
+    change = Sensitivity.read(sensitivity=size, range_=range_, monotonic=one_way)
+    low, *_, high = sorted([*moved, *moved], key=moved.__getitem__)
+    lowest, highest = moved[low], moved[high]
+    factor = (highest - lowest) / change.range_in_steps(reading)
+    if change.sensitivity is None:
+        if factor > 1:
+            seen = f"changes differ by {exact_text((highest - lowest) * reading.step)}"
+            yield Finding("sensitivity", event.place[1], f"range_={range_}", seen, factor=factor)
+        return
+    most, back = reading.moves(change.sensitivity, monotonic=one_way)
+    if max(highest, -lowest) > most:
+        name = high if highest >= -lowest else low
+        seen = f"{name} changes by {exact_text(moved[name] * reading.step)}"
+        factor = abs(moved[name]) / most
+        yield Finding("sensitivity", event.place[1], f"sensitivity={size}", seen, factor=factor)
+    elif min(highest, -lowest) > back:
+        seen = f"{high} rises while {low} falls"
+        yield Finding("monotonic", event.place[1], "monotonic=True", seen, factor=factor)
+
+
+def differences(left: Foreign, right: Foreign, at: str = "the returned value") -> Iterator[str]:
+    """The places where two returned values differ; what cannot be compared is left out."""
+    old, new = (each.tolist() if isinstance(each, np.ndarray) else each for each in (left, right))
+    if type(left) is type(right) and isinstance(old, (Mapping, list, tuple)):
+        parts = [
+            each if isinstance(each, Mapping) else dict(enumerate(each)) for each in (old, new)
+        ]
+        if [*parts[0]] != [*parts[1]]:
+            yield f"{at}, its keys or its length,"
+        else:
+            for key, value in parts[0].items():
+                yield from differences(value, parts[1][key], f"{at}[{key!r}]")
+    elif left is not right and (type(left) is not type(right) or not _equal(left, right)):
+        yield at
+
+
+def _equal(left: Foreign, right: Foreign) -> bool:
+    if hasattr(left, "equals"):  # a frame or a column
+        return bool(left.equals(right))
+    with suppress(Exception):  # what cannot be pickled is not compared
+        return bool(left == right) or dumps(left) == dumps(right)
+    return True
