@@ -40,7 +40,7 @@ from safeselect.release import results
 from safeselect.release.call import is_replaced
 from safeselect.release.results import Selection, TopK
 from safeselect.scores.counts import Counts
-from safeselect.scores.reading import flag
+from safeselect.scores.reading import exactly_one, flag
 from safeselect.tables.keys import (
     Keyed,
     check_scope,
@@ -250,7 +250,7 @@ def top_items(
         >>> top_items(trips, item="city", user="rider", k=1, epsilon=1, candidates=cities).labels
         ('Rome',)
     """
-    _warn_delta(None if delta is None else rational(delta, "delta", below=1), rows)
+    _check_total(epsilon, delta, rho, rows)
     scope = check_scope(unit, ledger, monotonic=True)
     warn_if_same(item=item, user=user)
     count = integer(k, "k", minimum=1, maximum=2**20)
@@ -292,6 +292,16 @@ def top_items(
             source=source,
             ledger=scope,
         )
+
+
+def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> None:
+    """Refuse now what the mechanism would refuse after a long count."""
+    exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
+    for name, value in (("epsilon", epsilon), ("rho", rho)):
+        if value is not None:
+            rational(value, name)
+    slack = None if delta is None else rational(delta, "delta", below=1)
+    _warn_delta(slack, rows)
 
 
 def _warn_delta(delta: Fraction | None, rows: object) -> None:
