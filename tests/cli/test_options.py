@@ -12,7 +12,20 @@ from safeselect.cli._options import Command, build_parser, declare, given
 ACTIONS = ["create", "add", "reopen", "repair", "append", "show", "export", "verify", "plan"]
 EXPLAINED = ["explain", *(f"explain-{what}" for what in ("items", "groups", "keys"))]
 NAMES = [
-    *([name] for name in ("top-k", "select", "keys", *EXPLAINED, "ledger", "verify", "audit")),
+    *(
+        [name]
+        for name in (
+            "look",
+            "top-k",
+            "select",
+            "keys",
+            *EXPLAINED,
+            "ledger",
+            "statement",
+            "verify",
+            "audit",
+        )
+    ),
     *(["ledger", action] for action in ACTIONS),
 ]
 
@@ -25,7 +38,7 @@ def shown(command: list[str], width: int, monkeypatch, capsys) -> str:
 
 
 def test_these_are_all_commands(monkeypatch, capsys):
-    for command, names in (([], NAMES[:10]), (["ledger"], [[action] for action in ACTIONS])):
+    for command, names in (([], NAMES[:12]), (["ledger"], [[action] for action in ACTIONS])):
         listed = re.findall(
             r"^    ([a-z][a-z-]*)\b", shown(command, 200, monkeypatch, capsys), re.M
         )

@@ -368,7 +368,7 @@ _BY_CLAIMS = {
             "            return _TOO_LONG\n",
             "",
         ),
-        ("tables/files.py:_header", "len(header) > _MOST_COLUMNS", "False"),
+        ("tables/files.py:header_of", "len(header) > _MOST_COLUMNS", "False"),
     ),
     "C12 C11": (
         (

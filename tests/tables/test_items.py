@@ -109,7 +109,7 @@ def test_the_command_and_the_call_are_one(
     ("change", "message"),
     [
         ({"delta": None}, "the domain is unknown, which needs epsilon and delta; or pass"),
-        ({"epsilon": None}, "give exactly one of epsilon and rho"),
+        ({"epsilon": None}, "the domain is unknown, which needs epsilon and delta; or pass"),
         ({"k": 0}, "k must be between 1"),
         ({"k_bar": 1}, "k_bar must be between 2"),
         ({"mechanism": "exponential"}, "mechanism goes with known candidates"),

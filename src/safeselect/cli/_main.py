@@ -20,9 +20,10 @@ from functools import partial
 from typing import Any
 
 from safeselect import errors
-from safeselect.cli._audit import AUDIT
+from safeselect.cli._audit import AUDIT, STATEMENT
 from safeselect.cli._explain import EXPLAIN, EXPLAIN_GROUPS, EXPLAIN_ITEMS, EXPLAIN_KEYS, PLAN
 from safeselect.cli._ledger import LEDGER
+from safeselect.cli._look import LOOK
 from safeselect.cli._options import build_parser
 from safeselect.cli._output import UnwrittenError, say, written
 from safeselect.cli._releases import KEYS, SELECT, TOP_K
@@ -31,7 +32,7 @@ from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
 EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
 BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN))
-COMMANDS = (TOP_K, SELECT, KEYS, *EXPLAINED, BUDGETS, VERIFY, AUDIT)
+COMMANDS = (LOOK, TOP_K, SELECT, KEYS, *EXPLAINED, BUDGETS, STATEMENT, VERIFY, AUDIT)
 _UNFORESEEN = "something went wrong that safeselect did not foresee; details may quote data"
 _LOST = "what was to be printed is lost, and a charge to a ledger stands"
 

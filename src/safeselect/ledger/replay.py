@@ -310,6 +310,7 @@ class Checker:
         count: the number of records so far.
         last: hash of the last record.
         scopes: the balance of each scope.
+        taken: the names that no new scope may have: of scopes, and of blocks together.
         torn: the number of replayed records that report bytes cut off.
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
@@ -329,6 +330,7 @@ class Checker:
     count: int = 0
     last: str = START
     scopes: dict[str, Balance] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
     torn: int = 0
     unfinished: int = 0
     nonces: set[int] = field(default_factory=set)
@@ -446,6 +448,8 @@ class Checker:
         if "library" in reading.record:
             self.library = reading.record["library"]
         self.scopes |= reading.scopes
+        if reading.record["kind"] == "scope":
+            self.taken |= {reading.record["scope"], *reading.scopes}
         if reading.nonce is not None:
             self.nonces.add(reading.nonce)
         if reading.request is not None:
@@ -512,7 +516,7 @@ class Checker:
                 changed = raised(self.scopes, record, where, is_approved=is_approved)
             else:
                 changed = opened(record, where)
-                if not self.scopes.keys().isdisjoint(changed):
+                if not self.taken.isdisjoint({record["scope"], *changed}):
                     raise LedgerDamaged(f"{where} opens a scope that is open already")
             return Reading(row, record, changed)
         return Reading(row, record)

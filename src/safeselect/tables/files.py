@@ -19,16 +19,18 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from glob import glob
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 from safeselect.errors import InputError, ParameterError
+from safeselect.estimates.explain import aligned
 from safeselect.exact.parameters import describe, read_choice
 from safeselect.scores.reading import flag
 
@@ -44,14 +46,50 @@ _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
 _SURROGATE = re.compile("[\\udc80-\\udcff]")  # these stand for bytes that are not UTF-8
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
-_BLANK = " \t\r\n\u00a0"
+BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
-_ID = r"^0*([0-9]+)([.,]0{1,2})?$"  # three zeros may be thousands
+ID = r"^0*([0-9]+)([.,]0{1,2})?$"  # three zeros may be thousands
 _NO_VALUE = "'?'"  # neither a number nor a date: reading it as one is an error
 _DATES = re.compile(r"(?:[^%]|%[dmyYHMSfpIbBjz])+", re.ASCII)
 _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 STANDARD_INPUT = Path("-")
+
+
+TITLE = "NOT FOR PUBLICATION: exact and private, for whoever may see the table"
+LAST = (
+    "an option that you choose because of this page is published with the release: it tells "
+    "something of the table; state what you know of the program that wrote it"
+)
+Finding = tuple[str, str, Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look at a table found: exact and private, NOT FOR PUBLICATION.
+
+    Attributes:
+        findings: what was looked at, what was found, and the arguments of `TableAs` that settle it.
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The arguments of `TableAs` that settle all that was found."""
+        found: dict[str, Any] = {}
+        words: dict[str, None] = {}
+        for _, _, options in self.findings:
+            found |= options
+            words |= dict.fromkeys(found.pop("missing", ()))
+        return found | ({"missing": [*words]} if words else {})
+
+    def __str__(self) -> str:
+        rows = [
+            (what, found, ", ".join(f"{name}={value!r}" for name, value in options.items()))
+            for what, found, options in self.findings
+        ]
+        return "\n".join([TITLE, *aligned(rows), LAST])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +194,35 @@ class TableAs:
         if isinstance(self.table, TableAs):
             raise ParameterError("a TableAs goes around a table, not around another TableAs")
 
+    def check(self, *, user: str, item: str | None = None) -> Look:
+        """Look at how the table is written, before any release, as `safeselect look` does.
+
+        The result is exact and private: NOT FOR PUBLICATION.  An option that is chosen because of
+        it tells something of the table, and is published with the release.
+
+        Args:
+            user: the column that says whose row it is.
+            item: the column of the items, whose number for each user is then looked at too.
+
+        Returns:
+            Look: encoding, delimiter, rows without user, spellings of users and how many are the
+            same without zeros, blanks and capital letters, words for missing values, forms of
+            numbers and dates, and for each the arguments that settle it; as text, `str` shows it.
+
+        Raises:
+            InputError, ParameterError: the table or a column cannot be used.
+
+        Example:
+            >>> import pyarrow
+            >>> from safeselect.tables import TableAs
+            >>> visits = pyarrow.table({"patient": ["0007", "7", "7.0"], "ward": ["A", "A", "B"]})
+            >>> TableAs(visits).check(user="patient").options
+            {'ids': 'numbers'}
+        """
+        look = import_module("safeselect.tables.look").look
+        found: Look = look(self, user=user, item=item)
+        return found
+
     def tidied(self, column: str, *, user: bool = False) -> str:
         """The SQL of a column of text, its cells tidied; that of users by `ids`, too."""
         cell = self._tidied(column, user=user)
@@ -169,11 +236,11 @@ class TableAs:
         if self.nfc:
             column = f"nfc_normalize({column})"
         if self.trim or as_number:
-            column = f"NULLIF(trim({column}, '{_BLANK}'), '')"
+            column = f"NULLIF(trim({column}, '{BLANK}'), '')"
         if self.casefold:
             column = f"lower({column})"
         if self.whole_numbers or as_number:
-            column = f"regexp_replace({column}, '{_ID if as_number else _WHOLE}', '\\1')"
+            column = f"regexp_replace({column}, '{ID if as_number else _WHOLE}', '\\1')"
         # Small letters may need composing again.
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
 
@@ -288,7 +355,7 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
         raise InputError(f"{shown(file)} must be named .csv, .tsv, .csv.gz or .parquet")
     delimiter = form.delimiter or ("\t" if ".tsv" in name else ",")
     encoding, compressed = form.encoding, name.endswith(".gz")
-    header = _header(file, alias, form.encoding, delimiter)
+    header = header_of(file, alias, form.encoding, delimiter)
     # Names of ours, so that empty, repeated or odd names in the header never reach SQL.
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
     failure = (
@@ -319,7 +386,7 @@ def _as_utf_8(file: Path, copy: Path, *, compressed: bool) -> bool:
     """Copy a file in code page 1252 as UTF-8, once; return True."""
     if not copy.stat().st_size:
         with (
-            _text(file, "cp1252", "strict", compressed=compressed) as text,
+            text_of(file, "cp1252", "strict", compressed=compressed) as text,
             copy.open("w", encoding="utf-8", newline="") as out,
         ):
             shutil.copyfileobj(text, out, 1 << 20)
@@ -327,7 +394,7 @@ def _as_utf_8(file: Path, copy: Path, *, compressed: bool) -> bool:
 
 
 @contextmanager
-def _text(
+def text_of(
     file: Path, encoding: str, errors: str, *, compressed: bool
 ) -> Iterator[io.TextIOWrapper]:
     """The text of a file, its line ends as they are."""
@@ -337,13 +404,13 @@ def _text(
             yield text
 
 
-def _header(file: Path, alias: Path, encoding: str, delimiter: str) -> list[str]:
+def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[str]:
     compressed = file.suffix.lower() == ".gz"
     # Read here, because DuckDB would guess delimiter and quotes from the values below it.  Only the
     # header is looked at: if the rows are not text, reading them says so later.
     header: list[str] | None = None
     try:
-        with _text(alias, encoding, "surrogateescape", compressed=compressed) as text:
+        with text_of(alias, encoding, "surrogateescape", compressed=compressed) as text:
             header = next(csv.reader(_lines(text), delimiter=delimiter), [])
     except csv.Error:
         header = []

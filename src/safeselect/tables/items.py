@@ -40,7 +40,7 @@ from safeselect.release import results
 from safeselect.release.call import is_replaced
 from safeselect.release.results import Selection, TopK
 from safeselect.scores.counts import Counts
-from safeselect.scores.reading import exactly_one, flag
+from safeselect.scores.reading import flag
 from safeselect.tables.keys import (
     Keyed,
     check_scope,
@@ -296,12 +296,10 @@ def top_items(
 
 def _check_total(epsilon: object, delta: object, rho: object, rows: object) -> None:
     """Refuse now what the mechanism would refuse after a long count."""
-    exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
     for name, value in (("epsilon", epsilon), ("rho", rho)):
         if value is not None:
             rational(value, name)
-    slack = None if delta is None else rational(delta, "delta", below=1)
-    _warn_delta(slack, rows)
+    _warn_delta(None if delta is None else rational(delta, "delta", below=1), rows)
 
 
 def _warn_delta(delta: Fraction | None, rows: object) -> None:

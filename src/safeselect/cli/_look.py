@@ -1,0 +1,54 @@
+"""`safeselect look`: how a table is written, for whoever may see it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+
+from safeselect.cli._options import Command, declare
+from safeselect.cli._output import write
+from safeselect.cli._page import columns
+from safeselect.cli._releases import FILE, FORM, JSON, table_of
+from safeselect.tables.files import LAST, TITLE
+
+LOOKED = declare("""
+--user COL required  column that says whose row it is
+--item COL  column of the items: how many each user has
+""")
+
+
+def _flags(options: Mapping[str, object]) -> Iterator[str]:
+    """The options of the command that say the same as arguments of `TableAs`."""
+    for name, value in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is True:
+            yield flag
+        else:
+            words = value if isinstance(value, list) else [value]
+            yield from (f"{flag} {shlex.quote(str(word))}" for word in words)
+
+
+def _run(options: argparse.Namespace) -> int:
+    look = table_of(options).check(user=options.user, item=options.item)
+    if options.json:
+        kept = {"not_for_publication": TITLE, "findings": look.findings, "options": look.options}
+        write(f"{json.dumps(kept)}\n")
+        return 0
+    rows = [(what, found, " ".join(_flags(settled))) for what, found, settled in look.findings]
+    every = " ".join(_flags(look.options)) or "none"
+    write("".join(f"{line}\n" for line in [TITLE, *columns(rows), f"options: {every}", LAST]))
+    return 0
+
+
+LOOK = Command(
+    "look",
+    "look at a file before a release: exact and private, NOT FOR PUBLICATION",
+    (*FILE, *LOOKED, *JSON, *FORM),
+    _run,
+    """\
+Prints how users, numbers, dates and missing values are written, and the option that settles each.
+No release looks so: without --ids, users are told apart as they are written.
+""",
+)
