@@ -14,7 +14,17 @@ EXPLAINED = ["explain", *(f"explain-{what}" for what in ("items", "groups", "key
 NAMES = [
     *(
         [name]
-        for name in ("look", "top-k", "select", "keys", *EXPLAINED, "ledger", "verify", "audit")
+        for name in (
+            "look",
+            "top-k",
+            "select",
+            "keys",
+            "quantiles",
+            *EXPLAINED,
+            "ledger",
+            "verify",
+            "audit",
+        )
     ),
     *(["ledger", action] for action in ACTIONS),
 ]
@@ -28,7 +38,7 @@ def shown(command: list[str], width: int, monkeypatch, capsys) -> str:
 
 
 def test_these_are_all_commands(monkeypatch, capsys):
-    for command, names in (([], NAMES[:11]), (["ledger"], [[action] for action in ACTIONS])):
+    for command, names in (([], NAMES[:12]), (["ledger"], [[action] for action in ACTIONS])):
         listed = re.findall(
             r"^    ([a-z][a-z-]*)\b", shown(command, 200, monkeypatch, capsys), re.M
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Literal
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack, ParameterError
@@ -375,7 +376,9 @@ class Checker:
                     f"scope {scope!r} has a budget for each block or month: name those whose rows "
                     f"the release reads, such as {name!r}, joined by & if they are several"
                 )
-        raise ParameterError(f"there is no scope {scope!r} in this ledger")
+        near = get_close_matches(scope, self.scopes, 1)
+        also = f"; did you mean {near[0]!r}?" if near else ""
+        raise ParameterError(f"there is no scope {scope!r} in this ledger{also}")
 
     def has_nonce(self, nonce: bytes) -> bool:
         """Whether a charge had this nonce."""
