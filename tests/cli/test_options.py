@@ -22,6 +22,7 @@ NAMES = [
             "quantiles",
             *EXPLAINED,
             "ledger",
+            "statement",
             "verify",
             "audit",
         )
@@ -38,7 +39,7 @@ def shown(command: list[str], width: int, monkeypatch, capsys) -> str:
 
 
 def test_these_are_all_commands(monkeypatch, capsys):
-    for command, names in (([], NAMES[:12]), (["ledger"], [[action] for action in ACTIONS])):
+    for command, names in (([], NAMES[:13]), (["ledger"], [[action] for action in ACTIONS])):
         listed = re.findall(
             r"^    ([a-z][a-z-]*)\b", shown(command, 200, monkeypatch, capsys), re.M
         )

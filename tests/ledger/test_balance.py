@@ -542,9 +542,15 @@ def test_what_reads_a_block_names_it(wards: Ledger) -> None:
     for wrong in ("wards/east", "wards/", "ward", "year/2027-03", "year/2026-10"):
         with pytest.raises(ParameterError, match="there is no scope"):
             scope(wards, wrong)
-    with pytest.raises(ParameterError, match="there is a scope 'wards/south' already"):
-        wards.add_scope("wards", made(epsilon=1, blocks=["east", "south"]))
-    assert "wards/east" not in wards.scopes()
+    for name, taken, blocks in (
+        ("wards", "wards", ["east"]),
+        ("wards", "wards", []),
+        ("wards/south", "wards/south", []),
+        ("purpose", "purpose", ["east"]),
+    ):
+        with pytest.raises(ParameterError, match=f"there is a scope '{taken}' already"):
+            wards.add_scope(name, made(epsilon=1, blocks=blocks))
+    assert len(wards.scopes()) == 8
     month = wards.scope(
         "year/2026-12", unit="person and month", neighbours="add_remove", purpose="p"
     )
@@ -659,6 +665,23 @@ def test_a_scope_that_lies_is_damage(
     forge(path, lie, 1)
     with pytest.raises(LedgerDamaged, match=said):
         Ledger.open(path)
+
+
+@pytest.mark.parametrize("name", ["wards", "wards/north", "other"])
+def test_a_scope_with_the_name_of_blocks_is_damage(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "l"
+    Ledger.create(path, {"wards": made(epsilon=1, blocks=["north"]), "b": made(epsilon=1)})
+
+    def change(record: dict[str, Any]) -> None:
+        if record.get("scope") == "b":
+            record["scope"] = name
+
+    forge(path, change)
+    if name == "other":
+        assert [*Ledger.open(path).scopes()] == ["wards/north", "other"]
+    else:
+        with pytest.raises(LedgerDamaged, match="opens a scope that is open already"):
+            Ledger.open(path)
 
 
 @pytest.mark.claim("C9")

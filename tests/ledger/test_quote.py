@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -32,6 +33,7 @@ from safeselect.accounting.gaussian import GaussianDP
 from safeselect.ledger import Balance
 from safeselect.ledger.quote import quoted
 from safeselect.promises.guarantees import guarantee_record
+from safeselect.sources import CallbackSource
 
 pytestmark = [
     pytest.mark.claim("C8"),
@@ -68,6 +70,23 @@ def test_a_call_is_asked_for_and_nothing_is_charged_read_or_drawn() -> None:
     with pytest.raises(ScoreError):  # the scores that were not read are none
         safeselect.top_k([object()] * 9, k=5, epsilon="1/10", sensitivity=1, ledger=scope(ledger))
     assert ledger.head != head
+
+
+def test_nothing_is_asked_of_a_device() -> None:
+    """A source of the caller's own begins with the first byte that is drawn, or the charge."""
+    asked: list[int] = []
+
+    def device(count: int) -> bytes:
+        asked.append(count)
+        return os.urandom(count)
+
+    source = CallbackSource(device, exclusive=True)
+    there = scope(new(":memory:", **MILLIONTH))
+    assert there.fits(lambda there: call(there, source=source)) == 93
+    assert asked == []
+    with pytest.raises(ScoreError):
+        safeselect.top_k(["x"], k=1, epsilon="1/10", sensitivity=1, ledger=there, source=source)
+    assert asked
 
 
 @pytest.mark.parametrize("name", CASES)

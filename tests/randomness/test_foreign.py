@@ -316,7 +316,7 @@ def test_the_methods_of_ours_on_an_object_of_theirs():
         {each: getattr(OpenSSLSource, each) for each in ("name", "production", "begin", "fill")},
     )()
     with pytest.raises(SourceError, match="as a call began"):
-        Bits(borrowed)
+        Bits(borrowed).coin()
 
 
 @pytest.mark.parametrize(
@@ -383,7 +383,7 @@ def test_it_is_tested_once_and_stays_failed_over_calls():
         bits.coin()
     source.write = good
     with pytest.raises(SourceError, match="stays failed"):
-        Bits(source)
+        Bits(source).coin()
 
 
 def test_no_source_gets_the_guard_of_another():

@@ -12,6 +12,8 @@ from safeselect.cli._output import reading, write
 from safeselect.cli._page import as_html, columns
 from safeselect.ledger.record import read_head
 from safeselect.release.page import Section, shown
+from safeselect.release.results import from_json
+from safeselect.release.words import in_words
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -41,6 +43,22 @@ def _read(file: str) -> str:
         return Path(file).read_bytes().decode("utf-8")
 
 
+def _state(options: argparse.Namespace) -> int:
+    """Print what a release says of itself, in words."""
+    write(f"{in_words(from_json(_read(options.release)))}\n")
+    return 0
+
+
+STATEMENT = Command(
+    "statement",
+    "say in words what a release promises, and to whom; for a report",
+    declare("RELEASE  a release in JSON"),
+    _state,
+    """\
+The text follows from the release alone. Whether the release is what it says is what
+safeselect audit answers.
+""",
+)
 AUDIT = Command(
     "audit",
     "check one release: against its ledger, a published head, and the code's certificate",

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 from safeselect import errors
-from safeselect.cli._audit import AUDIT
+from safeselect.cli._audit import AUDIT, STATEMENT
 from safeselect.cli._explain import EXPLAIN, EXPLAIN_GROUPS, EXPLAIN_ITEMS, EXPLAIN_KEYS, PLAN
 from safeselect.cli._ledger import LEDGER
 from safeselect.cli._look import LOOK
@@ -32,7 +32,10 @@ from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
 EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
 BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN))
-COMMANDS = (LOOK, TOP_K, SELECT, KEYS, QUANTILES, *EXPLAINED, BUDGETS, VERIFY, AUDIT)
+COMMANDS = (
+    *(LOOK, TOP_K, SELECT, KEYS, QUANTILES),
+    *(*EXPLAINED, BUDGETS, STATEMENT, VERIFY, AUDIT),
+)
 _UNFORESEEN = "something went wrong that safeselect did not foresee; details may quote data"
 _LOST = "what was to be printed is lost, and a charge to a ledger stands"
 

@@ -93,9 +93,8 @@ def add_scope(name: str, budget: Budget, max_refusals: int) -> Decide:
     limit = read_refusals(max_refusals, "max_refusals")
 
     def decide(checker: Checker) -> Written:
-        for each in names_of(name, budget):
-            if each in checker.scopes:
-                raise ParameterError(f"there is a scope {each!r} already")
+        for each in sorted(checker.taken & {name, *names_of(name, budget)}):
+            raise ParameterError(f"there is a scope {each!r} already")
         return opened_scope(name, budget, limit)
 
     return decide

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Literal
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack, ParameterError
@@ -311,6 +310,7 @@ class Checker:
         count: the number of records so far.
         last: hash of the last record.
         scopes: the balance of each scope.
+        taken: the names that no new scope may have: of scopes, and of blocks together.
         torn: the number of replayed records that report bytes cut off.
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
@@ -330,6 +330,7 @@ class Checker:
     count: int = 0
     last: str = START
     scopes: dict[str, Balance] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
     torn: int = 0
     unfinished: int = 0
     nonces: set[int] = field(default_factory=set)
@@ -376,6 +377,8 @@ class Checker:
                     f"scope {scope!r} has a budget for each block or month: name those whose rows "
                     f"the release reads, such as {name!r}, joined by & if they are several"
                 )
+        from difflib import get_close_matches  # only for a message
+
         near = get_close_matches(scope, self.scopes, 1)
         also = f"; did you mean {near[0]!r}?" if near else ""
         raise ParameterError(f"there is no scope {scope!r} in this ledger{also}")
@@ -449,6 +452,8 @@ class Checker:
         if "library" in reading.record:
             self.library = reading.record["library"]
         self.scopes |= reading.scopes
+        if reading.record["kind"] == "scope":
+            self.taken |= {reading.record["scope"], *reading.scopes}
         if reading.nonce is not None:
             self.nonces.add(reading.nonce)
         if reading.request is not None:
@@ -515,7 +520,7 @@ class Checker:
                 changed = raised(self.scopes, record, where, is_approved=is_approved)
             else:
                 changed = opened(record, where)
-                if not self.scopes.keys().isdisjoint(changed):
+                if not self.taken.isdisjoint({record["scope"], *changed}):
                     raise LedgerDamaged(f"{where} opens a scope that is open already")
             return Reading(row, record, changed)
         return Reading(row, record)

@@ -64,10 +64,18 @@ class Bits:
 
     Raises:
         ParameterError: piece is not an integer from 1 to 2**20, or `source` is not a source.
-        SourceError: the source refuses to begin.
     """
 
-    __slots__ = ("_consumed", "_held", "_nonce", "_piece", "_process", "_stock", "source")
+    __slots__ = (
+        "_consumed",
+        "_held",
+        "_must_begin",
+        "_nonce",
+        "_piece",
+        "_process",
+        "_stock",
+        "source",
+    )
 
     def __init__(self, source: Source | None, *, piece: int = 256) -> None:
         if type(piece) is not int or not 1 <= piece <= 2**20:
@@ -78,7 +86,8 @@ class Bits:
         self._stock = 0  # bits drawn and not yet handed out, the next one on top
         self._held = 0  # how many bits the stock holds
         self._consumed = 0
-        self._nonce = self.source.begin() if guard_of(self.source).must_begin else None
+        self._must_begin = guard_of(self.source).must_begin
+        self._nonce: bytes | None = None
 
     @property
     def nonce(self) -> bytes:
@@ -169,6 +178,8 @@ class Bits:
         """Fill bytes in requests of this size, or wipe them, close and raise."""
         try:
             self._check_usable()
+            if self._must_begin and self._nonce is None:
+                self._nonce = self.source.begin()
             for start in range(0, len(view), request):
                 self.source.fill(view[start : start + request])
             # A child forked during the request would have its parent's noise.

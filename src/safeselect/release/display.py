@@ -30,7 +30,7 @@ def line(release: Any) -> str:
     columns = release.to_dict()
     named = [columns[name] for name in ("value", "label") if name in columns]
     labels = getattr(release, "groups", None) or [*named, *columns.values()][0]
-    shown = ", ".join(map(_cut, labels[:_SHOWN]))
+    shown = ", ".join(map(cut, labels[:_SHOWN]))
     shown += f", ... {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else ""
     guarantee, source = release.guarantee, release.source
     numbers = (_parameter(each.name, getattr(guarantee, each.name)) for each in fields(guarantee))
@@ -89,7 +89,7 @@ def facts(release: Any) -> dict[str, str]:
     if release.receipt is not None:
         found["record"] = f"record {release.receipt.record}"
     groups = getattr(release, "groups", ())
-    if empty := [_cut(each) for each in groups if not release[each]][:_SHOWN]:
+    if empty := [cut(each) for each in groups if not release[each]][:_SHOWN]:
         found["empty"] = f"nothing was found in {', '.join(empty)}"
     return found
 
@@ -101,7 +101,8 @@ def _cell(value: object, rounding: str) -> str:
     return _cut_text(label_text(value))
 
 
-def _cut(label: object) -> str:
+def cut(label: object) -> str:
+    """A label as text in quotes, without control characters, and cut where it is long."""
     written = label_text(label)
     return _cut_text(written if isinstance(label, int) else ascii(written))
 

@@ -199,15 +199,19 @@ def test_blocks_and_months_on_the_server(place: Place) -> None:
     assert [found[f"wards/{each}"].spent["epsilon"] for each in ("north", "south")] == [
         Fraction(3, 4), 1
     ]  # fmt: skip
-    for name, blocks in (("wards/south", []), ("wards", ["east", "south"])):
-        with pytest.raises(ParameterError, match="there is a scope 'wards/south' already"):
+    for name, blocks in (("wards/south", []), ("wards", []), ("wards", ["east", "south"])):
+        with pytest.raises(ParameterError, match=f"there is a scope '{name}' already"):
             Ledger.open(place.owner).add_scope(name, Budget(**TERMS, epsilon=1, blocks=blocks))
     last = place.sql(READER, "SELECT hash FROM records ORDER BY seq DESC LIMIT 1")[0][0]
-    terms = json.dumps(Budget(**TERMS, epsilon=1, blocks=["east", "south"]).as_record())
     opened = f"""SELECT {place.name}.open_scope(
         %s, 5, '2026-01-01', 'wards', %s::jsonb, '{{"epsilon": "1"}}', '10', 'x', '')"""
-    with refused("duplicate key"):
-        place.sql(APPROVER, opened, values=(last, terms))
+    for blocks in (["east", "south"], ["east"], []):
+        terms = json.dumps(Budget(**TERMS, epsilon=1, blocks=blocks).as_record())
+        with refused("duplicate key"):
+            place.sql(APPROVER, opened, values=(last, terms))
+    charge = a_charge(Ledger.open(place.owner), name="wards/south", scope="wards")
+    with refused("names no scope, or a scope is closed"):
+        place.append(CHARGER, charge)
 
 
 def beyond(ledger: Ledger) -> dict[str, Any]:

@@ -280,6 +280,9 @@ BEGIN
     END IF;
     INSERT INTO scopes SELECT formed(each, '{line}'), terms -> 'budget', 0,
         formed(max_refusals, '[1-9][0-9]{{0,6}}')::bigint FROM unnest(opened) AS each;
+    IF opened[1] <> scope THEN  -- so that no scope has the name of these blocks together
+        INSERT INTO scopes VALUES (formed(scope, '{line}'), '{{}}', 0, -1);
+    END IF;
     INSERT INTO amounts (scope, name, way, cap)
         SELECT each, ways.name, ways.way,
             CASE WHEN caps ? ways.name THEN rational(caps ->> ways.name) END

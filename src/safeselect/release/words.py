@@ -1,0 +1,187 @@
+"""A release in words, for people who read its result: made from the release alone.
+
+These sentences are reviewed like claims: none promises more than the guarantee does.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from textwrap import fill
+from typing import Any
+
+from safeselect.exact.interval import Interval
+from safeselect.promises.guarantees import ApproximateDP
+from safeselect.release.display import cut
+from safeselect.release.results import NOT_STATED, Batch, Groups, Numbers, Release, Selection, TopK
+
+_SHOWN = 20  # labels
+_DELTA = Fraction(1, 10**6)  # at which a guarantee without epsilon is put into words
+_PRECISION = 128
+_LARGE = 50
+_WIDTH = 88
+
+_ASKED = {
+    "top_k_by_group": "Which candidates of each of {groups} groups have the largest counts?",
+    "top_k_many": "In each of {rows} rows, which {k} of {candidates} candidates have the largest "
+    "scores?",
+    "select_many": "In each of {rows} rows, which of {candidates} candidates has the largest "
+    "score?",
+    "top_k": "Which {k} of {candidates} candidates have the largest scores?",
+    "unknown_domain": "Which {k} items at most have the largest counts? Which items occur is "
+    "private too.",
+    "pay_what_you_get": "Which items have the largest counts, query after query? Which items "
+    "occur is private too.",
+    "select_partitions": "Which keys have enough users to be shown?",
+    "partition_strategy": "Which keys have enough users to be shown?",
+    "measure": "About how large are these {values} numbers?",
+    "quantile": "Between {lowest} and {highest}, about where are the quantiles {quantiles} of the "
+    "values?",
+    "best_of": "Which of many private runs has the best score?",
+    "first_above": "Is there a private run with a score of at least {threshold}?",
+    "sparse_vector": "Which of the values exceed the threshold, one after the other?",
+    "adaptive_sparse_vector": "Which of the values exceed the threshold, one after the other?",
+}
+_ONE = "Which of {candidates} candidates has the largest score?"
+_ASSUMED = {
+    "sensitivity": "No single unit changes any one score by more than {}.",
+    "range": "No single unit changes the difference of two scores by more than {}.",
+    "sensitivity_l1": "No single unit changes the numbers by more than {} in total.",
+    "sensitivity_l2_squared": "No single unit changes the numbers by more than {} in the sum of "
+    "squares.",
+    "max_contributions": "Each unit is counted for {} items at most.",
+    "max_partitions": "Each unit is counted for {} keys at most.",
+    "max_groups": "Each unit is counted in {} groups at most.",
+}
+_PRIVATE_CANDIDATES = ("unknown_domain", "pay_what_you_get", "select_partitions", "partition_str")
+
+
+def in_words(release: Release) -> str:
+    """Return what was asked, released, promised and to whom, assumed, and not promised."""
+    stated = dict(release.statement.parameters)
+    one = release.statement.unit
+    unit = "unit of privacy (the caller did not name it)" if one == NOT_STATED else one
+    sections = {
+        "What was asked": [_asked(release, stated)],
+        "What was released": _released(release),
+        "What was promised, and to whom": _promised(release, unit),
+        "What was assumed": _assumed(release, stated),
+        "What was not promised": [
+            "Groups: the promise to two together is weaker than the promise to each.",
+            "Other releases: each further one from the same data weakens this promise.",
+            "Findings that hold for people in general: these are the purpose of the release.",
+            "Accuracy: chance may have put another candidate or number in place of the true one.",
+            "Running time.",
+        ],
+    }
+    if "NOT PRIVATE" in release.source:
+        warning = f"Its random bytes came from {release.source}: nothing below holds."
+        sections = {"THIS RELEASE IS NOT PRIVATE": [warning], **sections}
+    filled = partial(fill, width=_WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in sections.items())
+
+
+def _asked(release: Release, stated: dict[str, str]) -> str:
+    name = release.mechanism
+    form = next((form for start, form in _ASKED.items() if name.startswith(start)), _ONE)
+    size = len(release) if isinstance(release, Groups) else 0
+    return form.format_map(_Named({"groups": str(size), **stated}))
+
+
+class _Named(dict[str, str]):
+    """Says so where a release does not state a number."""
+
+    def __missing__(self, name: str) -> str:
+        return f"(number of {name} not stated)"
+
+
+def _released(release: Release) -> list[str]:
+    said: list[str] = []
+    if isinstance(release, Selection):
+        said.append(f"{cut(release.label)}.")
+    elif isinstance(release, Groups):
+        for group, labels in zip(release.groups, release.labels, strict=True):
+            said.append(f"{cut(group)}: {_listed(labels)}.")
+    elif isinstance(release, Batch):
+        said.append(f"A winner, or a list of winners, for each of {len(release)} rows.")
+    elif isinstance(release, (TopK, Numbers)):
+        labels = release.labels if isinstance(release, TopK) else release.values
+        order = ", best first" if isinstance(release, TopK) and release.ordered else ""
+        said.append(f"{_listed(labels)}{order}." if labels else "Nothing was found.")
+    else:
+        said.append(f"{len(release.to_dict()['index'])} values above the threshold.")
+    counts, noise = getattr(release, "counts", None), getattr(release, "noise", None)
+    if counts is not None and not isinstance(release, Groups):
+        said.append(f"Their noisy counts: {_listed(counts)}.")
+    gaps = getattr(release, "gap", None) or getattr(release, "gaps", None)
+    if gaps is not None:
+        said.append("By how much each is ahead of the next, with noise included.")
+    if noise is not None:
+        off = max(abs(noise.low_95), abs(noise.high_95))
+        said.append(f"Each number has noise: with probability 95 % it is off by at most {off}.")
+    elif gaps is None and not isinstance(release, Numbers):
+        said.append("No score or count was released, true or noisy.")
+    return said
+
+
+def _listed(labels: Any) -> str:
+    shown = ", ".join(map(cut, labels[:_SHOWN]))
+    return shown + (f" and {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else "")
+
+
+def _promised(release: Release, unit: str) -> list[str]:
+    guarantee: Any = release.guarantee
+    pure = guarantee.pure
+    if pure is not None:
+        epsilon, delta = pure.epsilon, Fraction(0)
+    else:
+        is_stated = isinstance(guarantee, ApproximateDP)
+        bound = guarantee if is_stated else guarantee.approximate(_DELTA)
+        epsilon, delta = bound.epsilon, bound.delta
+    factor, sure = _odds(epsilon, delta)
+    other = {
+        "add_remove": "had its data not been there",
+        "replace_one": "had its data been other data",
+    }.get(release.statement.neighbours, "on a neighbouring data set, as the caller defines it")
+    plus = f", plus a probability of {_up(delta, 12)}" if delta else ""
+    promise = (
+        f"To each single {unit}: {other}, any result above would have been nearly as likely. "
+        f"With epsilon = {_up(epsilon, 2)} no event becomes more than {factor} times as likely, or "
+        f"as unlikely{plus}. Somebody who thinks it equally likely that this data was there or not "
+        "there, and who knows all other data, guesses right from the result with a probability of "
+        f"at most {sure} %. This holds whatever else is known, and for this release alone."
+    )
+    return [promise]
+
+
+def _odds(epsilon: Fraction, delta: Fraction) -> tuple[str, str]:
+    """e**epsilon, and (e**epsilon + delta) / (1 + e**epsilon) in percent, both rounded up.
+
+    The second is the most that any test is right, a priori both being equally likely: its two
+    errors a and b have a + e**epsilon b >= 1 - delta and e**epsilon a + b >= 1 - delta.
+    """
+    if epsilon > _LARGE:
+        return f"e to the power of {_up(epsilon, 2)}", "100"
+    one, factor = Interval.of(1, _PRECISION), Interval.of(epsilon, _PRECISION).exp()
+    right = (factor + Interval.of(delta, _PRECISION)) / (one + factor)
+    return _up(factor.fractions()[1], 2), _up(100 * right.fractions()[1], 1)
+
+
+def _assumed(release: Release, stated: dict[str, str]) -> list[str]:
+    said = [form.format(stated[name]) for name, form in _ASSUMED.items() if name in stated]
+    if stated.get("monotonic") == "yes":
+        said.append("All scores move the same way when a unit is added, as counts do.")
+    if "candidates" in stated and not release.mechanism.startswith(_PRIVATE_CANDIDATES):
+        said.append("The candidates were known without looking at the data.")
+    if release.statement.unit == NOT_STATED:
+        said.append("The caller knows whose privacy the sensitivity is about.")
+    said.append("The caller asserted this; the library cannot check it.")
+    said.append(f"Its random bytes came from {release.source}.")
+    return said
+
+
+def _up(value: Fraction, places: int) -> str:
+    """A number with so many digits after the point, rounded up."""
+    scaled = -(-value * 10**places // 1)
+    whole, rest = divmod(int(scaled), 10**places)
+    return f"{whole}.{rest:0{places}}".rstrip("0").rstrip(".") if places else str(whole)

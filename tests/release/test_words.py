@@ -1,0 +1,104 @@
+"""A release in words: from the release alone, and no more than its guarantee."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safeselect import (
+    Counts,
+    from_json,
+    known_answers,
+    measure,
+    permute_and_flip,
+    top_k,
+    unknown_domain_top_k,
+)
+from safeselect.ledger.record import canonical
+from safeselect.release.words import _odds, in_words
+from safeselect.testing import DeterministicSource, InsecureSourceWarning
+
+TITLES = ["What was asked", "What was released", "What was promised, and to whom"]
+TITLES += ["What was assumed", "What was not promised"]
+SCORES = {"red": 12, "blue": 3000, "green": 29}
+
+
+def test_the_sections_of_a_release() -> None:
+    said = in_words(permute_and_flip(SCORES, epsilon="1/2", sensitivity=1, monotonic=True))
+    assert [line for line in said.splitlines() if line and line[0] != " "] == TITLES
+    for sentence in (
+        "Which of 3 candidates has the largest score?",
+        "'blue'.",
+        "No score or count was released, true or noisy.",
+        "had its data not been there",
+        "no event becomes more than 1.65 times as likely",
+        "at most 62.3 %",
+        "changes any one score by more than 1.",
+        "known without looking at the data",
+    ):
+        assert sentence in " ".join(said.split()), sentence
+
+
+@pytest.mark.parametrize("epsilon", ["1/100", "1/2", "1", "3", "49"])
+@pytest.mark.parametrize("delta", ["0", "1e-6", "1/10"])
+def test_odds_are_rounded_up_and_are_those_of_the_best_test(epsilon: str, delta: str) -> None:
+    e, d = Fraction(epsilon), Fraction(delta)
+    factor, right = _odds(e, d)
+    grown = math.exp(e)
+    assert 0 <= float(factor) - grown <= 0.01 * (1 + 1e-9) + grown * 1e-12
+    # Randomized response that reveals all with probability delta, told apart by the likelier side.
+    best = float(d) + (1 - float(d)) * grown / (1 + grown)
+    best = max(best, (grown + float(d)) / (1 + grown))
+    assert -1e-9 <= float(right) - 100 * best <= 0.1 * (1 + 1e-9)
+
+
+def test_delta_is_said_and_zcdp_is_put_into_epsilon_and_delta() -> None:
+    found = unknown_domain_top_k(
+        Counts({"Oslo": 912}, places="all"), k=2, k_bar=10, epsilon=1, delta="1e-8"
+    )
+    said = " ".join(in_words(found).split())
+    assert "plus a probability of 0.00000001" in said
+    assert "Which items occur is private too." in said
+    assert "known without looking" not in said
+    best = top_k(SCORES, k=2, rho="1/10", sensitivity=1)
+    bound = best.guarantee.approximate("1e-6")
+    stated = re.search(r"With epsilon = ([0-9.]+) ", " ".join(in_words(best).split()))
+    assert stated is not None
+    assert 0 <= Fraction(stated[1]) - bound.epsilon < Fraction(1, 100)
+
+
+def test_numbers_say_their_noise_and_sources_for_tests_are_told() -> None:
+    said = in_words(measure([3], epsilon=1, sensitivity_l1=1))
+    assert "off by at most 3" in said
+    with pytest.warns(InsecureSourceWarning):
+        source = DeterministicSource(b"1", i_understand_this_is_not_private=True)
+    private = permute_and_flip(SCORES, epsilon=1, sensitivity=1, source=source)
+    assert in_words(private).startswith("THIS RELEASE IS NOT PRIVATE")
+
+
+def written(content: Any) -> Iterator[str]:
+    """All releases in known answers, in their own spelling."""
+    if isinstance(content, dict) and {"mechanism", "statement"} <= content.keys():
+        ran = dict.fromkeys(("deciding_sha256", "source_tree_sha256"), "unreadable")
+        yield canonical({**content, "statement": content["statement"] | ran | {"version": "0"}})
+    elif isinstance(content, (dict, list)):
+        for each in content.values() if isinstance(content, dict) else content:
+            yield from written(each)
+
+
+def test_every_law_has_its_words() -> None:
+    laws, place = set(), Path(known_answers.__file__).with_name("written.json")
+    for text in written(json.loads(place.read_text("utf-8"))):
+        release = from_json(text)
+        said = in_words(release)
+        assert not {"{", "}"} & {*said}, said
+        assert "(number of" not in said, said
+        laws.add(release.mechanism)
+    assert len(laws) > 30
