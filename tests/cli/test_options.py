@@ -19,6 +19,7 @@ NAMES = [
             "top-k",
             "select",
             "keys",
+            "quantiles",
             *EXPLAINED,
             "ledger",
             "statement",
@@ -38,7 +39,7 @@ def shown(command: list[str], width: int, monkeypatch, capsys) -> str:
 
 
 def test_these_are_all_commands(monkeypatch, capsys):
-    for command, names in (([], NAMES[:12]), (["ledger"], [[action] for action in ACTIONS])):
+    for command, names in (([], NAMES[:13]), (["ledger"], [[action] for action in ACTIONS])):
         listed = re.findall(
             r"^    ([a-z][a-z-]*)\b", shown(command, 200, monkeypatch, capsys), re.M
         )

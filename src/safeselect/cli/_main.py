@@ -26,13 +26,16 @@ from safeselect.cli._ledger import LEDGER
 from safeselect.cli._look import LOOK
 from safeselect.cli._options import build_parser
 from safeselect.cli._output import UnwrittenError, say, written
-from safeselect.cli._releases import KEYS, SELECT, TOP_K
+from safeselect.cli._releases import KEYS, QUANTILES, SELECT, TOP_K
 from safeselect.cli._verify import VERIFY
 from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
 EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
 BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN))
-COMMANDS = (LOOK, TOP_K, SELECT, KEYS, *EXPLAINED, BUDGETS, STATEMENT, VERIFY, AUDIT)
+COMMANDS = (
+    *(LOOK, TOP_K, SELECT, KEYS, QUANTILES),
+    *(*EXPLAINED, BUDGETS, STATEMENT, VERIFY, AUDIT),
+)
 _UNFORESEEN = "something went wrong that safeselect did not foresee; details may quote data"
 _LOST = "what was to be printed is lost, and a charge to a ledger stands"
 
@@ -74,8 +77,13 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 
 def _parsed(arguments: Sequence[str] | None) -> Any:
+    parser = build_parser(COMMANDS)
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given:
+        say(parser.format_help())
+        raise SystemExit(2)
     try:
-        return build_parser(COMMANDS).parse_args(arguments)
+        return parser.parse_args(given)
     finally:
         if sys.stdout is not None:
             with written():

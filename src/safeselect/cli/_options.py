@@ -6,11 +6,12 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from safeselect.release.results import code
+from safeselect.tables.files import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Command:
     actions: tuple[Command, ...] = ()
 
 
+_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 _LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
 _EXIT_CODES = """
 exit codes: 0 done; 1 unforeseen, or verify found a difference; 2 command line or input file; 3 the
@@ -174,7 +176,20 @@ def _add_options(parser: argparse.ArgumentParser, options: tuple[Option, ...]) -
 class _Parser(argparse.ArgumentParser):
     """A parser that reports an error in one line, like all other errors; subcommands inherit it."""
 
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str], namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Refuse first an option that there is not: what is missing otherwise follows from it."""
+        flags = [] if self._subparsers else [word.partition("=")[0] for word in args]
+        for flag in flags[: flags.index("--")] if "--" in flags else flags:
+            if flag.startswith("--") and flag not in self._option_string_actions:
+                near = nearest(flag, self._option_string_actions)
+                self.error(f"there is no option {flag}{near}")
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
+        if chosen := _CHOICE.search(message):
+            message += nearest(chosen[1], re.findall(r"[\w-]+", chosen[2]))
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 

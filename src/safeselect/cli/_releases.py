@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import fields
+from datetime import date
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -18,12 +22,12 @@ from safeselect.errors import ParameterError
 from safeselect.exact.parameters import exact_text
 from safeselect.mechanisms.table import MECHANISMS
 from safeselect.release.page import escaped
-from safeselect.release.results import Groups, TopK
+from safeselect.release.results import Groups, Numbers, TopK
 from safeselect.scores.reading import Reading
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
-from safeselect.tables.values import open_scores
+from safeselect.tables.values import open_scores, table_quantiles
 
-Release = Groups[str] | TopK[Any]
+Release = Groups[str] | TopK[Any] | Numbers[Any, Fraction]
 
 FILE = declare("""
 FILE several  a .csv, .tsv, .csv.gz or .parquet file, or - for a CSV file on standard input; or
@@ -112,7 +116,22 @@ CAPPED = declare("""
 --with-counts  noisy numbers of users too, for the same cost: item, tab, count
 """)
 KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *COUNTER)
+POINTS = declare("""
+--value COL required  column of the values: numbers, or dates
+--user COL required  column that says whose row it is
+--of RULE {smallest,largest,sum} required  which value of a user counts
+--quantiles Q several required  such as 1/4 1/2 3/4
+--lowest V required  the lowest value of the public grid, a number or a date such as 2024-02-29
+--highest V required  the highest
+--step S required  from each value of the grid to the next; of dates in days
+--neighbours NAME {add_remove,replace_one} =add_remove  how tables differ by a user
+""")
 JSON = declare("--json  print the release as JSON")
+PRINTED = declare("""
+--json  print the release as JSON
+| --csv  print all columns as CSV, with low and high where there is noise
+--quiet  print no notes; errors and warnings stay
+""")
 
 
 def table_of(options: argparse.Namespace) -> TableAs:
@@ -166,20 +185,36 @@ def _keep(options: argparse.Namespace) -> Release:
     return select_keys(table_of(options), **given(options, KEPT), ledger=ledger)
 
 
+def _points(options: argparse.Namespace) -> Release:
+    call = given(options, (*POINTS, *TOTAL))
+    for name in ("lowest", "highest"):
+        with suppress(ValueError):
+            call[name] = date.fromisoformat(call[name])
+    ledger = open_scope(options, neighbours=options.neighbours)
+    return table_quantiles(table_of(options), **call, ledger=ledger)
+
+
 def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namespace) -> int:
     """Make a release, print it, and say how to read it."""
     result = make(options)
-    write("".join(f"{line}\n" for line in _lines(result, as_json=options.json)))
+    write("".join(f"{line}\n" for line in _lines(result, options)))
+    if options.quiet:
+        return 0
     users = _AS_WRITTEN if "user" in options and options.ids is None else ""
     say("\n".join([*_facts(result, users), *how_to_read(result)]))
     return 0
 
 
-def _lines(result: Release, *, as_json: bool) -> list[str]:
-    if as_json:
+def _lines(result: Release, options: argparse.Namespace) -> list[str]:
+    if options.json:
         return [result.to_json()]
     columns = result.to_dict()
-    names = [name for name in ("group", "label", "count") if name in columns]
+    if options.csv:
+        table = io.StringIO()
+        rows = zip(*columns.values(), strict=True)
+        csv.writer(table, lineterminator="\n").writerows([[*columns], *rows])
+        return [table.getvalue().removesuffix("\n")]
+    names = [name for name in ("group", "label", "count", "value") if name in columns]
     # An escaped label has no tab.
     rows = zip(*(columns[name] for name in names), strict=True)
     return ["\t".join(escaped(cell) for cell in row) for row in rows]
@@ -238,7 +273,7 @@ def _command(
     own: tuple[Option, ...],
     make: Callable[[argparse.Namespace], Release],
 ) -> Command:
-    every = (*FILE, *own, *JSON, *FORM, *CHARGED)
+    every = (*FILE, *own, *PRINTED, *FORM, *CHARGED)
     return Command(name, purpose, every, partial(_run, make), about)
 
 
@@ -272,4 +307,15 @@ order. For the k best in the order of their counts use: safeselect top-k
 """,
     KEPT,
     _keep,
+)
+QUANTILES = _command(
+    "quantiles",
+    "release quantiles of a column, in which each user counts once",
+    """\
+Of a user with several rows, --of says which value counts. For example:
+safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2 --lowest 0
+--highest 500 --step 1/2 --epsilon 1
+""",
+    (*POINTS, *TOTAL),
+    _points,
 )

@@ -377,7 +377,11 @@ class Checker:
                     f"scope {scope!r} has a budget for each block or month: name those whose rows "
                     f"the release reads, such as {name!r}, joined by & if they are several"
                 )
-        raise ParameterError(f"there is no scope {scope!r} in this ledger")
+        from difflib import get_close_matches  # only for a message
+
+        near = get_close_matches(scope, self.scopes, 1)
+        also = f"; did you mean {near[0]!r}?" if near else ""
+        raise ParameterError(f"there is no scope {scope!r} in this ledger{also}")
 
     def has_nonce(self, nonce: bytes) -> bool:
         """Whether a charge had this nonce."""

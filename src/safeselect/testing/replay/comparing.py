@@ -60,11 +60,15 @@ class Finding:
     neighbour: str = ""
     rows: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
-    def __str__(self) -> str:
+    @property
+    def code(self) -> str:
+        """The text of the line."""
         file, _, number = self.line.rpartition(":")
-        code = linecache.getline(file, int(number or 0)).strip()
+        return linecache.getline(file, int(number or 0)).strip()
+
+    def __str__(self) -> str:
         factor = "without a bound" if self.factor is None else f"by {exact_text(self.factor)}"
-        lines = [f"{self.kind}: {self.seen}", f"  at {self.line}: {code}"]
+        lines = [f"{self.kind}: {self.seen}", f"  at {self.line}: {self.code}"]
         lines += [f"  promised: {self.promise}; epsilon is multiplied {factor}"]
         lines += [f"  write instead: {self.instead}", f"  shown by: {self.neighbour}"]
         for when, rows in zip(("before", "after"), self.rows, strict=True):
@@ -81,15 +85,17 @@ class Report:
 
     Attributes:
         findings: mistakes.
-        notes: what may be one: seen with odd cells alone, such as an empty one in a column that has
-            none.
+        notes: what may be one: seen with odd data alone, such as an empty cell in a column that has
+            none, or an error where few units are left.
         pairs: how many data sets were compared.
+        lines: in how many lines of the caller's code a release was seen.
         unseen: what was not looked at.
     """
 
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
     pairs: int
+    lines: int
     unseen: tuple[str, ...]
 
     def __bool__(self) -> bool:
@@ -99,12 +105,13 @@ class Report:
         """The report as text."""
         first = (
             "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.\n"
-            f"Compared: {self.pairs} data sets.  They prove nothing about others.\n"
+            f"Compared: {self.pairs} data sets; they prove nothing about others.  "
+            f"Lines with a release: {self.lines or 'none'}.\n"
             f"Not looked at: {'; '.join(self.unseen)}.\n"
             f"Findings: {len(self.findings) or 'none'}."
         )
         found = [f"{number}. {each}" for number, each in enumerate(self.findings, 1)]
-        notes = [f"Worth a look, seen with odd cells alone: {each}" for each in self.notes]
+        notes = [f"Worth a look, seen with odd data alone: {each}" for each in self.notes]
         return "\n\n".join([first, *found, *notes])
 
 
@@ -243,7 +250,7 @@ def _moves(event: Event, moved: Mapping[str, int]) -> Iterator[Finding]:
 
 
 def differences(left: Foreign, right: Foreign, at: str = "the returned value") -> Iterator[str]:
-    """The places where two returned values differ; what cannot be compared is left out."""
+    """The places where two returned values differ, or cannot be compared."""
     old, new = (each.tolist() if isinstance(each, np.ndarray) else each for each in (left, right))
     if type(left) is type(right) and isinstance(old, (Mapping, list, tuple)):
         parts = [
@@ -261,6 +268,6 @@ def differences(left: Foreign, right: Foreign, at: str = "the returned value") -
 def _equal(left: Foreign, right: Foreign) -> bool:
     if hasattr(left, "equals"):  # a frame or a column
         return bool(left.equals(right))
-    with suppress(Exception):  # what cannot be pickled is not compared
+    with suppress(Exception):
         return bool(left == right) or dumps(left) == dumps(right)
-    return True
+    return False  # it cannot be pickled; on the same data too, so that the report says it

@@ -154,7 +154,7 @@ class Watch:
 
     def run(self, data: object, playing: Run | None = None) -> Run:
         """Run the pipeline on some data; what it raises is recorded."""
-        run = self._run = Run(playing)
+        run = self._run = Run(playing, at=playing.at if playing else "")
         printed, before = io.StringIO(), sys.getprofile()
 
         def look(frame: FrameType, event: str, _: object) -> None:
@@ -194,6 +194,7 @@ class Watch:
             (HeldCounts, "found", self._counting),
             (Session, "_compare", self._answering),
             (PayWhatYouGet, "_draw", self._listing),
+            (Scope, "charge", self._charging),
             (Scope, "pay", self._paying),
             (Book, "write", self._booking),
             (Book, "state", self._booking),
@@ -297,6 +298,14 @@ class Watch:
         return self._run.outcome(self._run.events[-1], drawn)
 
     # ------------------------------------------------------------------------ ledgers
+
+    def _charging(
+        self, method: Method, scope: Scope, guarantee: object, **named: Foreign
+    ) -> object:
+        """A release of another library: only its charge is seen."""
+        public = {"guarantee": guarantee, "scope": scope.name, "mechanism": named["mechanism"]}
+        self._event(public | dict(named.get("parameters") or {}))
+        return method(scope, guarantee, **named)
 
     def _paying(self, method: Method, scope: Scope, payment: object) -> object:
         """Charge a copy in memory, whose outbox delivers nothing."""

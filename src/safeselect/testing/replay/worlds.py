@@ -35,6 +35,7 @@ Kind = Callable[[list[Foreign]], Foreign]
 
 _Item = TypeVar("_Item")
 _MOST_COLUMNS = 12  # of which pairs are tried as keys
+_NUMBERS = (int, float, Decimal)
 _FEW = 3  # units that are left far away
 _FILES: dict[str, tuple[str, Foreign, str, Foreign]] = {
     ".csv": ("read_csv", {"dtype": str, "keep_default_na": False}, "to_csv", {"index": False}),
@@ -79,6 +80,9 @@ class Row:
 
 World = tuple[Row, ...]
 """A data set that is to be made."""
+
+Steps = list[tuple[Hashable, list[Row]]]
+"""Units whose rows are exchanged, one after the other."""
 
 
 class Form(NamedTuple):
@@ -156,7 +160,7 @@ class Table:
 
 def _read(data: Foreign, folder: Path) -> Form | None:
     name = f"{type(data).__module__.partition('.')[0].lstrip('_')}.{type(data).__name__}"
-    if name == "pandas.DataFrame":
+    if name in ("pandas.DataFrame", "pandas.Series"):
         return _pandas(data)
     if name == "pyarrow.Table":
         return _arrow(data)
@@ -176,9 +180,12 @@ def _read(data: Foreign, folder: Path) -> Form | None:
     return Form(data, list) if isinstance(data, list) else None
 
 
-def _pandas(frame: Foreign) -> Form:
-    levels = [each for each in frame.index.names if each is not None]
-    flat = frame.reset_index() if levels else frame
+def _pandas(data: Foreign) -> Form:
+    is_column = data.ndim == 1
+    frame = data.to_frame() if is_column else data
+    is_numbered = frame.index.names == [None] and type(frame.index).__name__ == "RangeIndex"
+    flat = frame if is_numbered else frame.reset_index()
+    levels = [*flat.columns][: flat.shape[1] - frame.shape[1]]
 
     def kind(rows: list[Foreign]) -> Foreign:
         found = type(frame)(rows, columns=flat.columns)
@@ -186,7 +193,9 @@ def _pandas(frame: Foreign) -> Form:
             # An empty cell makes floats of integers, as in a table that pandas read.
             with suppress(TypeError, ValueError):
                 found[column] = found[column].astype(dtype)
-        return found.set_index(levels) if levels else found
+        if levels:
+            found = found.set_index(levels).rename_axis(frame.index.names)
+        return found.iloc[:, 0].rename(data.name) if is_column else found
 
     closed = [each for each, dtype in flat.dtypes.items() if str(dtype) == "category"]
     return Form(flat.to_dict("records"), kind, closed)
@@ -217,8 +226,9 @@ def _file(path: Path, kind: type, place: Path) -> Form:
 class Pair:
     """Two neighbours, how the second was made, whose rows differ, and what is odd about them.
 
-    Odd is a "cell" with a value or a type that the data do not have, a number "beyond" theirs, or a
-    unit whose identity differs from another in its "case".
+    Odd is a "cell" with a value or a type that the data do not have, a number "beyond" theirs, a
+    unit whose identity differs from another in its "case", or that "few" units, or few different
+    cells, are left: then an error may be a true one.
     """
 
     made: str
@@ -415,7 +425,24 @@ class Maker:
             made = "a unit more, with an id in another case"
             yield partial(self.pair, made, self.units[-1:], odd="case", unit=unit)
 
-    def far(self) -> Iterator[tuple[str, list[tuple[Hashable, list[Row]]]]]:
+    def levelled(self) -> Iterator[Pair]:
+        """A unit whose numbers are large, or small, among others that have one number each."""
+        unit = self.units[0]
+        for number, table in enumerate(self.tables):
+            for column in table.plain:
+                known = {each for each in table.columns[column] if isinstance(each, _NUMBERS)}
+                cells = sorted(each for each in known if each == each)
+                far = [(cells[max(len(cells) // 8, 1)], cells[-1])] if len(cells) >= _FEW else []
+                for others, own in (*far, *(each[::-1] for each in far)):
+                    cell = number, column, others, True
+                    rows = {each: self.body([each], each, cell) for each in self.rows}
+                    mine = self.body([unit], unit, (number, column, own, True))
+                    base = exchanged(self.world, {**rows, unit: mine})
+                    other = exchanged(base, {unit: rows[unit] if self.is_replaced else []})
+                    made = f"a unit with {own!r} in {column!r}, where others have {others!r}"
+                    yield Pair(made, base, other, unit, "few")
+
+    def far(self) -> Iterator[tuple[str, Steps]]:
         """Ways to data sets far away, unit by unit: what is public is the same there too."""
         order = self.mixed
         fresh = order if self.is_replaced else [self.identity() for _ in order]
@@ -424,7 +451,7 @@ class Maker:
             others = zip(fresh, order[1:] + order[:1], strict=True)
             yield made, [(new, self.body([unit], new)) for new, unit in others]
         if not self.is_replaced:
-            gone: list[tuple[Hashable, list[Row]]] = [(unit, []) for unit in order]
+            gone: Steps = [(unit, []) for unit in order]
             yield "units are removed, one by one", gone[: len(order) // 2]
             yield "units are removed, one by one", gone[:-_FEW]
 

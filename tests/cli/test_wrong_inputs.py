@@ -1,0 +1,146 @@
+"""Sixty wrong inputs: no traceback, nothing on standard output, and what to write instead."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from safeselect import Budget, Ledger
+from safeselect.cli import main
+
+pytest.importorskip("duckdb")
+TOP = "-k 1 --epsilon 1 --delta 1e-9"
+KEYS = "--item city --user rider"
+GRID = "--lowest 0 --highest 9 --step 1 --epsilon 1"
+FARES = "quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2"
+WRONG = {
+    # commands and actions
+    "topk trips.csv": "did you mean 'top-k'?",
+    "top_k trips.csv": "did you mean 'top-k'?",
+    "key trips.csv": "did you mean 'keys'?",
+    "selct trips.csv": "did you mean 'select'?",
+    "quantile trips.csv": "did you mean 'quantiles'?",
+    "explain-item -k 1": "did you mean 'explain-items'?",
+    "explain-key": "did you mean 'explain-keys'?",
+    "ledgr show": "did you mean 'ledger'?",
+    "verfy": "did you mean 'verify'?",
+    "audits": "did you mean 'audit'?",
+    "loook trips.csv": "did you mean 'look'?",
+    "ledger shwo budget.db": "did you mean 'show'?",
+    "ledger creat new.db": "did you mean 'create'?",
+    "frobnicate": "choose from",
+    # options
+    f"top-k trips.csv --itm city --user rider {TOP}": "did you mean '--item'?",
+    f"top-k trips.csv --item city --usr rider {TOP}": "did you mean '--user'?",
+    f"top-k trips.csv {KEYS} -k 1 --epsilom 1 --delta 1e-9": "did you mean '--epsilon'?",
+    f"top-k trips.csv {KEYS} -k 1 --epsilon 1 --dleta 1e-9": "did you mean '--delta'?",
+    f"top-k trips.csv {KEYS} {TOP} --max-contribution 3": "did you mean '--max-contributions'?",
+    f"top-k trips.csv {KEYS} {TOP} --kbar 3": "did you mean '--k-bar'?",
+    f"top-k trips.csv {KEYS} {TOP} --encodng utf-8": "did you mean '--encoding'?",
+    f"top-k trips.csv {KEYS} {TOP} --delimeter ,": "did you mean '--delimiter'?",
+    f"top-k trips.csv {KEYS} {TOP} --thousand .": "did you mean '--thousands'?",
+    f"top-k trips.csv {KEYS} {TOP} --group_by city": "did you mean '--group-by'?",
+    f"top-k trips.csv {KEYS} {TOP} --candidate-are-public": "--candidates-are-public",
+    f"keys trips.csv {KEYS} --epsilon 1 --delta 1e-9 --with-count": "did you mean '--with-counts'?",
+    "select trips.csv --labl a --score b": "did you mean '--label'?",
+    f"{FARES} {GRID} --neighbors add_remove": "did you mean '--neighbours'?",
+    "look trips.csv --users rider": "did you mean '--user'?",
+    "verify --certifcate x": "did you mean '--certificate'?",
+    "ledger show budget.db --htlm": "did you mean '--html'?",
+    f"top-k trips.csv {KEYS} {TOP} --jsn": "did you mean '--json'?",
+    # columns
+    f"top-k trips.csv --item City --user rider {TOP}": "did you mean 'city'?",
+    f"top-k trips.csv --item citty --user rider {TOP}": "did you mean 'city'?",
+    f"top-k trips.csv --item city --user riders {TOP}": "did you mean 'rider'?",
+    "keys trips.csv --item city --user ridr --epsilon 1 --delta 1e-9": "did you mean 'rider'?",
+    f"quantiles trips.csv --value fares --user rider --of sum --quantiles 1 {GRID}": "'fare'?",
+    "select trips.csv --label citi --score fare --epsilon 1 --sensitivity 1": "mean 'city'?",
+    "look trips.csv --user rder": "did you mean 'rider'?",
+    f"top-k trips.csv --item town --user rider {TOP}": "has no column named 'town'",
+    # files and how they are read
+    f"top-k missing.csv {KEYS} {TOP}": "does not exist",
+    f"top-k . {KEYS} {TOP}": "name a .csv, .tsv",
+    f"top-k none*.csv {KEYS} {TOP}": "no file matches",
+    f"top-k trips.txt {KEYS} {TOP}": "must be named .csv, .tsv",
+    f"top-k book.xlsx {KEYS} {TOP}": "'Save as' it as 'CSV UTF-8'",
+    "look book.xlsx --user rider": "'Save as' it as 'CSV UTF-8'",
+    f"top-k empty.csv {KEYS} {TOP}": "its first line must name the columns",
+    f"top-k windows.csv {KEYS} {TOP}": "such as 'cp1252'",
+    f"top-k trips.csv {KEYS} {TOP} --encoding ansi": "choose from",
+    f"top-k trips.csv {KEYS} {TOP} --encoding utf-16": "cannot be read as a CSV file in UTF-16",
+    f"top-k trips.csv {KEYS} {TOP} --delimiter ;;": "one character such as ';'",
+    f"top-k trips.csv {KEYS} {TOP} --thousands .": "not the decimal mark",
+    f"top-k trips.csv {KEYS} {TOP} --decimal ;": "decimal must be",
+    f"top-k trips.csv {KEYS} {TOP} --dates %Q": "such as '%d.%m.%Y'",
+    f"top-k trips.csv {KEYS} {TOP} --ids integers": "choose from",
+    f"top-k - {KEYS} {TOP}": "its first line must name the columns",
+    "look - --user rider": "save it to a file",
+    f"top-k trips.csv {KEYS} {TOP} --candidates none.txt": "should list candidates, one a line",
+    # numbers and scopes
+    f"top-k trips.csv {KEYS} -k 1 --epsilon 0,5 --delta 1e-9": "write a decimal point",
+    f"top-k trips.csv {KEYS} {TOP} --rho 1": "not allowed with argument --epsilon",
+    f"{FARES} --lowest 0 --highest 9 --step 0 --epsilon 1": "step must be",
+    f"top-k trips.csv {KEYS} {TOP} --ledger budget.db": "--ledger and --scope go together",
+    f"top-k trips.csv {KEYS} {TOP} --ledger budget.db --scope trisp": "did you mean 'trips'?",
+}
+
+
+@pytest.mark.parametrize("command", WRONG)
+def test_each_says_what_to_write_instead(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    Path("trips.csv").write_text("city,rider,fare\nOslo,ann,3\n")
+    Path("trips.txt").write_text("city,rider,fare\nOslo,ann,3\n")
+    Path("windows.csv").write_bytes("city,rider,größe\nOslo,ann,3\n".encode("cp1252"))
+    Path("book.xlsx").write_bytes(b"PK")
+    Path("empty.csv").write_bytes(b"")
+    Ledger.create("budget.db", {"trips": Budget("rider", "add_remove", epsilon=1)})
+    try:
+        code = main(shlex.split(command))
+    except SystemExit as stopped:
+        code = int(stopped.code or 0)
+    out, said = capsys.readouterr()
+    assert (code, out) == (2, ""), said
+    assert WRONG[command] in said
+    assert "Traceback" not in said
+    assert said.count("\n") == 1
+
+
+def test_there_are_sixty() -> None:
+    assert len(WRONG) >= 60
+
+
+def test_no_argument_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([])
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert "top-k" in said
+
+
+def test_quantiles_and_columns_as_csv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{'Oslo'},{n},{n % 7}\n" for n in range(900))
+    Path("trips.csv").write_text(f"city,rider,fare\n{rows}")
+    assert main(shlex.split(f"{FARES} {GRID} --csv --quiet")) == 0
+    out, said = (stream.decode() for stream in capfdbinary.readouterr())
+    head, row = csv.reader(out.splitlines())
+    assert said == ""
+    assert abs(int(dict(zip(head, row, strict=True))["value"]) - 3) <= 1
+    counts = f"top-k trips.csv {KEYS} {TOP} --max-contributions 1 --csv"
+    assert main(shlex.split(counts)) == 0
+    head, row = csv.reader(capfdbinary.readouterr().out.decode().splitlines())
+    assert head == ["rank", "label", "count", "low", "high"]
+    assert int(row[3]) <= int(row[2]) <= int(row[4])
