@@ -44,10 +44,9 @@ SOURCE = (
 MISTAKES = {
     # --- the scores
     "permute_and_flip(floats, epsilon=1, sensitivity=1)": (
-        "scores must be integers where no grid= is given; for real scores write grid=, a "
-        "thousandth of what you declare that they change by, such as grid='1/1000' where that is "
-        "1; for multiples of a step, such as k/n computed in floats, write grid=that step, "
-        "on_grid=True"
+        "scores must be integers where no grid= is given; for real scores write grid='1/1000', "
+        "a thousandth of what you declare that they change by; for multiples of a step, such as "
+        "k/n computed in floats, write grid=that step, on_grid=True"
     ),
     "permute_and_flip(counts, epsilon=1, sensitivity=1, on_grid=True)": (
         "on_grid=True goes with grid=, the public step of the scores"

@@ -156,13 +156,13 @@ def test_the_default_error_is_half_a_step_and_zero_may_be_said():
         ({"range_": 2}, "1/500"),
     ],
 )
-def test_a_thousandth_of_what_the_caller_declared_is_a_good_grid(given, proposed):
+def test_a_message_proposes_a_thousandth_of_what_the_caller_declared(given, proposed):
     """So a message says.  A grid of 0.01 would make a sensitivity of 1/569 six times as large."""
-    with pytest.raises(ScoreError, match="write grid=, a thousandth of what"):
+    with pytest.raises(ScoreError, match=f"write grid='{proposed}', a thousandth of what"):
         permute_and_flip([0.9, 0.8], epsilon=1, **given)
     if "sensitivity" in given:
         session = SparseVector(threshold=1, k=1, epsilon=1, **given)
-        with pytest.raises(ScoreError, match="write grid=, a thousandth of what"):
+        with pytest.raises(ScoreError, match=f"write grid='{proposed}', a thousandth of what"):
             session.query(0.5)
     change = Sensitivity.read(**{"sensitivity": None, "range_": None, "monotonic": False, **given})
     reading = reading_of(proposed)

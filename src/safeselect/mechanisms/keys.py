@@ -27,7 +27,7 @@ from __future__ import annotations
 import hmac
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -500,12 +500,20 @@ class PartitionStrategy:
     """
 
     __slots__ = ("_seed", "_source", "release", "terms")
+    terms: Terms
+    release: Answers
+    _seed: bytes
+    _source: Source | None
 
     def __init__(
         self, terms: Terms, release: Answers, seed: bytes, bytes_from: Source | None = None
     ) -> None:
-        self.terms, self.release = terms, release
-        self._seed, self._source = seed, bytes_from
+        stored = {"terms": terms, "release": release, "_seed": seed, "_source": bytes_from}
+        for name, value in stored.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError("a strategy was paid for as it is: make another one")
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"

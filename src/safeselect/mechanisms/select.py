@@ -928,8 +928,9 @@ class Here:
         places, _ = self.used
 
         def read() -> GridScores:
+            size = asked.size.size
             steps = self.candidates.scores_on_grid(
-                asked.reading, minimize=asked.minimize, threshold=self.threshold
+                asked.reading, minimize=asked.minimize, size=size, threshold=self.threshold
             )
             if places is None:
                 return steps

@@ -119,6 +119,10 @@ class Reading:
         # Rounding drops or adds two fractions of a step; their difference adds less than two steps.
         return spread if self.grid is None or self.on_grid else spread + 1
 
+    def propose(self, size: Fraction) -> str:
+        """A grid for real scores, in words for a message: a thousandth of the declared size."""
+        return f"grid='{exact_text(size / 1000)}'"
+
     @property
     def as_record(self) -> dict[str, str]:
         """As parameters for records."""
