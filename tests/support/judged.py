@@ -88,7 +88,7 @@ def judge(found: Observation) -> None:
     _is(stated is None or stated == found.charges[0][1], f"{found.name} states another guarantee")
     for (record, taken), (_, _, parts) in zip(found.recorded, found.charges, strict=True):
         for part in ("epsilon", "delta"):
-            # What has no pure epsilon closes that way; its moments are judged by the tests of prices.
+            # What has no pure epsilon closes that way; tests of prices judge its moments.
             is_closed = part == "epsilon" and Fraction(taken.get("not_pure", 0)) > 0
             if part in record and part in taken and not is_closed:
                 _is(Fraction(taken[part]) >= Fraction(record[part]), f"{part} is not taken in full")
