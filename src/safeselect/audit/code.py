@@ -151,9 +151,7 @@ def _from_source(module: ModuleType) -> CodeType | None:
 def _as_imported(module: ModuleType) -> CodeType:
     """What an import of the module runs: from its `.pyc` file, if that passes for the source's."""
     spec: Any = module.__spec__
-    own = SourceFileLoader(
-        spec.name, spec.origin
-    )  # pytest loads plugins with another, without this
+    own: Any = SourceFileLoader(spec.name, spec.origin)  # pytest loads its plugins with another
     code: CodeType = getattr(spec.loader, "get_code", own.get_code)(spec.name)
     return code
 
