@@ -18,7 +18,7 @@ import pytest
 
 from safeselect import BoundedRange, Ledger
 from safeselect.promises.guarantees import guarantee_record
-from safeselect.testing import SensitivityExceeded, check_sensitivity
+from safeselect.testing import DeterministicSource, SensitivityExceeded, check_sensitivity
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = sorted(
@@ -203,6 +203,25 @@ def test_synthetic_data_draws_what_its_plan_lists(
     synthetic.main()
     assert seen == [guarantee_record(each) for each in synthetic.PLAN]
     assert synthetic.PLAN.count(BoundedRange(synthetic.EACH)) == synthetic.ROUNDS == 15
+
+
+@pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
+def test_counts_without_a_cap_are_off_by_a_third_at_most_of_those_with_any(
+    load: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where users have many items; bytes from a fixed seed."""
+    pytest.importorskip("duckdb")
+    counts = load("counts")
+    monkeypatch.setattr(counts, "LISTS", 20)
+    source = DeterministicSource(b"counts", i_understand_this_is_not_private=True)
+    table, places = counts.made_up(), counts.PLACES + 1
+    true = counts.count_distinct_users(table, **counts.COLUMNS)
+    off = {}
+    for cap in counts.CAPS:
+        told = counts.largest_counts(table, **counts.COLUMNS, places=places, max_contributions=cap)
+        found, off[cap] = counts.errors(told, true, cap, source)
+    assert found == 5  # without a cap
+    assert 3 * off.pop(None) <= min(off.values())
 
 
 PRIVATE = re.compile(r"safeselect\.(?!estimates|results|tables|adapters\.pipeline_dp|testing)\w+")

@@ -322,6 +322,12 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
         "output",
         "It has a count of -1, and the least of this plan is 0.",
     ),
+    "counts far below 0": (
+        "discovered with counts, no cap",
+        field("counts", ["7", "-999"]),
+        "output",
+        "It has a count of -999, and the least of this plan is -",
+    ),
     "counts in another order": (
         "discovered with counts",
         field("counts", ["7", "8"]),

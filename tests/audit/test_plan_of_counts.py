@@ -9,6 +9,7 @@ from audited import both, release
 
 pytestmark = pytest.mark.claim("C9")
 
+UNCAPPED = "discovered with counts, no cap"
 COUNTED, FOUND = "keys with counts", "discovered with counts"
 OTHERS = {
     "counts that were not asked for": (both(with_counts="no"), "is not that of its par", COUNTED),
@@ -20,6 +21,8 @@ OTHERS = {
     "a bottom that is too near": (both(offset="40"), "offset is 40", "discovered"),
     "a bottom of few items": (both(offset="60"), "offset is 60", "discovered, capped"),
     "a bottom of counts": (both(offset="71"), "offset is 71", FOUND),
+    "less noise of counts": (both(sigma_squared="2"), "sigma_squared is 2", UNCAPPED),
+    "a cap that nobody asked for": (both(max_contributions="1"), "sigma_squared is", UNCAPPED),
     "groups of another noise": (both(noise_rate="9"), "noise_rate is 9", "groups of candidates"),
 }
 

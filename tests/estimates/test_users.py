@@ -70,6 +70,18 @@ def test_users_by_summing_two_discrete_laplace_laws(k, epsilon, delta, cap):
     assert shows(plan.users - 1) < 0.95
 
 
+@pytest.mark.parametrize(("k", "epsilon", "delta"), ITEMS)
+def test_counts_without_a_cap_are_planned_as_they_are_released(k, epsilon, delta):
+    (plan,) = explain_items(k, [epsilon], delta, with_counts=True).plans
+    found = released(k, epsilon, delta, with_counts=True)
+    assert (plan.offset, plan.noise_rate) == (found.statement.number("offset"), found.noise_rate)
+    assert plan.standard_deviation == found.noise.deviation
+    capped = explain_items(k, [epsilon], delta, max_contributions=3)
+    assert explain_items(k, [epsilon], delta, max_contributions=3, with_counts=True) == capped
+    with pytest.raises(ParameterError, match="with_counts goes without groups"):
+        explain_items(k, [epsilon], delta, with_counts=True, max_groups=2)
+
+
 @pytest.mark.parametrize("one", ["0.5", Fraction(1, 2), 0.5])
 def test_one_epsilon_needs_no_list(one):
     assert explain_items(5, one, "1e-7") == explain_items(5, ["0.5"], "1e-7")

@@ -65,6 +65,7 @@ ROWS: dict[str, Callable[..., Any]] = {
 UNKNOWN = {"k": 1, "k_bar": 2, "places": "all", "epsilon": 1, "delta": "1e-9"}
 DISCOVER: dict[str, Callable[..., Any]] = {
     "unknown_domain_top_k": bind("unknown_domain_top_k", **UNKNOWN),
+    "unknown_domain_top_k uncapped": bind("unknown_domain_top_k", **UNKNOWN, with_counts=True),
     "unknown_domain_top_k counts": bind("unknown_domain_top_k", **UNKNOWN, max_contributions=1),
 }
 ALL = MECHANISMS | ROWS | DISCOVER

@@ -17,9 +17,11 @@ from ledgers import new, scope
 from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
 import safeselect
-from safeselect import ApproximateDP, BoundedRange, ParameterError, ScoreError
+from safeselect import ApproximateDP, BoundedRange, ParameterError, ScoreError, ZeroConcentratedDP
+from safeselect.ledger.budget import Terms, price
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts
+from safeselect.mechanisms.measure import Law
 from safeselect.mechanisms.unknown import (
     ListQuery,
     draw_list,
@@ -213,6 +215,72 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
         assert one.labels == result.labels[:1]
 
 
+@pytest.mark.claim("C1")
+def test_counts_without_a_cap_are_those_of_the_labels_and_noise_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def draw(self: Law, count: int, bits: object) -> list[int]:
+        asked.append((self.name, self.parameter, count))
+        return [5, 100, -3][:count]
+
+    monkeypatch.setattr(Law, "draw", draw)
+    call = {"k_bar": 3, "places": "all", "epsilon": 1, "delta": "0.01", "with_counts": True}
+    counts = {"b": 20, "a": 20, "c": 9, "d": 3}  # in order: a, b, c, d
+    for order, pairs in {
+        (0, 1, 2): [("b", 120), ("a", 25), ("c", 6)],
+        (2, 0, 1): [("a", 120), ("b", 17), ("c", 14)],
+        (1, 3, 0): [("b", 25)],  # place 3 is the bottom
+        (3, 0, 1): [],
+    }.items():
+        with Teller(order=order).drawing():
+            found = safeselect.unknown_domain_top_k(counts, k=3, **call)
+        assert list(zip(found.labels, found.counts or (), strict=True)) == pairs
+        assert (found.ordered, found.k_bar) == (True, 3)
+    *draws, counted, bottom = found.parts
+    assert draws == [BoundedRange(draws[0].epsilon)] * 3
+    assert bottom == ApproximateDP(0, "0.005")
+    # All of it is zCDP, which with the rest of delta is within epsilon; half is for the counts.
+    total = sum((each.zcdp.rho for each in draws), counted.rho)
+    assert ZeroConcentratedDP(total).approximate("0.005").epsilon <= 1
+    assert ZeroConcentratedDP(total * Fraction(1001, 1000)).approximate("0.005").epsilon > 1
+    assert abs(2 * counted.rho / total - 1) < Fraction(1, 1000)
+    squared = 3 / (2 * counted.rho)
+    assert set(asked) == {("discrete Gaussian", squared, 3)}
+    assert found.statement.number("sigma_squared") == squared
+
+
+def test_a_plan_with_counts_follows_from_no_count() -> None:
+    """Neither from the items that occur nor from those that come out."""
+    call: dict[str, Any] = {"k_bar": 3, "places": "all", "epsilon": 1, "delta": "0.01"}
+    full, none, many = (
+        safeselect.unknown_domain_top_k(counts, k=3, with_counts=True, **call)
+        for counts in ({"a": 10**6, "b": 10**6, "c": 10**6}, {}, dict.fromkeys(range(999), 10**6))
+    )
+    assert (len(full), len(none), len(many)) == (3, 0, 0)
+    assert none.counts == ()
+    for name in ("statement", "guarantee", "parts", "mechanism", "noise"):
+        assert getattr(full, name) == getattr(none, name) == getattr(many, name)
+
+
+def test_with_a_cap_counts_cover_no_more_than_it() -> None:
+    def squared(**more: Any) -> Any:
+        call = {**PLAIN, "k": 3, "with_counts": True, **more}
+        return safeselect.unknown_domain_top_k({}, **call)
+
+    free = squared()
+    for cap, moved in ((1, 1), (2, 2), (7, 3)):
+        capped = squared(max_contributions=cap, noise="gumbel")
+        assert capped.mechanism == "unknown_domain_top_k_gumbel_with_counts/1"
+        assert 3 * capped.statement.number("sigma_squared") == moved * free.statement.number(
+            "sigma_squared"
+        )
+    usual = squared(max_contributions=2)
+    assert usual.statement == squared(max_contributions=2, with_counts=False).statement
+    assert usual.mechanism == "unknown_domain_top_k_laplace/1"
+
+
 @pytest.mark.claim("C2")
 def test_equal_noisy_counts_do_not_tell_which_count_was_larger() -> None:
     """Their order follows from the labels alone."""
@@ -270,6 +338,7 @@ def test_no_items_are_no_error(empty: Any, contributions: int | None) -> None:
         ({"epsilon": None}, "needs epsilon and delta"),
         ({"delta": 1}, "delta must be less than 1"),
         ({"max_contributions": 0}, "max_contributions must be between 1"),
+        ({"with_counts": "yes"}, "with_counts must be True or False, got 'yes'"),
         ({"noise": "laplace"}, "noise='laplace' needs max_contributions"),
         ({"noise": "exponential"}, "noise must be 'gumbel' or 'laplace', got 'exponential'"),
         ({"max_contributions": 2, "k_bar": (2, 3)}, "takes one k_bar"),
@@ -315,6 +384,35 @@ def test_how_many_items_a_user_may_have():
 
 
 LISTED: dict[str, Any] = {**PLAIN, "k": 1, "k_bar": 2}
+
+
+def test_one_budget_prices_counts_by_their_parts() -> None:
+    """One release: the moments of draws and counts, and the delta of the bottom alone."""
+    ledger = new(":memory:", epsilon=9, delta="1/10")
+    found = safeselect.unknown_domain_top_k(
+        {"a": 5}, **LISTED, with_counts=True, ledger=scope(ledger)
+    )
+    (charged,) = [r.content for r in ledger.records() if r.content["kind"] == "charged"]
+    kinds = [part["each"]["type"] for part in charged["parts"]]
+    assert kinds == ["BoundedRange", "ZeroConcentratedDP", "ApproximateDP"]
+    assert len(found.parts) == 3
+    priced = price(Terms.of(Fraction(9), Fraction(1, 10)), found.guarantee, _counted(found.parts))
+    assert priced is not None
+    assert priced["own_delta"] == found.parts[-1].delta == Fraction(1, 2 * 10**6)
+    assert priced["not_pure"] == 1
+    *draws, counts, _ = found.parts
+    for place in (1, 2, 3):
+        assert priced[f"moment_{place}"] > 0
+    # No more than the same as zCDP, at every order.
+    whole = ZeroConcentratedDP(sum((each.zcdp.rho for each in draws), counts.rho))
+    as_zcdp = price(Terms.of(Fraction(9), Fraction(1, 10)), whole)
+    assert as_zcdp is not None
+    for place in (1, 2, 3):
+        assert priced[f"moment_{place}"] <= as_zcdp[f"moment_{place}"]
+
+
+def _counted(parts: tuple[Any, ...]) -> tuple[tuple[Any, int], ...]:
+    return tuple((each, parts.count(each)) for each in dict.fromkeys(parts))
 
 
 def test_charged_parts_are_the_draws_and_one_bottom() -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from fractions import Fraction
-from math import exp
+from itertools import product
+from math import exp, log, prod
 from typing import Any
 
 import pytest
@@ -26,8 +27,10 @@ from unknown_laws import (
 )
 
 import safeselect
+from safeselect import ApproximateDP
 from safeselect.engine import Ranking
 from safeselect.mechanisms import unknown as unknown_domain
+from safeselect.mechanisms.measure import Law as Noise
 from safeselect.mechanisms.unknown import laplace_offset
 
 pytestmark = pytest.mark.claim("C2")
@@ -242,3 +245,138 @@ def test_a_bottom_for_one_item_is_caught_where_a_user_may_bring_two() -> None:
 
     assert measured(1) > 1.3 * delta
     assert measured(2) <= delta + 1e-6
+
+
+# ------------------------------------------------------------------------ counts without a cap
+
+
+def gaussian_law(squared: float) -> dict[int, float]:
+    """Discrete Gaussian noise, but for what lies beyond seven deviations."""
+    reach = int(7 * squared**0.5) + 1
+    weights = {x: exp(-(x**2) / (2 * squared)) for x in range(-reach, reach + 1)}
+    whole = sum(weights.values())
+    return {x: weight / whole for x, weight in weights.items()}
+
+
+def counts_of_list(
+    k: int, k_bar: int, total: ApproximateDP, contributions: int | None = None
+) -> Callable[[tuple[int, ...]], Law]:
+    """Counts -> the law of `unknown_domain_top_k` with Gumbel noise and counts.
+
+    For each ranking the function is called, and gets the same noise in each place.  It releases
+    each exact count and that noise, so all other noises are put in their place afterwards.
+    """
+
+    def law(counts: tuple[int, ...]) -> Law:
+        asked = set()
+
+        def draw(self: Noise, count: int, bits: object) -> list[int]:
+            asked.add((count, self.parameter))
+            return [1000] * count
+
+        def run(teller: Teller) -> frozenset[tuple[int, int]]:
+            with pytest.MonkeyPatch.context() as patch, teller.drawing():
+                patch.setattr(Noise, "draw", draw)
+                found = safeselect.unknown_domain_top_k(
+                    dict(enumerate(counts)),
+                    k=k,
+                    k_bar=k_bar,
+                    places="all",
+                    epsilon=total.epsilon,
+                    delta=total.delta,
+                    max_contributions=contributions,
+                    noise="gumbel",
+                    with_counts=True,
+                )
+            pairs = zip(map(int, found.labels), found.counts or (), strict=True)
+            return frozenset((rank, count - 1000) for rank, count in pairs)
+
+        lists = law_of_list(run)
+        ((drawn, squared),) = asked
+        assert drawn == k  # however many labels come out
+        noise = gaussian_law(float(squared))
+        found: dict[Hashable, float] = {}
+        for exact, chance in lists.items():
+            assert isinstance(exact, frozenset)
+            assert all(count == counts[rank] for rank, count in exact)
+            for extra in product(noise.items(), repeat=len(exact)):
+                pairs = zip(exact, extra, strict=True)
+                outcome = frozenset((rank, count + more) for (rank, count), (more, _) in pairs)
+                found[outcome] = float(chance) * prod(share for _, share in extra)
+        return found
+
+    return law
+
+
+def concentrated_delta(rho: float, epsilon: float) -> float:
+    """The delta of rho-zCDP at epsilon: the least over some orders 1 + x."""
+    orders = [step / 16 for step in range(1, 400)]
+    logs = [x * (1 + x) * rho - x * epsilon + x * log(x) - (1 + x) * log(1 + x) for x in orders]
+    return exp(min(logs))
+
+
+WITH_COUNTS = [
+    # items, most users, k, k_bar, contributions, epsilon, delta
+    (4, 3, 2, 2, None, "4", "1/5"),
+    (4, 3, 1, 2, None, "3", "1/10"),
+    (4, 2, 2, 3, None, "4", "1/20"),
+    (4, 3, 2, 2, 1, "4", "1/5"),
+    (3, 3, 3, 3, None, "9", "1/5"),
+]
+
+
+@pytest.mark.slow("exhaustive enumeration")
+@pytest.mark.parametrize(
+    ("items", "most", "k", "k_bar", "contributions", "epsilon", "delta"), some(WITH_COUNTS, 3)
+)
+@pytest.mark.claim("C2")
+def test_counts_without_a_cap_keep_their_promise(
+    items: int, most: int, k: int, k_bar: int, contributions: int | None, epsilon: str, delta: str
+) -> None:
+    """One user comes or goes, with any number of items; fewer labels than k may come out."""
+    total = ApproximateDP(epsilon, delta)
+    law = counts_of_list(k, k_bar, total, contributions)
+    assert {len(outcome) for outcome in law((most, 1, 0, 0)[: k_bar + 1])} >= {0, 1}
+    pairs = [*neighbours(items, most, k_bar, contributions or items)]
+    measured = worst(pairs, law, exp(total.epsilon), with_count)
+    assert measured <= float(total.delta) + ROUNDING
+    # Pairs alone pass the bottom nearly as often as half of delta allows.
+    assert measured > 0.45 * float(total.delta)
+    # And what the parts say of every smaller epsilon holds, too.
+    call: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "max_contributions": contributions}
+    parts = safeselect.unknown_domain_top_k(
+        {}, k=k, k_bar=k_bar, places="all", noise="gumbel", with_counts=True, **call
+    ).parts
+    *draws, counted, bottom = parts
+    rho = sum(each.zcdp.rho for each in (*draws, counted))
+    for smaller in (total.epsilon / 2, total.epsilon / 4):
+        measured = worst(pairs, law, exp(smaller), with_count)
+        most_delta = float(bottom.delta) + concentrated_delta(float(rho), float(smaller))
+        assert measured <= most_delta + ROUNDING
+
+
+@pytest.mark.parametrize(("k", "contributions"), [(1, None), (2, None), (3, None), (3, 2), (2, 5)])
+@pytest.mark.claim("C2")
+def test_a_user_of_all_that_comes_out_has_just_the_rho_that_its_counts_state(
+    k: int, contributions: int | None
+) -> None:
+    """Far above the bottom the labels are the same, so counts tell all: no less noise would do.
+
+    The Renyi divergence of order a of discrete Gaussian noise moved by an integer is a / (2
+    sigma**2), so that of all counts is a rho, exactly.
+    """
+    total = ApproximateDP(12, "1/10") if k == 3 else ApproximateDP(5, "1/10")
+    law = counts_of_list(k, k, total, contributions)
+    call: dict[str, Any] = {"epsilon": total.epsilon, "delta": total.delta, "with_counts": True}
+    stated = safeselect.unknown_domain_top_k(
+        {}, k=k, k_bar=k, places="all", max_contributions=contributions, noise="gumbel", **call
+    ).parts[-2]
+    moved = min(k, contributions or k)
+    counts = (*(90 - place for place in range(k)), 0)
+    without = (*(count - (place < moved) for place, count in enumerate(counts[:-1])), 0)
+    for one, other in ((law(counts), law(without)), (law(without), law(counts))):
+        for order in (2, 3):
+            shared = [(p, other[key]) for key, p in one.items() if key in other]
+            moment = sum(p * (p / q) ** (order - 1) for p, q in shared)
+            divergence = log(moment) / (order - 1)
+            assert abs(divergence / (order * float(stated.rho)) - 1) < 1e-3

@@ -23,6 +23,9 @@ BROKEN: dict[str, Break] = {
     "the rate of counts in a list": Break(
         "mechanisms/unknown.py:plan_counts", "NoiseRate(", "NoiseRate(2 * "
     ),
+    "the width of counts of a list": Break(
+        "mechanisms/unknown.py:plan_with_counts", "(2 * rho)", "(128 * rho)"
+    ),
     "the rows of keys": Break("mechanisms/keys.py:_risen", ") + delta", ") + delta // 4"),
     "the width of Laplace noise": Break(
         "mechanisms/measure.py:of", "guarantee.epsilon / size", "2 * guarantee.epsilon"

@@ -378,6 +378,7 @@ CASES["unknown_domain_top_k"] = Case(
         "k_bar": [{"k_bar": 2}, {"k_bar": 4}, {"k_bar": (2, 4)}],
         "max_contributions": [{"max_contributions": 1}, {"max_contributions": 2}],
         "noise": [{"noise": "gumbel"}, {"noise": "laplace", "max_contributions": 2}],
+        "with_counts": [{"with_counts": True}, {"with_counts": True, "k": 3}],
         "places": [{"places": 5}, {"places": 9}],
         "labels": [
             {"counts": list(COUNTS.values()), "labels": NAMES},
@@ -388,6 +389,9 @@ CASES["unknown_domain_top_k"] = Case(
         {"noise": "gumbel", "max_contributions": 2},
         {"max_contributions": 3, "epsilon": 4},
         {"k": 3, "k_bar": (3, 4), "delta": "1/100"},
+        {"with_counts": True, "k_bar": (3, 4), "epsilon": "1/2"},
+        {"with_counts": True, "noise": "gumbel", "max_contributions": 1},
+        {"with_counts": True, "max_contributions": 2},
     ],
 )
 _KEPT: Args = {"counts": COUNTS, "epsilon": 1, "delta": "1e-6", "max_partitions": 1}
@@ -665,6 +669,7 @@ CASES["top_items"] = Case(
         "candidates_are_public": [{"candidates_are_public": True, "k_bar": None}],
         "k_bar": [{"k_bar": 1}, {"k_bar": 3}, {"k_bar": (1, 3)}, {"k_bar": None}],
         "max_contributions": [{"max_contributions": 1}, {"max_contributions": 2}],
+        "with_counts": [{"with_counts": True}],
         "mechanism": [
             {**_CITIES, "k_bar": None, "delta": None, "mechanism": each} for each in _PEELED
         ]

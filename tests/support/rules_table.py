@@ -82,6 +82,9 @@ CALLS: dict[str, Case] = {
     "unknown gumbel": Case(
         "unknown_domain_top_k", {**LISTED, "noise": "gumbel"}, BOTH, COUNTS, monotonic=False
     ),
+    "unknown counts": Case(
+        "unknown_domain_top_k", {**LISTED, "with_counts": True}, BOTH, COUNTS, monotonic=False
+    ),
     "unknown laplace": Case(
         "unknown_domain_top_k",
         {**LISTED, "noise": "laplace", "max_contributions": 1},

@@ -71,6 +71,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "discovered with counts": lambda **o: s.unknown_domain_top_k(
         COUNTS, max_contributions=3, **UNKNOWN, **o
     ),
+    "discovered with counts, no cap": lambda **o: s.unknown_domain_top_k(
+        COUNTS, with_counts=True, **UNKNOWN, **o
+    ),
     "nothing discovered": lambda **o: s.unknown_domain_top_k(
         {}, max_contributions=3, **UNKNOWN, **o
     ),

@@ -44,6 +44,8 @@ def test_an_unknown_domain() -> None:
     counted = top_items(TABLE, **SURE, k=2, k_bar=3, max_contributions=4)
     assert isinstance(counted, results.TopK)
     assert (counted.labels, counted.counts, counted.k_bar) == (("Rome", "Oslo"), (30, 20), 3)
+    uncapped = top_items(TABLE, **SURE, k=2, k_bar=3, with_counts=True)
+    assert (uncapped.labels, uncapped.counts, uncapped.k_bar) == (("Rome", "Oslo"), (30, 20), 3)
     chosen = top_items(TABLE, **SURE, k=2, k_bar=(2, 4))
     assert isinstance(chosen, results.TopK)
     assert chosen.labels == ("Rome", "Oslo")
@@ -65,6 +67,7 @@ OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
     ([], {}),
     (["--k-bar", "3"], {"k_bar": 3}),
     (["--max-contributions", "2"], {"max_contributions": 2}),
+    (["--with-counts"], {"with_counts": True}),
     (["--candidates-are-public"], {"candidates_are_public": True}),
     (["--candidates", "list.txt"], {"candidates": ["Rome", "Oslo", "Bern"]}),
     (

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.machinery import EXTENSION_SUFFIXES, SourceFileLoader
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -151,7 +151,8 @@ def _from_source(module: ModuleType) -> CodeType | None:
 def _as_imported(module: ModuleType) -> CodeType:
     """What an import of the module runs: from its `.pyc` file, if that passes for the source's."""
     spec: Any = module.__spec__
-    code: CodeType = spec.loader.get_code(spec.name)
+    own: Any = SourceFileLoader(spec.name, spec.origin)  # pytest loads its plugins with another
+    code: CodeType = getattr(spec.loader, "get_code", own.get_code)(spec.name)
     return code
 
 

@@ -45,7 +45,7 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
         yield from _batch(release, k, stated)
     if release.mechanism.startswith("unknown_domain_"):
         most = min(k, release.k_bar)
-        with_counts = release.mechanism.startswith("unknown_domain_top_k_laplace")
+        with_counts = not release.mechanism.startswith("unknown_domain_top_k_gumbel/")
         yield from _found(release.labels, release.counts, most, with_counts, plan)
     if isinstance(release, results.Groups):
         yield from _groups(release, k, plan, stated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt
 from typing import Any, cast
 
 from safeselect.audit.stated import Plan, Stated
@@ -12,8 +13,10 @@ from safeselect.mechanisms.groups import plan_known, plan_unknown
 from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.unknown import (
     COUNTED,
+    list_terms,
     plan_counts,
     plan_list,
+    plan_with_counts,
     read_contributions,
     read_places,
 )
@@ -36,11 +39,16 @@ def of_list(stated: Stated) -> Plan:
         return Plan(total, draws, common | own, _least(offset, noise.rate))
     least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
     places = read_places(k, least if least == most else (least, most))
-    query, part = plan_list(total, places, cap)
     integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
-    parts = (BoundedRange(query.epsilon), query.draws), (ApproximateDP(Fraction(0), part), 1)
-    parameters = common | query.as_record | {"candidates": str(most + 1)}
-    return Plan(total, parts, parameters)
+    law, lowest = None, None
+    if stated.name.endswith("with_counts"):
+        query, part, law = plan_with_counts(total, places, cap)
+        # Who comes out has a user, and a count below this takes noise that is rarer than e**-14.
+        lowest = -isqrt(int(2 * _RARE * law.parameter))
+    else:
+        query, part = plan_list(total, places, cap)
+    parts, said = list_terms(query, part, law)
+    return Plan(total, parts, common | said | {"candidates": str(most + 1)}, lowest)
 
 
 def _least(offset: Fraction | int, rate: Fraction) -> int:

@@ -67,6 +67,11 @@ _TABLE: dict[str, tuple[type[Release], tuple[str, ...], str]] = {
     "adaptive_sparse_vector_laplace": (Answers, _ONCE, _SPARSE),
     "adaptive_sparse_vector_geometric": (Answers, _ONCE, _SPARSE_WHOLE),
     "unknown_domain_top_k_gumbel": (TopK, ("listed", ""), _LISTS),
+    "unknown_domain_top_k_gumbel_with_counts": (
+        TopK,
+        ("listed", "", ""),
+        f"{_LISTS}; counts: {_THEOREM} 15.1",
+    ),
     "unknown_domain_top_k_laplace": (TopK, ("", ""), _COUNTED),
     "best_of": (Numbers, _ONCE, f"Papernot and Steinke (2022), theorem 2; {_THEOREM} 10"),
     "best_of_poisson": (Numbers, _ONCE, f"Papernot and Steinke (2022), theorem 6; {_SECTION} 18"),

@@ -12,7 +12,16 @@ from safeselect import Budget, Counts, Ledger, explain, top_k, unknown_domain_to
 from safeselect.cli._ledger import HEAD
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import write
-from safeselect.cli._releases import CAPPED, DELTA, GRID, HOW_MANY, MECHANISM, TOTAL, UNKNOWN
+from safeselect.cli._releases import (
+    CAPPED,
+    DELTA,
+    GRID,
+    HOW_MANY,
+    MECHANISM,
+    TOTAL,
+    UNKNOWN,
+    WITH_COUNTS,
+)
 from safeselect.errors import ParameterError
 from safeselect.estimates import Plans, explain_groups, explain_items, explain_keys
 from safeselect.exact.parameters import exact_text
@@ -103,7 +112,7 @@ EXPLAIN = Command(
 EXPLAIN_ITEMS = _planning(
     explain_items,
     "how many users an item needs to show in top-k, where the items are private too",
-    (*HOW_MANY, *DELTA, *UNKNOWN, *IN_GROUPS),
+    (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,

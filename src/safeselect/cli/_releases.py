@@ -77,6 +77,10 @@ unknown domain
 --max-contributions D integer  count each user for D items at most, chosen by a fixed hash, and
     print noisy counts too: item, tab, count. D must not follow from the data
 """)
+WITH_COUNTS = declare("""
+unknown domain
+--with-counts  print noisy counts without that cap: all items of each user count
+""")
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
 known candidates
@@ -147,7 +151,7 @@ def _count_items(options: argparse.Namespace) -> Release:
     call["candidates"] = None if candidates is None else read_candidates(candidates)
     if options.group_by is None:
         call["candidates_are_public"] = options.candidates_are_public
-        return top_items(table_of(options), **call, **given(options, COUNTER))
+        return top_items(table_of(options), **call, **given(options, (*WITH_COUNTS, *COUNTER)))
     call |= given(options, GROUPED)
     call["group"] = call.pop("group_by")
     call["groups"] = None if groups is None else read_candidates(groups, what="group")
@@ -157,7 +161,7 @@ def _count_items(options: argparse.Namespace) -> Release:
 def _check_options(options: argparse.Namespace) -> None:
     """Refuse options of which the other function of `tables` knows nothing."""
     grouped = options.group_by is not None
-    others = given(options, (*PUBLIC[1:], *COUNTER) if grouped else GROUPED[1:])
+    others = given(options, (*PUBLIC[1:], *WITH_COUNTS, *COUNTER) if grouped else GROUPED[1:])
     stated = (name for name, value in others.items() if value is not None and value is not False)
     if wrong := [f"--{name.replace('_', '-')}" for name in stated]:
         goes = "does not go" if grouped else "goes"
@@ -236,18 +240,20 @@ _NOTHING = "which is no error: a larger epsilon or delta shows rarer items"
 def how_to_read(result: Release) -> Iterator[str]:
     """Say what the counts are and how sure they are, and why a list may be empty."""
     stated = dict(result.statement.parameters)
-    cap = stated.get("max_contributions", stated.get("max_partitions", "none"))
+    cap = stated.get("max_contributions", stated.get("max_partitions"))
     if isinstance(result, Groups):
         asked = stated.get("groups_per_user")
         chosen = f", so chosen for {asked} groups" if asked else ""
         most = f"a user counts in {stated['max_groups']} of them at most{chosen}"
         yield f"groups: {len(result)}; {most}, and is missing in others"
-    if result.labels and result.noise is not None and cap != "none":
+    if result.labels and result.noise is not None:
+        counted = "" if cap is None else f" each counted for {cap} items at most,"
         yield (
-            f"counts: distinct users, each counted for {cap} items at most, with noise of standard "
-            f"deviation {rounded_text(result.noise.deviation)}; 95 % interval: the count "
+            f"counts: distinct users,{counted} with noise of standard deviation "
+            f"{rounded_text(result.noise.deviation)}; 95 % interval: the count "
             f"{-result.noise.high_95:+} to {-result.noise.low_95:+}"
         )
+    if result.labels and result.noise is not None and cap is not None:
         yield (
             "the cap makes counts too small where users have more items, never too large; counts "
             "that are shown are larger on average, because noise helps a count to be shown"
@@ -279,7 +285,7 @@ A list of items that was found in the data is itself private. By default the dom
 items are found in FILE, and --delta bounds the probability that an item shows which only one user
 has. With --group-by a line is group, tab, item; of a group without items no line is printed.
 """,
-    (*COUNTED, *PUBLIC, *GROUPED, *COUNTER),
+    (*COUNTED, *WITH_COUNTS, *PUBLIC, *GROUPED, *COUNTER),
     _count_items,
 )
 SELECT = _command(

@@ -18,12 +18,13 @@ from safeselect.estimates.explain import aligned, decimal
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
 from safeselect.mechanisms.keys import Terms
+from safeselect.mechanisms.measure import count_noise, noise_of
 from safeselect.mechanisms.table import calibrate
 from safeselect.mechanisms.unknown import (
-    count_noise,
     laplace_offset,
     plan_counts,
     plan_list,
+    plan_with_counts,
     read_contributions,
     read_places,
     read_total,
@@ -222,12 +223,13 @@ def explain_items(
     *,
     k_bar: int | None = None,
     max_contributions: int | None = None,
+    with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans[ItemPlan]:
     """Return how many users an item needs to show, for several epsilons; no data is touched.
 
     Args:
-        k, k_bar, delta, max_contributions: as for `tables.top_items`.
+        k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.
         epsilons: total costs to compare, one or several.
         max_groups: as for `tables.top_items_by_group`; 1 also where there are no groups.
 
@@ -249,8 +251,13 @@ def explain_items(
     cap = read_contributions(max_contributions)
     groups = integer(max_groups, "max_groups", minimum=1, maximum=2**31 - 1)
     totals = [read_total(each, delta) for each in _each_of(epsilons)]
-    plans = [plan_items(total, count, places, cap, groups) for total in totals]
-    counts = "no counts" if cap is None else f"counts, each user for {cap} items at most"
+    uncapped = flag(with_counts, "with_counts") and cap is None
+    if uncapped and groups > 1:
+        raise ParameterError("with_counts goes without groups, or with max_contributions")
+    plans = [plan_items(total, count, places, cap, groups, uncapped) for total in totals]
+    counts = "counts, all items of each user" if uncapped else "no counts"
+    if cap is not None:
+        counts = f"counts, each user for {cap} items at most"
     return Plans(
         f"top {count} of an unknown domain, {places} items compete, delta = "
         f"{rounded_text(totals[0].delta)}; {counts}"
@@ -268,15 +275,26 @@ def read_k_bar(k: int, k_bar: object) -> int:
     return places
 
 
-def plan_items(total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups: int) -> ItemPlan:
-    """What one total buys; the arguments are those of `explain_items`, read and checked."""
+def plan_items(
+    total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups: int, uncapped: bool = False
+) -> ItemPlan:
+    """What one total buys; the arguments are those of `explain_items`, read and checked.
+
+    Args:
+        uncapped: whether counts are released without a cap; then there are no groups.
+    """
     if cap is None:
-        query, _ = plan_list(total, (k, k_bar, k_bar), None, draws=groups * k, lists=groups)
+        places, noise = (k, k_bar, k_bar), None
+        if uncapped:
+            query, _, law = plan_with_counts(total, places, None)
+            noise = noise_of(law.name, law.parameter).deviation
+        else:
+            query, _ = plan_list(total, places, None, draws=groups * k, lists=groups)
         each = query.epsilon
         offset = query.offset_in_counts(k_bar)
         # Item and bottom have Gumbel noise: the difference is logistic.
         users = ceil(offset + _log(_CHANCE / (1 - _CHANCE)) / each)
-        return ItemPlan(total.epsilon, each, offset, users, None)
+        return ItemPlan(total.epsilon, each, offset, users, noise)
     share = ApproximateDP(total.epsilon / groups, total.delta / groups)
     bottom, noise_rate, _ = plan_counts(share, k_bar, cap)
     each = noise_rate.rate

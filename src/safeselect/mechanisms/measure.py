@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt
+from math import ceil, isqrt
 from typing import Literal, cast
 
 from safeselect.accounting.cost import read_epsilon
@@ -19,9 +19,8 @@ from safeselect.engine.gaussian import (
 )
 from safeselect.engine.geometric import discrete_laplace
 from safeselect.errors import ParameterError, ScoreError
-from safeselect.exact.interval import NoiseRate
+from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, exact_text, rational
-from safeselect.mechanisms.unknown import count_noise
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
@@ -41,6 +40,8 @@ from safeselect.spec.samplers import discrete_gaussian
 
 _NORMAL_95 = Fraction(1_959_964, 10**6)  # P(|Z| > 1.959964) is below 0.05, Z normal
 _L2 = "sensitivity_l2_squared"
+_MISSED = Fraction(1, 20)
+_THOUSAND = 1000  # the standard deviation is rounded up to a thousandth
 _LEAST, _MOST = Fraction(1, 2**80), Fraction(2**100)  # of sigma squared: noise fits 64 bits
 _NOT_WHOLE = (
     "values must be integers, of whatever type, and none may be missing: round them to a public "
@@ -109,6 +110,33 @@ class Law:
         else:
             found = draw_symmetric(count, DiscreteGaussian(self.parameter), bits).tolist()
         return found
+
+
+@lru_cache(maxsize=64)
+def count_noise(rate: Fraction) -> Noise:
+    """How noisy a number is with discrete Laplace noise: P(X = x) proportional to exp(-rate |x|).
+
+    The interval is the least around 0 that has a probability of 0.95.
+
+    Raises:
+        ParameterError: there is no such noise.
+    """
+    rate = NoiseRate(rate).rate
+
+    def deviation(bits: int) -> Interval:
+        # The variance is 2 a / (1 - a)**2 for a = exp(-rate).
+        two, power = Interval.of(2, bits), (-Interval.of(rate, bits)).exp()
+        return (two * power).sqrt() / -Interval.of(-rate, bits).expm1()
+
+    def reach(bits: int) -> Interval:
+        # P(|X| > w) = 2 a**(w + 1) / (1 + a), so w + 1 >= ln(2 / ((1 + a) missed)) / rate.
+        sides = Interval.of(1, bits) + (-Interval.of(rate, bits)).exp()
+        ratio = Interval.of(2 / _MISSED, bits) / sides
+        return ratio.log() / Interval.of(rate, bits)
+
+    near = ceil(rounded_up(reach)) - 1
+    wide = Fraction(ceil(rounded_up(deviation) * _THOUSAND), _THOUSAND)
+    return Noise("discrete Laplace", wide, -near, near)
 
 
 @lru_cache(maxsize=64)

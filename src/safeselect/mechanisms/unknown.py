@@ -8,12 +8,11 @@ from then on.  Proofs: `docs/mathematics.md`, section 15.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import count
-from math import ceil
 from typing import Any, Literal, final, get_args
 
 import numpy as np
@@ -21,23 +20,35 @@ import numpy.typing as npt
 
 from safeselect import engine
 from safeselect.accounting.cost import read_epsilon
+from safeselect.accounting.moments import bun_steinke_rho
 from safeselect.accounting.rate import per_draw_epsilon
+from safeselect.accounting.repetition import AnyGuarantee
+from safeselect.accounting.search import largest, rounded
 from safeselect.engine.geometric import discrete_laplace
 from safeselect.errors import BudgetError, ParameterError, ScoreError
 from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, describe, exact_text, integer, rational, read_choice
 from safeselect.mechanisms.items import HeldCounts, check_unknown, hold_counts
+from safeselect.mechanisms.measure import Law, count_noise, noise_of
 from safeselect.mechanisms.sessions import InTurns
-from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
+from safeselect.promises.guarantees import (
+    ApproximateDP,
+    BoundedRange,
+    Guarantee,
+    PureDP,
+    ZeroConcentratedDP,
+)
 from safeselect.randomness.guard import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
-from safeselect.release.results import Noise, TopK
+from safeselect.release.results import TopK
 from safeselect.scores.candidates import Labels, Scores
+from safeselect.scores.reading import flag
 
 Noisy = Literal["gumbel", "laplace"]
 Counted = npt.NDArray[np.int64]
 """The largest counts of a table, in the fixed order; private."""
+Parts = tuple[tuple[AnyGuarantee, int], ...]
 
 _UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
 _MECHANISM = "pay_what_you_get_gumbel/1"
@@ -48,8 +59,6 @@ _AS_THEY_ARE = {"grid": "none", "minimize": "no"}
 _MOST_PLACES = 2**20
 _FINEST = 20  # the grid is 1 / 2**20 or coarser: 2**42 counts of it, and any offset, fit 64 bits
 _PER_NAT = 64  # grid steps a nat, at least: rounding the offset up costs at most 1/64 nat
-_MISSED = Fraction(1, 20)
-_THOUSAND = 1000  # the standard deviation is rounded up to a thousandth
 
 
 @lru_cache(maxsize=1 << 14)
@@ -97,33 +106,6 @@ def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
 
     high = next(1 << power for power in count() if allowed(1 << power))
     return bisect_left(range(high), True, key=allowed)
-
-
-@lru_cache(maxsize=64)
-def count_noise(rate: Fraction) -> Noise:
-    """How noisy a number is with discrete Laplace noise: P(X = x) proportional to exp(-rate |x|).
-
-    The interval is the least around 0 that has a probability of 0.95.
-
-    Raises:
-        ParameterError: there is no such noise.
-    """
-    rate = NoiseRate(rate).rate
-
-    def deviation(bits: int) -> Interval:
-        # The variance is 2 a / (1 - a)**2 for a = exp(-rate).
-        two, power = Interval.of(2, bits), (-Interval.of(rate, bits)).exp()
-        return (two * power).sqrt() / -Interval.of(-rate, bits).expm1()
-
-    def reach(bits: int) -> Interval:
-        # P(|X| > w) = 2 a**(w + 1) / (1 + a), so w + 1 >= ln(2 / ((1 + a) missed)) / rate.
-        sides = Interval.of(1, bits) + (-Interval.of(rate, bits)).exp()
-        ratio = Interval.of(2 / _MISSED, bits) / sides
-        return ratio.log() / Interval.of(rate, bits)
-
-    near = ceil(rounded_up(reach)) - 1
-    wide = Fraction(ceil(rounded_up(deviation) * _THOUSAND), _THOUSAND)
-    return Noise("discrete Laplace", wide, -near, near)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +237,52 @@ def plan_list(
     return ListQuery(k, least, most, each, odds(part / lists), contributions), part
 
 
+@lru_cache(maxsize=64)
+def plan_with_counts(
+    total: ApproximateDP, places: tuple[int, int, int], contributions: int | None
+) -> tuple[ListQuery, Fraction, Law]:
+    """Return a list whose counts are released too, the part of delta for its bottom, their noise.
+
+    Half of delta is for the bottom.  What epsilon and the other half allow as zCDP is for the draws
+    and for the counts, about half for each.  The noise covers as many counts as a list has at most:
+    it depends neither on the items that occur nor on those that come out.
+
+    Args:
+        places: k, and the least and the most k_bar, as `read_places` returns them.
+    """
+    k, least, most = places
+    part = total.delta / 2
+
+    def cost(rho: Fraction) -> Fraction:
+        return ZeroConcentratedDP(rho).approximate(part).epsilon
+
+    whole = largest(cost, total.epsilon, bun_steinke_rho(total.epsilon, part))
+    draws = k + (least < most)
+    each = per_draw_epsilon(BoundedRange, draws, rho=whole / 2)
+    rho = rounded(whole - draws * BoundedRange(each).zcdp.rho)
+    # One user moves each count by at most 1, so this is the largest sum of squares.
+    moved = Fraction(k if contributions is None else min(k, contributions))
+    cost_of_counts, squared = ZeroConcentratedDP(rho), moved / (2 * rho)
+    law = Law("discrete Gaussian", cost_of_counts, "sensitivity_l2_squared", moved, squared)
+    return ListQuery(k, least, most, each, odds(part), contributions), part, law
+
+
+def list_terms(query: ListQuery, part: Fraction, law: Law | None) -> tuple[Parts, dict[str, str]]:
+    """What draws, counts and bottom cost, and the parameters for records.
+
+    Args:
+        part: of delta, for the bottom.
+        law: of the counts, if they are released.
+    """
+    draws = BoundedRange(query.epsilon), query.draws
+    bottom = ApproximateDP(Fraction(0), part), 1
+    if law is None:
+        return (draws, bottom), query.as_record
+    said = noise_of(law.name, law.parameter).as_parameters()
+    said |= {"sigma_squared": exact_text(law.parameter)}
+    return (draws, (law.guarantee, 1), bottom), query.as_record | said
+
+
 def plan_counts(
     total: ApproximateDP, k_bar: int, contributions: int
 ) -> tuple[int, NoiseRate, dict[str, str]]:
@@ -277,7 +305,7 @@ def odds(delta: Fraction) -> Fraction:
 def list_charge(
     mechanism: str,
     total: ApproximateDP,
-    parts: tuple[tuple[Guarantee, int], ...],
+    parts: Parts,
     k: int,
     candidates: int,
     more: Mapping[str, str],
@@ -348,6 +376,7 @@ def unknown_domain_top_k(
     delta: Number,
     max_contributions: int | None = None,
     noise: Noisy | None = None,
+    with_counts: bool = False,
     places: int | Literal["all"] | None = None,
     labels: Labels[Any] = None,
     source: Source | None = None,
@@ -361,6 +390,9 @@ def unknown_domain_top_k(
       the order of their noisy counts, down to the bottom.  One user may have any number of items.
     - "laplace": all get discrete Laplace noise of scale max_contributions / epsilon.  The result is
       the labels *and* noisy counts above the noisy bottom, k at most.
+    - "gumbel" with `with_counts`: the labels come out as above, with a smaller epsilon_0, and each
+      gets its count plus discrete Gaussian noise of its own.  One user may have any number of
+      items: the noise covers k counts, however many occur or come out.
 
     A user counts at most once for an item.  Pass the whole table.  If the counting engine cut it,
     pass at least the k_bar + 1 largest counts in the order (count descending, label ascending): the
@@ -377,12 +409,14 @@ def unknown_domain_top_k(
         The rest of delta pays for the composition of k draws (k + 1 where k_bar is chosen), each
         BoundedRange(epsilon_0).  d is delta, with epsilon_0 = epsilon / draws, or half of it: the
         one that gives the lower bottom.  For "laplace", all of delta pays for the bottom:
-        m P(X - Y > tau) <= delta for the noise X of an item and Y of the bottom.
+        m P(X - Y > tau) <= delta for the noise X of an item and Y of the bottom.  With "gumbel"
+        and counts, half of delta is d, and (epsilon, delta / 2) follows from the zCDP of the draws
+        and of the counts, rho, together; sigma**2 = min(k, max_contributions) / (2 rho).
     Neighbours: tables that differ by all rows of one user, so that counts change by at most 1 and
         all the same way; with `max_contributions`, at most that many counts change.  Not
         replace-one.
     Source: Durfee and Rogers (2019), Algorithms 1 and 2, with the thresholds that are proved in
-        `docs/mathematics.md`, section 15.
+        `docs/mathematics.md`, section 15; counts without a cap: after Rogers (2024), Theorem 15.1.
     Exactness: integers throughout; the bottom is rounded up once to a public rational.
     Reveals: the time to find the k_bar + 1 largest depends on the table; the time after does not.
 
@@ -397,6 +431,7 @@ def unknown_domain_top_k(
         delta: total cost of this call, with epsilon; a positive rational.
         max_contributions: how many items one user may change; required for "laplace".
         noise: see above; by default "laplace" if max_contributions is given, else "gumbel".
+        with_counts: release noisy counts with "gumbel" too; "laplace" always does.
         places: how many of the largest counts these are, or "all"; required except for `Counts`.
         labels: the items' labels, if counts is not a mapping.
         source: source of random bytes; the default is a cryptographic generator.
@@ -404,8 +439,8 @@ def unknown_domain_top_k(
             drawn, and the result has a receipt.
 
     Returns:
-        TopK: at most k labels, best first, often none; with "laplace" their noisy counts
-        too, in users.
+        TopK: at most k labels, best first, often none; their noisy counts too, in users, with
+        "laplace" and `with_counts`, and then the largest noisy count first.
 
     Raises:
         ParameterError: a parameter is wrong, or does not fit the `Counts`.
@@ -423,17 +458,22 @@ def unknown_domain_top_k(
     places_of_list = count, least, most = read_places(k, k_bar)
     contributions = read_contributions(max_contributions)
     scope = read_ledger(ledger, monotonic=True)
+    flag(with_counts, "with_counts")
     if noise is not None:
         read_choice(noise, "noise", get_args(Noisy))
     if noise == "laplace" and contributions is None:
         raise ParameterError("noise='laplace' needs max_contributions")
     check_unknown(counts, places, k_bar=most, contributions=contributions, unit=unit_of(scope))
     query: ListQuery | None = None
-    parts: tuple[tuple[Guarantee, int], ...]
+    law: Law | None = None
+    parts: Parts
     if contributions is None or noise == "gumbel":
-        query, part = plan_list(total, places_of_list, contributions)
-        mechanism, more = "unknown_domain_top_k_gumbel/1", query.as_record
-        parts = (BoundedRange(query.epsilon), query.draws), (ApproximateDP(Fraction(0), part), 1)
+        if with_counts:
+            query, part, law = plan_with_counts(total, places_of_list, contributions)
+        else:
+            query, part = plan_list(total, places_of_list, contributions)
+        mechanism = f"unknown_domain_top_k_gumbel{'_with_counts' if with_counts else ''}/1"
+        parts, more = list_terms(query, part, law)
     else:
         if isinstance(k_bar, tuple):
             raise ParameterError("noise='laplace' takes one k_bar")
@@ -444,12 +484,20 @@ def unknown_domain_top_k(
     charge = list_charge(mechanism, total, parts, count, most + 1, more)
     bytes_from = None if source is None else resolve(source)
     with Call(charge, held.read, source=bytes_from, scope=scope, unit=held.unit) as call:
-        if query is not None:
-            found, k_bar = draw_list(query, held, call)
-            return call.commit(TopK(labels=found, k_bar=k_bar, **call.header))
-        shown = _above_bottom(held, call, offset, noise_rate)[:count]
+        if query is None:
+            shown, used = _above_bottom(held, call, offset, noise_rate)[:count], least
+        else:
+            found, used = draw_list(query, held, call)
+            if law is None:
+                return call.commit(TopK(labels=found, k_bar=used, **call.header))
+            # As many as there are at most, so that only the labels tell how many came out.
+            drawn = law.draw(count, call.bits)
+            exact = dict(zip(held.items, call.values.tolist(), strict=True))
+            shown = _largest_first(
+                (label, exact[label] + extra) for label, extra in zip(found, drawn, strict=False)
+            )
         labels, noisy = tuple(label for label, _ in shown), tuple(each for _, each in shown)
-        return call.commit(TopK(labels=labels, counts=noisy, k_bar=least, **call.header))
+        return call.commit(TopK(labels=labels, counts=noisy, k_bar=used, **call.header))
 
 
 def _above_bottom(
@@ -457,18 +505,24 @@ def _above_bottom(
 ) -> list[tuple[str, int]]:
     """Return the items whose noisy count is above the noisy bottom, the largest first.
 
-    Equal noisy counts are in the order of their labels, so the order reveals no more than the
-    released pairs.  Strictly above: to pass, an item needs noise of at least the offset.
+    Strictly above: to pass, an item needs noise of at least the offset.
     """
     noise = discrete_laplace(held.size, noise_rate, call.bits).tolist()
     noisy = [count + extra for count, extra in zip(call.values.tolist(), noise, strict=True)]
     bottom = noisy.pop() + offset
-    found = [
+    return _largest_first(
         (label, count)
         for label, count in zip(held.items[:-1], noisy, strict=True)
         if label is not None and count > bottom
-    ]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+    )
+
+
+def _largest_first(shown: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return items in the order of their noisy counts, equal ones in the order of their labels.
+
+    So the order reveals no more than the released pairs.
+    """
+    return sorted(shown, key=lambda pair: (-pair[1], pair[0]))
 
 
 @dataclass(frozen=True, slots=True)

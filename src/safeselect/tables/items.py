@@ -202,6 +202,7 @@ def top_items(
     candidates_are_public: bool = False,
     k_bar: int | tuple[int, int] | None = None,
     max_contributions: int | None = None,
+    with_counts: bool = False,
     mechanism: Mechanism | None = None,
     rows: int | None = None,
     unit: str | None = None,
@@ -229,6 +230,7 @@ def top_items(
             `unknown_domain_top_k`; 10 k by default.
         max_contributions: in an unknown domain, the most items for which a user is counted; the
             result has noisy counts too.
+        with_counts: release noisy counts without such a cap: all items of all users count.
         mechanism: as for `top_k`, where the candidates are known.
         rows: how many rows the table has, if that is public; a `SafeSelectWarning` says if delta
             is above 1 / rows.
@@ -257,8 +259,10 @@ def top_items(
     if flag(candidates_are_public, "candidates_are_public") and candidates is not None:
         raise ParameterError("candidates_are_public goes without candidates")
     if candidates is not None or candidates_are_public:
-        if (k_bar, max_contributions) != (None, None):
-            raise ParameterError("k_bar and max_contributions go with an unknown domain")
+        if flag(with_counts, "with_counts") or (k_bar, max_contributions) != (None, None):
+            raise ParameterError(
+                "k_bar, max_contributions and with_counts go with an unknown domain"
+            )
         public = None if candidates is None else read_labels(candidates)
         with open_keyed(table, item, user) as keyed:
             return top_k(
@@ -288,6 +292,7 @@ def top_items(
             epsilon=epsilon,
             delta=delta,
             max_contributions=max_contributions,
+            with_counts=with_counts,
             places=limit,
             source=source,
             ledger=scope,

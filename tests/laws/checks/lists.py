@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable
 from fractions import Fraction
 from itertools import permutations, product
-from math import comb, exp, log, tanh
+from math import comb, exp, expm1, log, log1p, tanh
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from checks.releases import gate
 
 from safeselect.errors import BudgetError
 from safeselect.mechanisms.unknown import PayWhatYouGet
-from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP, ZeroConcentratedDP
 
 _EPSILON, _DELTA = Fraction(1), Fraction(1, 10**6)
 _COST: dict[str, Any] = {"epsilon": _EPSILON, "delta": _DELTA}
@@ -46,7 +46,8 @@ def check_list(case: ListCase, every: int) -> str:
     law = (_law_of_list if case.noise == "gumbel" else _law_of_counts)(released, counts)
     found = [_ask(case, counts, 2, 2) for _ in range(count)]
     if case.noise == "gumbel":
-        outcomes: Counter[Hashable] = Counter(each.labels for each in found)
+        outcomes: Counter[Hashable] = Counter(_told(case, each.labels) for each in found)
+        law = _merged(case, law)
     else:
         outcomes = Counter(tuple(sorted(each.labels)) for each in found)
     gate(outcomes, count, law)
@@ -78,6 +79,9 @@ def check_bottom(case: ListCase, every: int) -> str:
             raise Refuted("a list does not state what its draws cost")
         each = float(draws[0].epsilon)
         spent = part + composed_delta(each, len(draws), float(_EPSILON))
+        if case.arguments.get("with_counts"):
+            rho = len(draws) * _concentrated(each) + float(_rho(result))
+            spent = max(spent, part + _concentrated_delta(rho, float(_EPSILON)))
         if spent > float(delta) * (1 + 1e-6):
             raise Refuted("the draws and the bottom together cost more than delta")
         share = part / case.bottoms
@@ -97,13 +101,15 @@ def check_two_counts(case: ListCase, every: int) -> str:
     """
     count = 1500 if every == 1 else 150
     pairs: Counter[Hashable] = Counter()
-    if case.noise == "laplace":
+    if case.noise == "laplace" or case.arguments.get("with_counts"):
         for _ in range(count):
             found = _ask(case, {"a": 10**6, "b": 2 * 10**6}, 2, 2)
             noise = dict(zip(found.labels, found.counts, strict=True))
             signs = np.sign([noise["a"] - 10**6, noise["b"] - 2 * 10**6]).tolist()
             pairs[tuple(signs)] += 1
-        zero = Fraction(tanh(0.5))
+        # Of two counts that one user may both have, sigma squared is 2 / (2 rho).
+        laplace = case.noise == "laplace"
+        zero = Fraction(tanh(0.5) if laplace else _zero(1 / float(_rho(found))))
         single: dict[Any, Fraction] = {-1: (1 - zero) / 2, 0: zero, 1: (1 - zero) / 2}
     else:
         counts = dict.fromkeys("abc", 10**6)
@@ -133,6 +139,47 @@ def check_many_items(case: ListCase, n: int, every: int) -> str:
         places.update(int(label) * 16 // n for label in _ask(case, counts, 5, n).labels)
     gate(places, 5 * lists, {i: (_part(n, i),) * 2 for i in range(16)})
     return f"lists from {n} items: all are listed as often"
+
+
+def _told(case: ListCase, labels: tuple[Any, ...]) -> Hashable:
+    """Labels as they come out; with counts these say in which order."""
+    return tuple(sorted(labels)) if case.arguments.get("with_counts") else labels
+
+
+def _merged(case: ListCase, law: Enclosure) -> Enclosure:
+    """The law of what is told of the labels."""
+    found: dict[Hashable, tuple[Fraction, Fraction]] = {}
+    for labels, (low, high) in law.items():
+        assert isinstance(labels, tuple)
+        before = found.get(_told(case, labels), (Fraction(0), Fraction(0)))
+        found[_told(case, labels)] = before[0] + low, before[1] + high
+    return found
+
+
+def _rho(released: Any) -> Fraction:
+    """What the counts of a list are stated to cost."""
+    (found,) = (part.rho for part in released.parts if isinstance(part, ZeroConcentratedDP))
+    return Fraction(found)
+
+
+def _zero(squared: float) -> float:
+    """The chance that discrete Gaussian noise is 0."""
+    return 1 / sum(exp(-x * x / (2 * squared)) for x in range(-_REACH, _REACH + 1))
+
+
+def _concentrated(each: float) -> float:
+    """The rho of a draw of this range: `docs/mathematics.md`, Theorem 2."""
+    x = each / expm1(each)
+    return x - 1 - log(x)
+
+
+def _concentrated_delta(rho: float, epsilon: float) -> float:
+    """The delta of rho-zCDP at this epsilon (Canonne, Kamath and Steinke 2020)."""
+    low, high = 1e-9, 1e9
+    for _ in range(200):  # the slope rises with x, the order less 1
+        x = (low + high) / 2
+        low, high = (x, high) if (1 + 2 * x) * rho - epsilon + log(x / (1 + x)) < 0 else (low, x)
+    return exp(x * (1 + x) * rho - x * epsilon + x * log(x) - (1 + x) * log1p(x))
 
 
 def composed_delta(each: float, draws: int, epsilon: float) -> float:

@@ -227,6 +227,12 @@ LISTS: Mapping[str, ListCase] = {
     for case in (
         ListCase("unknown_domain_top_k_gumbel/1", "gumbel", unknown_domain_top_k),
         ListCase(
+            "unknown_domain_top_k_gumbel_with_counts/1",
+            "gumbel",
+            unknown_domain_top_k,
+            {"with_counts": True},
+        ),
+        ListCase(
             "unknown_domain_top_k_laplace/1",
             "laplace",
             unknown_domain_top_k,

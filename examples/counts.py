@@ -1,0 +1,81 @@
+"""Noisy counts of the best items, with and without a cap on items a user: for docs/tables.md.
+
+    python examples/counts.py
+
+Two tables: the flights, where a plane stands for a person and has up to 47 destinations, and
+made-up people who have a few items or, some of them, hundreds; items differ as much.  Compared are
+released counts with the true numbers of users, over 200 lists.  All bytes come from a fixed seed.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from safeselect import Counts, unknown_domain_top_k
+from safeselect.tables import count_distinct_users, largest_counts
+from safeselect.testing import DeterministicSource
+
+K, PLACES, LISTS = 5, 50, 200
+COST: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
+FLIGHTS = Path(__file__).parent / "flights.csv.gz"
+COLUMNS = {"item": "destination", "user": "plane"}
+CAPS = (1, 3, 10, 30, 100, None)
+
+
+def made_up() -> Any:
+    """20 000 people: the n-th of every hundred has about 300 / n items, of 5000."""
+    import pyarrow
+
+    draw = np.random.RandomState(7)  # its stream is the same in all versions of NumPy
+    items = np.maximum(1, 300 // (1 + np.arange(20_000) % 100))
+    who = np.repeat(np.arange(items.size), items)
+    what = (5000 * draw.random_sample(who.size) ** 4).astype(int)
+    return pyarrow.table({"destination": what, "plane": who})
+
+
+def errors(counts: Counts, true: Counts, cap: int | None, source: Any) -> tuple[float, float]:
+    """How many of the true best are listed, and how far their counts are off, as a share."""
+    best = sorted(true, key=lambda item: (-true[item], item))[:K]
+    found, off = 0, []
+    for _ in range(LISTS):
+        told = unknown_domain_top_k(
+            counts,
+            k=K,
+            k_bar=PLACES,
+            max_contributions=cap,
+            with_counts=True,
+            source=source,
+            **COST,
+        )
+        found += len({*told.labels} & {*best})
+        pairs = zip(told.labels, told.counts or (), strict=True)
+        off += [abs(count / true[label] - 1) for label, count in pairs]
+    return found / LISTS, float(np.mean(off)) if off else float("nan")
+
+
+def main() -> int:
+    """Print the table."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        source = DeterministicSource(b"counts", i_understand_this_is_not_private=True)
+    print("| cap on items a user | flights: found of 5 | counts off by | made up: found | off by |")
+    print("|---|--:|--:|--:|--:|")
+    tables = FLIGHTS, made_up()
+    true = [count_distinct_users(table, **COLUMNS) for table in tables]
+    for cap in CAPS:
+        cells = ["none" if cap is None else str(cap)]
+        for table, all_of_them in zip(tables, true, strict=True):
+            counts = largest_counts(table, **COLUMNS, places=PLACES + 1, max_contributions=cap)
+            found, off = errors(counts, all_of_them, cap, source)
+            cells += [f"{found:.1f}", "–" if np.isnan(off) else f"{100 * off:.2g} %"]
+        print(f"| {' | '.join(cells)} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
