@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, TypeVar
@@ -23,24 +23,20 @@ from safeselect.exact.parameters import integer, read_choice
 from safeselect.randomness.source import require_production
 from safeselect.testing.replay.comparing import Finding, Report, compare, differences
 from safeselect.testing.replay.watching import Run, Watch
-from safeselect.testing.replay.worlds import Maker, Pair, Steps, World, exchanged
+from safeselect.testing.replay.worlds import Maker, Pair, Steps, exchanged
 
 _Data = TypeVar("_Data")
 _TRIALS = 40  # runs by which a pair is made smaller
 _REPEATS = 8
 _WALKS = 4  # one in so many pairs is a step of a walk, on each way
-_AFTER = 8  # once something is found, one in so many pairs is still tried
 _SIZES = ("sensitivity", "contributions", "monotonic")
 _IDENTITY = "count by {0!r}: one {0} has several values of {1!r}, each of which counts by itself"
 _CAP = (
-    "count each {0} once, or cap what one {0} adds before it is counted or summed; clip values and "
-    "weights to what is declared; use no mean, total or limit that other rows change too; ask a "
-    "session the same questions in the same order"
+    "count each {0} once, let it count in so many only, or cap what one {0} adds before it is "
+    "counted or summed; clip values and weights to what is declared; use no mean, total or limit "
+    "that other rows change too; ask a session the same questions in the same order; leave "
+    "monotonic=True out where one {0} moves scores both ways"
 )
-_FIRST = {
-    "monotonic": "leave monotonic=True out where one {0} moves scores both ways; or: ",
-    "contributions": "let one {0} count in so many only; or: ",
-}
 
 
 def replay(
@@ -92,10 +88,10 @@ def replay(
     """
     if require_production():
         raise ParameterError("replay is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set")
-    count, asked = integer(pairs, "pairs", minimum=1, maximum=10**6), [*capture]
-    watch = Watch(pipeline, seed, [Path(each) for each in asked if each != "prints"])
+    count = integer(pairs, "pairs", minimum=1, maximum=10**6)
+    watch = Watch(pipeline, seed, [*capture])
     with TemporaryDirectory() as folder, watch.installed():
-        search = _Search(watch, bool(asked), str(unit or "unit"))
+        search = _Search(watch, str(unit or "unit"))
         if isinstance(neighbours, str):
             read_choice(neighbours, "neighbours", ("add_remove", "replace_one"))
             search.made(Maker(data, unit, neighbours, seed, Path(folder)), count)
@@ -107,8 +103,8 @@ def replay(
 class _Search:
     """Compares runs, and keeps what they show."""
 
-    def __init__(self, watch: Watch, is_captured: bool, who: str) -> None:
-        self.watch, self.is_captured, self.who = watch, is_captured, who
+    def __init__(self, watch: Watch, who: str) -> None:
+        self.watch, self.who = watch, who
         self.findings: dict[tuple[str, str], Finding] = {}
         self.notes: dict[tuple[str, str], Finding] = {}
         self.tried = self.left = 0
@@ -120,23 +116,19 @@ class _Search:
         notes = (note for key, note in self.notes.items() if key not in self.findings)
         unseen = ["data and outcomes that were not tried", "time", "memory", *sorted(self.blind)]
         unseen += ["tables that the pipeline reads besides its data, which stayed as they were"]
-        unseen += [
-            f"what {line} reads: no data set that was tried changed it"
-            for line, is_read in self.lines.items()
-            if not is_read
-        ]
-        unseen += ["releases of other libraries, which are made anew in each run"]
-        unseen += ["other threads and processes, whose releases would be real"]
-        unseen += ["prints", "files"] * (not self.is_captured)
+        still = [line for line, is_read in self.lines.items() if not is_read]
+        unseen += [f"what {line} reads: no data set that was tried changed it" for line in still]
+        unseen += ["other processes, and releases of other libraries: each run makes them anew"]
+        unseen += ["prints", "files"] * (not self.watch.captured)
         found = tuple(self.findings.values())
-        return Report(found, tuple(notes), self.tried, len(self.lines), tuple(unseen))
+        return Report(found, tuple(notes), self.tried, tuple(unseen))
 
     def compare(self, base: Run, other: Run, *, far: bool = False) -> list[Finding]:
         """What should not differ."""
         for before, after in zip(base.events, other.events, strict=False):
             is_read = not before.read or before.read != after.read
             self.lines[before.place[1]] = is_read or self.lines.get(before.place[1], False)
-        return [*compare(base, other, self.blind, far=far, printed=self.is_captured)]
+        return [*compare(base, other, self.blind, far=far)]
 
     def first(self, data: Callable[[], object]) -> Run:
         """The run that is recorded, once it repeats itself on the same data.
@@ -174,11 +166,8 @@ class _Search:
         self.maker = maker
         base = self.first(lambda: maker.make(maker.world))
         for how, steps in maker.far():
-            self._along(how, steps, base)
-            self._walk(Pair(how, (), (), None, "few"), steps, base, count // _WALKS)
+            self._along(how, steps, base, count // _WALKS)
         for number, pair in enumerate(chain(maker.levelled(), maker.pairs(count))):
-            if self.findings and number % _AFTER:
-                continue
             if number == count // 2:
                 self.watch.seed = f"{self.watch.seed} again"  # other outcomes may lead elsewhere
                 base = self.first(lambda: maker.make(maker.world))
@@ -192,30 +181,20 @@ class _Search:
                 for broken in self.compare(before, self.watch.run(other, before)):
                     self._keep(broken, pair)
 
-    def _walk(self, way: Pair, steps: Steps, base: Run, most: int) -> None:
-        """Compare each data set with the next one, on the last steps of a way: there lie limits."""
-        first = max(len(steps) - most, 0)
-        before, world = base, self.maker.world
-        for size in range(first, len(steps) + 1):
-            other = exchanged(self.maker.world, dict(steps[:size]))
-            after = self.watch.run(self.maker.make(other), base)
+    def _along(self, how: str, steps: Steps, base: Run, most: int) -> None:
+        """Find two neighbours on the way that differ in what is public, if its end does.
+
+        On the last steps, where limits lie, compare each data set with the next one as well.
+        """
+        ends = range(len(steps) + 1)
+        worlds = [exchanged(self.maker.world, dict(steps[:size])) for size in ends]
+
+        def run(size: int) -> Run:
             self.tried += 1
-            if size > first and not before.is_elsewhere:
-                for broken in self.compare(before, after):
-                    self._keep(
-                        broken, replace(way, base=world, other=other, unit=steps[size - 1][0])
-                    )
-            before, world = after, other
-
-    def _along(self, how: str, steps: Steps, base: Run) -> None:
-        """Find two neighbours on the way that differ in what is public, if its end does."""
-
-        def at(size: int) -> World:
-            return exchanged(self.maker.world, dict(steps[:size]))
+            return self.watch.run(self.maker.make(worlds[size]), base)
 
         def differs(size: int) -> list[Finding]:
-            self.tried += 1
-            other = self.watch.run(self.maker.make(at(size)), base)
+            other = run(size)
             # Few rows are no neighbour, so that an error there may be a true one.
             is_lost = other.error is not None and not other.is_elsewhere
             return [] if is_lost else self.compare(base, other, far=True)
@@ -226,25 +205,26 @@ class _Search:
             here = differs(middle)
             low, high, found = (low, middle, here) if here else (middle, high, found)
         for broken in found:
-            self._keep(broken, Pair(how, at(low), at(high), steps[low][0]))
+            self._keep(broken, Pair(how, worlds[low], worlds[high], steps[low][0]))
+        last = [(size, run(size)) for size in ends[-most - 1 :]]
+        for (_, before), (size, after) in pairwise(last):
+            pair = Pair(how, worlds[size - 1], worlds[size], steps[size - 1][0], "few")
+            for broken in [] if before.is_elsewhere else self.compare(before, after):
+                self._keep(broken, pair)
 
     # ------------------------------------------------------------------------ what is kept
 
     def _keep(self, broken: Finding, pair: Pair) -> None:
         """Keep what was found, with the smallest pair, unless the same was found before."""
         is_size = broken.kind in _SIZES
-        is_note = pair.odd == "case" or (pair.odd == "beyond" and is_size)
-        is_meant = pair.odd == "few" and {"raise", "assert"} & set(broken.code.split())
-        is_note = is_note or (bool(pair.odd) and " ends with " in broken.seen and not is_meant)
+        is_note = pair.odd == "case" or (pair.odd != "" and " ends with " in broken.seen)
         kept, kind = self.notes if is_note else self.findings, "size" if is_size else broken.kind
         if (kind, broken.line) in kept:
             return
         small, shown = self._smaller(broken, pair)
         shown = self._explained(shown, small) if is_size else shown
-        before, after = (
-            tuple(repr(row.value) for row in small.rows(world))
-            for world in (small.base, small.other)
-        )
+        worlds = small.base, small.other
+        before, after = (tuple(repr(row.value) for row in small.rows(each)) for each in worlds)
         kept[kind, broken.line] = replace(
             shown,
             factor=broken.factor,
@@ -286,5 +266,4 @@ class _Search:
         for column, same in self.maker.identities(pair):
             if not self._shows(same, broken):
                 return replace(broken, kind="identity", instead=_IDENTITY.format(self.who, column))
-        advice = _FIRST.get(broken.kind, "") + _CAP
-        return replace(broken, instead=advice.format(self.who))
+        return replace(broken, instead=_CAP.format(self.who))

@@ -22,14 +22,10 @@ from safeselect.testing.replay.watching import Event, Run
 from safeselect.testing.replay.worlds import Foreign
 
 _FROM = "fix it as a constant without looking at the data, or take it from an earlier release"
-_LABELS = (
-    "list the candidates publicly, with a score of 0 for those that do not occur (in pandas: "
-    "counts.reindex(PUBLIC, fill_value=0)); if the list is private, use unknown_domain_top_k"
-)
-_PATH = "make the same releases whatever the data, and decide by what they returned"
+_LABELS = "list the candidates publicly, each with a score, or use unknown_domain_top_k"
+_PATH = "make the same releases whatever rows a unit has, and decide by what they returned"
 _RETURN = "return what releases returned and what follows from it; measure(...) pays for a number"
 _RUN = "compute the score from releases that are made with the run's scope, all within base"
-_CLEAN = "make the code work for whatever rows a unit may have"
 _SHOWN, _WIDEST, _MOST_ROWS = 3, 200, 6
 
 
@@ -60,20 +56,16 @@ class Finding:
     neighbour: str = ""
     rows: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
-    @property
-    def code(self) -> str:
-        """The text of the line."""
-        file, _, number = self.line.rpartition(":")
-        return linecache.getline(file, int(number or 0)).strip()
-
     def __str__(self) -> str:
+        file, _, number = self.line.rpartition(":")
+        code = linecache.getline(file, int(number or 0)).strip()
         factor = "without a bound" if self.factor is None else f"by {exact_text(self.factor)}"
-        lines = [f"{self.kind}: {self.seen}", f"  at {self.line}: {self.code}"]
+        lines = [f"{self.kind}: {self.seen}", f"  at {self.line}: {code}"]
         lines += [f"  promised: {self.promise}; epsilon is multiplied {factor}"]
         lines += [f"  write instead: {self.instead}", f"  shown by: {self.neighbour}"]
         for when, rows in zip(("before", "after"), self.rows, strict=True):
-            lines += [f"    only {when}: {row:.{_WIDEST}}" for row in rows[:_MOST_ROWS]]
-            lines += [f"    and {len(rows) - _MOST_ROWS} more"] * (len(rows) > _MOST_ROWS)
+            shown = [f"    only {when}, of {len(rows)}: {row:.{_WIDEST}}" for row in rows]
+            lines += shown[:_MOST_ROWS]
         return "\n".join(lines)
 
 
@@ -88,14 +80,12 @@ class Report:
         notes: what may be one: seen with odd data alone, such as an empty cell in a column that has
             none, or an error where few units are left.
         pairs: how many data sets were compared.
-        lines: in how many lines of the caller's code a release was seen.
         unseen: what was not looked at.
     """
 
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
     pairs: int
-    lines: int
     unseen: tuple[str, ...]
 
     def __bool__(self) -> bool:
@@ -105,8 +95,7 @@ class Report:
         """The report as text."""
         first = (
             "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.\n"
-            f"Compared: {self.pairs} data sets; they prove nothing about others.  "
-            f"Lines with a release: {self.lines or 'none'}.\n"
+            f"Compared: {self.pairs} data sets; they prove nothing about others.\n"
             f"Not looked at: {'; '.join(self.unseen)}.\n"
             f"Findings: {len(self.findings) or 'none'}."
         )
@@ -115,15 +104,12 @@ class Report:
         return "\n\n".join([first, *found, *notes])
 
 
-def compare(
-    base: Run, other: Run, ignored: Set[str], *, far: bool = False, printed: bool = False
-) -> Iterator[Finding]:
+def compare(base: Run, other: Run, ignored: Set[str], *, far: bool) -> Iterator[Finding]:
     """All that differs between two runs and should not.
 
     Args:
         ignored: places of the returned value that differ by themselves.
         far: the data are no neighbours, so that private inputs may differ.
-        printed: whether to compare what they printed and wrote.
     """
     sessions: dict[object, dict[str, int]] = {}
     found = False
@@ -146,11 +132,11 @@ def compare(
         run = base if other.error is None else other
         seen = f"one of the two runs ends with {type(run.error).__name__} here"
         promise = "whether a run ends with an error does not follow from the data"
-        yield Finding("path", run.at, promise, seen, _CLEAN)
+        yield Finding("path", run.at, promise, seen, _PATH)
         return
     leaks = [*differences(base.returned, other.returned)]
     leaks = [each for each in leaks if not each.startswith(tuple(ignored))]
-    leaks += ["what is printed or written"] * (printed and base.printed != other.printed)
+    leaks += ["what is printed or written"] * (base.printed != other.printed)
     if leaks and not found:
         promise = "with the same outcomes of all releases, the output is the same"
         seen = f"{leaks[0]} differs: private data reach it by no release"

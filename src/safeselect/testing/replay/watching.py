@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
-from functools import cache, wraps
+from functools import wraps
 from pathlib import Path
 from traceback import walk_stack, walk_tb
 from types import FrameType
@@ -36,6 +36,9 @@ from safeselect.release.call import Call
 from safeselect.scores.candidates import Candidates, Column, read_values
 from safeselect.testing.replay.worlds import Foreign
 from safeselect.testing.sources import DeterministicSource, InsecureSourceWarning
+
+_PATHS = map(str, map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
+_LIBRARIES = ("<frozen", str(Path(__file__).parents[2]), *_PATHS)  # no files of the caller's
 
 Method = Callable[..., Foreign]
 """A method of the library's, or what stands for it while a run is watched."""
@@ -143,14 +146,13 @@ class Watch:
     Args:
         pipeline: of the data alone.
         seed: of all random bits.
-        files: what the pipeline writes.
+        captured: what to compare besides what it returns: "prints", and files that it writes.
     """
 
-    def __init__(self, pipeline: Callable[[Foreign], object], seed: object, files: list[Path]):
-        self.pipeline, self.seed, self.files = pipeline, seed, files
+    def __init__(self, pipeline: Callable[[Foreign], object], seed: object, captured: list[object]):
+        self.pipeline, self.seed, self.captured = pipeline, seed, captured
         self._run: Foreign = None
         self._thread = threading.get_ident()
-        self._others = {thread.ident for thread in threading.enumerate()} - {self._thread}
 
     def run(self, data: object, playing: Run | None = None) -> Run:
         """Run the pipeline on some data; what it raises is recorded."""
@@ -173,8 +175,9 @@ class Watch:
         finally:
             sys.setprofile(before)
             self._run = None
-        written = [file.read_bytes() for file in self.files if file.exists()]
-        run.printed = printed.getvalue(), written
+        files = [Path(str(each)) for each in self.captured if each != "prints"]
+        written = [file.read_bytes() for file in files if file.exists()]
+        run.printed = (printed.getvalue(), written) if self.captured else None
         return run
 
     @contextmanager
@@ -212,10 +215,9 @@ class Watch:
 
         @wraps(method)
         def either(*given: object, **named: object) -> object:
-            thread = threading.get_ident()
-            if self._run is None or thread in self._others:
+            if self._run is None:
                 return method(*given, **named)
-            if thread != self._thread:
+            if threading.get_ident() != self._thread:
                 raise ParameterError("a release in another thread would be real: replay sees one")
             return instead(method, *given, **named)
 
@@ -341,14 +343,7 @@ def _seeded() -> Iterator[None]:
         yield
 
 
-@cache
-def _libraries() -> tuple[str, ...]:
-    """How names of files begin that are not the caller's."""
-    paths = map(sysconfig.get_path, ("stdlib", "purelib", "platlib"))
-    return "<frozen", str(Path(__file__).parents[2]), *map(str, paths)
-
-
 def _lines(frames: Iterable[tuple[FrameType, int]]) -> list[str]:
     """The lines among these that are the caller's."""
     places = ((frame.f_code.co_filename, line) for frame, line in frames)
-    return [f"{file}:{line}" for file, line in places if not file.startswith(_libraries())]
+    return [f"{file}:{line}" for file, line in places if not file.startswith(_LIBRARIES)]

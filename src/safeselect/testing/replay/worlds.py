@@ -9,7 +9,6 @@ constant within each unit stays so; identities are not shared between units.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -17,9 +16,10 @@ from decimal import Decimal
 from functools import partial
 from hashlib import shake_256
 from importlib import import_module
-from itertools import chain, combinations
+from itertools import chain, combinations, cycle, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -30,10 +30,13 @@ Foreign = Any
 """An object of another library, or a caller's own."""
 
 Cells = dict[Hashable, Foreign]
+Cell = tuple[
+    Foreign, ...
+]  # a table, a column, what stands in it, and whether in all rows or in one
+Units = Sequence[Hashable]
 Kind = Callable[[list[Foreign]], Foreign]
 """Makes a table of the caller's kind from rows."""
 
-_Item = TypeVar("_Item")
 _MOST_COLUMNS = 12  # of which pairs are tried as keys
 _NUMBERS = (int, float, Decimal)
 _FEW = 3  # units that are left far away
@@ -86,11 +89,10 @@ Steps = list[tuple[Hashable, list[Row]]]
 
 
 class Form(NamedTuple):
-    """A table as rows, what makes such a table of rows, and the columns whose type lists all."""
+    """A table as rows, what makes such a table of rows."""
 
     rows: Sequence[Foreign]
     kind: Kind
-    closed: Sequence[Hashable] = ()
 
 
 class Table:
@@ -106,8 +108,8 @@ class Table:
         plain: all columns but these and the unit's.
     """
 
-    def __init__(self, number: int, name: str, unit: Hashable, form: Form) -> None:
-        self.name, self.kind, self.closed = name, form.kind, [*map(repr, form.closed)]
+    def __init__(self, number: int, unit: Hashable, form: Form) -> None:
+        self.kind = form.kind
         cells = [Row(number, None, row).cells for row in form.rows]
         names = list(dict.fromkeys(chain.from_iterable(cells)))
         self.unit = unit if unit in names else None
@@ -135,7 +137,7 @@ class Table:
             count, kinds = different(texts[name]), {*map(type, self.columns[name])}
             is_name = kinds == {str} or (kinds == {int} and count == len(units))
             alone = different(units, texts[name]) == count and count >= max(whole, _FEW)
-            return is_name and alone and repr(name) not in self.closed
+            return is_name and alone
 
         self.owned = [each for each in names if is_owned(each)]
         self.plain = [each for each in names if each not in self.owned]
@@ -144,14 +146,12 @@ class Table:
         """Values that a column has, or might have: how they differ, and whether they are odd."""
         cells = [each for each in self.columns[column] if each is not None and each == each]
         kinds = {*map(type, cells)}
-        if kinds == {str} and repr(column) not in self.closed:
+        if kinds == {str}:
             yield "0 not seen before", "a text that is not among them", "cell"
         elif kinds and (len(kinds) == 1 or kinds <= {int, float, Decimal}):
             with suppress(TypeError):  # what has no order
                 yield max(cells), "the largest value", ""
                 yield min(cells), "the smallest value", ""
-                if kinds <= {int, float, Decimal} and len(set(cells)) > 2:
-                    yield 10 * max(cells) + 1, "a number beyond all others", "beyond"
         yield None, "an empty cell", "" if len(cells) < len(self.columns[column]) else "cell"
 
 
@@ -164,11 +164,9 @@ def _read(data: Foreign, folder: Path) -> Form | None:
         return _pandas(data)
     if name == "pyarrow.Table":
         return _arrow(data)
-    if name in ("polars.DataFrame", "polars.LazyFrame"):
-        back = import_module("polars").from_arrow
-        is_lazy = name == "polars.LazyFrame"
-        table = data.lazy().collect().to_arrow()
-        return _arrow(table, lambda made: back(made).lazy() if is_lazy else back(made))
+    if name.startswith("polars."):
+        back, kind = import_module("polars").from_arrow, type(data)
+        return _arrow(data.lazy().collect().to_arrow(), lambda made: kind(back(made)))
     if name == "duckdb.DuckDBPyRelation":
         fetch = getattr(data, "to_arrow_table", None) or data.fetch_arrow_table
         return _arrow(fetch(), import_module("duckdb").from_arrow)
@@ -197,14 +195,12 @@ def _pandas(data: Foreign) -> Form:
             found = found.set_index(levels).rename_axis(frame.index.names)
         return found.iloc[:, 0].rename(data.name) if is_column else found
 
-    closed = [each for each, dtype in flat.dtypes.items() if str(dtype) == "category"]
-    return Form(flat.to_dict("records"), kind, closed)
+    return Form(flat.to_dict("records"), kind)
 
 
 def _arrow(table: Foreign, back: Callable[[Foreign], Foreign] = lambda table: table) -> Form:
     schema, make = table.schema, type(table).from_pylist
-    closed = [each.name for each in schema if "dictionary" in str(each.type)]
-    return Form(table.to_pylist(), lambda rows: back(make(rows, schema)), closed)
+    return Form(table.to_pylist(), lambda rows: back(make(rows, schema)))
 
 
 def _file(path: Path, kind: type, place: Path) -> Form:
@@ -226,9 +222,9 @@ def _file(path: Path, kind: type, place: Path) -> Form:
 class Pair:
     """Two neighbours, how the second was made, whose rows differ, and what is odd about them.
 
-    Odd is a "cell" with a value or a type that the data do not have, a number "beyond" theirs, a
-    unit whose identity differs from another in its "case", or that "few" units, or few different
-    cells, are left: then an error may be a true one.
+    Odd is a "cell" with a value or a type that the data do not have, a unit whose identity differs
+    from another in its "case", or that "few" units, or few different cells, are left: then an error
+    may be a true one.
     """
 
     made: str
@@ -267,22 +263,21 @@ class Maker:
     ) -> None:
         self.seed, self.is_replaced, self._made = seed, neighbours == "replace_one", 0
         parts: dict[Hashable, Foreign] = {"data": data}
-        self._join: Callable[[Iterator[Foreign]], object] = next
+        self._join: Callable[[list[Foreign]], object] = itemgetter(0)
         several = dict(enumerate(data)) if isinstance(data, tuple) else data
         if isinstance(several, dict) and all(_read(each, folder) for each in several.values()):
             parts, names = several, list(several)
-            is_tuple = isinstance(data, tuple)
-            self._join = lambda made: (
-                tuple(made) if is_tuple else dict(zip(names, made, strict=True))
+            self._join = lambda made: type(data)(
+                made if isinstance(data, tuple) else zip(names, made, strict=True)
             )
         self.tables: list[Table] = []
-        for number, (name, part) in enumerate(parts.items()):
+        for number, part in enumerate(parts.values()):
             form = _read(part, folder)
             if isinstance(part, dict):
                 form, unit = Form([*part.items()], dict), 0
             if form is None:
                 raise ParameterError(f"data are none that replay can read: {describe(part)}")
-            self.tables.append(Table(number, str(name), unit, form))
+            self.tables.append(Table(number, unit, form))
         self.world = tuple(row for table in self.tables for row in table.rows)
         self.rows: dict[Hashable, list[Row]] = {}
         for row in self.world:
@@ -294,7 +289,7 @@ class Maker:
         self.units = sorted(self.rows, key=lambda each: (-len(self.rows[each]), repr(each)))
         self.mixed = self._mixed(self.units)
 
-    def _mixed(self, items: list[_Item]) -> list[_Item]:
+    def _mixed(self, items: list[Foreign]) -> list[Foreign]:
         """The same in another order, which follows from the seed."""
         keys = [shake_256(f"{self.seed} {place}".encode()).digest(8) for place in range(len(items))]
         return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
@@ -304,7 +299,7 @@ class Maker:
         rows: list[list[object]] = [[] for _ in self.tables]
         for row in world:
             rows[row.table].append(row.write({}).value)
-        return self._join(table.kind(own) for table, own in zip(self.tables, rows, strict=True))
+        return self._join([table.kind(own) for table, own in zip(self.tables, rows, strict=True)])
 
     def identities(self, pair: Pair) -> Iterator[tuple[Hashable, Pair]]:
         """Each identity of which the unit has several, and the pair in which it has one."""
@@ -331,14 +326,8 @@ class Maker:
         self._made += 1
         return "new", self._made
 
-    def body(
-        self, sources: Sequence[Hashable], unit: Hashable, cell: tuple[Foreign, ...] = ()
-    ) -> list[Row]:
-        """The rows of these units as rows of this one, as far as the data's rules allow it.
-
-        Args:
-            cell: a table, a column, what stands in it, and whether in all rows or in one.
-        """
+    def body(self, sources: Units, unit: Hashable, cell: Cell = ()) -> list[Row]:
+        """The rows of these units as rows of this one, as far as the data's rules allow it."""
         kept: list[Row] = []
         seen: set[str] = set()
         same: Cells = {}
@@ -361,12 +350,7 @@ class Maker:
         return kept
 
     def pair(
-        self,
-        made: str,
-        sources: Sequence[Hashable] = (),
-        cell: tuple[Foreign, ...] = (),
-        odd: str = "",
-        unit: Hashable = None,
+        self, made: str, sources: Units = (), cell: Cell = (), odd: str = "", unit: Hashable = None
     ) -> Pair | None:
         """One more unit, of these units' rows; without any, less this one; or another in its place.
 
@@ -385,32 +369,16 @@ class Maker:
 
     def pairs(self, count: int) -> Iterator[Pair]:
         """So many neighbours, those first that show most."""
-        units, left = self.units, self.mixed
-        made = {"of the largest": units[:1], "of the smallest": units[-1:]}
-        made |= {"of all that is rare": self._rare(), "of the three largest": units[:3]}
+        units = self.units
         ends = dict.fromkeys([*units[:3], *units[-3:]])
         first: list[Callable[[], Pair | None]] = []
         first += [partial(self.pair, "a unit less", unit=each) for each in ends]
-        first += [partial(self.pair, f"a unit more, {how}", made[how]) for how in made]
+        more = {"the largest": units[:1], "the smallest": units[-1:], "all units": units}
+        first += [partial(self.pair, f"a unit more, of {how}", more[how]) for how in more]
         cells = self._mixed([*self._with_cells()])[: count // 2]
-        found = [pair for make in (*first, *cells) if (pair := make()) is not None]
-        yield from found[:count]
-        for number in range(count - len(found)):
-            first_left = number % len(left)
-            several = left[first_left : first_left + 1 + number % 5]
-            more = self.pair("a unit more, of several", several) if number % 3 == 0 else None
-            yield cast("Pair", more or self.pair("a unit less", unit=left[first_left]))
-
-    def _rare(self) -> list[Hashable]:
-        """For each column a unit with the rarest cell."""
-        found: list[Hashable] = []
-        for table in self.tables:
-            own = [row.unit for row in table.rows if row.unit is not None]
-            for column in table.plain:
-                texts = [*map(repr, table.columns[column])]
-                rarest = min(texts, key=Counter(texts).__getitem__)
-                found.append(own[texts.index(rarest)])
-        return [*dict.fromkeys(found)][:_MOST_COLUMNS] or self.units[:1]
+        rest = [partial(self.pair, "a unit less", unit=each) for each in self.mixed]
+        found = (pair for make in chain(first, cells, cycle(rest)) if (pair := make()) is not None)
+        yield from islice(found, count)
 
     def _with_cells(self) -> Iterator[Callable[[], Pair | None]]:
         """Units with one cell, or all cells of a column, that tell more than the usual ones."""
@@ -430,8 +398,8 @@ class Maker:
         unit = self.units[0]
         for number, table in enumerate(self.tables):
             for column in table.plain:
-                known = {each for each in table.columns[column] if isinstance(each, _NUMBERS)}
-                cells = sorted(each for each in known if each == each)
+                known = {each for each in table.columns[column] if each == each}
+                cells = sorted(each for each in known if isinstance(each, _NUMBERS))
                 far = [(cells[max(len(cells) // 8, 1)], cells[-1])] if len(cells) >= _FEW else []
                 for others, own in (*far, *(each[::-1] for each in far)):
                     cell = number, column, others, True
