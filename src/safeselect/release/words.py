@@ -58,8 +58,8 @@ _PRIVATE_CANDIDATES = ("unknown_domain", "pay_what_you_get", "select_partitions"
 
 def in_words(release: Release) -> str:
     """Return what was asked, released, promised and to whom, assumed, and not promised."""
-    stated = dict(release.statement.parameters)
-    one = release.statement.unit
+    stated = dict(release.provenance.parameters)
+    one = release.provenance.unit
     unit = "unit of privacy (the caller did not name it)" if one == NOT_STATED else one
     sections = {
         "What was asked": [_asked(release, stated)],
@@ -142,7 +142,7 @@ def _promised(release: Release, unit: str) -> list[str]:
     other = {
         "add_remove": "had its data not been there",
         "replace_one": "had its data been other data",
-    }.get(release.statement.neighbours, "on a neighbouring data set, as the caller defines it")
+    }.get(release.provenance.neighbours, "on a neighbouring data set, as the caller defines it")
     plus = f", plus a probability of {_up(delta, 12)}" if delta else ""
     promise = (
         f"To each single {unit}: {other}, any result above would have been nearly as likely. "
@@ -173,7 +173,7 @@ def _assumed(release: Release, stated: dict[str, str]) -> list[str]:
         said.append("All scores move the same way when a unit is added, as counts do.")
     if "candidates" in stated and not release.mechanism.startswith(_PRIVATE_CANDIDATES):
         said.append("The candidates were known without looking at the data.")
-    if release.statement.unit == NOT_STATED:
+    if release.provenance.unit == NOT_STATED:
         said.append("The caller knows whose privacy the sensitivity is about.")
     said.append("The caller asserted this; the library cannot check it.")
     said.append(f"Its random bytes came from {release.source}.")
