@@ -39,11 +39,11 @@ _MASKS = {
 _TOO_LARGE = "scores must be below 10**4096 in size"
 NULL = "scores must not contain nulls: decide what a missing score means before selecting"
 CONVERT = "scores must be numbers, got {}; convert them to integers first, such as {}"
-_REALS = (
+_not_whole = (
     "scores must be integers where no grid= is given; for real scores write grid='{}', a "
     "thousandth of what you declare that they change by; for multiples of a step, such as k/n "
     "computed in floats, write grid=that step, on_grid=True"
-)
+).format
 
 
 def write_steps(
@@ -73,9 +73,7 @@ def write_steps(
     if isinstance(values, np.ndarray) and kind == "f" and floats.is_fast(step):
         if reading.grid is None and not bool(np.all(np.rint(values) == values)):
             # NaN differs from itself.  Infinity does not; the code below refuses it.
-            raise ScoreError(
-                NOT_FINITE if np.isnan(values).any() else _REALS.format(reading.example)
-            )
+            raise ScoreError(NOT_FINITE if np.isnan(values).any() else _not_whole(reading.example))
         most = floats.best_float(values, minimize)
         first = pick([reading.nearest(Fraction(most)), *extra])
         floats.float_steps(values, most, first, step, minimize, scores_on_grid)
@@ -149,7 +147,7 @@ def nearest_steps(values: Numbers, reading: Reading) -> list[int]:
     for value in values.tolist() if isinstance(values, np.ndarray) else values:
         above, below = ratio(value)
         if reading.grid is None and above % below:
-            raise ScoreError(_REALS.format(reading.example))
+            raise ScoreError(_not_whole(reading.example))
         found.append(nearest(above, below, p, q))
     return found
 
