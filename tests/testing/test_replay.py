@@ -22,7 +22,7 @@ from safeselect.release.call import Call
 from safeselect.testing import replay
 
 sys.path.insert(0, str(Path(__file__).parent))
-from pipelines import GENRES, PLANTED, Planted, plays, visits
+from pipelines import GENRES, PLANTED, WARDS, Planted, plays, visits
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("polars")
@@ -537,3 +537,48 @@ class TestTheWorldOutside:
 
     def test_there_is_a_fixture(self, request: pytest.FixtureRequest):
         assert request.getfixturevalue("replay") is replay
+
+
+def shares(rows):
+    """Of the greatest cost, which is private."""
+    greatest = max((row["cost"] for row in rows), default=1)
+    first = {row["patient"]: row for row in reversed(rows)}
+    scores = {ward: Fraction(0) for ward in WARDS}
+    for row in first.values():
+        if row["ward"] in scores:
+            scores[row["ward"]] += Fraction(row["cost"] or 0, greatest)
+    return safeselect.permute_and_flip(scores, epsilon=1, sensitivity=1, grid="1/1000").label
+
+
+def common(rows):
+    """Rare wards are left out."""
+    counts = Counter(ward for ward, _ in {(row["ward"], row["patient"]) for row in rows})
+    scores = {ward: counts[ward] if counts[ward] >= 10 else 0 for ward in WARDS}
+    return safeselect.permute_and_flip(scores, epsilon=1, sensitivity=1, monotonic=True).label
+
+
+@pytest.mark.parametrize("pipeline", [shares, common])
+def test_a_limit_that_other_rows_set_is_found(pipeline):
+    (found,) = replay(pipeline, visits(), unit="patient").findings
+    assert found.kind == "sensitivity"
+
+
+def test_a_column_of_pandas_is_data_and_its_index_the_unit():
+    wards = pandas.Series({each["patient"]: each["ward"] for each in visits()})
+
+    def listed(wards):
+        counts = wards.value_counts()
+        return safeselect.permute_and_flip(counts, epsilon=1, sensitivity=1).label
+
+    assert [each.kind for each in replay(listed, wards, unit=None).findings] == ["public"]
+
+
+def test_a_release_that_reads_something_else_is_named():
+    others = [1, 2, 3]
+
+    def elsewhere(rows):
+        return safeselect.permute_and_flip(others, epsilon=1, sensitivity=1).index
+
+    report = replay(elsewhere, visits(), unit="patient", pairs=10)
+    assert not report
+    assert any("no data set that was tried changed it" in each for each in report.unseen)
