@@ -57,7 +57,7 @@ def compare(rows: Any, group: str, source: Any) -> None:
             rows, group=group, groups=groups, **COLUMNS, k=K, max_groups=most, **COST, source=source
         )
         lists = dict(zip(found.groups, found.labels, strict=True))
-        cells.append(f"{share(true, lists):.1f} ({float(found.statement.number('offset')):.0f})")
+        cells.append(f"{share(true, lists):.1f} ({float(found.provenance.number('offset')):.0f})")
     print(f"| {len(groups)} groups by {group} | {' | '.join(cells)} |", flush=True)
 
 

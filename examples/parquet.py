@@ -40,7 +40,7 @@ def main(rows: int = 1_000_000) -> None:
     found = unknown_domain_top_k(counts, k=K, k_bar=K_BAR, epsilon=1, delta="1e-9")
     print(f"most read: {', '.join(found.labels)}")
     print(f"guarantee: {found.guarantee}")
-    offset = float(found.statement.number("offset"))
+    offset = float(found.provenance.number("offset"))
     print(f"readers by which the bottom lies above the 101st page: {offset:.1f}")
 
 

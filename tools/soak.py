@@ -195,7 +195,7 @@ def count_law(found: Callable[[], TopK[str]]) -> Enclosure:
 
     The bottom's place is public.  Noise beyond 40 has a chance below 1e-34.
     """
-    bottom, noise_rate = COUNTS["b"] + int(found().statement.number("offset") or 0), exp(-2)
+    bottom, noise_rate = COUNTS["b"] + int(found().provenance.number("offset") or 0), exp(-2)
     noise = {x: (1 - noise_rate) / (1 + noise_rate) * noise_rate ** abs(x) for x in range(-40, 41)}
     sums: Counter[Hashable] = Counter()
     for x, y in product(noise, repeat=2):
@@ -237,7 +237,7 @@ def even() -> Enclosure:
 def discovered(found: Callable[[], TopK[str]]) -> Enclosure:
     """A ranking with the bottom as one more candidate; its place and the rate are public."""
     query = found()
-    bottom = COUNTS["c"] + (query.statement.number("offset") or 0)
+    bottom = COUNTS["c"] + (query.provenance.number("offset") or 0)
     unit = bottom.denominator
     scores = [COUNTS["a"] * unit, COUNTS["b"] * unit, int(bottom * unit)]
     labels = ("a", "b")

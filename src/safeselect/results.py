@@ -1,4 +1,4 @@
-"""What a release is: six shapes with one header, a statement and a receipt; and their schema."""
+"""What a release is: six shapes with one header, a provenance and a receipt; and their schema."""
 
 from safeselect.mechanisms.keys import PartitionStrategy
 from safeselect.release.results import (
@@ -6,10 +6,10 @@ from safeselect.release.results import (
     Batch,
     Groups,
     Numbers,
+    Provenance,
     Receipt,
     Release,
     Selection,
-    Statement,
     TopK,
     json_schema,
 )
@@ -20,10 +20,10 @@ __all__ = [
     "Groups",
     "Numbers",
     "PartitionStrategy",
+    "Provenance",
     "Receipt",
     "Release",
     "Selection",
-    "Statement",
     "TopK",
     "json_schema",
 ]

@@ -25,7 +25,7 @@ def unreadable(case: Case) -> None:
     """Neither the code that ran nor the code that was checked could be read."""
     nothing = {"deciding_sha256": "unreadable"}
     case.certificate["library"] |= nothing
-    case.release["statement"] |= nothing
+    case.release["provenance"] |= nothing
     case.rewrite(lambda records: records[CREATED]["library"].update(nothing))
 
 

@@ -92,9 +92,9 @@ def judged(release: Made, folder: Path, head: str | None, **more: Any) -> tuple[
 
 
 def may_be_restated(change: Changed) -> bool:
-    path = change.path[1:] if change.path[0] == "statement" else change.path
+    path = change.path[1:] if change.path[0] == "provenance" else change.path
     inside = path[:1] == ("parameters",) and path[1:]
-    name = (path[1] if inside else path[0]) if path else "statement"
+    name = (path[1] if inside else path[0]) if path else "provenance"
     if (change.where, *path) == ("record scope", "terms", "neighbours"):
         # Words of one's own: the neighbours that the mechanism asks for count.
         return change.value not in ("add_remove", "replace_one")
@@ -230,7 +230,7 @@ def field(name: str, value: Any) -> Callable[[Any, Any], object]:
 
 def parameters(**stated: str) -> Callable[[Any, Any], object]:
     def change(content: Any, charge: Any) -> None:
-        content.get("statement", content)["parameters"] |= stated
+        content.get("provenance", content)["parameters"] |= stated
         charge["parameters"] |= stated
 
     return change

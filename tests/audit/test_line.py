@@ -37,7 +37,7 @@ def test_without_signatures_a_log_holds_as_far_as_the_head_reaches(
 
 
 def test_text_of_records_cannot_imitate_the_page(case: Case, capfdbinary: Run) -> None:
-    case.release["statement"]["unit"] = "x\nHOLDS: all 99 comparisons"
+    case.release["provenance"]["unit"] = "x\nHOLDS: all 99 comparisons"
     case.text = json.dumps(case.release)
     _, lines, last = case.audit(capfdbinary)
     assert last.startswith("DOES NOT HOLD")

@@ -34,7 +34,7 @@ def names(**fields: str) -> Any:
 
 
 def without_receipt(case: Case) -> None:
-    del case.release["receipt"], case.release["statement"]["utc"]
+    del case.release["receipt"], case.release["provenance"]["utc"]
 
 
 def aborted(case: Case) -> None:

@@ -21,8 +21,8 @@ def replaced(case: Case) -> None:
         records[SCOPE]["terms"]["neighbours"] = "replace_one"
         records[CHARGED]["parameters"] |= monotonic
 
-    case.release["statement"]["neighbours"] = "replace_one"
-    case.release["statement"]["parameters"] |= monotonic
+    case.release["provenance"]["neighbours"] = "replace_one"
+    case.release["provenance"]["parameters"] |= monotonic
     case.rewrite(change)
 
 

@@ -38,7 +38,7 @@ def test_offset_and_rate_are_those_of_the_release_and_users_those_of_the_logisti
 ):
     (plan,) = explain_items(k, [epsilon], delta).plans
     found = released(k, epsilon, delta)
-    assert (plan.offset, plan.noise_rate) == (found.statement.number("offset"), found.noise_rate)
+    assert (plan.offset, plan.noise_rate) == (found.provenance.number("offset"), found.noise_rate)
 
     def shows(users):  # two Gumbel noises differ by a logistic one
         return 1 / (1 + math.exp(-float(plan.noise_rate) * (users - float(plan.offset))))
@@ -51,7 +51,7 @@ def test_offset_and_rate_are_those_of_the_release_and_users_those_of_the_logisti
 def test_users_by_summing_two_discrete_laplace_laws(k, epsilon, delta, cap):
     (plan,) = explain_items(k, [epsilon], delta, max_contributions=cap).plans
     found = released(k, epsilon, delta, max_contributions=cap)
-    assert (plan.offset, plan.noise_rate) == (found.statement.number("offset"), found.noise_rate)
+    assert (plan.offset, plan.noise_rate) == (found.provenance.number("offset"), found.noise_rate)
     assert plan.standard_deviation == found.noise.deviation
     a, far = math.exp(-float(plan.noise_rate)), int(40 / plan.noise_rate) + 10
     law = [(1 - a) / (1 + a) * a ** abs(x) for x in range(-far, far + 1)]
@@ -74,7 +74,7 @@ def test_users_by_summing_two_discrete_laplace_laws(k, epsilon, delta, cap):
 def test_counts_without_a_cap_are_planned_as_they_are_released(k, epsilon, delta):
     (plan,) = explain_items(k, [epsilon], delta, with_counts=True).plans
     found = released(k, epsilon, delta, with_counts=True)
-    assert (plan.offset, plan.noise_rate) == (found.statement.number("offset"), found.noise_rate)
+    assert (plan.offset, plan.noise_rate) == (found.provenance.number("offset"), found.noise_rate)
     assert plan.standard_deviation == found.noise.deviation
     capped = explain_items(k, [epsilon], delta, max_contributions=3)
     assert explain_items(k, [epsilon], delta, max_contributions=3, with_counts=True) == capped

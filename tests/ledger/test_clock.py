@@ -70,8 +70,8 @@ def test_records_and_statements_state_the_time_to_the_clock_of_the_ledger(
     times = [r.content["utc"] for r in ledger.records() if "utc" in r.content]
     assert len(times) == 16
     assert all(re.fullmatch(FORMS[kind], each) for each in times)
-    assert result.statement.utc == times[2]
-    assert json.loads(result.to_json())["statement"]["utc"] == times[2]
+    assert result.provenance.utc == times[2]
+    assert json.loads(result.to_json())["provenance"]["utc"] == times[2]
     assert safeselect.from_json(result.to_json()) == result
     assert Ledger.open(path).check().clock == kind
     first = next(iter(ledger.records())).content

@@ -180,7 +180,7 @@ def test_a4_ours_releases_no_values_and_reaches_every_candidate_from_every_score
     result = permute_and_flip([1, 2, 3], epsilon=1, sensitivity=1)
     assert {field.name for field in dataclasses.fields(result)} == {
         *("label", "index", "gap"),
-        *("guarantee", "parts", "mechanism", "source", "statement", "receipt"),
+        *("guarantee", "parts", "mechanism", "source", "provenance", "receipt"),
     }
     assert result.gap is None
 

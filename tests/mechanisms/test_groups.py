@@ -77,4 +77,4 @@ def test_the_charge_comes_before_the_counts() -> None:
     found = released(plan_unknown(TOTAL, (1, 2), 2, None), read, scope=scope(made))
     assert seen == [4]
     assert found.receipt is not None
-    assert found.statement.number("max_groups") == 2
+    assert found.provenance.number("max_groups") == 2

@@ -47,10 +47,13 @@ def test_what_it_costs(name: str) -> None:
     noise = np.array([v - w for v, w in zip(found.values, [10**30, -5, 0], strict=True)])
     assert abs(noise).max() < 2000
     if name == "epsilon":
-        assert (found.noise_rate, found.statement.number("sigma_squared")) == (Fraction(1, 6), None)
+        assert (found.noise_rate, found.provenance.number("sigma_squared")) == (
+            Fraction(1, 6),
+            None,
+        )
     else:
         squared = {"rho": Fraction(12), "mu": Fraction(75)}[name]
-        assert (found.noise_rate, found.statement.number("sigma_squared")) == (None, squared)
+        assert (found.noise_rate, found.provenance.number("sigma_squared")) == (None, squared)
 
 
 @pytest.mark.claim("C8")

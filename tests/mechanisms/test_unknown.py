@@ -161,7 +161,7 @@ def test_the_public_call_has_the_law_of_the_definition(
         table = {rank: count for rank, count in enumerate(counts) if count}
         with teller.drawing():
             result = safeselect.unknown_domain_top_k(table, **call)
-        assert result.statement.number("offset") == offset
+        assert result.provenance.number("offset") == offset
         return named(result.labels, 2)
 
     with mpmath.workdps(40):
@@ -211,7 +211,7 @@ def test_released_counts_are_those_strictly_above_the_noisy_bottom() -> None:
         order = sorted(passed, key=lambda label: (-passed[label], label))
         assert result.labels == tuple(order)
         assert result.counts == tuple(passed[label] for label in order)
-        assert result.statement.number("offset") == offset
+        assert result.provenance.number("offset") == offset
         assert one.labels == result.labels[:1]
 
 
@@ -248,7 +248,7 @@ def test_counts_without_a_cap_are_those_of_the_labels_and_noise_of_their_own(
     assert abs(2 * counted.rho / total - 1) < Fraction(1, 1000)
     squared = 3 / (2 * counted.rho)
     assert set(asked) == {("discrete Gaussian", squared, 3)}
-    assert found.statement.number("sigma_squared") == squared
+    assert found.provenance.number("sigma_squared") == squared
 
 
 def test_a_plan_with_counts_follows_from_no_count() -> None:
@@ -260,7 +260,7 @@ def test_a_plan_with_counts_follows_from_no_count() -> None:
     )
     assert (len(full), len(none), len(many)) == (3, 0, 0)
     assert none.counts == ()
-    for name in ("statement", "guarantee", "parts", "mechanism", "noise"):
+    for name in ("provenance", "guarantee", "parts", "mechanism", "noise"):
         assert getattr(full, name) == getattr(none, name) == getattr(many, name)
 
 
@@ -273,11 +273,11 @@ def test_with_a_cap_counts_cover_no_more_than_it() -> None:
     for cap, moved in ((1, 1), (2, 2), (7, 3)):
         capped = squared(max_contributions=cap, noise="gumbel")
         assert capped.mechanism == "unknown_domain_top_k_gumbel_with_counts/1"
-        assert 3 * capped.statement.number("sigma_squared") == moved * free.statement.number(
+        assert 3 * capped.provenance.number("sigma_squared") == moved * free.provenance.number(
             "sigma_squared"
         )
     usual = squared(max_contributions=2)
-    assert usual.statement == squared(max_contributions=2, with_counts=False).statement
+    assert usual.provenance == squared(max_contributions=2, with_counts=False).provenance
     assert usual.mechanism == "unknown_domain_top_k_laplace/1"
 
 
@@ -323,7 +323,7 @@ def test_no_items_are_no_error(empty: Any, contributions: int | None) -> None:
     one = safeselect.unknown_domain_top_k({"x": 1}, **call)
     # Labels aside, which are empty but with probability 1e-6, both results say the same.
     assert none.labels == ()
-    for name in ("k_bar", "statement", "guarantee", "parts", "mechanism", "source"):
+    for name in ("k_bar", "provenance", "guarantee", "parts", "mechanism", "source"):
         assert getattr(none, name) == getattr(one, name)
 
 

@@ -18,7 +18,7 @@ from safeselect import Budget, BudgetError, Ledger, LedgerError, PayWhatYouGet, 
 from safeselect.cli import main
 from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.release.results import Answers, Statement
+from safeselect.release.results import Answers, Provenance
 from safeselect.sources import CallbackSource
 
 pytestmark = pytest.mark.claim("C8")
@@ -62,14 +62,14 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     assert receipt is not None
     assert (receipt.ledger, str(receipt.record)) == (ledger.id, settled["seq"])
     header = {name: getattr(session, name) for name in ("guarantee", "parts")}
-    said = Statement.of(
+    said = Provenance.of(
         charged["parameters"], unit="person", neighbours="add_remove", utc=charged["utc"]
     )
     spent = tuple((name, int(number)) for name, number in settled["spent"].items())
     summary = Answers(
         mechanism=charged["mechanism"],
         source="OpenSSLSource",
-        statement=said,
+        provenance=said,
         spent=spent,
         **header,
     )

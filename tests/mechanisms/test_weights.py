@@ -174,7 +174,7 @@ def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call()
         assert {each.label for each in found} == {"b", "c"}
         assert {order[each.index] for each in found} == {"b", "c"}
         assert found[0].mechanism == choose.mechanism
-        assert found[0].statement == choose([1, 2, 3], labels=[*order]).statement
+        assert found[0].provenance == choose([1, 2, 3], labels=[*order]).provenance
     with pytest.raises(ParameterError, match="weights must be 2 numbers"):
         choose([1, 2], labels=["b", "c"])
     with pytest.raises(ParameterError, match="weights must be 3 numbers"):

@@ -17,7 +17,7 @@ from safeselect.release.codec import MOST_DRAWS, OtherLabel
 from safeselect.release.results import SHAPES, Selection, TopK, from_json, json_schema
 from shapes import RELEASES, SAID
 
-HEADER = "mechanism", "guarantee", "parts", "source", "statement"
+HEADER = "mechanism", "guarantee", "parts", "source", "provenance"
 OTHERS = "x", "-1", "1/2", "2/4", " 1", "", 3, 0.5, None, True, [], {}, ["x"], {"x": "y"}
 
 
@@ -126,7 +126,7 @@ MISFITS: dict[str, tuple[str, dict[str, Any]]] = {
     "a count that is none": ("counted", {"counts": ["1/2", "3"]}),
     "a group twice": ("groups", {"groups": {"texts": ["x", "x"], "kinds": "text"}}),
     "counts of a group": ("groups", {"counts": [["7"], []]}),
-    "a rate of nothing": ("a", {"statement": {"parameters": {"noise_rate": "0"}}}),
+    "a rate of nothing": ("a", {"provenance": {"parameters": {"noise_rate": "0"}}}),
     "a receipt of nothing": ("a", {"receipt": {"ledger": "x", "record": "7", "salt": "00"}}),
 }
 
@@ -135,8 +135,8 @@ MISFITS: dict[str, tuple[str, dict[str, Any]]] = {
 def test_fields_that_do_not_fit_each_other_are_refused(what: str) -> None:
     name, fields = MISFITS[what]
     content = json.loads(RELEASES[name].to_json())
-    if "statement" in fields:
-        fields = {"statement": content["statement"] | fields["statement"]}
+    if "provenance" in fields:
+        fields = {"provenance": content["provenance"] | fields["provenance"]}
     assert fields.keys() <= content.keys()
     with pytest.raises(InputError, match="no release that safeselect wrote"):
         from_json(json.dumps(content | fields))

@@ -24,10 +24,10 @@ from safeselect.release.results import (
     Groups,
     Noise,
     Numbers,
+    Provenance,
     Receipt,
     Release,
     Selection,
-    Statement,
     TopK,
     code,
     source_hash,
@@ -72,8 +72,8 @@ IMPOSSIBLE = {
         **SAID, consumed=9, indices=(3, 4), gaps=(A, A), costs=(A, A), branches=("top",)
     ),
     "ledger": lambda: Receipt("x", 3, bytes(32)),
-    "deciding code": lambda: Statement("u", "n", (), "1", "x", "0" * 64),
-    "time": lambda: Statement("u", "n", (), "1", "0" * 64, "0" * 64, "noon"),
+    "deciding code": lambda: Provenance("u", "n", (), "1", "x", "0" * 64),
+    "time": lambda: Provenance("u", "n", (), "1", "0" * 64, "0" * 64, "noon"),
     "range": lambda: said({"effective_range": "0"}),
     "noise rate": lambda: said({"noise_rate": "-1"}),
     "noise": lambda: said(Noise("x", A, 3, 2).as_parameters()),
@@ -131,15 +131,15 @@ def test_columns() -> None:
 
 def test_what_was_fixed_before_is_read_from_the_parameters() -> None:
     parameters = {"effective_range": "2", "noise_rate": "1/4", "factor": "1/2", "k": "3"}
-    chosen = Selection(**SAID | {"statement": said(parameters)}, label="a")
+    chosen = Selection(**SAID | {"provenance": said(parameters)}, label="a")
     assert (chosen.effective_range, chosen.noise_rate, chosen.base) == (2, Fraction(1, 4), A)
     assert (RELEASES["pair"].effective_range, RELEASES["pair"].noise_rate) == (None, None)
     above = said({"k": "3", "threshold": "5"})
     spent = [
-        TopK(**SAID | {"statement": above}, labels=(*"abc"[:found],)).spent for found in range(4)
+        TopK(**SAID | {"provenance": above}, labels=(*"abc"[:found],)).spent for found in range(4)
     ]
     assert spent == [Fraction(1, 3), Fraction(2, 3), 1, 1]
-    assert TopK(**SAID | {"statement": said({"k": "3"})}, labels=()).spent is None
+    assert TopK(**SAID | {"provenance": said({"k": "3"})}, labels=()).spent is None
 
 
 def test_results_are_containers_of_what_was_drawn() -> None:

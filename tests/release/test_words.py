@@ -22,7 +22,7 @@ from safeselect import (
     unknown_domain_top_k,
 )
 from safeselect.ledger.record import canonical
-from safeselect.release.words import _odds, in_words
+from safeselect.release.words import _odds
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 TITLES = ["What was asked", "What was released", "What was promised, and to whom"]
@@ -31,7 +31,7 @@ SCORES = {"red": 12, "blue": 3000, "green": 29}
 
 
 def test_the_sections_of_a_release() -> None:
-    said = in_words(permute_and_flip(SCORES, epsilon="1/2", sensitivity=1, monotonic=True))
+    said = permute_and_flip(SCORES, epsilon="1/2", sensitivity=1, monotonic=True).statement()
     assert [line for line in said.splitlines() if line and line[0] != " "] == TITLES
     for sentence in (
         "Which of 3 candidates has the largest score?",
@@ -63,31 +63,31 @@ def test_delta_is_said_and_zcdp_is_put_into_epsilon_and_delta() -> None:
     found = unknown_domain_top_k(
         Counts({"Oslo": 912}, places="all"), k=2, k_bar=10, epsilon=1, delta="1e-8"
     )
-    said = " ".join(in_words(found).split())
+    said = " ".join(found.statement().split())
     assert "plus a probability of 0.00000001" in said
     assert "Which items occur is private too." in said
     assert "known without looking" not in said
     best = top_k(SCORES, k=2, rho="1/10", sensitivity=1)
     bound = best.guarantee.approximate("1e-6")
-    stated = re.search(r"With epsilon = ([0-9.]+) ", " ".join(in_words(best).split()))
+    stated = re.search(r"With epsilon = ([0-9.]+) ", " ".join(best.statement().split()))
     assert stated is not None
     assert 0 <= Fraction(stated[1]) - bound.epsilon < Fraction(1, 100)
 
 
 def test_numbers_say_their_noise_and_sources_for_tests_are_told() -> None:
-    said = in_words(measure([3], epsilon=1, sensitivity_l1=1))
+    said = measure([3], epsilon=1, sensitivity_l1=1).statement()
     assert "off by at most 3" in said
     with pytest.warns(InsecureSourceWarning):
         source = DeterministicSource(b"1", i_understand_this_is_not_private=True)
     private = permute_and_flip(SCORES, epsilon=1, sensitivity=1, source=source)
-    assert in_words(private).startswith("THIS RELEASE IS NOT PRIVATE")
+    assert private.statement().startswith("THIS RELEASE IS NOT PRIVATE")
 
 
 def written(content: Any) -> Iterator[str]:
     """All releases in known answers, in their own spelling."""
-    if isinstance(content, dict) and {"mechanism", "statement"} <= content.keys():
+    if isinstance(content, dict) and {"mechanism", "provenance"} <= content.keys():
         ran = dict.fromkeys(("deciding_sha256", "source_tree_sha256"), "unreadable")
-        yield canonical({**content, "statement": content["statement"] | ran | {"version": "0"}})
+        yield canonical({**content, "provenance": content["provenance"] | ran | {"version": "0"}})
     elif isinstance(content, (dict, list)):
         for each in content.values() if isinstance(content, dict) else content:
             yield from written(each)
@@ -97,7 +97,7 @@ def test_every_law_has_its_words() -> None:
     laws, place = set(), Path(known_answers.__file__).with_name("written.json")
     for text in written(json.loads(place.read_text("utf-8"))):
         release = from_json(text)
-        said = in_words(release)
+        said = release.statement()
         assert not {"{", "}"} & {*said}, said
         assert "(number of" not in said, said
         laws.add(release.mechanism)

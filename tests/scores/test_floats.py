@@ -173,7 +173,7 @@ def read_by(write: Writer) -> Reader:
     def read(values: np.ndarray, grid: Fraction, *, minimize: bool, extra: list[int]) -> np.ndarray:
         out = np.empty(len(values) + len(extra), dtype=np.uint64)
         reading = Reading(grid, False, Fraction(0))
-        write(values, reading, Fraction(1), minimize, extra, out)
+        write(values, reading, minimize, extra, out)
         return out
 
     return read

@@ -123,7 +123,7 @@ def signer(byte: bytes = b"k") -> Ed25519Signer:
 
 def restate(case: Case, name: str, value: Any) -> bool:
     """Change a field of the release or of its statement; whether it said something else."""
-    where = case.release if name in case.release else case.release["statement"]
+    where = case.release if name in case.release else case.release["provenance"]
     old = where[name]
     where[name] = {**old, **value} if isinstance(value, dict) else value
     return bool(where[name] != old)

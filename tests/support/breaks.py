@@ -327,7 +327,7 @@ _BY_CLAIMS = {
         ("scores/candidates.py:numbers", "type.__name__", "str"),
         ("scores/candidates.py:read_candidates", ", positions=brought is None", ""),
         (
-            "release/call.py:statement",
+            "release/call.py:provenance",
             "return _stated(tuple(self.charge.parameters.items()",
             'first = ("first", str(np.ravel(self.values)[0]))\n'
             "        return _stated((*self.charge.parameters.items(), first",

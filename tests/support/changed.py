@@ -129,7 +129,7 @@ def altered(content: Json, path: Path, value: Json) -> Json:
 
 def shared(path: Path, value: Json, charge: Json) -> Path | None:
     """Where the record of the charge states the same field; None if it does not."""
-    first, *rest = path[1:] if path[0] == "statement" and path[1:] else path
+    first, *rest = path[1:] if path[0] == "provenance" and path[1:] else path
     if first not in SHARED:
         return None
     theirs = (*SHARED[str(first)], *rest)

@@ -67,10 +67,10 @@ from safeselect.release import results
 from safeselect.results import (
     Batch,
     PartitionStrategy,
+    Provenance,
     Receipt,
     Release,
     Selection,
-    Statement,
     TopK,
     json_schema,
 )
@@ -97,7 +97,7 @@ def one_choice() -> None:
     assert_type(best.label, str)
     assert_type(best.gap, Fraction | None)
     paid: Receipt | None = best.receipt
-    said: Statement = best.statement
+    said: Provenance = best.provenance
     year = exponential_mechanism(YEARS, rho="1/8", sensitivity=1, source=sources.SystemSource())
     assert_type(year.label, int)
     assert_type(exponential_mechanism_base2(VOTES, base="1/2", sensitivity=1), Selection[str])

@@ -404,7 +404,7 @@ def _counted(found: Observation, changed: int) -> None:
 
 def _groups(found: Observation) -> None:
     args = found.args
-    changed = int(found.result.statement.number("max_groups"))
+    changed = int(found.result.provenance.number("max_groups"))
     stated = args.get("max_groups") or 1
     stated = len(args["tables"]) if stated == "all" else min(stated, len(args["tables"]))
     _is(args.get("groups_per_user") is not None or changed == stated, f"{changed} groups")

@@ -45,7 +45,7 @@ __all__ = ["PLACE", "TAPES", "Tape", "answer", "read", "record", "written"]
 PLACE = Path(__file__).parents[1] / "mission.json"
 KEYS = ("law", "call", "test", "broken", "answer")
 TAPES = ("random 0", "random 1", "random 2", "ties", "tails", "zeros", "ones")
-LEFT_OUT = {"receipt", "source", "statement", "commitment"}
+LEFT_OUT = {"receipt", "source", "provenance", "commitment"}
 """Fields of results that tell where and when, and with which code."""
 
 STATED = ("base", "spent")

@@ -17,15 +17,15 @@ from safeselect.release.results import (
     Groups,
     Noise,
     Numbers,
+    Provenance,
     Receipt,
     Selection,
-    Statement,
     TopK,
 )
 
 
-def said(parameters: dict[str, str]) -> Statement:
-    return Statement.of(parameters, unit="person", neighbours=None, utc=None)
+def said(parameters: dict[str, str]) -> Provenance:
+    return Provenance.of(parameters, unit="person", neighbours=None, utc=None)
 
 
 _A = Fraction(1, 2)
@@ -35,9 +35,9 @@ SAID: dict[str, Any] = {
     "guarantee": PureDP(1),
     "parts": (PureDP(1),),
     "source": "OpenSSLSource",
-    "statement": said({"k": "2"}),
+    "provenance": said({"k": "2"}),
 }
-COUNTED = SAID | {"statement": said({"k": "2", **_NOISE})}
+COUNTED = SAID | {"provenance": said({"k": "2", **_NOISE})}
 _RUN = Repeated(PureDP(1), Fraction(1), Fraction(1, 3))
 _TOLD = {"receipt": Receipt("ab" * 16, 7, bytes(range(32)))}
 

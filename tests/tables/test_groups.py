@@ -124,7 +124,7 @@ def test_groups_outside_the_list_take_no_place():
 
 
 def stated(found, name):
-    return found.statement.number(name)
+    return found.provenance.number(name)
 
 
 def test_an_unknown_domain_in_groups():
@@ -148,7 +148,7 @@ def test_one_release_is_one_charge(tmp_path: Path):
     cost = {"epsilon": "0.5", "delta": "1e-7", "ledger": scope}
     found = top_items_by_group(table(), **COLUMNS, groups=MONTHS, k=1, max_groups=2, **cost)
     assert found.receipt is not None
-    assert found.statement.unit == "one rider"
+    assert found.provenance.unit == "one rider"
     # A fault in the rows: the charge stands, and the message says nothing of them.
     mixed = pytest.importorskip("pandas").DataFrame(
         {"month": ["May", "June"], "city": ["a", "b"], "rider": [1.5, 2]}
@@ -204,7 +204,7 @@ def test_stated_facts_choose_in_how_many_groups_a_user_counts():
         assert stated(found, "max_groups") == best.max_groups
         assert (stated(found, "offset"), found.parts) == (stated(same, "offset"), same.parts)
     assert (
-        dict(found.statement.parameters)["groups_per_user"]
+        dict(found.provenance.parameters)["groups_per_user"]
         == "1/2 of users in 1, 1/2 of users in 4"
     )
     assert safeselect.from_json(found.to_json()) == found

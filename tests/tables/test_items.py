@@ -199,4 +199,4 @@ def test_a_release_says_whose_privacy_was_stated(by: str) -> None:
             table, value="fare", user="rider", epsilon=1, unit="one rider", **ends
         ),
     }[by]()
-    assert found.statement.unit == "one rider"
+    assert found.provenance.unit == "one rider"

@@ -41,7 +41,7 @@ def plot(result: Any) -> Any:
     parts = [columns[name] for name in ("row", "label") if name in columns] or [columns["index"]]
     names = [" / ".join(map(_shown, each)) for each in zip(*parts, strict=True)]
     said = [cost(result.guarantee), *facts(result).values()]
-    cap = dict(result.statement.parameters).get("max_contributions")
+    cap = dict(result.provenance.parameters).get("max_contributions")
     if cap is not None and getattr(result, "counts", None) is not None:
         said.append(f"a user counts for {cap} items at most")
     if len(names) > _SHOWN:

@@ -27,7 +27,7 @@ _SET = "top_k_laplace"
 
 def wrong_output(release: Release, plan: Plan) -> str | None:
     """Return what is wrong with the output, in a sentence; None if it is one of this plan."""
-    stated: Any = release.statement.parameters
+    stated: Any = release.provenance.parameters
     return next(_faults(release, plan, dict(stated)), None)
 
 

@@ -39,7 +39,7 @@ def plan_of(release: Release) -> Plan:
         SafeSelectError: the parameters allow no such release, or one of them is missing.
     """
     name = release.mechanism.partition("/")[0]
-    stated = Stated(release, name, dict(release.statement.parameters))
+    stated = Stated(release, name, dict(release.provenance.parameters))
     planned = next((made for start, made in _PLANS.items() if name.startswith(start)), _of_scores)
     with catch_warnings():  # a large epsilon is no news to an auditor
         simplefilter("ignore")
@@ -122,7 +122,7 @@ def _of_points(stated: Stated) -> Plan:
     most = integer(stated.whole("max_contributions"), "max_contributions", minimum=1, maximum=2**32)
     if not asked or (len(asked) > 1) is not several or (several and most > 1):
         raise ParameterError("it has not as many quantiles as its mechanism")
-    if neighbours != release.statement.neighbours:
+    if neighbours != release.provenance.neighbours:
         raise ParameterError("its noise is for other neighbours than it states")
     read_choice(neighbours, "neighbours", get_args(Neighbours))
     levels = len(asked).bit_length()

@@ -150,7 +150,7 @@ def _written(draws: Sequence[tuple[AnyGuarantee, int]]) -> str:
 
 def _differs(release: Release, charge: _Facts, draws: Draws) -> str | None:
     """Compare what a release and the record of its charge both say."""
-    stated = release.statement
+    stated = release.provenance
     own: dict[str, Any] = {
         "unit": stated.unit,
         "neighbours": stated.neighbours,
@@ -185,7 +185,7 @@ def _differs(release: Release, charge: _Facts, draws: Draws) -> str | None:
 
 
 def _miscounted(release: Release, draws: Draws) -> str | None:
-    kind, numbers = drawn(release.mechanism, dict(release.statement.parameters))
+    kind, numbers = drawn(release.mechanism, dict(release.provenance.parameters))
     if not isinstance(release, kind):
         return f"{release.mechanism} releases no {type(release).__name__}."
     recorded = tuple(times for _, times in draws)
@@ -197,9 +197,9 @@ def _miscounted(release: Release, draws: Draws) -> str | None:
 
 def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
     """Compute the plan again, and compare all of it; keep it for what comes after."""
-    plan, stated = plan_of(release), dict(release.statement.parameters)
+    plan, stated = plan_of(release), dict(release.provenance.parameters)
     made.append(plan)
-    if release.statement.neighbours == "replace_one" and stated.get("monotonic") == "yes":
+    if release.provenance.neighbours == "replace_one" and stated.get("monotonic") == "yes":
         return "Monotonic scores move both ways where neighbours replace one unit by another."
     own = {"guarantee": guarantee_record(release.guarantee), "draws": _written(draws)}
     own["parameters"] = stated

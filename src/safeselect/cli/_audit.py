@@ -13,7 +13,6 @@ from safeselect.cli._page import as_html, columns
 from safeselect.ledger.record import read_head
 from safeselect.release.page import Section, shown
 from safeselect.release.results import from_json
-from safeselect.release.words import in_words
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -45,7 +44,7 @@ def _read(file: str) -> str:
 
 def _state(options: argparse.Namespace) -> int:
     """Print what a release says of itself, in words."""
-    write(f"{in_words(from_json(_read(options.release)))}\n")
+    write(f"{from_json(_read(options.release)).statement()}\n")
     return 0
 
 

@@ -222,10 +222,10 @@ def _lines(result: Release, options: argparse.Namespace) -> list[str]:
 
 def _facts(result: Release, users: str) -> Iterator[str]:
     """What every release says of itself, and how its users were told apart."""
-    guarantee, statement, receipt = result.guarantee, result.statement, result.receipt
+    guarantee, said, receipt = result.guarantee, result.provenance, result.receipt
     numbers = [f"{field.name} = {getattr(guarantee, field.name)}" for field in fields(guarantee)]
     yield f"guarantee {', '.join(numbers)} in total ({type(guarantee).__name__})"
-    yield f"neighbours: {statement.neighbours}; unit: {statement.unit}{users}"
+    yield f"neighbours: {said.neighbours}; unit: {said.unit}{users}"
     # The result of a call always has one; it includes what reading adds to the declared range.
     effective = exact_text(result.effective_range or Fraction(0))
     yield f"mechanism {result.mechanism}, effective range {effective}, {result.source}"
@@ -239,7 +239,7 @@ _NOTHING = "which is no error: a larger epsilon or delta shows rarer items"
 
 def how_to_read(result: Release) -> Iterator[str]:
     """Say what the counts are and how sure they are, and why a list may be empty."""
-    stated = dict(result.statement.parameters)
+    stated = dict(result.provenance.parameters)
     cap = stated.get("max_contributions", stated.get("max_partitions"))
     if isinstance(result, Groups):
         asked = stated.get("groups_per_user")

@@ -244,7 +244,7 @@ _STATED = ("offset", "sigma_squared")
 
 def _field(value: object, name: str) -> Any:
     if isinstance(value, Release) and name in _STATED:
-        return value.statement.number(name)
+        return value.provenance.number(name)
     with suppress(IndexError):  # the value of a run where there was none
         return getattr(value, name, None)
     return None
@@ -423,9 +423,9 @@ def _written(release: Any) -> Json:
     text = release.to_json()
     left_out = ("library", "receipt", "utc", "version", "source_tree_sha256")
     content = {key: each for key, each in json.loads(text).items() if key not in left_out}
-    if "statement" in content:
+    if "provenance" in content:
         kept = ("unit", "neighbours", "parameters")
-        content["statement"] = {each: content["statement"][each] for each in kept}
+        content["provenance"] = {each: content["provenance"][each] for each in kept}
     return [content, safeselect.from_json(text).to_json() == text]
 
 

@@ -324,7 +324,7 @@ def _views(terms: Terms, guarantee: AnyGuarantee, parts: View) -> tuple[View, ..
     Then it is the whole if epsilons and deltas just add up, else the parts.
     """
     whole: View = ((guarantee, 1),)
-    views = (whole, parts) if parts else (whole,)
+    views = (whole, parts) if parts and parts != whole else (whole,)
     if not any(isinstance(each, ApproximateDP) for view in views for each, _ in view):
         return views
     return views[:1] if terms.epsilon is not None and not terms.rest else views[-1:]

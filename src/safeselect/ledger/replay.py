@@ -379,7 +379,7 @@ class Checker:
                 )
         from difflib import get_close_matches  # only for a message
 
-        near = get_close_matches(scope, self.scopes, 1)
+        near = get_close_matches(scope[:200], self.scopes, 1)
         also = f"; did you mean {near[0]!r}?" if near else ""
         raise ParameterError(f"there is no scope {scope!r} in this ledger{also}")
 

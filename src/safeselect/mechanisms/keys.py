@@ -321,8 +321,8 @@ class Terms:
         Raises:
             ParameterError: its parameters or its guarantee are those of no such release.
         """
-        total, number = release.guarantee, release.statement.number
-        counted = dict(release.statement.parameters).get("with_counts")
+        total, number = release.guarantee, release.provenance.number
+        counted = dict(release.provenance.parameters).get("with_counts")
         if not isinstance(total, ApproximateDP) or counted not in ("yes", "no"):
             raise ParameterError("these are no keys, and no strategy for keys")
         most, least = number("max_partitions") or 0, number("pre_threshold") or 0
@@ -565,7 +565,7 @@ class PartitionStrategy:
             ScoreError: the counts cannot be read; the message quotes none.
             SourceError: the source failed.
         """
-        unit = self.release.statement.unit
+        unit = self.release.provenance.unit
         check_partitions(counts, self.terms.max_partitions, None if unit == NOT_STATED else unit)
         column = list(counts.values()) if type(counts) is Counts else counts
         users = whole_counts(hand_over(column))

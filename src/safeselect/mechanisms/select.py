@@ -7,7 +7,7 @@ labels.  When it has accepted all of them, the rest is one `Call`: charge, read,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, cast, get_args
@@ -766,7 +766,8 @@ class Asked:
         """
         sensitivity, range_, monotonic, minimize, grid, on_grid, score_error = scored
         size = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
-        reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        read = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
+        reading = replace(read, example=size.size / 1000)
         smaller = flag(minimize, "minimize")
         range_in_steps, said = _covered(size, reading)
         recorded = {**said, "minimize": "yes" if smaller else "no"}
@@ -928,9 +929,8 @@ class Here:
         places, _ = self.used
 
         def read() -> GridScores:
-            size = asked.size.size
             steps = self.candidates.scores_on_grid(
-                asked.reading, minimize=asked.minimize, size=size, threshold=self.threshold
+                asked.reading, minimize=asked.minimize, threshold=self.threshold
             )
             if places is None:
                 return steps

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from math import isqrt, lcm
@@ -273,7 +273,7 @@ class Terms:
         start: the part of epsilon that the threshold's noise costs.
         noise_rate: the rate of the threshold's noise, per grid step.
         branches: the branches, in the order in which they are tried.
-        reading, sensitivity: how values become steps, and how far they move.
+        reading: how values become steps.
         denominator: of all public numbers, in grid steps; in its units they are integers.
         middle: the threshold in grid steps, rounded down.
         digits: how many digits each noise by inversion starts with; see `_digits`.
@@ -287,7 +287,6 @@ class Terms:
     noise_rate: NoiseRate
     branches: tuple[Branch, ...]
     reading: Reading
-    sensitivity: Fraction
     gap_grid: Fraction
     denominator: int
     middle: int
@@ -379,8 +378,7 @@ def read_terms(
             )
             for way, each, place in zip(ways, decays, places, strict=True)
         ),
-        reading=reading,
-        sensitivity=change,
+        reading=replace(reading, example=change / 1000),
         gap_grid=gap_step,
         denominator=denominator,
         middle=middle // step,
@@ -521,7 +519,7 @@ class Session(InTurns):
 
     def _read(self, column: Column) -> list[int]:
         """Read values; a failure depends on them, so it ends the session."""
-        read = partial(read_values, column, self._terms.reading, self._terms.sensitivity)
+        read = partial(read_values, column, self._terms.reading)
         return read() if self._call is None else once_charged(read, _UNREAD[1])
 
     def _run(self, work: Callable[[], _Result]) -> _Result:

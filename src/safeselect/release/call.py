@@ -21,7 +21,7 @@ from safeselect.errors import LedgerError, ParameterError, ScoreError, from_outs
 from safeselect.exact.parameters import describe
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source
-from safeselect.release.results import Receipt, Release, Statement
+from safeselect.release.results import Provenance, Receipt, Release
 
 if TYPE_CHECKING:
     from safeselect.accounting.repetition import AnyGuarantee
@@ -197,7 +197,7 @@ class Call(Generic[Values]):
             pending.end(error)
 
     @property
-    def statement(self) -> Statement:
+    def provenance(self) -> Provenance:
         """What the result says of itself, once the call is charged."""
         unit, neighbours, _ = self._said
         if self.scope is not None:
@@ -214,7 +214,7 @@ class Call(Generic[Values]):
             "guarantee": charge.guarantee,
             "parts": tuple(part for part, times in charge.parts for _ in range(times)),
             "source": source_name(self.bits.source),
-            "statement": self.statement,
+            "provenance": self.provenance,
         }
 
     def commit(self, result: Result) -> Result:
@@ -292,8 +292,8 @@ def source_name(source: Source) -> str:
 @lru_cache(maxsize=256)  # all of it is public, and the same in each call with equal arguments
 def _stated(
     parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None, utc: str | None
-) -> Statement:
-    return Statement.of(dict(parameters), unit=unit, neighbours=by, utc=utc)
+) -> Provenance:
+    return Provenance.of(dict(parameters), unit=unit, neighbours=by, utc=utc)
 
 
 def once_charged(read: Callable[[], Values], unreadable: str = UNREADABLE) -> Values:

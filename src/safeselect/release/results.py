@@ -1,8 +1,8 @@
 """The results of calls: frozen, and without any score, noise value or count of random bits.
 
 `Release` is the header that all of them have; a shape adds what was drawn.  What was fixed before
-the first bit stands in the statement's parameters.  What is true by definition, as that there is a
-position for each label, is checked here, whoever makes the result.
+the first bit stands in the parameters of its provenance.  What is true by definition, as that
+there is a position for each label, is checked here, whoever makes the result.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Provenance:
     """What a reader of a release needs; all of it is public and was fixed before the first bit.
 
     Attributes:
@@ -200,7 +200,7 @@ class Statement:
         neighbours: str | None,
         utc: str | None,
     ) -> Self:
-        """The statement of a release of this process; None is what nobody has stated."""
+        """That of a release of this process; None is what nobody has stated."""
         # Where all scores move the same way, a unit is added or removed: that is what it asserts.
         implied = "add_remove" if parameters.get("monotonic") == "yes" else NOT_STATED
         return cls(
@@ -227,7 +227,7 @@ class Release:
             the whole session costs.
         parts: the guarantees of its draws, whose composition `guarantee` is; for `compose`.
         source: where the random bytes came from.
-        statement: the public facts that a reader needs: unit, neighbours, parameters, library.
+        provenance: the public facts that a reader needs: unit, neighbours, parameters, library.
         receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
     """
 
@@ -236,7 +236,7 @@ class Release:
     guarantee: AnyGuarantee
     parts: tuple[AnyGuarantee, ...]
     source: str
-    statement: Statement
+    provenance: Provenance
     receipt: Receipt | None = None
 
     def __post_init__(self) -> None:
@@ -246,12 +246,18 @@ class Release:
     @property
     def effective_range(self) -> Fraction | None:
         """The range of the change of the scores that the noise covers, in score units."""
-        return self.statement.number("effective_range")
+        return self.provenance.number("effective_range")
 
     @property
     def noise_rate(self) -> Fraction | None:
         """The rate of the noise per unit, 1 / scale; None where the release has none such."""
-        return self.statement.number("noise_rate")
+        return self.provenance.number("noise_rate")
+
+    def statement(self) -> str:
+        """What was asked, released, promised and to whom, assumed, and not promised: in words."""
+        from safeselect.release.words import in_words
+
+        return in_words(self)
 
     def to_json(self) -> str:
         """One line of JSON, of which all numbers are texts; `from_json` reads it."""
@@ -317,7 +323,7 @@ class Selection(Release, Generic[Label]):
     @property
     def base(self) -> Fraction | None:
         """For base 2, the exact factor of the weights; otherwise None."""
-        return self.statement.number("factor")
+        return self.provenance.number("factor")
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as a dict of lists: rank, label, index, gap."""
@@ -377,12 +383,12 @@ class TopK(Release, Generic[Label]):
     @property
     def base(self) -> Fraction | None:
         """For base 2, the exact factor of the weights; otherwise None."""
-        return self.statement.number("factor")
+        return self.provenance.number("factor")
 
     @property
     def noise(self) -> Noise | None:
         """The noise of each count, if there are counts."""
-        return Noise.of(dict(self.statement.parameters))
+        return Noise.of(dict(self.provenance.parameters))
 
     @property
     def spent(self) -> Fraction | None:
@@ -391,8 +397,8 @@ class TopK(Release, Generic[Label]):
         An outcome that ends with the threshold in place j is at most e**spent times as likely on a
         neighbour, spent being epsilon j / k.  None where there was no threshold.
         """
-        k, epsilon = self.statement.number("k"), getattr(self.guarantee, "epsilon", None)
-        if k is None or epsilon is None or self.statement.number("threshold") is None:
+        k, epsilon = self.provenance.number("k"), getattr(self.guarantee, "epsilon", None)
+        if k is None or epsilon is None or self.provenance.number("threshold") is None:
             return None
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
@@ -439,7 +445,7 @@ class Groups(Release, Generic[Label]):
     @property
     def noise(self) -> Noise | None:
         """The noise of each count, if there are counts."""
-        return Noise.of(dict(self.statement.parameters))
+        return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as a dict of lists: group, rank, label, count, low, high."""
@@ -493,7 +499,7 @@ class Batch(Release, Generic[Label]):
     @property
     def base(self) -> Fraction | None:
         """For base 2, the exact factor of the weights; otherwise None."""
-        return self.statement.number("factor")
+        return self.provenance.number("factor")
 
     @property
     def labels(self) -> list[Any]:
@@ -550,7 +556,7 @@ class Numbers(Release, Generic[Value, Label]):
     @property
     def noise(self) -> Noise | None:
         """The noise of each value, where it is added; quantiles and runs have none such."""
-        return Noise.of(dict(self.statement.parameters))
+        return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as a dict of lists: label (else its place), value, low, high."""

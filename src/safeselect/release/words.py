@@ -13,8 +13,8 @@ from typing import Any
 from safeselect.exact.interval import Interval
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.release.display import cut
-from safeselect.release.results import NOT_STATED, Batch, Groups, Numbers, Release, Selection, TopK
 
+_NOT_STATED = "not stated"  # `results.NOT_STATED`, which imports this file
 _SHOWN = 20  # labels
 _DELTA = Fraction(1, 10**6)  # at which a guarantee without epsilon is put into words
 _PRECISION = 128
@@ -56,11 +56,16 @@ _ASSUMED = {
 _PRIVATE_CANDIDATES = ("unknown_domain", "pay_what_you_get", "select_partitions", "partition_str")
 
 
-def in_words(release: Release) -> str:
+def _is(release: Any, *shapes: str) -> bool:
+    return type(release).__name__ in shapes
+
+
+def in_words(release: Any) -> str:
     """Return what was asked, released, promised and to whom, assumed, and not promised."""
-    stated = dict(release.statement.parameters)
-    one = release.statement.unit
-    unit = "unit of privacy (the caller did not name it)" if one == NOT_STATED else one
+    stated = dict(release.provenance.parameters)
+    unit = release.provenance.unit
+    if unit == _NOT_STATED:
+        unit = "unit of privacy (the caller did not name it)"
     sections = {
         "What was asked": [_asked(release, stated)],
         "What was released": _released(release),
@@ -81,10 +86,10 @@ def in_words(release: Release) -> str:
     return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in sections.items())
 
 
-def _asked(release: Release, stated: dict[str, str]) -> str:
+def _asked(release: Any, stated: dict[str, str]) -> str:
     name = release.mechanism
     form = next((form for start, form in _ASKED.items() if name.startswith(start)), _ONE)
-    size = len(release) if isinstance(release, Groups) else 0
+    size = len(release) if _is(release, "Groups") else 0
     return form.format_map(_Named({"groups": str(size), **stated}))
 
 
@@ -95,23 +100,23 @@ class _Named(dict[str, str]):
         return f"(number of {name} not stated)"
 
 
-def _released(release: Release) -> list[str]:
+def _released(release: Any) -> list[str]:
     said: list[str] = []
-    if isinstance(release, Selection):
+    if _is(release, "Selection"):
         said.append(f"{cut(release.label)}.")
-    elif isinstance(release, Groups):
+    elif _is(release, "Groups"):
         for group, labels in zip(release.groups, release.labels, strict=True):
             said.append(f"{cut(group)}: {_listed(labels)}.")
-    elif isinstance(release, Batch):
+    elif _is(release, "Batch"):
         said.append(f"A winner, or a list of winners, for each of {len(release)} rows.")
-    elif isinstance(release, (TopK, Numbers)):
-        labels = release.labels if isinstance(release, TopK) else release.values
-        order = ", best first" if isinstance(release, TopK) and release.ordered else ""
+    elif _is(release, "TopK", "Numbers"):
+        labels = release.labels if _is(release, "TopK") else release.values
+        order = ", best first" if _is(release, "TopK") and release.ordered else ""
         said.append(f"{_listed(labels)}{order}." if labels else "Nothing was found.")
     else:
         said.append(f"{len(release.to_dict()['index'])} values above the threshold.")
     counts, noise = getattr(release, "counts", None), getattr(release, "noise", None)
-    if counts is not None and not isinstance(release, Groups):
+    if counts is not None and not _is(release, "Groups"):
         said.append(f"Their noisy counts: {_listed(counts)}.")
     gaps = getattr(release, "gap", None) or getattr(release, "gaps", None)
     if gaps is not None:
@@ -119,7 +124,7 @@ def _released(release: Release) -> list[str]:
     if noise is not None:
         off = max(abs(noise.low_95), abs(noise.high_95))
         said.append(f"Each number has noise: with probability 95 % it is off by at most {off}.")
-    elif gaps is None and not isinstance(release, Numbers):
+    elif gaps is None and not _is(release, "Numbers"):
         said.append("No score or count was released, true or noisy.")
     return said
 
@@ -129,7 +134,7 @@ def _listed(labels: Any) -> str:
     return shown + (f" and {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else "")
 
 
-def _promised(release: Release, unit: str) -> list[str]:
+def _promised(release: Any, unit: str) -> list[str]:
     guarantee: Any = release.guarantee
     pure = guarantee.pure
     if pure is not None:
@@ -142,7 +147,7 @@ def _promised(release: Release, unit: str) -> list[str]:
     other = {
         "add_remove": "had its data not been there",
         "replace_one": "had its data been other data",
-    }.get(release.statement.neighbours, "on a neighbouring data set, as the caller defines it")
+    }.get(release.provenance.neighbours, "on a neighbouring data set, as the caller defines it")
     plus = f", plus a probability of {_up(delta, 12)}" if delta else ""
     promise = (
         f"To each single {unit}: {other}, any result above would have been nearly as likely. "
@@ -167,13 +172,13 @@ def _odds(epsilon: Fraction, delta: Fraction) -> tuple[str, str]:
     return _up(factor.fractions()[1], 2), _up(100 * right.fractions()[1], 1)
 
 
-def _assumed(release: Release, stated: dict[str, str]) -> list[str]:
+def _assumed(release: Any, stated: dict[str, str]) -> list[str]:
     said = [form.format(stated[name]) for name, form in _ASSUMED.items() if name in stated]
     if stated.get("monotonic") == "yes":
         said.append("All scores move the same way when a unit is added, as counts do.")
     if "candidates" in stated and not release.mechanism.startswith(_PRIVATE_CANDIDATES):
         said.append("The candidates were known without looking at the data.")
-    if release.statement.unit == NOT_STATED:
+    if release.provenance.unit == _NOT_STATED:
         said.append("The caller knows whose privacy the sensitivity is about.")
     said.append("The caller asserted this; the library cannot check it.")
     said.append(f"Its random bytes came from {release.source}.")

@@ -252,19 +252,13 @@ class Candidates:
         return f"<{self.size} candidates>"
 
     def scores_on_grid(
-        self,
-        reading: Reading,
-        *,
-        minimize: bool = False,
-        size: Fraction = Fraction(1),
-        threshold: Fraction | None = None,
+        self, reading: Reading, *, minimize: bool = False, threshold: Fraction | None = None
     ) -> GridScores:
         """Read the scores.
 
         Args:
             reading: how numbers become steps.
             minimize: prefer small scores.
-            size: how far scores were declared to move; a message derives its example grid from it.
             threshold: a public number that takes part as one more candidate, the last.
 
         Returns:
@@ -287,7 +281,7 @@ class Candidates:
                 column = row if isinstance(row, Column) else Column(row, self.size)
                 numbers = column.numbers()
                 try:
-                    write_steps(numbers, reading, size, minimize, extra, out)
+                    write_steps(numbers, reading, minimize, extra, out)
                 finally:
                     # An array fetched for this call alone is ours; any other is the caller's.
                     is_own = type(column.held) is Unread
@@ -447,18 +441,15 @@ def _key(label: Any) -> object:
     raise TypeError("it has no hash")
 
 
-def read_values(
-    values: Column, reading: Reading = INTEGERS, size: Fraction = Fraction(1)
-) -> list[int]:
+def read_values(values: Column, reading: Reading = INTEGERS) -> list[int]:
     """Read the nearest step of each number.
 
     Args:
         values: the numbers, in any container.
         reading: how they become steps.
-        size: how far values were declared to move; a message derives its example grid from it.
 
     Raises:
         ScoreError: as for `Candidates.steps`.
     """
     with np.errstate(all="ignore"):  # a warning would tell of a value
-        return nearest_steps(values.numbers(), reading, size)
+        return nearest_steps(values.numbers(), reading)

@@ -39,27 +39,21 @@ _MASKS = {
 _TOO_LARGE = "scores must be below 10**4096 in size"
 NULL = "scores must not contain nulls: decide what a missing score means before selecting"
 CONVERT = "scores must be numbers, got {}; convert them to integers first, such as {}"
-_NOT_WHOLE = (
-    "scores must be integers where no grid= is given; for real scores write {}, a thousandth of "
-    "what you declare that they change by; for multiples of a step, such as k/n computed in "
-    "floats, write grid=that step, on_grid=True"
-)
+_not_whole = (
+    "scores must be integers where no grid= is given; for real scores write grid='{}', a "
+    "thousandth of what you declare that they change by; for multiples of a step, such as k/n "
+    "computed in floats, write grid=that step, on_grid=True"
+).format
 
 
 def write_steps(
-    values: Numbers,
-    reading: Reading,
-    size: Fraction,
-    minimize: bool,
-    extra: list[int],
-    out: GridScores,
+    values: Numbers, reading: Reading, minimize: bool, extra: list[int], out: GridScores
 ) -> None:
     """Write the steps of one row, the fastest way that its type and the grid allow.
 
     Args:
         values: a plain array of integers or float64, or numbers to be read one by one; n of them.
         reading: how numbers become steps.
-        size: how far scores were declared to move; a message derives its example grid from it.
         minimize: the smallest score is the best.
         extra: at most one further public step, which takes part as the last candidate.
         out: uint64, shape (n + len(extra),), where to put the steps.
@@ -79,9 +73,7 @@ def write_steps(
     if isinstance(values, np.ndarray) and kind == "f" and floats.is_fast(step):
         if reading.grid is None and not bool(np.all(np.rint(values) == values)):
             # NaN differs from itself.  Infinity does not; the code below refuses it.
-            raise ScoreError(
-                NOT_FINITE if np.isnan(values).any() else _NOT_WHOLE.format(reading.propose(size))
-            )
+            raise ScoreError(NOT_FINITE if np.isnan(values).any() else _not_whole(reading.example))
         most = floats.best_float(values, minimize)
         first = pick([reading.nearest(Fraction(most)), *extra])
         floats.float_steps(values, most, first, step, minimize, scores_on_grid)
@@ -92,7 +84,7 @@ def write_steps(
         first = pick([reading.nearest(Fraction(best)), *extra])
         _integer_steps(scores_on_grid, best, first, step, minimize)
     else:
-        whole = nearest_steps(values, reading, size)
+        whole = nearest_steps(values, reading)
         first = pick([*whole, *extra])
         scores_on_grid[:] = _behind(whole, first)
     out[len(values) :] = _behind(extra, first)
@@ -144,7 +136,7 @@ def _integer_steps(
     np.multiply(scores_on_grid, near, out=scores_on_grid)
 
 
-def nearest_steps(values: Numbers, reading: Reading, size: Fraction = Fraction(1)) -> list[int]:
+def nearest_steps(values: Numbers, reading: Reading) -> list[int]:
     """The number of the nearest step of each value, halves up, number by number.
 
     Raises:
@@ -155,7 +147,7 @@ def nearest_steps(values: Numbers, reading: Reading, size: Fraction = Fraction(1
     for value in values.tolist() if isinstance(values, np.ndarray) else values:
         above, below = ratio(value)
         if reading.grid is None and above % below:
-            raise ScoreError(_NOT_WHOLE.format(reading.propose(size)))
+            raise ScoreError(_not_whole(reading.example))
         found.append(nearest(above, below, p, q))
     return found
 

@@ -56,11 +56,13 @@ class Reading:
             than half a step from them.
         error: how far a number handed over may lie from the score with the declared sensitivity,
             in score units; 0 for integers and on the grid.
+        example: the grid that a message proposes for real scores where none is given.
     """
 
     grid: Fraction | None
     on_grid: bool
     error: Fraction
+    example: Fraction = Fraction(1, 1000)
 
     @classmethod
     def read(cls, *, grid: object, on_grid: object, score_error: object) -> Reading:
@@ -118,10 +120,6 @@ class Reading:
         spread = self._in_steps(range_, 4 * self.error, "range_")
         # Rounding drops or adds two fractions of a step; their difference adds less than two steps.
         return spread if self.grid is None or self.on_grid else spread + 1
-
-    def propose(self, size: Fraction) -> str:
-        """A grid for real scores, in words for a message: a thousandth of the declared size."""
-        return f"grid='{exact_text(size / 1000)}'"
 
     @property
     def as_record(self) -> dict[str, str]:

@@ -45,6 +45,7 @@ _CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "cp1252": "cp1252", "utf-
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
 _SURROGATE = re.compile("[\\udc80-\\udcff]")  # these stand for bytes that are not UTF-8
+_NAME = 200  # characters of a name that are compared with those of columns
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
@@ -450,7 +451,7 @@ def position(names: list[str], wanted: object, place: str) -> int:
 def nearest(wanted: str, names: Iterable[object]) -> str:
     """The words that suggest the public name which is nearly the one wanted; none if none is."""
     folded = {" ".join(name.split()).casefold(): name for name in names if isinstance(name, str)}
-    found = get_close_matches(" ".join(wanted.split()).casefold(), folded, 1, 0.75)
+    found = get_close_matches(" ".join(wanted[:_NAME].split()).casefold(), folded, 1, 0.75)
     return (
         f"; did you mean {folded[found[0]]!r}?" if found and wanted not in folded.values() else ""
     )

@@ -108,7 +108,7 @@ NO_SIZES = {
         )
     },
     "what people are told: where a warning begins, how much of a name is kept": {
-        *("foreign._LONGEST_NAME", "unknown._THOUSAND")
+        *("foreign._LONGEST_NAME", "measure._THOUSAND")
     },
     "more than any memory holds": {"prepared._MOST"},
     "start-up tests of sources: tests/randomness/test_startup.py": {

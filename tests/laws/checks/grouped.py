@@ -84,5 +84,5 @@ def rows_of_groups(
 
 def _as_seen(found: Groups[str], **more: Any) -> Any:
     kept = ("guarantee", "parts", "mechanism", "source", "receipt")
-    offset = found.statement.number("offset")
+    offset = found.provenance.number("offset")
     return SimpleNamespace(**{name: getattr(found, name) for name in kept}, offset=offset, **more)

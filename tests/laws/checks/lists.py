@@ -30,7 +30,7 @@ _REACH = 200  # discrete Laplace noise is summed so far; beyond lies less than 2
 
 def _offset(found: Any) -> Fraction:
     """How far the bottom lies above, as stated."""
-    return Fraction(found.offset if hasattr(found, "offset") else found.statement.number("offset"))
+    return Fraction(found.offset if hasattr(found, "offset") else found.provenance.number("offset"))
 
 
 def check_list(case: ListCase, every: int) -> str:

@@ -85,7 +85,7 @@ def check_cost(case: MeasureCase, every: int) -> str:
         if made.mechanism != case.name:
             raise Refuted("a measurement has another name")
         name = "noise_rate" if paid == "epsilon" else "sigma_squared"
-        stated = made.statement.number(name)
+        stated = made.provenance.number(name)
         law = _law(case.noise, float(stated))
         if not _covers(paid, float(cost), law, change):
             raise Refuted("the noise does not cover what one unit changes")
