@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import io
 import sys
-import sysconfig
 import threading
 import warnings
 from collections import Counter
@@ -37,8 +36,9 @@ from safeselect.scores.candidates import Candidates, Column, read_values
 from safeselect.testing.replay.worlds import Foreign
 from safeselect.testing.sources import DeterministicSource, InsecureSourceWarning
 
-_PATHS = map(str, map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
-_LIBRARIES = ("<frozen", str(Path(__file__).parents[2]), *_PATHS)  # no files of the caller's
+_OURS, _PYTHON = Path(__file__).parents[2], Path(threading.__file__).parent
+_INSTALLED = Path(str(sys.modules["numpy"].__file__)).parents[1]
+_LIBRARIES = ("<frozen", *map(str, (_OURS, _PYTHON, _INSTALLED)))  # no files of the caller's
 
 Method = Callable[..., Foreign]
 """A method of the library's, or what stands for it while a run is watched."""
