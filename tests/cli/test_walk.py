@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 import shlex
 from fractions import Fraction
 from pathlib import Path
@@ -11,23 +13,14 @@ import pytest
 from safeselect.cli import main
 
 pytest.importorskip("duckdb")
+ROOT = Path(__file__).parents[2]
+export = runpy.run_path(str(ROOT / "examples" / "clinic_export.py"))["write"]
 FORM = (
     "--delimiter ';' --encoding cp1252 --ids numbers --missing 'k. A.' --decimal , --thousands . "
     "--dates %d.%m.%Y"
 )
 LIST = "--item Diagnose --user PatID -k 2 --epsilon 8 --delta 1e-6 --max-contributions 2"
 ODD = ["9001;\x93Gicht\x94;1.234,56;24.12.2023", " 09001 ;k. A.;12.34;k. A."]
-
-
-def export(file: Path, patients: int, more: list[str]) -> None:
-    """Each patient in two spellings of four, with two diagnoses."""
-    rows = ["PatID;Diagnose;Betrag;Datum"]
-    for number in range(1, patients + 1):
-        first = (str(number), f"{number:06}", f"{number}.0", f" {number} ")[number % 4]
-        amount = f"1.{number % 1000:03},50"
-        rows.append(f"{first};M\u00fcdigkeit;{amount};24.12.2023")
-        rows.append(f"{number};{('Husten', 'k. A.')[number % 9 == 0]};k. A.;k. A.")
-    file.write_bytes("\r\n".join([*rows, *more, ""]).encode("cp1252", "replace"))
 
 
 def test_the_walk(
@@ -65,3 +58,28 @@ def test_the_walk(
     assert abs(Fraction(out.splitlines()[1].split(",")[-1]) - 1500) < 50
     Path("release.json").write_text(run(f"top-k export.csv {LIST} {FORM} --json")[0])
     assert "What was asked" in run("statement release.json")[0]
+
+
+def test_the_page_is_followed_from_its_first_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "exports.md").read_text("utf-8")
+    first, *typed = re.findall(r"^\$ (.*)$", page, re.MULTILINE)
+    assert first.startswith("python examples/clinic_export.py export.csv 3000")
+    export(Path("export.csv"), 3000)
+    told = []
+    for command in typed:
+        words, _, file = command.removeprefix("safeselect ").partition(" > ")
+        capfdbinary.readouterr()
+        assert main(shlex.split(words)) == 0
+        told.append(capfdbinary.readouterr().out.decode())
+        if file:
+            Path(file).write_text(told[-1], "utf-8")
+    look, counts, median, _, statement = told
+    assert "2250 users are the same as others" in look
+    labels, noisy = zip(*(row.split(",")[1:3] for row in counts.splitlines()[1:]), strict=True)
+    assert labels == ("M\u00fcdigkeit", "Husten")
+    assert abs(int(noisy[0]) - 3000) < 50
+    assert abs(Fraction(median.splitlines()[1].split(",")[-1]) - 1500) < 50
+    assert "'M\u00fcdigkeit', 'Husten', best first." in statement

@@ -5,6 +5,7 @@ What goes in was released, so everything here is post-processing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
@@ -101,10 +102,10 @@ def _cell(value: object, rounding: str) -> str:
     return _cut_text(label_text(value))
 
 
-def cut(label: object) -> str:
+def cut(label: object, quoted: Callable[[str], str] = ascii) -> str:
     """A label as text in quotes, without control characters, and cut where it is long."""
     written = label_text(label)
-    return _cut_text(written if isinstance(label, int) else ascii(written))
+    return _cut_text(written if isinstance(label, int) else quoted(written))
 
 
 def _cut_text(text: str) -> str:

@@ -20,6 +20,7 @@ _DELTA = Fraction(1, 10**6)  # at which a guarantee without epsilon is put into 
 _PRECISION = 128
 _LARGE = 50
 _WIDTH = 88
+_quoted = partial(cut, quoted=repr)  # as people write it; what cannot be printed is escaped
 
 _ASKED = {
     "top_k_by_group": "Which candidates of each of {groups} groups have the largest counts?",
@@ -103,10 +104,10 @@ class _Named(dict[str, str]):
 def _released(release: Any) -> list[str]:
     said: list[str] = []
     if _is(release, "Selection"):
-        said.append(f"{cut(release.label)}.")
+        said.append(f"{_quoted(release.label)}.")
     elif _is(release, "Groups"):
         for group, labels in zip(release.groups, release.labels, strict=True):
-            said.append(f"{cut(group)}: {_listed(labels)}.")
+            said.append(f"{_quoted(group)}: {_listed(labels)}.")
     elif _is(release, "Batch"):
         said.append(f"A winner, or a list of winners, for each of {len(release)} rows.")
     elif _is(release, "TopK", "Numbers"):
@@ -130,7 +131,7 @@ def _released(release: Any) -> list[str]:
 
 
 def _listed(labels: Any) -> str:
-    shown = ", ".join(map(cut, labels[:_SHOWN]))
+    shown = ", ".join(map(_quoted, labels[:_SHOWN]))
     return shown + (f" and {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else "")
 
 
