@@ -2,7 +2,7 @@
 
 - ```python blocks run in one namespace a page.  With prompts they are doctests; without, what
   stands in a comment behind an expression is compared with its repr, where it is a value.
-- ```console blocks: `safeselect ...` and `python examples/choosing.py ...` run, and the lines below
+- ```console blocks: `safeselect ...` and two programs of `examples` run, and the lines below
   a command must be what it prints.
 - A block of another kind, or a command that is neither run nor listed, fails.
 """
@@ -182,7 +182,7 @@ def check_console(block: Block, page: str, monkeypatch: pytest.MonkeyPatch) -> N
         if any(command.startswith(start) for start in NOT_RUN):
             assert not printed, f"{page}: {command}"
             continue
-        assert re.match(r"safeselect |python examples/choosing\.py ", command), (
+        assert re.match(r"safeselect |python examples/(choosing|clinic_export)\.py ", command), (
             f"{page}:{block.line}: neither run nor listed: {command}"
         )
         monkeypatch.setattr(sys, "argv", shlex.split(command)[1:])
