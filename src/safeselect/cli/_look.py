@@ -49,6 +49,6 @@ LOOK = Command(
     _run,
     """\
 Prints how users, numbers, dates and missing values are written, and the option that settles each.
-No release looks so: without --ids, users are told apart as they are written.
+A release never looks: without --ids, it compares ids as they are written.
 """,
 )

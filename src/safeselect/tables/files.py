@@ -156,22 +156,15 @@ class TableAs:
     dates: str | None = None
 
     def __post_init__(self) -> None:
-        for name, forbidden in (
-            ("delimiter", '"\r\n\0'),
-            ("thousands", f"{self.decimal}0123456789"),
+        other = "that is not the decimal mark, such as '.' with decimal=','"
+        for name, forbidden, such in (
+            ("delimiter", '"\r\n\0', "such as ';' or '\\t'"),
+            ("thousands", f"{self.decimal}0123456789", other),
         ):
             mark: object = getattr(self, name)
-            if mark is not None and (
-                not isinstance(mark, str) or len(mark) != 1 or mark in forbidden
-            ):
-                such = (
-                    "one character such as ';' or '\\t'"
-                    if name == "delimiter"
-                    else (
-                        "one character that is not the decimal mark, such as '.' with decimal=','"
-                    )
-                )
-                raise ParameterError(f"{name} must be {such}, got {describe(mark)}")
+            if mark is None or (isinstance(mark, str) and len(mark) == 1 and mark not in forbidden):
+                continue
+            raise ParameterError(f"{name} must be one character {such}, got {describe(mark)}")
         read_choice(self.encoding, "encoding", tuple(_CODECS))
         read_choice(self.decimal, "decimal", (".", ","))
         if self.ids is not None:
