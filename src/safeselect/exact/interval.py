@@ -68,9 +68,10 @@ class Interval:
         return self._rounded("minus", (self.upper,), (self.lower,))
 
     def __mul__(self, other: Interval) -> Interval:
-        if self.lower >= 0 and other.lower >= 0:
-            # The same ends as below, found without trying all four corners.
-            return self._rounded("mul", (self.lower, other.lower), (self.upper, other.upper))
+        if self.lower >= 0:  # the same ends as below, found without trying all four corners
+            least = self.lower if other.lower >= 0 else self.upper
+            most = self.upper if other.upper >= 0 else self.lower
+            return self._rounded("mul", (least, other.lower), (most, other.upper))
         return self._hull("mul", other)
 
     def __truediv__(self, other: Interval) -> Interval:
