@@ -127,7 +127,7 @@ _Factors = list[Interval | None]
 
 def _times(one: _Factors, other: _Factors) -> _Factors:
     pairs = zip(one, other, strict=True)
-    return [a if b is None else b if a is None else a * b for a, b in pairs]
+    return [mine * its if mine and its else mine or its for mine, its in pairs]
 
 
 class Moments:

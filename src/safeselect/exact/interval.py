@@ -69,9 +69,8 @@ class Interval:
 
     def __mul__(self, other: Interval) -> Interval:
         if self.lower >= 0:  # the same ends as below, found without trying all four corners
-            least = self.lower if other.lower >= 0 else self.upper
-            most = self.upper if other.upper >= 0 else self.lower
-            return self._rounded("mul", (least, other.lower), (most, other.upper))
+            one, two = (self.lower, self.upper), (other.lower, other.upper)
+            return self._rounded("mul", (one[two[0] < 0], two[0]), (one[two[1] >= 0], two[1]))
         return self._hull("mul", other)
 
     def __truediv__(self, other: Interval) -> Interval:
