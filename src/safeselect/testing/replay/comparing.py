@@ -184,9 +184,8 @@ def _private(before: Event, after: Event, asked: dict[str, int]) -> Iterator[Fin
         if left.kind == "counts":
             most = said.get("max_contributions", said.get("max_partitions"))
             yield from _many(before, "counts", sum(map(bool, moved.values())), most)
-    yield from _many(
-        before, "rows or groups", changed, said.get("max_rows", said.get("max_groups"))
-    )
+    most = said.get("max_rows", said.get("max_groups"))
+    yield from _many(before, "rows or groups", changed, most)
 
 
 def _many(event: Event, what: str, changed: int, most: str | None) -> Iterator[Finding]:
@@ -208,9 +207,8 @@ def _sums(event: Event, moved: list[int]) -> Iterator[Finding]:
 
 def _moves(event: Event, moved: Mapping[str, int]) -> Iterator[Finding]:
     """How numbers move together, against sensitivity, range and monotonic."""
-    said = {"sensitivity": "1", "monotonic": "yes"}  # counts in a group say nothing of their own
-    if "sensitivity" in event.public or "range" in event.public:
-        said = dict(event.public)
+    is_said = event.public.keys() & {"sensitivity", "range"}  # counts in a group have none
+    said = event.public if is_said else {"sensitivity": "1", "monotonic": "yes"}
     grid, size, range_ = said.get("grid", "none"), said.get("sensitivity"), said.get("range")
     is_on, error = said.get("on_grid") == "yes", said.get("score_error")
     reading = Reading.read(grid=None if grid == "none" else grid, on_grid=is_on, score_error=error)
@@ -239,14 +237,13 @@ def differences(left: Foreign, right: Foreign, at: str = "the returned value") -
     """The places where two returned values differ, or cannot be compared."""
     old, new = (each.tolist() if isinstance(each, np.ndarray) else each for each in (left, right))
     if type(left) is type(right) and isinstance(old, (Mapping, list, tuple)):
-        parts = [
-            each if isinstance(each, Mapping) else dict(enumerate(each)) for each in (old, new)
-        ]
-        if [*parts[0]] != [*parts[1]]:
+        first = dict(old if isinstance(old, Mapping) else enumerate(old))
+        second = dict(new if isinstance(new, Mapping) else enumerate(new))
+        if [*first] != [*second]:
             yield f"{at}, its keys or its length,"
         else:
-            for key, value in parts[0].items():
-                yield from differences(value, parts[1][key], f"{at}[{key!r}]")
+            for key, value in first.items():
+                yield from differences(value, second[key], f"{at}[{key!r}]")
     elif left is not right and (type(left) is not type(right) or not _equal(left, right)):
         yield at
 
