@@ -65,7 +65,7 @@ AUDIT = Command(
     "check one release: against its ledger, a published head, and the code's certificate",
     declare("""
 RELEASE  a release in JSON, with its receipt
---log LOG required  the ledger, a log that it exported, or postgresql://USER@HOST/DATABASE?schema=NAME
+--log LOG required  the ledger, or a log that it exported
 --head HEAD  a head of the ledger that was published after the release
 --certificate FILE  what safeselect verify --certificate wrote
 --public-key HEX hex  the Ed25519 key of a signed ledger, as its owner published it

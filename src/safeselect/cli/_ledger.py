@@ -31,7 +31,7 @@ from safeselect.ledger.restoring import append, kept_records, repair
 from safeselect.release.page import shown
 
 _NEW_HEAD = "the new head is above"
-FILE = declare("FILE  the ledger: a file, or postgresql://USER@HOST/DATABASE?schema=NAME")
+FILE = declare("FILE  the ledger: a file, or a URL of PostgreSQL")
 HEAD = declare("--head HEAD  a head of the ledger that was published earlier")
 SCOPE = declare("--scope NAME required  such as a data set")
 PUBLIC_KEYS = declare("""
@@ -258,6 +258,9 @@ LEDGER = Command(
     about="""\
 A ledger holds a privacy budget for each scope (a data set, say) and a record of every release. Its
 head is what to publish: with it anybody can tell later that no record was changed or removed.
+
+A ledger in PostgreSQL is written postgresql://USER@HOST/DB?schema=NAME, without a password, which
+goes into PGPASSWORD or ~/.pgpass.
 """,
     actions=(
         _action("create", "make a new ledger with one scope", _create, OPENED + APPROVERS),
