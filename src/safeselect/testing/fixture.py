@@ -7,7 +7,10 @@ import pytest
 from safeselect.testing.replay import replay
 
 
-@pytest.fixture(name="replay")
-def fixture() -> object:
-    """Let a test say `assert not replay(pipeline, data, unit="patient")`."""
-    return replay
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the fixture: a test says `assert not replay(pipeline, data, unit="patient")`."""
+
+    class Fixtures:  # a decorated function of the module would not be the code of its source
+        made = pytest.fixture(name="replay")(lambda _: replay)
+
+    config.pluginmanager.register(Fixtures(), "safeselect replay")

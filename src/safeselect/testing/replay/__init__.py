@@ -120,8 +120,7 @@ class _Search:
         still = [line for line, is_read in self.lines.items() if not is_read]
         unseen += [f"what {line} reads: no data set that was tried changed it" for line in still]
         unseen += ["prints", "files"] * (not self.watch.captured)
-        found = tuple(self.findings.values())
-        return Report(found, tuple(notes), self.tried, tuple(unseen))
+        return Report((*self.findings.values(),), (*notes,), self.tried, (*unseen,))
 
     def compare(self, base: Run, other: Run, *, far: bool = False) -> list[Finding]:
         """What should not differ."""

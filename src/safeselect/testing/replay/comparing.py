@@ -64,8 +64,8 @@ class Finding:
         lines += [f"  promised: {self.promise}; epsilon is multiplied {factor}"]
         lines += [f"  write instead: {self.instead}", f"  shown by: {self.neighbour}"]
         for when, rows in zip(("before", "after"), self.rows, strict=True):
-            shown = [f"    only {when}, of {len(rows)}: {row:.{_WIDEST}}" for row in rows]
-            lines += shown[:_MOST_ROWS]
+            some = rows[:_MOST_ROWS]
+            lines += [f"    only {when}, of {len(rows)}: {row:.{_WIDEST}}" for row in some]
         return "\n".join(lines)
 
 
