@@ -26,7 +26,7 @@ _LABELS = "list the candidates publicly, each with a score, or use unknown_domai
 _PATH = "make the same releases whatever rows a unit has, and decide by what they returned"
 _RETURN = "return what releases returned and what follows from it; measure(...) pays for a number"
 _RUN = "compute the score from releases that are made with the run's scope, all within base"
-_SHOWN, _WIDEST, _MOST_ROWS = 3, 200, 6
+_SHOWN, _WIDEST, _ROWS = 3, 200, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,7 @@ class Finding:
         lines += [f"  promised: {self.promise}; epsilon is multiplied {factor}"]
         lines += [f"  write instead: {self.instead}", f"  shown by: {self.neighbour}"]
         for when, rows in zip(("before", "after"), self.rows, strict=True):
-            some = rows[:_MOST_ROWS]
-            lines += [f"    only {when}, of {len(rows)}: {row:.{_WIDEST}}" for row in some]
+            lines += [f"    only {when}, of {len(rows)}: {row:.{_WIDEST}}" for row in rows[:_ROWS]]
         return "\n".join(lines)
 
 
