@@ -46,6 +46,7 @@ from typing import Any, TypeVar
 
 from safeselect.errors import InputError
 from safeselect.release.display import library
+from safeselect.release.progress import watched
 from safeselect.tables.files import (
     STANDARD_INPUT,
     Source,
@@ -77,8 +78,9 @@ _CONFIG = {
 _LOCKED_IN_ORDER = (
     # Implied by the lock below, and stated anyway: SQL cannot name the caller's variables.
     "SET python_enable_replacements = false",
-    # DuckDB would draw its bar on standard output, where the release goes.
-    "SET enable_progress_bar = false",
+    # DuckDB would draw its bar on standard output, where the release goes; it is asked instead.
+    "SET enable_progress_bar = true",
+    "SET enable_progress_bar_print = false",
     "SET allowed_paths = [{files}]",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -291,7 +293,8 @@ def _run(
     unfit: str | None = None,
 ) -> list[tuple[Any, ...]]:
     """Run one statement and return all rows, or raise one sentence of ours."""
-    return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure, unfit)
+    with watched("counting", lambda: connection.query_progress() / 100):
+        return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure, unfit)
 
 
 def ask(question: Callable[[], _Answer], failure: str, unfit: str | None = None) -> _Answer:
