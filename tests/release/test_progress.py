@@ -80,9 +80,8 @@ def test_nothing_is_shown(hidden: str, terminal: Terminal, monkeypatch):
 
 
 def test_the_error_of_the_work_gets_out(terminal: Terminal):
-    with redirect_stderr(terminal), pytest.raises(ZeroDivisionError):
-        with watched("counting", lambda: 0.0):
-            1 / 0  # noqa: B018
+    with pytest.raises(ZeroDivisionError), redirect_stderr(terminal), watched("it", lambda: 0.0):
+        1 / 0  # noqa: B018
 
 
 def rows_of_a_ledger() -> None:

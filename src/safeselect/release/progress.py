@@ -36,7 +36,7 @@ def counted(what: str, total: int | None = None) -> Iterator[Callable[[int], obj
 @contextmanager
 def watched(what: str, share: Callable[[], float]) -> Iterator[None]:
     """Ask a few times a second how much is done, from 0 to 1, for the length of a `with` block."""
-    bar = _bar(what, 1, bar_format=_WHOLE)
+    bar = _bar(what, 1, bar_format=_WHOLE, mininterval=0, miniters=0)
     if bar is None:
         yield
         return
@@ -57,7 +57,7 @@ def watched(what: str, share: Callable[[], float]) -> Iterator[None]:
             watching.join()
 
 
-def _bar(what: str, total: int | None, **form: str) -> Any:
+def _bar(what: str, total: int | None, **form: object) -> Any:
     """A bar of tqdm; None if nobody sees it."""
     is_notebook = "ipykernel" in sys.modules
     is_seen = is_notebook or (sys.stderr is not None and sys.stderr.isatty())
