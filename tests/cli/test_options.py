@@ -13,8 +13,8 @@ from safeselect.cli._main import COMMANDS
 from safeselect.cli._options import Command, build_parser, declare, given
 
 ACTIONS = ["create", "add", "reopen", "repair", "append", "propose", "approve", "enact"]
-ACTIONS += ["show", "export", "verify", "plan"]
-SHORT = "safeselect verify", "safeselect ledger"  # short, or in the page of the ledger
+ACTIONS += ["show", "export", "verify", "plan", "recall", "correct"]
+SHORT = "safeselect verify", "safeselect ledger", "safeselect advisories"  # by their pages
 PROPOSED = ["scope", "limit", "reopening"]
 EXPLAINED = ["explain", *(f"explain-{what}" for what in ("items", "groups", "keys"))]
 NAMES = [
@@ -32,6 +32,7 @@ NAMES = [
             "statement",
             "verify",
             "audit",
+            "advisories",
         )
     ),
     *(["ledger", action] for action in ACTIONS),
@@ -47,7 +48,7 @@ def shown(command: list[str], width: int, monkeypatch, capsys) -> str:
 
 
 def test_these_are_all_commands(monkeypatch, capsys):
-    for command, names in (([], NAMES[:14]), (["ledger"], [[action] for action in ACTIONS])):
+    for command, names in (([], NAMES[:15]), (["ledger"], [[action] for action in ACTIONS])):
         listed = re.findall(
             r"^    ([a-z][a-z-]*)\b", shown(command, 200, monkeypatch, capsys), re.M
         )

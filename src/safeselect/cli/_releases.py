@@ -347,7 +347,8 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column, in which each user counts once",
     """\
-Of a user with several rows, --of says which value counts. For example:
+Of a user with several rows, --of says which value counts. A row whose value is no number, or no
+date, is dropped: safeselect look counts how they are written. For example:
 safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2 --lowest 0
 --highest 500 --step 1/2 --epsilon 1
 """,

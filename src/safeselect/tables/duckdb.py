@@ -133,18 +133,13 @@ class Table:
         """
         return self._bring(columns)
 
-    def fetch(
-        self, sql: str, *parameters: object, unfit: str | None = None
-    ) -> list[tuple[Any, ...]]:
+    def fetch(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Run one statement and return all rows.
-
-        Args:
-            unfit: what to say if the statement reads a cell as another type, and cannot.
 
         Raises:
             InputError: the table cannot be read; the message has no word of the engine's own.
         """
-        return _run(self._connection, sql, self._failure, parameters, unfit)
+        return _run(self._connection, sql, self._failure, parameters)
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
@@ -286,19 +281,15 @@ def _bring(file: Path, alias: Path) -> None:
 
 
 def _run(
-    connection: Any,
-    sql: str,
-    failure: str,
-    parameters: tuple[object, ...] = (),
-    unfit: str | None = None,
+    connection: Any, sql: str, failure: str, parameters: tuple[object, ...] = ()
 ) -> list[tuple[Any, ...]]:
     """Run one statement and return all rows, or raise one sentence of ours."""
     with watched("counting", lambda: connection.query_progress() / 100):
-        return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure, unfit)
+        return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure)
 
 
-def ask(question: Callable[[], _Answer], failure: str, unfit: str | None = None) -> _Answer:
-    """Return DuckDB's answer, or raise one sentence of ours: `unfit` of a cell of another type."""
+def ask(question: Callable[[], _Answer], failure: str) -> _Answer:
+    """Return DuckDB's answer, or raise one sentence of ours."""
     duckdb = library("duckdb", "pip install 'safeselect[tables]'")
     answer = None
     interrupted = exhausted = broken = False
@@ -308,8 +299,6 @@ def ask(question: Callable[[], _Answer], failure: str, unfit: str | None = None)
         interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
         broken = _BROKEN in str(error) and _BROKEN not in failure
         exhausted = isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
-        if unfit is not None and isinstance(error, duckdb.ConversionException):
-            failure = unfit
     if interrupted:
         raise KeyboardInterrupt
     if exhausted:
