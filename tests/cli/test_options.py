@@ -9,7 +9,9 @@ import pytest
 from safeselect.cli._main import COMMANDS
 from safeselect.cli._options import Command, build_parser, declare, given
 
-ACTIONS = ["create", "add", "reopen", "repair", "append", "show", "export", "verify", "plan"]
+ACTIONS = ["create", "add", "reopen", "repair", "append", "propose", "approve", "enact"]
+ACTIONS += ["show", "export", "verify", "plan"]
+PROPOSED = ["scope", "limit", "reopening"]
 EXPLAINED = ["explain", *(f"explain-{what}" for what in ("items", "groups", "keys"))]
 NAMES = [
     *(
@@ -28,6 +30,7 @@ NAMES = [
         )
     ),
     *(["ledger", action] for action in ACTIONS),
+    *(["ledger", "propose", each] for each in PROPOSED),
 ]
 
 

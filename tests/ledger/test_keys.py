@@ -212,7 +212,7 @@ def approved(*people: Any, ledger: str = "") -> Callable[[dict[str, Any]], objec
 
     def change(record: dict[str, Any]) -> None:
         record["handover"] = ""
-        told = Proposal.of({**record, **({"ledger": ledger} if ledger else {})}, "0" * 64)
+        told = Proposal.of({**record, **({"ledger": ledger} if ledger else {})}, "0" * 64, "99")
         record["approvals"] = [approve(told, each) for each in people]
 
     return change
@@ -306,7 +306,7 @@ def test_a_first_record_that_only_states_the_pinned_key_names_no_approvers(tmp_p
 
     def approve_own(record: dict[str, Any]) -> None:
         record.update(handover="", replaces=OLD.public_key.hex())
-        record["approvals"] = [approve(Proposal.of(record, changed[0]), CID)]
+        record["approvals"] = [approve(Proposal.of(record, changed[0], "99"), CID)]
 
     keys = [EVE] * 4 + [LATE] * 3
     rechained(path, 0, lambda record: record.update(signer=key_of(OLD)), keys)

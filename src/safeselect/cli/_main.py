@@ -26,6 +26,7 @@ from safeselect.cli._ledger import LEDGER
 from safeselect.cli._look import LOOK
 from safeselect.cli._options import build_parser
 from safeselect.cli._output import UnwrittenError, say, written
+from safeselect.cli._place import refuse_password
 from safeselect.cli._releases import KEYS, QUANTILES, SELECT, TOP_K
 from safeselect.cli._verify import VERIFY
 from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
@@ -79,6 +80,8 @@ def _main(arguments: Sequence[str] | None) -> int:
 def _parsed(arguments: Sequence[str] | None) -> Any:
     parser = build_parser(COMMANDS)
     given = sys.argv[1:] if arguments is None else arguments
+    for word in given:
+        refuse_password(word)
     if not given:
         say(parser.format_help())
         raise SystemExit(2)

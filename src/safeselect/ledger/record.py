@@ -329,7 +329,8 @@ _LINES = {
 }
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 _NONCE = re.compile(r"[0-9a-f]{32}", re.ASCII)
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+BARE_HEAD = re.compile(r"[0-9a-f]{64}", re.ASCII)
+"""A hash: a head without its place."""
 _COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 
@@ -348,7 +349,11 @@ def read_head(head: object) -> tuple[int, str] | None:
         return None
     match = _HEAD.fullmatch(head) if isinstance(head, str) else None
     if match is None:
-        raise ParameterError("head must be a text such as '12:9f86d0…', as the ledger gave it")
+        bare = isinstance(head, str) and BARE_HEAD.fullmatch(head)
+        said = ": the number before the colon, its place, is missing" if bare else ""
+        raise ParameterError(
+            f"head must be a text such as '12:9f86d0…', as the ledger gave it{said}"
+        )
     return int(match.group(1)), match.group(2)
 
 
@@ -421,7 +426,7 @@ def _check_charged(record: Fields, where: str) -> None:
         raise LedgerDamaged(f"{where} does not say whether its source is for production")
     if record["request"]:
         _check_form(record["request"], _REQUEST, where)
-        if not all(map(_HASH.fullmatch, record["request"].values())):
+        if not all(map(BARE_HEAD.fullmatch, record["request"].values())):
             raise LedgerDamaged(f"{where} names a request by something that is no hash")
     if not record["charges"]:
         raise LedgerDamaged(f"{where} charges no scope")

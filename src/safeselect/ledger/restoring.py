@@ -40,7 +40,7 @@ def check_log(log: BinaryIO, checker: Checker) -> Iterator[Record]:
     checker.finish()
 
 
-def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Record]:
+def kept_records(file: str | os.PathLike[str] | Store, checker: Checker) -> Iterator[Record]:
     """Check a ledger or an exported log to its end, and yield its records.
 
     Bytes after the last whole line are an unfinished write: `checker.unfinished` counts them.
@@ -49,6 +49,11 @@ def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Rec
         LedgerError: a record is not what a ledger writes; the records yielded before it are.
         OSError: the file cannot be read.
     """
+    if isinstance(file, Store):
+        for row in file.read(lambda journal: list(each_row(journal))):
+            yield checker.check(row.body, row.hash, row.signature)
+        checker.finish()
+        return
     if not stat.S_ISREG(os.stat(file).st_mode):
         with open(file, "rb") as log:
             yield from check_log(log, checker)

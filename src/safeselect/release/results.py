@@ -255,9 +255,8 @@ class Release:
 
     def statement(self) -> str:
         """What was asked, released, promised and to whom, assumed, and not promised: in words."""
-        from safeselect.release.words import in_words
-
-        return in_words(self)
+        said: str = import_module("safeselect.adapters.statement").in_words(self)
+        return said
 
     def to_json(self) -> str:
         """One line of JSON, of which all numbers are texts; `from_json` reads it."""
