@@ -5,13 +5,11 @@ Every value is a rational.  A strategy may mix all ways, choose by what it saw, 
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import comb
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -25,8 +23,9 @@ from safeselect.accounting.moments import epsilon_by_orders
 from safeselect.ledger import budget
 from safeselect.ledger.budget import Terms
 from safeselect.promises.guarantees import ApproximateDP, PureDP
+from vectors import vectors
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "budget.json").read_text())["cases"]
+VECTORS = vectors("budget")["cases"]
 ATTACKS = {c["id"]: (c["given"], Fraction(c["value"]["true_delta"])) for c in VECTORS[-5:]}
 KINDS = {"RR": "response", "BR": "range", "D": "reveal"}
 NEARLY = Fraction(1, 10**30)  # a step is charged that much above ln r
