@@ -10,7 +10,7 @@ from safeselect.cli._main import COMMANDS
 from safeselect.cli._options import Command, build_parser, declare, given
 
 ACTIONS = ["create", "add", "reopen", "repair", "append", "propose", "approve", "enact"]
-ACTIONS += ["show", "export", "verify", "plan"]
+ACTIONS += ["show", "export", "verify", "plan", "recall", "correct"]
 PROPOSED = ["scope", "limit", "reopening"]
 EXPLAINED = ["explain", *(f"explain-{what}" for what in ("items", "groups", "keys"))]
 NAMES = [
@@ -27,6 +27,7 @@ NAMES = [
             "statement",
             "verify",
             "audit",
+            "advisories",
         )
     ),
     *(["ledger", action] for action in ACTIONS),
@@ -42,7 +43,7 @@ def shown(command: list[str], width: int, monkeypatch, capsys) -> str:
 
 
 def test_these_are_all_commands(monkeypatch, capsys):
-    for command, names in (([], NAMES[:13]), (["ledger"], [[action] for action in ACTIONS])):
+    for command, names in (([], NAMES[:14]), (["ledger"], [[action] for action in ACTIONS])):
         listed = re.findall(
             r"^    ([a-z][a-z-]*)\b", shown(command, 200, monkeypatch, capsys), re.M
         )

@@ -27,15 +27,16 @@ from safeselect.cli._look import LOOK
 from safeselect.cli._options import build_parser
 from safeselect.cli._output import UnwrittenError, say, written
 from safeselect.cli._place import refuse_password
+from safeselect.cli._recall import ADVISORIES, CORRECT, RECALL
 from safeselect.cli._releases import KEYS, QUANTILES, SELECT, TOP_K
 from safeselect.cli._verify import VERIFY
 from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
 EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
-BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN))
+BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN, RECALL, CORRECT))
 COMMANDS = (
     *(LOOK, TOP_K, SELECT, KEYS, QUANTILES),
-    *(*EXPLAINED, BUDGETS, STATEMENT, VERIFY, AUDIT),
+    *(*EXPLAINED, BUDGETS, STATEMENT, VERIFY, AUDIT, ADVISORIES),
 )
 _UNFORESEEN = "something went wrong that safeselect did not foresee; details may quote data"
 _LOST = "what was to be printed is lost, and a charge to a ledger stands"
