@@ -208,7 +208,7 @@ def test_a_panic_of_another_library_is_one_sentence_and_stays_charged(monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("fares", "of"), zip([[], [5], [None], [5, None]], [*OF, "sum"], strict=True)
+    ("fares", "of"), [([], "smallest"), ([5], "largest"), ([None], "sum"), ([5, None], "sum")]
 )
 def test_no_error_tells_neighbours_apart(fares, of):
     """Of pandas one missing value makes integers floats, and none has no type at all."""
