@@ -15,6 +15,7 @@ from typing import Any
 
 from safeselect import measure, top_k
 from safeselect.accounting.cost import PrivacyCost, rounded_text
+from safeselect.adapters.notebook import rows as rows_of
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import say, write
@@ -22,7 +23,6 @@ from safeselect.cli._page import columns as columns_of
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import exact_text
 from safeselect.mechanisms.table import MECHANISMS
-from safeselect.release.display import rows as rows_of
 from safeselect.release.page import escaped
 from safeselect.release.progress import SWITCH
 from safeselect.release.results import Groups, Numbers, TopK
