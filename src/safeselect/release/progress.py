@@ -59,7 +59,7 @@ def watched(what: str, share: Callable[[], float]) -> Iterator[None]:
 
 def _bar(what: str, total: int | None, **form: object) -> Any:
     """A bar of tqdm; None if nobody sees it."""
-    is_notebook = "ipykernel" in sys.modules
+    is_notebook = type(sys.stderr).__module__.startswith("ipykernel")
     is_seen = is_notebook or (sys.stderr is not None and sys.stderr.isatty())
     if not is_seen or os.environ.get(SWITCH) == "off":
         return None
