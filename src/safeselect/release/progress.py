@@ -18,7 +18,7 @@ from typing import Any
 
 SWITCH = "SAFESELECT_PROGRESS"
 _AFTER = 1  # seconds
-_EVERY = 0.25
+_EVERY = 1
 _WHOLE = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}"
 
 
@@ -35,7 +35,7 @@ def counted(what: str, total: int | None = None) -> Iterator[Callable[[int], obj
 
 @contextmanager
 def watched(what: str, share: Callable[[], float]) -> Iterator[None]:
-    """Ask a few times a second how much is done, from 0 to 1, for the length of a `with` block."""
+    """Ask once a second how much is done, from 0 to 1, for the length of a `with` block."""
     bar = _bar(what, 1, bar_format=_WHOLE, mininterval=0, miniters=0)
     if bar is None:
         yield
