@@ -55,7 +55,7 @@ def test_each_finding_has_the_option_that_settles_it(export: Path) -> None:
     assert said["items per user"] == "half have 1 or fewer, 95 % 1 or fewer, one 1"
     text = str(found)
     assert text.startswith("NOT FOR PUBLICATION")
-    assert "is published with the release" in text
+    assert "publish the options with the release" in text
     assert "ids='numbers'" in text
 
 

@@ -58,8 +58,9 @@ STANDARD_INPUT = Path("-")
 
 TITLE = "NOT FOR PUBLICATION: exact and private, for whoever may see the table"
 LAST = (
-    "an option that you choose because of this page is published with the release: it tells "
-    "something of the table; state what you know of the program that wrote it"
+    "publish the options with the release: they say how the table was read; one that you choose "
+    "because of this page tells something of it, one that follows from the program that wrote it "
+    "does not"
 )
 Finding = tuple[str, str, Mapping[str, object]]
 
@@ -190,8 +191,8 @@ class TableAs:
     def check(self, *, user: str, item: str | None = None) -> Look:
         """Look at how the table is written, before any release, as `safeselect look` does.
 
-        The result is exact and private: NOT FOR PUBLICATION.  An option that is chosen because of
-        it tells something of the table, and is published with the release.
+        The result is exact and private: NOT FOR PUBLICATION.  Publish the options with
+        the release; one that is chosen because of it tells something of the table.
 
         Args:
             user: the column that says whose row it is.
