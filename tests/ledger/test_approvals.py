@@ -86,7 +86,10 @@ def test_without_approvals_nothing_changes() -> None:
         ([good, good], "approved twice by one key"),
         (signed(wanted, ANN, EVE), "by no approver's"),
         (signed(other, ANN, BEN), "is not for this"),
-        ([good, {"key": BEN.public_key.hex(), "signature": good["signature"]}], "is not for this"),
+        ([good, {**good, "key": BEN.public_key.hex()}], "is not for this"),
+        ([good, {**signed(wanted, BEN)[0], "until": "9999"}], "is not for this"),
+        ([good, {**good, "until": "-1"}], "something that is no approval"),
+        ([{name: good[name] for name in ("key", "signature")}], "something that is no approval"),
         ([good, {**good, "more": "x"}], "something that is no approval"),
         ([good, {**good, "key": good["key"].upper()}], "something that is no approval"),
     ):
@@ -113,6 +116,35 @@ def test_an_approval_is_used_once_and_for_the_state_that_was_seen() -> None:
     foreign = other.propose.scope("c", MORE)
     with pytest.raises(ParameterError, match="is for another ledger"):
         ledger.enact(foreign, signed(foreign, ANN, BEN))
+
+
+def test_approvals_expire_after_so_many_records(tmp_path: Path) -> None:
+    """The record may stand at the last place that was signed, and at none after it."""
+    for records, more, is_late in ((4, 3, False), (4, 4, True), (1, 0, False), (1, 1, True)):
+        path = tmp_path / f"{records} {more}"
+        ledger = guarded(path)
+        wanted = ledger.propose.within(records).scope("c", MORE)
+        assert wanted.content["until"] == str(2 + records)
+        approvals = signed(wanted, ANN, BEN)
+        assert {each["until"] for each in approvals} == {wanted.content["until"]}
+        for _ in range(more):
+            scope(ledger).pay(pure("1/100"))
+        if is_late:
+            with pytest.raises(ParameterError, match=f"expired after record {2 + records}"):
+                ledger.enact(wanted, approvals)
+            # Whoever may write to the file writes it all the same: every reader refuses it.
+            known = [record.content for record in ledger.records()]
+            content = {**wanted.content, "utc": known[1]["utc"], "approvals": approvals}
+            del content["since"], content["until"]
+            path.write_bytes(chained([*known, {**content, "schema": known[0]["schema"]}]))
+            with pytest.raises(LedgerDamaged, match=f"expired after record {2 + records}"):
+                Ledger.open(path)
+        else:
+            ledger.enact(wanted, approvals)
+            assert Ledger.open(path).balance("c").budget == MORE
+    for wrong in (0, 10**9 + 1, "7", None):
+        with pytest.raises(ParameterError, match="records must be"):
+            ledger.propose.within(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from covers import pairwise_cover
+from effort import pairs
 from ledgers import TERMS, chained, pure, records_of, scope
 from workers import kinds
 
@@ -212,7 +212,7 @@ def approved(*people: Any, ledger: str = "") -> Callable[[dict[str, Any]], objec
 
     def change(record: dict[str, Any]) -> None:
         record["handover"] = ""
-        told = Proposal.of({**record, **({"ledger": ledger} if ledger else {})}, "0" * 64)
+        told = Proposal.of({**record, **({"ledger": ledger} if ledger else {})}, "0" * 64, "99")
         record["approvals"] = [approve(told, each) for each in people]
 
     return change
@@ -238,9 +238,7 @@ FORGED: list[tuple[Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("place", "pinned", "forged"), pairwise_cover([2, 4, 6], [None, OLD, NEW], FORGED)
-)
+@pytest.mark.parametrize(("place", "pinned", "forged"), pairs([2, 4, 6], [None, OLD, NEW], FORGED))
 def test_forged_records_of_keys(
     tmp_path: Path, place: int, pinned: Any, forged: tuple[Any, Any, str]
 ) -> None:
@@ -308,7 +306,7 @@ def test_a_first_record_that_only_states_the_pinned_key_names_no_approvers(tmp_p
 
     def approve_own(record: dict[str, Any]) -> None:
         record.update(handover="", replaces=OLD.public_key.hex())
-        record["approvals"] = [approve(Proposal.of(record, changed[0]), CID)]
+        record["approvals"] = [approve(Proposal.of(record, changed[0], "99"), CID)]
 
     keys = [EVE] * 4 + [LATE] * 3
     rechained(path, 0, lambda record: record.update(signer=key_of(OLD)), keys)

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import assert_never
 
 from safeselect.accounting.gaussian import GaussianDP
@@ -121,26 +121,23 @@ _FLOOR = -3000  # of ln delta: `above_zero` says 2**-4000 at least
 _SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
 
 
-@dataclass(frozen=True, slots=True)
-class _Factors:
-    plain: Interval
-    sides: tuple[Interval, Interval] | None = None
+_Factors = list[Interval | None]
+"""P, A and B under P A**a / B**(a - 1); None is 1."""
 
-    def times(self, other: _Factors) -> _Factors:
-        sides = self.sides or other.sides
-        if self.sides is not None and other.sides is not None:
-            sides = self.sides[0] * other.sides[0], self.sides[1] * other.sides[1]
-        return _Factors(self.plain * other.plain, sides)
+
+def _times(one: _Factors, other: _Factors) -> _Factors:
+    pairs = zip(one, other, strict=True)
+    return [mine * its if mine and its else mine or its for mine, its in pairs]
 
 
 class Moments:
     """Enclosures of ln M(a) at one order, a = 1 + excess; what the parts share is found once."""
 
-    __slots__ = ("_excess", "_one", "_order", "_precision", "_share", "_twice", "constant")
+    __slots__ = ("_excess", "_none", "_one", "_order", "_precision", "_share", "_twice", "constant")
 
     def __init__(self, excess: Fraction, precision: int) -> None:
         self._precision = precision
-        self._one = Interval.of(1, precision)
+        self._none, self._one = Interval.of(0, precision), Interval.of(1, precision)
         self._excess = Interval.of(excess, precision)
         self._order = Interval.of(1 + excess, precision)
         self._twice = Interval.of(1 + 2 * excess, precision)
@@ -153,16 +150,16 @@ class Moments:
         Raises:
             ParameterError: a part is ApproximateDP, which bounds no moment.
         """
-        total = Interval.of(0, self._precision)
+        total = self._none
         # Logarithms cost most, so parts that occur once share theirs.
-        once = _Factors(self._one)
+        once: _Factors = [None, None, None]
         for guarantee, count in parts:
             if isinstance(guarantee, Repetition):
                 total = total + Interval.of(count, self._precision) * self._repeated(guarantee)
                 continue
             added, factors = self._moment(guarantee)
             if count == 1:
-                total, once = total + added, once.times(factors)
+                total, once = total + added, _times(once, factors)
             else:
                 whole = Interval.of(count, self._precision)
                 total = total + whole * (added + self._weighed(factors))
@@ -174,7 +171,7 @@ class Moments:
         Source: Papernot and Steinke (2022), Theorems 2 and 6; `docs/mathematics.md`, section 18.
         """
         if not size(guarantee):
-            return self._one - self._one
+            return self._none
         one = self.log_product([(guarantee.base, 1)])
         found = guarantee.log_moment(one, self._excess)
         if guarantee.pure is None:
@@ -184,10 +181,10 @@ class Moments:
         return Interval(*ends, self._precision)
 
     def _weighed(self, factors: _Factors) -> Interval:
-        """a ln(A) - (a - 1) ln(B) + ln(P)."""
-        total = factors.plain.log()
-        if factors.sides is not None:
-            upper, lower = factors.sides
+        """ln(P) + a ln(A) - (a - 1) ln(B)."""
+        plain, upper, lower = factors
+        total = self._none if plain is None else plain.log()
+        if upper is not None and lower is not None:
             total = total + self._order * upper.log() - self._excess * lower.log()
         return total
 
@@ -199,10 +196,10 @@ class Moments:
         if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
             # mu-GDP has the moments of (mu**2 / 2)-zCDP.
             rho = Interval.of(guarantee.zcdp.rho, self._precision)
-            return self._order * self._excess * rho, _Factors(one)
+            return self._order * self._excess * rho, [None, None, None]
         if not guarantee.epsilon:
-            return one - one, _Factors(one)
-        epsilon = Interval.of(guarantee.epsilon, self._precision)
+            return self._none, [None, None, None]
+        epsilon, log_rest = _shared(guarantee.epsilon, self._precision)
         leading = self._excess * epsilon
         if isinstance(guarantee, BoundedRange):
             # The worst mechanism of bounded range, at its worst offset: (a-1)**(a-1) / a**a
@@ -210,20 +207,26 @@ class Moments:
             # B = e**-epsilon - e**(-a epsilon).  Source: `docs/mathematics.md`, section 3.
             upper = -(-(self._order * epsilon)).expm1()
             lower = -(-leading).expm1()
-            rest = one / -(-epsilon).expm1()
-            return leading + self.constant, _Factors(rest, (upper, lower))
+            return leading + self.constant - log_rest, [None, upper, lower]
         # e**-(2a - 1) epsilon: what the reflected outcome adds
         reflected = (-(self._twice * epsilon)).exp()
         if isinstance(guarantee, LaplaceDominated):
-            return leading, _Factors(one - self._share + self._share * reflected)
+            return leading, [one - self._share + self._share * reflected, None, None]
         if isinstance(guarantee, PureDP):
-            return leading, _Factors((one + reflected) / (one + (-epsilon).exp()))
+            return leading, [(one + reflected) / (one + (-epsilon).exp()), None, None]
         assert_never(guarantee)
 
     def epsilon(self, parts: Parts, delta: Fraction) -> Interval:
         """Enclose the epsilon that this order certifies."""
         log_delta = Interval.of(delta, self._precision).log()
         return (self.log_product(parts) + self.constant - log_delta) / self._excess
+
+
+@lru_cache(maxsize=256)
+def _shared(epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
+    """Enclose epsilon and ln(1 - e**-epsilon), which all orders share."""
+    enclosed = Interval.of(epsilon, precision)
+    return enclosed, (-(-enclosed).expm1()).log()
 
 
 def log_moment(guarantee: Composable, excess: Fraction, precision: int) -> Interval:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from safeselect.audit.line import Line, found
-from safeselect.errors import InputError, LedgerError
-from safeselect.ledger import Checker, Record, kept_records
-from safeselect.ledger.record import commitment, read_head
+from safeselect.errors import InputError, LedgerDamaged, LedgerError
+from safeselect.ledger import Checker, Record, Store, kept_records
+from safeselect.ledger.record import BARE_HEAD, commitment, head_of, read_head
 from safeselect.release.results import Answers, Release
 
 _UNSIGNED = (
@@ -23,7 +23,7 @@ _UNSIGNED = (
 )
 
 
-def replayed(file: str) -> tuple[Checker, list[Record], Line]:
+def replayed(file: str | Store) -> tuple[Checker, list[Record], Line]:
     """Replay a log without its key; return the records up to the first that is wrong.
 
     Raises:
@@ -35,7 +35,7 @@ def replayed(file: str) -> tuple[Checker, list[Record], Line]:
             records.append(record)
     except (OSError, ValueError):
         raise InputError(f"the file {file!r} cannot be read") from None
-    except LedgerError as error:
+    except LedgerDamaged as error:
         wrong = f"It is damaged: {error}."
     said = f"The {len(records)} records of ledger {checker.ledger} follow from each other"
     torn = f"  {checker.unfinished} bytes of an unfinished write do not count."
@@ -44,7 +44,7 @@ def replayed(file: str) -> tuple[Checker, list[Record], Line]:
     return checker, records, line
 
 
-def signed(file: str, checker: Checker, public_key: bytes | None, whole: bool) -> Line:
+def signed(file: str | Store, checker: Checker, public_key: bytes | None, whole: bool) -> Line:
     """Verify the signatures of a whole log with the auditor's key."""
     what, key = "signatures", checker.signer
     if not whole:
@@ -71,10 +71,19 @@ def signed(file: str, checker: Checker, public_key: bytes | None, whole: bool) -
 def reaches(head: str | None, records: Sequence[Record], place: int, is_signed: bool) -> Line:
     """Find the auditor's head, which must not be older than the release in a log without key.
 
+    All records are here, so a head is found by its hash alone.
+
     Raises:
         ParameterError: the head is no such thing.
     """
-    named, what = read_head(head), "head"
+    what = "head"
+    if head is not None and BARE_HEAD.fullmatch(head):
+        same = (head_of(seq, head) for seq, each in enumerate(records) if each.hash == head)
+        head = next(same, None)
+        if head is None:
+            said = "No record has this hash: the log was cut or rewritten."
+            return found(what, said, "")
+    named = read_head(head)
     if named is None:
         said = "None was given (--head): nobody can tell whether the end was cut off"
         return Line(what, "none", said + ("." if is_signed else ", or all of it rewritten."))

@@ -18,7 +18,7 @@ from safeselect.audit.plan import plan_of
 from safeselect.audit.stated import Draws, Plan
 from safeselect.audit.theorems import drawn, is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
-from safeselect.ledger import Checker
+from safeselect.ledger import Checker, Store
 from safeselect.ledger.budget import understated
 from safeselect.ledger.record import read_numbers
 from safeselect.promises.guarantees import guarantee_record
@@ -30,7 +30,7 @@ _Facts = Mapping[str, Any]
 
 def audit(
     text: str,
-    log: str,
+    log: str | Store,
     head: str | None = None,
     public_key: bytes | None = None,
     certificate: str | None = None,
@@ -39,7 +39,7 @@ def audit(
 
     Args:
         text: the release in JSON.
-        log: the file of a ledger, or of a log that it exported.
+        log: the file of a ledger, or of a log that it exported; or the store of a ledger.
         head: a head that was published, or that the auditor noted.
         public_key: verifies the signatures of the ledger.
         certificate: what `safeselect verify --certificate` wrote.

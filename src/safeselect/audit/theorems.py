@@ -116,6 +116,12 @@ def is_known(mechanism: str) -> bool:
     return name.removesuffix("_weighted") in _TABLE and version == "1"
 
 
+def is_one_shot(mechanism: str) -> bool:
+    """Whether this is a known mechanism that shows everything at once, and is no session."""
+    name = mechanism.partition("/")[0].removesuffix("_weighted")
+    return is_known(mechanism) and _TABLE[name][0] is not Answers
+
+
 def theorem(mechanism: str) -> str:
     """Return the theorem of this very mechanism, or where to look for it."""
     name, weighted, _ = mechanism.split("/")[0].partition("_weighted")

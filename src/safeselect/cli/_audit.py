@@ -10,7 +10,8 @@ from safeselect.audit.release import audit
 from safeselect.cli._options import Command, declare
 from safeselect.cli._output import reading, write
 from safeselect.cli._page import as_html, columns
-from safeselect.ledger.record import read_head
+from safeselect.cli._place import place_of
+from safeselect.ledger.record import BARE_HEAD, read_head
 from safeselect.release.page import Section, shown
 from safeselect.release.results import from_json
 
@@ -22,10 +23,11 @@ def _run(options: argparse.Namespace) -> int:
         InputError: a file cannot be read.
         ParameterError: the head or the key is no such thing.
     """
-    read_head(options.head)
+    if not BARE_HEAD.fullmatch(options.head or ""):
+        read_head(options.head)
     release = _read(options.release)
     certificate = None if options.certificate is None else _read(options.certificate)
-    lines = [*audit(release, options.log, options.head, options.public_key, certificate)]
+    lines = [*audit(release, place_of(options.log), options.head, options.public_key, certificate)]
     holds, last = verdict(lines)
     rows = [(f"{line.word:12}", line.what, line.sentence) for line in lines]
     if options.html:
@@ -55,7 +57,7 @@ STATEMENT = Command(
     _state,
     """\
 The text follows from the release alone. Whether the release is what it says is what
-safeselect audit answers.
+safeselect audit answers. For example: safeselect statement release.json
 """,
 )
 AUDIT = Command(
@@ -72,6 +74,7 @@ RELEASE  a release in JSON, with its receipt
     _run,
     """\
 Each line is one comparison, and the last one the verdict. A log that is not signed holds up to the
-head that is given; the manual of the ledger lists what no audit sees.
+head that is given; the manual of the ledger lists what no audit sees. For example:
+safeselect audit release.json --log budget.ledger --head 12:...
 """,
 )

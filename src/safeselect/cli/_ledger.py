@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from functools import reduce
 from operator import and_
@@ -10,21 +11,36 @@ from pathlib import Path
 
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import reading, say, write
-from safeselect.cli._page import as_html, as_text
+from safeselect.cli._page import as_html, as_json, as_text
+from safeselect.cli._place import name_of, place_of
 from safeselect.cli._report import details, sections
-from safeselect.errors import ParameterError
-from safeselect.ledger import Budget, Checker, Ledger, Record, Scope, log_lines
+from safeselect.errors import InputError, LedgerRolledBack, ParameterError
+from safeselect.ledger import (
+    Budget,
+    Checker,
+    Ed25519Signer,
+    Ledger,
+    Proposal,
+    Record,
+    Scope,
+    approve,
+    log_lines,
+)
+from safeselect.ledger.record import BARE_HEAD
 from safeselect.ledger.restoring import append, kept_records, repair
 from safeselect.release.page import shown
 
 _NEW_HEAD = "the new head is above"
-FILE = declare("FILE  the ledger")
+FILE = declare("FILE  the ledger: a file, or a URL of PostgreSQL")
 HEAD = declare("--head HEAD  a head of the ledger that was published earlier")
 SCOPE = declare("--scope NAME required  such as a data set")
 PUBLIC_KEYS = declare("""
 --public-key HEX hex repeated  an Ed25519 key of a signed ledger; of several, all that it had
 """)
-SHOWN = PUBLIC_KEYS + declare("--html  print a page for an auditor, with details")
+SHOWN = PUBLIC_KEYS + declare("""
+--html  print a page for an auditor, with details
+| --json  print the same as JSON
+""")
 REASON = declare("--reason TEXT required  why; for the record")
 LINES = declare("LINES optional =-  a file; or input")
 BUDGET = declare("""
@@ -35,9 +51,31 @@ BUDGET = declare("""
 --own-delta D  the part of delta for the deltas that releases bring (default: a quarter of it)
 --rho R  instead of --epsilon: a budget of zero-concentrated privacy
 """)
+CEILING = declare("""
+--ceiling N  the highest epsilon, or rho, to which approvers may raise the budget; it is promised
+""")
+APPROVERS = declare("""
+--approver HEX hex repeated  a public Ed25519 key of somebody who approves later scopes and limits
+--approvals-needed N integer  how many of them must sign (default: all)
+""")
+WITHIN = declare("""
+--within N integer =1000  approvals expire when the ledger has so many more records
+""")
+LIMIT = declare("""
+--limit {epsilon,delta,rho} required  what to raise
+--to N required  the new value
+""")
+SIGNED = declare("""
+PROPOSAL  a file with what propose printed
+--key FILE required  the approver's Ed25519 key: a PEM file without a password
+""")
+APPROVED = declare("""
+PROPOSAL  a file with what propose printed
+APPROVALS several  files with what approve printed
+""")
 CHARGED = declare("""
 ledger
---ledger FILE  made with: safeselect ledger create
+--ledger FILE  made with: safeselect ledger create; or a URL, as for safeselect ledger show
 --scope NAME repeated  scope of the ledger to charge; several are charged together or not at all
 --purpose TEXT  why; one line for the record (default: the command's name)
 --head HEAD  a head of the ledger that was published earlier
@@ -54,7 +92,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
         return None
     if options.ledger is None or options.scope is None:
         raise ParameterError("--ledger and --scope go together; --purpose and --head go with them")
-    ledger = Ledger.open(options.ledger, head=options.head)
+    ledger = Ledger.open(place_of(options.ledger), head=options.head)
     purpose = f"safeselect {options.command}" if options.purpose is None else options.purpose
     found: list[Scope] = []
     for name in options.scope:
@@ -65,26 +103,40 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
 
 
 def _create(options: argparse.Namespace) -> int:
-    ledger = Ledger.create(options.file, {options.scope: Budget(**given(options, BUDGET))})
+    people = {"approvers": options.approver or (), "approvals_needed": options.approvals_needed}
+    ledger = Ledger.create(place_of(options.file), {options.scope: _budget(options)}, **people)
     return _done(ledger.head, f"made ledger {ledger.id}; its head is above")
 
 
+def _budget(options: argparse.Namespace) -> Budget:
+    number = "epsilon" if options.rho is None else "rho"
+    ceiling = None if options.ceiling is None else {number: options.ceiling}
+    return Budget(**given(options, BUDGET), ceiling=ceiling)
+
+
+def _opened(options: argparse.Namespace) -> Ledger:
+    return Ledger.open(place_of(options.file), head=options.head)
+
+
 def _add(options: argparse.Namespace) -> int:
-    ledger = Ledger.open(options.file, head=options.head)
-    ledger.add_scope(options.scope, Budget(**given(options, BUDGET)))
+    ledger = _opened(options)
+    ledger.add_scope(options.scope, _budget(options))
     return _done(ledger.head, f"opened scope {shown(options.scope)}; {_NEW_HEAD}")
 
 
 def _reopen(options: argparse.Namespace) -> int:
-    ledger = Ledger.open(options.file, head=options.head)
+    ledger = _opened(options)
     ledger.reopen(options.scope, reason=options.reason)
     return _done(ledger.head, f"scope {shown(options.scope)} answers again; {_NEW_HEAD}")
 
 
 def _repair(options: argparse.Namespace) -> int:
-    kept = repair(options.file, head=options.head)
+    place = place_of(options.file)
+    if not isinstance(place, str):
+        raise InputError("only a file is repaired; of a ledger in PostgreSQL restore a backup")
+    kept = repair(place, head=options.head)
     said = f"what followed the last good line is in {shown(kept)}: charge anew what it charged"
-    return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
+    return _done(Ledger.open(place).head, f"{said}; {_NEW_HEAD}")
 
 
 def _append(options: argparse.Namespace) -> int:
@@ -92,8 +144,48 @@ def _append(options: argparse.Namespace) -> int:
     with reading(options.lines), open(place, "rb", closefd=place != 0) as file:
         rows = file.readlines()
     keys = options.public_key or ()
-    checker = append(options.file, rows, public_keys=keys, head=options.head)
+    checker = append(place_of(options.file), rows, public_keys=keys, head=options.head)
     return _done(checker.head, f"the ledger has {checker.count} records; {_NEW_HEAD}")
+
+
+def _propose(options: argparse.Namespace) -> int:
+    """Print what approvers sign: of a limit, of a scope, or of more refusals."""
+    propose = _opened(options).propose.within(options.within)
+    if hasattr(options, "limit"):
+        raised = {"limit": options.limit, "to": options.to, "reason": options.reason}
+        proposal = propose.limit(options.scope, **raised)
+    elif hasattr(options, "unit"):
+        proposal = propose.scope(options.scope, _budget(options))
+    else:
+        proposal = propose.reopening(options.scope, reason=options.reason)
+    until = proposal.content["until"]
+    return _done(proposal.text, f"each approver reads and approves this; it expires at {until}")
+
+
+def _approve(options: argparse.Namespace) -> int:
+    with reading(options.key):
+        key = Ed25519Signer(Path(options.key).read_bytes(), key_id="approver")
+    proposal = _proposal(options)
+    approval, content = json.dumps(approve(proposal, key)), proposal.content
+    told = ", ".join(f"{name} {content[name]}" for name in _TOLD if name in content)
+    return _done(approval, f"approved: {shown(told)}")
+
+
+_TOLD = ("kind", "scope", "limit", "before", "after", "terms", "reason", "ledger", "until")
+
+
+def _enact(options: argparse.Namespace) -> int:
+    signed, ledger = [], _opened(options)
+    for file in options.approvals:
+        with reading(file):
+            signed.append(json.loads(Path(file).read_bytes()))
+    ledger.enact(_proposal(options), signed)
+    return _done(ledger.head, f"done, approved by {len(signed)}; {_NEW_HEAD}")
+
+
+def _proposal(options: argparse.Namespace) -> Proposal:
+    with reading(options.proposal):
+        return Proposal(Path(options.proposal).read_text("ascii").strip())
 
 
 def _done(head: str, said: str) -> int:
@@ -104,10 +196,11 @@ def _done(head: str, said: str) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     checker, records = _checked(options)
-    name = Path(options.file).name
+    name = name_of(place_of(options.file))
     page = [*sections(name, checker, records)]
-    if options.html:
-        write(as_html(f"Privacy ledger {name}", [*page, *details(records)]))
+    if options.html or options.json:
+        page += details(records)
+        write(as_json(page) if options.json else as_html(f"Privacy ledger {name}", page))
     else:
         write(as_text(page))
     return _all_fine(checker)
@@ -143,10 +236,17 @@ def _all_fine(checker: Checker, head: str | None = None) -> int:
 
 
 def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
-    """Return all records of a ledger or an exported log, after checking each."""
-    checker = Checker(options.public_key or (), options.head)
+    """Return all records of a ledger or an exported log, after checking each.
+
+    All are here, so a head is found by its hash alone.
+    """
+    bare = BARE_HEAD.fullmatch(options.head or "")
+    checker = Checker(options.public_key or (), None if bare else options.head)
     with reading(options.file):
-        return checker, list(kept_records(options.file, checker))
+        records = list(kept_records(place_of(options.file), checker))
+    if bare and options.head not in {record.hash for record in records}:
+        raise LedgerRolledBack("no record is the published head's: the end was cut, or rewritten")
+    return checker, records
 
 
 def _action(
@@ -155,16 +255,20 @@ def _action(
     return Command(name, purpose, (*FILE, *own, *HEAD), run)
 
 
+OPENED = SCOPE + BUDGET + CEILING
 LEDGER = Command(
     "ledger",
     "make, show and check a privacy budget and its records",
     about="""\
 A ledger holds a privacy budget for each scope (a data set, say) and a record of every release. Its
 head is what to publish: with it anybody can tell later that no record was changed or removed.
+
+A ledger in PostgreSQL is written postgresql://USER@HOST/DB?schema=NAME, without a password, which
+goes into PGPASSWORD or ~/.pgpass.
 """,
     actions=(
-        _action("create", "make a new ledger with one scope", _create, SCOPE + BUDGET),
-        _action("add", "open another scope in a ledger", _add, SCOPE + BUDGET),
+        _action("create", "make a new ledger with one scope", _create, OPENED + APPROVERS),
+        _action("add", "open another scope in a ledger", _add, OPENED),
         _action(
             "reopen", "let a scope answer again that refusals have closed", _reopen, SCOPE + REASON
         ),
@@ -175,6 +279,17 @@ head is what to publish: with it anybody can tell later that no record was chang
             _append,
             LINES + PUBLIC_KEYS,
         ),
+        Command(
+            "propose",
+            "print a change for approvers to sign; nothing is written",
+            actions=(
+                _action("scope", "another scope", _propose, OPENED + WITHIN),
+                _action("limit", "a greater budget", _propose, SCOPE + LIMIT + REASON + WITHIN),
+                _action("reopening", "more refusals", _propose, SCOPE + REASON + WITHIN),
+            ),
+        ),
+        Command("approve", "sign a proposal with an approver's key", SIGNED, _approve),
+        _action("enact", "write a change that enough approvers signed", _enact, APPROVED),
         _action("show", "print where each scope stands, and every charge", _show, SHOWN),
         _action("export", "print all records, one line of JSON each", _export, PUBLIC_KEYS),
         _action("verify", "check all records of a ledger or of a log", _verify, PUBLIC_KEYS),

@@ -85,7 +85,9 @@ def _summary(
         "signatures": signed,
         "approvals": approved,
     }
-    return Section(f"Privacy ledger {name}", facts, _table("Keys", _CHANGED, _changes(records)))
+    return Section(
+        f"Privacy ledger {name}", facts, _table("Keys and corrections", _CHANGED, _changes(records))
+    )
 
 
 def _scope(
@@ -156,6 +158,9 @@ def _changes(records: Sequence[Record], scope: str | None = None) -> list[tuple[
         if scope is None and content["kind"] == "key":
             key = content["signer"]["public_key"]
             said = f"key {key} signs, {by or 'handed over by the key before it'}"
+        elif scope is None and content["kind"] == "corrected":
+            said = f"{content['advisory']} restates {len(content['charges'])} charges: "
+            said += content["reason"]
         elif content["kind"] == "raised" and content["scope"] == scope:
             raised = f"raised {content['limit']} from {content['before']} to {content['after']}"
             said = f"{raised}{by and ', '}{by}: {content['reason']}"

@@ -68,9 +68,9 @@ class Interval:
         return self._rounded("minus", (self.upper,), (self.lower,))
 
     def __mul__(self, other: Interval) -> Interval:
-        if self.lower >= 0 and other.lower >= 0:
-            # The same ends as below, found without trying all four corners.
-            return self._rounded("mul", (self.lower, other.lower), (self.upper, other.upper))
+        if self.lower >= 0:  # the same ends as below, found without trying all four corners
+            one, two = (self.lower, self.upper), (other.lower, other.upper)
+            return self._rounded("mul", (one[two[0] < 0], two[0]), (one[two[1] >= 0], two[1]))
         return self._hull("mul", other)
 
     def __truediv__(self, other: Interval) -> Interval:

@@ -6,7 +6,7 @@ from safeselect.ledger.book import Event, OnEvent
 from safeselect.ledger.ledger import Ledger
 from safeselect.ledger.pending import Outbox, Pending
 from safeselect.ledger.replay import Checker, Record, Request, log_lines
-from safeselect.ledger.restoring import append, check_log, kept_records, repair, set_aside
+from safeselect.ledger.restoring import append, check_log, correct, kept_records, repair, set_aside
 from safeselect.ledger.scope import EXTERNAL, Scope
 from safeselect.ledger.signing import Ed25519Signer, Proposal, Signer, approve
 from safeselect.ledger.store import Journal, Row, Store, Torn
@@ -37,6 +37,7 @@ __all__ = [
     "append",
     "approve",
     "check_log",
+    "correct",
     "kept_records",
     "log_lines",
     "repair",

@@ -142,16 +142,10 @@ def unapproved(decide: Decide) -> Decide:
     return decided
 
 
-def propose(checker: Checker, written: Written) -> Proposal:
-    """Return what approvers sign for this record.
-
-    Raises:
-        ParameterError: the ledger has no approvers.
-    """
-    _approvers(checker)
+def proposed(checker: Checker, written: Written) -> dict[str, Content]:
+    """Return what approvers sign of this record."""
     kind, content = written
-    record: dict[str, Content] = {**content, "kind": kind, "ledger": checker.ledger}
-    return Proposal.of(record, checker.changed)
+    return {**content, "kind": kind, "ledger": checker.ledger}
 
 
 def _approvers(checker: Checker) -> Approvers:
@@ -181,13 +175,15 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
         approvers = _approvers(checker)
         try:
             content = proposal.content
-            ledger, since, kind = (content.pop(name, "") for name in ("ledger", "since", "kind"))
-            if ledger != checker.ledger or since != checker.changed:
+            since, _ = (content.pop(name, "") for name in ("since", "until"))
+            if content.get("ledger") != checker.ledger or since != checker.changed:
                 raise ParameterError(
                     "the proposal is for another ledger, or its scopes and limits have changed "
                     "since: propose it anew"
                 )
-            approvers.check(proposal, signed, "the proposal")
+            approvers.check(content, since, signed, checker.count, "the proposal")
+            kind = content.pop("kind", "")
+            del content["ledger"]
         except LedgerDamaged as error:
             raise ParameterError(str(error)) from None
         if kind == "key":  # the record is signed by the new key, which is not here
@@ -220,9 +216,9 @@ def rotate(book: Book, key: object, approvals: object) -> None:
         if verified is not None:
             if checker.last != verified:
                 raise ParameterError("somebody else wrote to the ledger meanwhile: try again")
-            proposal = propose(checker, (kind, content))
+            about = proposed(checker, (kind, content)), checker.changed, signed, checker.count
             try:
-                _approvers(checker).check(proposal, signed, "the key")
+                _approvers(checker).check(*about, "the key")
             except LedgerDamaged as error:
                 raise ParameterError(str(error)) from None
             return kind, {**content, "approvals": signed}
@@ -275,6 +271,15 @@ class Proposals:
     """
 
     _book: Book
+    _records: int = 1000
+
+    def within(self, records: int) -> Proposals:
+        """Return proposals that can be enacted within so many further records; 1000 by default.
+
+        Args:
+            records: from 1 to 10**9; charges and outcomes count too.
+        """
+        return Proposals(self._book, integer(records, "records", minimum=1, maximum=10**9))
 
     def scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> Proposal:
         """Return the proposal of another scope; arguments as for `Ledger.add_scope`."""
@@ -310,4 +315,9 @@ class Proposals:
         return self._of(lambda checker: _next(checker, said))
 
     def _of(self, decide: Decide) -> Proposal:
-        return self._book.state(lambda checker: propose(checker, decide(checker)))
+        def propose(checker: Checker) -> Proposal:
+            _approvers(checker)
+            until = str(checker.count - 1 + self._records)
+            return Proposal.of(proposed(checker, decide(checker)), checker.changed, until)
+
+        return self._book.state(propose)

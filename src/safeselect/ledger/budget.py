@@ -14,7 +14,7 @@ so would giving own deltas what the moments leave.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -70,9 +70,9 @@ class Terms:
     epsilon: Fraction | None = None
     rho: Fraction | None = None
     delta: Fraction = _NONE
-    own_delta: Fraction = _NONE
-    excesses: tuple[Fraction, ...] = ()
-    weights: tuple[Fraction, ...] = ()
+    own_delta: Fraction = field(default=_NONE, hash=False)  # hashes of fractions take time
+    excesses: tuple[Fraction, ...] = field(default=(), hash=False)
+    weights: tuple[Fraction, ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         stated = [each for each in (self.epsilon, self.rho) if each is not None]

@@ -296,6 +296,8 @@ _KINDS: dict[str, _Types] = {
     "key": {"utc": str, "signer": dict, "replaces": str, "handover": str, "approvals": list},
     # The owner set aside the wrong signatures of charges and outcomes; what they charged stands.
     "repaired": {"utc": str, "first": str, "last": str, "reason": str},
+    # An advisory restates the guarantees of these charges; totals stay what was charged.
+    "corrected": {"utc": str, "advisory": str, "sha256": str, "charges": list, "reason": str},
     # The bytes of an unfinished write were cut off.
     "torn": {"length": str, "sha256": str},
 }
@@ -323,13 +325,12 @@ _FORMS = {
 _CHARGE = (_form({"scope": str, "charge": dict, "after": dict}),)
 _SOURCE = (_form({"name": str, "production": str, "health": str}),)
 _REQUEST = (_form({"id": str, "asked": str}),)
-_LINES = {
-    kind: [name for name in ("scope", "purpose", "mechanism", "reason") if name in fields]
-    for kind, fields in _KINDS.items()
-}
+_ONE_LINE = "scope", "purpose", "mechanism", "reason", "advisory"
+_LINES = {kind: [name for name in _ONE_LINE if name in of] for kind, of in _KINDS.items()}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
 _NONCE = re.compile(r"[0-9a-f]{32}", re.ASCII)
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+BARE_HEAD = re.compile(r"[0-9a-f]{64}", re.ASCII)
+"""A hash: a head without its place."""
 _COUNT = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 
@@ -348,7 +349,11 @@ def read_head(head: object) -> tuple[int, str] | None:
         return None
     match = _HEAD.fullmatch(head) if isinstance(head, str) else None
     if match is None:
-        raise ParameterError("head must be a text such as '12:9f86d0…', as the ledger gave it")
+        bare = isinstance(head, str) and BARE_HEAD.fullmatch(head)
+        said = ": the number before the colon, its place, is missing" if bare else ""
+        raise ParameterError(
+            f"head must be a text such as '12:9f86d0…', as the ledger gave it{said}"
+        )
     return int(match.group(1)), match.group(2)
 
 
@@ -400,6 +405,10 @@ def read_record(body: str, where: str) -> Fields:
         _check_charged(record, where)
     elif kind == "aborted" and record["reason"] not in _REASONS:
         raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
+    elif kind == "corrected" and not all(
+        type(each) is str and _COUNT.fullmatch(each) for each in record["charges"]
+    ):
+        raise LedgerDamaged(f"{where} corrects records that have no place")
     elif kind == "repaired" and not all(_COUNT.fullmatch(record[end]) for end in ("first", "last")):
         raise LedgerDamaged(f"{where} repairs records that have no place")
     return record
@@ -421,7 +430,7 @@ def _check_charged(record: Fields, where: str) -> None:
         raise LedgerDamaged(f"{where} does not say whether its source is for production")
     if record["request"]:
         _check_form(record["request"], _REQUEST, where)
-        if not all(map(_HASH.fullmatch, record["request"].values())):
+        if not all(map(BARE_HEAD.fullmatch, record["request"].values())):
             raise LedgerDamaged(f"{where} names a request by something that is no hash")
     if not record["charges"]:
         raise LedgerDamaged(f"{where} charges no scope")

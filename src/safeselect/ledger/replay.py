@@ -31,7 +31,6 @@ from safeselect.ledger.record import (
 )
 from safeselect.ledger.signing import (
     Approvers,
-    Proposal,
     check_approved,
     check_signature,
     check_signer,
@@ -267,7 +266,7 @@ class Keys:
         if approvals:
             if handover or approvers is None:
                 raise LedgerDamaged(f"{where} holds approvals where nobody approves")
-            approvers.check(Proposal.of(record, since), approvals, where)
+            approvers.check(record, since, approvals, row.seq, where)
         elif not is_signed(self.signer["public_key"], handover_message(record), handover):
             raise LedgerDamaged(f"{where} is not signed by the key that it replaces")
         check_signature(row, signer, verify=True)

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.book import check_key, each_row, judged, repaired, was_torn
+from safeselect.ledger.book import Written, check_key, each_row, judged, repaired, was_torn
 from safeselect.ledger.ledger import read_place
 from safeselect.ledger.record import LONGEST, log_line, read_line, read_record, text
 from safeselect.ledger.replay import Checker, Record
-from safeselect.ledger.signing import Signer, is_key, read_signer
+from safeselect.ledger.signing import Signer, key_of, read_signer
 from safeselect.ledger.store import Journal, Row, Store
 from safeselect.ledger.stores.file import FileJournal, FileStore, end_found
 from safeselect.ledger.witness import Witness, read_witness
+from safeselect.promises.guarantees import Content
 
 
 def check_log(log: BinaryIO, checker: Checker) -> Iterator[Record]:
@@ -40,7 +41,7 @@ def check_log(log: BinaryIO, checker: Checker) -> Iterator[Record]:
     checker.finish()
 
 
-def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Record]:
+def kept_records(file: str | os.PathLike[str] | Store, checker: Checker) -> Iterator[Record]:
     """Check a ledger or an exported log to its end, and yield its records.
 
     Bytes after the last whole line are an unfinished write: `checker.unfinished` counts them.
@@ -49,6 +50,11 @@ def kept_records(file: str | os.PathLike[str], checker: Checker) -> Iterator[Rec
         LedgerError: a record is not what a ledger writes; the records yielded before it are.
         OSError: the file cannot be read.
     """
+    if isinstance(file, Store):
+        for row in file.read(lambda journal: list(each_row(journal))):
+            yield checker.check(row.body, row.hash, row.signature)
+        checker.finish()
+        return
     if not stat.S_ISREG(os.stat(file).st_mode):
         with open(file, "rb") as log:
             yield from check_log(log, checker)
@@ -190,24 +196,88 @@ def set_aside(
         ParameterError: no signature is wrong; or a parameter is.
         LedgerError: the ledger cannot be used, or is damaged in another way.
     """
-    key, known, why = read_signer(signer), read_witness(witness), text(reason, "reason")
+    key, why, ends = read_signer(signer), text(reason, "reason"), (0, 0)
+
+    def decide(checker: Checker) -> Iterator[Written]:
+        nonlocal ends
+        if not checker.unsigned:
+            raise ParameterError("no signature is wrong: there is nothing to set aside")
+        ends = min(checker.unsigned), max(checker.unsigned)
+        yield repaired(*ends, why)
+
+    _write(place, decide, key, head, witness)
+    return ends
+
+
+def correct(
+    place: str | os.PathLike[str] | Store,
+    *,
+    advisory: str,
+    sha256: str,
+    charges: Iterable[int],
+    reason: str,
+    signer: Signer | None = None,
+    head: str | None = None,
+    witness: Witness | None = None,
+) -> str:
+    """Append that an advisory restates the guarantees of some charges; return the new head.
+
+    Totals, caps and everything else stay as they are: what was promised cannot be taken back, and
+    what holds is in the advisory.  In PostgreSQL only the owner of the schema may do it.
+
+    Args:
+        place: the ledger.
+        advisory, sha256: identity of the advisory, and hash of its text.
+        charges: the places of the charges that are affected.
+        reason: one line that goes into the records, such as the summary of the advisory.
+        signer: the key of a signed ledger.
+        head, witness: what is known elsewhere of the ledger, as for `Ledger.open`.
+
+    Raises:
+        ParameterError: a parameter is wrong, or a place is not that of a charge.
+        LedgerError: the ledger cannot be used.
+    """
+    key, why, named = read_signer(signer), text(reason, "reason"), text(advisory, "advisory")
+    every = [str(each) for each in charges]
+
+    def decide(checker: Checker) -> Iterator[Written]:
+        if not every or not all(each.isdecimal() and int(each) < checker.count for each in every):
+            raise ParameterError("charges are the places of charges of this ledger, at least one")
+        for first in range(0, len(every), _IN_A_LINE):
+            listed: list[Content] = [*every[first : first + _IN_A_LINE]]
+            about: dict[str, Content] = {"advisory": named, "sha256": sha256, "reason": why}
+            yield "corrected", about | {"charges": listed}
+
+    return _write(place, decide, key, head, witness)
+
+
+_IN_A_LINE = 10_000  # places; a line has at most 2**18 bytes
+
+
+def _write(
+    place: str | os.PathLike[str] | Store,
+    decide: Callable[[Checker], Iterator[Written]],
+    key: Signer | None,
+    head: str | None,
+    witness: Witness | None,
+) -> str:
+    """Write records of an owner, after all records were checked; return the new head."""
+    known = read_witness(witness)
     checker = Checker(() if key is None else (key.public_key,), head)
 
-    def work(journal: Journal) -> tuple[int, int]:
+    def work(journal: Journal) -> str:
         if known is not None:
             checker.heads.want(known.ask())
         for row in each_row(journal):
             checker.check(row.body, row.hash, row.signature)
-        if not checker.unsigned:
-            raise ParameterError("no signature is wrong: there is nothing to set aside")
-        if key is None or not is_key(key, checker.signer):
+        if key_of(key).get("public_key") != checker.signer.get("public_key"):
             raise ParameterError("signer is not the one with which the ledger is signed now")
-        ends = min(checker.unsigned), max(checker.unsigned)
-        reading = judged(checker, repaired(*ends, why), checker.ledger, key)
-        checker.take(reading)
+        for written in decide(checker):
+            reading = judged(checker, written, checker.ledger, key)
+            checker.take(reading)
+            journal.append(reading.row)
         checker.finish()
-        journal.append(reading.row)
-        return ends
+        return checker.head
 
     return read_place(place).write(work)
 

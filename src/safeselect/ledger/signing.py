@@ -6,9 +6,9 @@ that.
 
 A ledger may be created with approvers, by their public Ed25519 keys.  From then on a new scope or a
 raised limit holds the signatures of as many different approvers as were said to be needed; so does
-a new signing key, when the one before it is lost.  They sign what changes, before and after, and
-the hash of the last such record.  So an approval is used once, and only in a ledger whose scopes,
-limits and keys are those that the approver saw.
+a new signing key, when the one before it is lost.  They sign what changes, before and after, the
+hash of the last such record, and the last place at which the change may stand.  So an approval is
+used once, in a ledger whose scopes, limits and keys are those that the approver saw, and expires.
 
 A record of kind "key" names the next key, and is the first one that this key signs.  It holds a
 signature by the key before it, or, if that was lost, by approvers.  By the chain of hashes each of
@@ -283,20 +283,30 @@ class Approvers:
             raise LedgerDamaged("record 0 lets the key that signs records approve")
         return read
 
-    def check(self, proposal: Proposal, approvals: Sequence[object], where: str) -> None:
+    def check(
+        self, record: Fields, since: str, approvals: Sequence[object], place: int, where: str
+    ) -> None:
         """Check that enough different approvers signed.
 
+        Args:
+            record: what changes, as `Proposal.of` takes it.
+            since: the hash of the record of the last such change.
+            place: of the record.
+
         Raises:
-            LedgerDamaged: they did not, or something that is no approval is among them.
+            LedgerDamaged: they did not, or something that is no approval is among them, or one that
+                has expired.
             LedgerError: the library that checks their keys is not installed.
         """
         signed: set[str] = set()
         for each in approvals:
-            key, signature = _read_approval(each, where)
+            key, signature, until = _read_approval(each, where)
             if key in signed or key not in self.keys:
                 raise LedgerDamaged(f"{where} is approved twice by one key, or by no approver's")
-            if not is_signed(key, proposal.message, signature):
+            if not is_signed(key, Proposal.of(record, since, until).message, signature):
                 raise LedgerDamaged(f"an approval of {where} is not for this")
+            if place > int(until):
+                raise LedgerDamaged(f"an approval of {where} expired after record {until}")
             signed.add(key)
         if len(signed) < self.needed:
             raise LedgerDamaged(f"{where} needs {self.needed} approvals and has {len(signed)}")
@@ -307,17 +317,17 @@ class Proposal:
     """A change of scopes or limits, for approvers to sign.
 
     Attributes:
-        text: canonical JSON: the ledger, what changes, before and after, and `since`, the hash of
-            the record of the last such change.
+        text: canonical JSON: the ledger, what changes, before and after; `since`, the hash of the
+            record of the last such change; and `until`, the last place at which it may stand.
     """
 
     text: str
 
     @classmethod
-    def of(cls, record: Mapping[str, Content], since: str) -> Proposal:
+    def of(cls, record: Mapping[str, Content], since: str, until: str) -> Proposal:
         """Return the proposal for the record of a change."""
         signed = {name: value for name, value in record.items() if name not in _UNSIGNED}
-        return cls(canonical({**signed, "since": since}))
+        return cls(canonical({**signed, "since": since, "until": until}))
 
     @property
     def message(self) -> bytes:
@@ -338,7 +348,8 @@ def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
         signer: the approver's key, such as an `Ed25519Signer`.
 
     Returns:
-        dict: the public key and the signature, for `Ledger.enact`.
+        dict: the public key, the signature, and the place after which it expires, for
+            `Ledger.enact`.
 
     Raises:
         ParameterError: it is no proposal, or no key of Ed25519.
@@ -346,13 +357,14 @@ def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
     if not isinstance(proposal, Proposal) or not isinstance(proposal.text, str):
         raise ParameterError(f"proposal must be a Proposal, got {describe(proposal)}")
     try:
-        parse(proposal.text, "the proposal")
-    except LedgerDamaged:
+        until = parse(proposal.text, "the proposal")["until"]
+    except (LedgerDamaged, KeyError):
         raise ParameterError("the text of the proposal is not what a ledger proposed") from None
     key = read_signer(signer)
     if key is None:
         raise ParameterError("signer must be the approver's key, got None")
-    return {"key": key.public_key.hex(), "signature": key.sign(proposal.message).hex()}
+    signature = key.sign(proposal.message).hex()
+    return {"key": key.public_key.hex(), "signature": signature, "until": until}
 
 
 def read_approvers(
@@ -404,16 +416,19 @@ def check_approved(
         if approvals:
             raise LedgerDamaged(f"{where} holds approvals where nobody approves")
         return False
-    approvers.check(Proposal.of(record, since), approvals, where)
+    approvers.check(record, since, approvals, place, where)
     return True
 
 
-def _read_approval(content: object, where: str) -> tuple[str, str]:
-    if isinstance(content, dict) and content.keys() == {"key", "signature"}:
-        key, signature = content["key"], content["signature"]
-        are_texts = isinstance(key, str) and isinstance(signature, str)
-        if are_texts and PUBLIC_KEY.fullmatch(key) and _SIGNATURE.fullmatch(signature):
-            return key, signature
+_APPROVAL = {"key": PUBLIC_KEY, "signature": _SIGNATURE, "until": re.compile(r"[0-9]{1,18}", re.A)}
+
+
+def _read_approval(content: object, where: str) -> tuple[str, str, str]:
+    if isinstance(content, dict) and content.keys() == _APPROVAL.keys():
+        key, signature, until = (content[name] for name in _APPROVAL)
+        texts = zip(_APPROVAL.values(), (key, signature, until), strict=True)
+        if all(isinstance(each, str) and form.fullmatch(each) for form, each in texts):
+            return key, signature, until
     raise LedgerDamaged(f"{where} holds something that is no approval")
 
 

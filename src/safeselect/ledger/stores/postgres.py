@@ -190,7 +190,7 @@ def send(connection: Any, schema: str, row: Row, wait: int) -> None:
     )
 
 
-_OWNERS = ("created", "repaired")
+_OWNERS = ("created", "repaired", "corrected")
 _KNOWN = {"schema", "ledger", "seq"}  # to the server
 _FUNCTIONS = {
     "charged": "charge",

@@ -1,0 +1,58 @@
+"""Where a ledger is: a file, or a schema of PostgreSQL by a URL that holds no password."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from safeselect.errors import InputError
+from safeselect.ledger import Store
+
+_URL = re.compile(r"(--[a-z-]+=)?(postgres(ql)?:.*)", re.IGNORECASE | re.DOTALL)
+# A user without a colon, and no other @: whatever else is written there may be a password.
+_PLAIN = re.compile(r"postgres(ql)?://([^:@/?#%]*@)?[^@/?#]*/[^@/?#]*(\?[^@?#]*)?")
+_FORM = "postgresql://USER@HOST/DATABASE?schema=NAME"
+
+
+def refuse_password(word: str) -> None:
+    """Refuse a word of the command line that may hold a password, without repeating it.
+
+    Raises:
+        InputError: it is a URL of PostgreSQL in another form than ours.
+    """
+    found = _URL.fullmatch(word)
+    if found is None:
+        return
+    query = urlsplit(found[2]).query if _PLAIN.fullmatch(found[2]) else "password="
+    if any("password" in name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)):
+        raise InputError(
+            f"a ledger in PostgreSQL is written {_FORM}, without a password: that goes into the "
+            "variable PGPASSWORD or the file ~/.pgpass"
+        )
+
+
+def place_of(written: str) -> str | Store:
+    """Return the file, or the store of a URL.
+
+    Raises:
+        InputError: it is a URL that may hold a password.
+        ParameterError: it names no schema, or psycopg is not installed.
+    """
+    if _URL.fullmatch(written) is None:
+        return written
+    refuse_password(written)
+    from safeselect.ledger.stores.postgres import PostgresStore  # a file needs no database
+
+    parts = urlsplit(written)
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if "schema" not in given:
+        raise InputError(f"the URL names no schema: write {_FORM}")
+    schema = given.pop("schema")
+    query = urlencode(given, quote_via=quote)
+    return PostgresStore(parts._replace(query=query).geturl(), schema=schema)
+
+
+def name_of(place: str | Store) -> str:
+    """Return a name for people."""
+    return Path(place).name if isinstance(place, str) else place.name

@@ -1,0 +1,224 @@
+"""Recall: no affected release is missed, none is called affected wrongly, budgets are compared."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from effort import LONG
+from ledgers import TERMS
+from recalled import DEFECTS, advisory, expected, ledger
+
+import safeselect as s
+from safeselect.audit.recall import Recall, installed, letter, read_advisory, recall, rows
+from safeselect.errors import InputError
+from safeselect.ledger import Checker, check_log
+
+SIZE = 100_000 if LONG else 6_000
+
+
+@pytest.fixture(scope="module")
+def written() -> Any:
+    lines, truths = ledger(SIZE)
+    assert len({truth.mechanism for truth in truths.values()}) >= 60
+    return b"".join(lines), truths
+
+
+def recalled(content: Any, log: bytes) -> Recall:
+    checker = Checker()
+    return recall(read_advisory(json.dumps(content)), check_log(io.BytesIO(log), checker), checker)
+
+
+@pytest.mark.slow("releases of every mechanism, and ledgers of thousands of records")
+@pytest.mark.filterwarnings("ignore::safeselect.SafeSelectWarning")
+def test_20_defects_hit_what_they_hit(written: Any) -> None:
+    log, truths = written
+    assert len(DEFECTS) == 20
+    kinds = set()
+    for name, defect in DEFECTS.items():
+        found = recalled(advisory(defect[0]), log)
+        hits = {place: True if hit.is_sure else None for place, hit in found.hits.items()}
+        wanted = dict(expected(defect, truths))
+        assert hits == {place: said for place, said in wanted.items() if said is not False}, name
+        assert found.others == sum(said is False for said in wanted.values())
+        kinds |= {(said, bool(list(hits.values()).count(said))) for said in (True, None)}
+        assert found.others < len(truths), f"{name} hits nothing"
+    assert kinds >= {(True, True), (None, True)}
+
+
+@pytest.fixture
+def small() -> s.Ledger:
+    budgets = {
+        "a": s.Budget(**TERMS, epsilon=2),
+        "b": s.Budget(**TERMS, epsilon=9, delta="1e-6"),
+        "c": s.Budget(**TERMS, rho=1),
+    }
+    made = s.Ledger.create(":memory:", budgets)
+    a, b, c = (made.scope(name, **TERMS, purpose="x") for name in budgets)
+    scores: dict[str, Any] = {"scores": [1, 2, 900], "sensitivity": 1}
+    s.permute_and_flip(**scores, epsilon="1/2", ledger=a)
+    s.top_k(**scores, k=2, epsilon="1/2", mechanism="exponential", ledger=a & b)
+    s.top_k(**scores, k=2, rho="1/2", ledger=c)
+    s.measure([7], sensitivity_l1=1, epsilon="1/4", ledger=a)
+    with a.charge(s.PureDP("1/10"), mechanism="other/law/1") as pending:
+        pending.released("x")
+    return made
+
+
+def of(small: s.Ledger, affects: Any, restated: Any) -> Recall:
+    checker = Checker()
+    read = read_advisory(json.dumps(advisory(affects, restated)))
+    return recall(read, small.records(checker), checker)
+
+
+EVERY = [{"mechanism": {"is_not": ["other/law/1"]}}]
+
+
+@pytest.mark.parametrize(
+    ("restated", "still", "over"),
+    [
+        ("none", [None] * 4, {"a", "b", "c"}),
+        # 1/2 + 1/2 + 1/4 become twice as much, and another library's 1/10 stays: above 2.
+        (
+            {"epsilon_times": "2", "rho_times": "2"},
+            [
+                s.LaplaceDominated(1),
+                s.LaplaceDominated(1),
+                s.ZeroConcentratedDP(1),
+                s.PureDP("1/2"),
+            ],
+            {"a"},
+        ),
+        (
+            {"epsilon_times": "3/2", "rho_times": "9/4"},
+            [
+                s.LaplaceDominated("3/4"),
+                s.LaplaceDominated("3/4"),
+                s.ZeroConcentratedDP("9/8"),
+                s.PureDP("3/8"),
+            ],
+            {"c"},
+        ),
+        # Nothing is said of rho; a budget of epsilon alone bounds no delta.
+        (
+            {"delta_plus": "1/10000000"},
+            [
+                s.ApproximateDP("1/2", "1e-7"),
+                s.ApproximateDP("1/2", "1e-7"),
+                None,
+                s.ApproximateDP("1/4", "1e-7"),
+            ],
+            {"a", "c"},
+        ),
+        (
+            {"delta_plus": "9/10000000", "epsilon_times": "1"},
+            [
+                s.ApproximateDP("1/2", "9e-7"),
+                s.ApproximateDP("1/2", "9e-7"),
+                None,
+                s.ApproximateDP("1/4", "9e-7"),
+            ],
+            {"a", "b", "c"},
+        ),
+        (
+            {"type": "PureDP", "epsilon_times": "1"},
+            [s.PureDP("1/2"), s.PureDP("1/2"), None, s.PureDP("1/4")],
+            {"c"},
+        ),
+    ],
+)
+def test_guarantees_are_restated_and_budgets_compared(
+    small: s.Ledger, restated: Any, still: list[Any], over: set[str]
+) -> None:
+    found = of(small, EVERY, restated)
+    promised = [s.LaplaceDominated("1/2"), None, None, s.PureDP("1/4")]
+    guarantees = [hit.restated for hit in found.hits.values()]
+    second = guarantees[1]
+    assert type(second) is type(still[1])
+    if second is not None:  # two draws, whose guarantees are composed
+        assert second.epsilon == still[1].epsilon
+    assert [guarantees[0], *guarantees[2:]] == [still[0], *still[2:]]
+    assert next(iter(found.hits.values())).guarantee == promised[0]
+    assert set(found.over) == over
+    assert all(found.over.values())
+    assert found.others == 1
+    text = letter(found)
+    assert "4 releases are affected, and 0 may be" in text
+    assert ", ".join(sorted(over)) in text
+    assert text.count("no guarantee") == guarantees.count(None)
+    assert len(list(rows(found))) == 4
+    assert found.checker.head in text
+
+
+def test_what_may_be_affected_may_be_over(small: s.Ledger) -> None:
+    found = of(small, [{"parameters.unheard": {"is": ["x"]}}], {"epsilon_times": "9"})
+    assert {hit.is_sure for hit in found.hits.values()} == {False}
+    assert found.over == {"a": False, "c": False}
+    assert "a (may be), c (may be)" in letter(found)
+    found = of(small, [{"parameters.unheard": {"is": ["x"], "absent": True}}], {"rho_times": "1"})
+    assert found.over == {"a": True, "b": True}
+
+
+def test_what_holds_of_repeated_runs_is_what_holds_of_one() -> None:
+    read = read_advisory(json.dumps(advisory(EVERY, {"epsilon_times": "2"})))
+    repeated = s.accounting.Repeated(s.PureDP(1), 1, Fraction(1, 2))
+    assert read.restate(repeated) == s.accounting.Repeated(s.PureDP(2), 1, Fraction(1, 2))
+    assert read.restate(s.accounting.GaussianDP(1)) is None
+
+
+WRONG: list[tuple[Callable[[Any], object], str]] = [
+    (lambda each: each.update(schema="safeselect.advisory/2"), "has the schema"),
+    (lambda each: each.pop("summary"), "it is no advisory"),
+    (lambda each: each.update(summary=7), "a text that is none"),
+    (lambda each: each.update(more="x"), "a field that is not known"),
+    (lambda each: each.update(affects=[]), "affects nothing"),
+    (lambda each: each.update(affects=[{"law": {"is": ["x"]}}]), "on 'law', which no record has"),
+    (lambda each: each.update(affects=[{"library": {"is": ["x"]}}]), "which no record has"),
+    (lambda each: each.update(affects=[{"mechanism": {}}]), "says nothing"),
+    (lambda each: each.update(affects=[{"mechanism": {"like": "x"}}]), "not understood: 'like'"),
+    (lambda each: each.update(affects=[{"mechanism": {"is": "x"}}]), "not understood: 'is'"),
+    (lambda each: each.update(affects=[{"mechanism": {"absent": True}}]), "not understood"),
+    (lambda each: each.update(affects=[{"parameters.k": {"absent": True}}]), "says nothing"),
+    (lambda each: each.update(affects=[{"parameters.k": {"above": "x"}}]), "no advisory|above"),
+    (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "not understood"),
+    (lambda each: each.update(affects=["x"]), "it is no advisory"),
+    (lambda each: each.update(restated={}), "restates nothing"),
+    (lambda each: each.update(restated={"epsilon": "2"}), "is not understood: 'epsilon'"),
+    (lambda each: each.update(restated={"type": "Perfect"}), "is not understood: 'type'"),
+    (lambda each: each.update(restated="some"), "it is no advisory"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), WRONG)
+def test_a_condition_that_is_not_understood_is_not_left_out(
+    change: Callable[[Any], object], said: str
+) -> None:
+    content = advisory(EVERY)
+    read_advisory(json.dumps(content))
+    change(content)
+    with pytest.raises(s.SafeSelectError, match=said):
+        read_advisory(json.dumps(content))
+    for text in ("", "[]", "{}", "[" * 10**5):
+        with pytest.raises(InputError, match="it is no advisory"):
+            read_advisory(text)
+
+
+def test_an_installation_is_touched_by_what_its_library_says() -> None:
+    for condition, wanted in (
+        ({"library.version": {"introduced": "0"}}, True),
+        ({"library.version": {"introduced": "99"}}, False),
+        ({"library.version": {"introduced": "0"}, "mechanism": {"is": ["x"]}}, None),
+        ({"library.version": {"introduced": "99"}, "mechanism": {"is": ["x"]}}, False),
+    ):
+        assert installed(read_advisory(json.dumps(advisory([condition])))) is wanted
+
+
+def test_every_advisory_of_the_project_is_one() -> None:
+    folder = Path(__file__).parents[2] / "docs" / "advisories"
+    for file in folder.glob("*.json"):
+        read_advisory(file.read_text())

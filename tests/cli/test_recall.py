@@ -1,0 +1,143 @@
+"""`safeselect ledger recall`, `ledger correct` and `safeselect advisories`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ledgers import new, scope
+from postgres import needs_postgres, running_server
+from postgres_roles import Place, make_roles
+from recalled import advisory
+
+from safeselect import Ledger, permute_and_flip
+from safeselect.cli import main
+from safeselect.ledger import Ed25519Signer, correct
+
+Run = Callable[..., tuple[int, str, str]]
+DOUBLE = {"epsilon_times": "2", "rho_times": "4"}
+
+
+def release(ledger: Ledger) -> None:
+    permute_and_flip([1, 2, 99], epsilon="2/5", sensitivity=1, ledger=scope(ledger))
+
+
+def told(affects: list[Any], restated: Any = DOUBLE, **other: str) -> None:
+    Path("advisory.json").write_text(json.dumps(advisory(affects, restated, **other)))
+
+
+ONE = [{"mechanism": {"is": ["permute_and_flip/1"]}}]
+
+
+def test_a_recall_lists_what_is_affected_and_writes_nothing(run: Run) -> None:
+    ledger = new("l")
+    release(ledger)
+    release(ledger)
+    before = Path("l").read_bytes()
+    told(ONE)
+    code, out, _ = run("recall", "advisory.json", "l")
+    assert code == 3
+    names, first, second, over, last = out.splitlines()
+    assert names.split("\t")[0] == "record"
+    day = next(iter(ledger.records())).content["utc"]
+    for place, row in (("2", first), ("4", second)):
+        promised = "LaplaceDominated: ε = 0.4", "LaplaceDominated: ε = 0.8"
+        assert row.split("\t") == [
+            place, day, "permute_and_flip/1", "released", "affected", *promised,
+        ]  # fmt: skip
+    assert over == "over its budget: a"
+    assert last == f"l, head {ledger.head}: 2 affected, 0 may be, 0 not"
+    content = json.loads(run("recall", "advisory.json", "l", "--json")[1])
+    (found,) = content["ledgers"]
+    assert [each["record"] for each in found["releases"]] == ["2", "4"]
+    assert (found["head"], found["scopes"]) == (ledger.head, {"a": "over"})
+    text = run("recall", "advisory.json", "l", "--letter")[1]
+    assert "2 releases are affected, and 0 may be" in text
+    told([{"mechanism": {"is": ["x"]}}])
+    assert run("recall", "advisory.json", "l")[0] == 0
+    assert Path("l").read_bytes() == before
+    told([{"parameters.unheard": {"is": ["x"]}}])
+    assert "may be over its budget: a" in run("recall", "advisory.json", "l", "l")[1]
+    Path("advisory.json").write_text("{}")
+    assert run("recall", "advisory.json", "l")[0] == 2
+    assert run("recall", "nothing.json", "l")[0] == 2
+    told(ONE)
+    Path("l").write_bytes(before.replace(b'"2/5"', b'"1/5"', 1))
+    assert run("recall", "advisory.json", "l")[0] == 3
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_the_owner_appends_a_correction(run: Run, is_signed: bool) -> None:
+    key: list[str] = []
+    signer = None
+    if is_signed:
+        pytest.importorskip("cryptography")
+        from cryptography.hazmat.primitives import serialization as form
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        private = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
+        pem = (form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
+        Path("key").write_bytes(private.private_bytes(*pem))
+        signer, key = Ed25519Signer(b"k" * 32, key_id="k"), ["--key", "key"]
+    ledger = new("l", signer=signer)
+    release(ledger)
+    spent = ledger.balance("a").spent
+    told(ONE, summary="too little <noise>")
+    if is_signed:
+        assert run("correct", "advisory.json", "l")[0] == 2
+    code, head, said = run("correct", "advisory.json", "l", *key)
+    assert (code, head.strip()) == (0, Ledger.open("l").head), said
+    assert "names 1 charges" in said
+    *_, last = Ledger.open("l").records()
+    assert last.content["kind"] == "corrected"
+    assert (last.content["advisory"], last.content["charges"]) == ("EXAMPLE-1", ["2"])
+    again = Ledger.open("l", signer=signer)
+    assert again.balance("a").spent == spent
+    release(again)  # nothing else changed
+    assert "EXAMPLE-1 restates 1 charges: too little <noise>" in run("show", "l")[1]
+    told([{"mechanism": {"is": ["x"]}}])
+    assert run("correct", "advisory.json", "l", *key)[0] == 2
+    about: dict[str, Any] = {"advisory": "x", "sha256": "0" * 64, "reason": "y", "signer": signer}
+    for charges in ([99], [-1], ["x"], []):
+        with pytest.raises(ValueError, match="places of charges"):
+            correct("l", charges=charges, **about)
+    correct("l", charges=[2] * 10_001, **about)
+    kinds = [record.content["kind"] for record in Ledger.open("l").records()]
+    assert kinds[-2:] == ["corrected"] * 2
+    lines = Path("l").read_bytes()
+    Path("l").write_bytes(lines.replace(b'"charges":["2"]', b'"charges":["x"]'))
+    assert run("verify", "l")[0] == 3
+
+
+@needs_postgres
+def test_the_owner_of_a_server_corrects(run: Run) -> None:
+    with running_server() as server:
+        make_roles(server)
+        place = Place(server, "corrected")
+        ledger = place.make()
+        release(ledger)
+        told(ONE)
+        url = f"postgresql://@/postgres?host={server.folder}&schema=corrected&user="
+        assert run("recall", "advisory.json", f"{url}lr")[0] == 3
+        for role in ("lr", "lc", "la"):
+            assert run("correct", "advisory.json", f"{url}{role}")[0] == 5
+        assert run("correct", "advisory.json", f"{url}owner&options=-c%20role%3Dlo")[0] == 0
+        release(ledger)
+        assert [each.content["kind"] for each in ledger.records()][4] == "corrected"
+
+
+def test_advisories_say_what_touches_this_version(
+    run: Run, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    for affects, code, said in (
+        ([{"library.version": {"introduced": "0"}}], 3, "touches this version"),
+        ([{"library.version": {"introduced": "99"}}], 0, "does not touch this version"),
+        (ONE, 3, "touches some releases of this version"),
+    ):
+        told(affects)
+        capfdbinary.readouterr()
+        assert main(["advisories", "advisory.json"]) == code
+        assert f"EXAMPLE-1  {said}: too little noise\n" == capfdbinary.readouterr().out.decode()
