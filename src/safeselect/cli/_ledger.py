@@ -8,21 +8,22 @@ from collections.abc import Callable
 from functools import reduce
 from operator import and_
 from pathlib import Path
+from typing import cast
 
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import reading, say, write
 from safeselect.cli._page import as_html, as_text
-from safeselect.cli._place import name_of, place_of
+from safeselect.cli._place import name_of, place_of, read_key
 from safeselect.cli._report import details, sections
 from safeselect.errors import InputError, LedgerRolledBack, ParameterError
 from safeselect.ledger import (
     Budget,
     Checker,
-    Ed25519Signer,
     Ledger,
     Proposal,
     Record,
     Scope,
+    Signer,
     approve,
     log_lines,
 )
@@ -160,15 +161,9 @@ def _propose(options: argparse.Namespace) -> int:
 
 
 def _approve(options: argparse.Namespace) -> int:
-    with reading(options.key):
-        key = Ed25519Signer(Path(options.key).read_bytes(), key_id="approver")
-    proposal = _proposal(options)
-    approval, content = json.dumps(approve(proposal, key)), proposal.content
-    told = ", ".join(f"{name} {content[name]}" for name in _TOLD if name in content)
-    return _done(approval, f"approved: {shown(told)}")
-
-
-_TOLD = ("kind", "scope", "limit", "before", "after", "terms", "reason", "ledger", "until")
+    key, proposal = read_key(options.key, "approver"), _proposal(options)
+    approval = json.dumps(approve(proposal, cast("Signer", key)))
+    return _done(approval, f"approved: {shown(proposal.text)}")
 
 
 def _enact(options: argparse.Namespace) -> int:

@@ -61,13 +61,13 @@ def _is(release: Any, *shapes: str) -> bool:
     return type(release).__name__ in shapes
 
 
-def in_words(release: Any) -> str:
+def sections(release: Any) -> dict[str, list[str]]:
     """Return what was asked, released, promised and to whom, assumed, and not promised."""
     stated = dict(release.provenance.parameters)
     unit = release.provenance.unit
     if unit == _NOT_STATED:
         unit = "unit of privacy (the caller did not name it)"
-    sections = {
+    found = {
         "What was asked": [_asked(release, stated)],
         "What was released": _released(release),
         "What was promised, and to whom": _promised(release, unit),
@@ -82,9 +82,15 @@ def in_words(release: Any) -> str:
     }
     if "NOT PRIVATE" in release.source:
         warning = f"Its random bytes came from {release.source}: nothing below holds."
-        sections = {"THIS RELEASE IS NOT PRIVATE": [warning], **sections}
+        found = {"THIS RELEASE IS NOT PRIVATE": [warning], **found}
+    return found
+
+
+def in_words(release: Any) -> str:
+    """Return the same as one text."""
     filled = partial(fill, width=_WIDTH, initial_indent="  ", subsequent_indent="  ")
-    return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in sections.items())
+    titled = sections(release).items()
+    return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in titled)
 
 
 def _asked(release: Any, stated: dict[str, str]) -> str:
