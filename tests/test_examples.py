@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[1]
 PROGRAMS = sorted(
     path.stem for path in (ROOT / "docs" / "examples").glob("*.md") if path.stem != "README"
 )
+TRAINED = pytest.param("search", marks=pytest.mark.nightly("trains hundreds of trees"))
+WHEN = [TRAINED if name == "search" else name for name in PROGRAMS]
 TOLD = ("guarantee", "or, at delta", "each of", "paid", "readers by", "spent")
 OUTPUT = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -42,15 +44,13 @@ def test_there_are_eight() -> None:
     assert len(PROGRAMS) == 8
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", WHEN)
 def test_the_program_prints_what_its_page_shows(
     name: str, load: Callable[[str], ModuleType], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Draws are fresh ones: what was drawn stands behind a colon, and the rest is the same."""
     if name in ("messy", "parquet"):
         pytest.importorskip("duckdb")
-    if name == "search":
-        pytest.importorskip("sklearn")
     page = (ROOT / "docs" / "examples" / f"{name}.md").read_text("utf-8")
     assert f"```{{literalinclude}} ../../examples/{name}.py\n" in page
     *_, shown = OUTPUT.findall(page)  # a page may show a command before

@@ -65,13 +65,12 @@ BLOCKS_NOT_RUN = {
     "import diffprivlib.models.forest": "tests/adapters/test_diffprivlib.py, with `make dropins`",
     "import diffprivlib.tools": "tests/adapters/test_diffprivlib.py, with `make dropins`",
     "import pipeline_dp\n": "tests/adapters/test_pipeline_dp_engine.py, with `make pipeline-dp`",
-    "from sklearn.": "tests/testing/test_replay.py, where scikit-learn is installed",
     "import psycopg\n": "tests/tables/test_postgres_counts.py, with a server",
     "from safeselect.ledger.stores": "tests/ledger/stores/test_postgres.py, with a server",
 }
 NEEDS = {  # a page runs where these are installed
     "docs/adapters.md": ("opendp", "dp_accounting"),
-    "docs/replay.md": ("pandas", "opendp"),
+    "docs/replay.md": ("pandas", "opendp", "sklearn"),
 }
 PAGES_RUN_ELSEWHERE = {
     "docs/gaps.md": "tests/estimates/test_page.py, with what it says",

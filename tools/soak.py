@@ -14,7 +14,7 @@ Bet: Krichevsky and Trofimov's mixture (Dirichlet, 1/2), which learns the law fr
 Power: a law that is KL nats an outcome away from the box, with k outcomes, is refuted after about
     (ln(10**9 * cases) + (k - 1) / 2 * ln(n)) / KL releases: for three outcomes and a shift of 0.02
     at 1/2 that is 45 000, seconds of work.  Shifts below a hundredth of a probability are inside
-    the boxes; those are for `tests/laws/checks/privacy.py`.
+    the boxes.
 Randomness: that of the machine, fresh on every run.
 """
 

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import pytest
 from checks import releases
-from checks.every import QUICK
-from checks.finding import Refuted
+from checks.finding import QUICK, Refuted
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 

@@ -1,4 +1,4 @@
-"""The law of each mechanism by its releases, few, many and in pairs; and its privacy.
+"""The law of each mechanism by its releases, few, many and in pairs.
 
 Laws and rates are worked out in `checks` from the published formulas alone.  All tests together
 raise a false alarm with a probability below 1e-6; noise of an eighth of the width is noticed, as
@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from checks.every import FULL, QUICK, Check, checks
-from checks.finding import Refuted
+from checks.every import checks
+from checks.finding import FULL, QUICK, Check, Refuted
 from checks.mechanisms import names
 from effort import LONG
 
@@ -61,5 +61,5 @@ def test_the_law_of_a_row(name: str) -> None:
 
 @pytest.mark.claim("C1")
 @pytest.mark.claim("C2")
-def test_the_privacy_of_small_instances_and_releases_by_every_calibration() -> None:
+def test_releases_by_every_calibration() -> None:
     examine([each for each in EVERY if each.name in OF_NONE and (LONG or not each.slow)])

@@ -9,7 +9,8 @@ import pytest
 
 from safeselect import ApproximateDP, ZeroConcentratedDP
 from safeselect.accounting.cost import rounded_text
-from safeselect.release.page import Section, as_part, bound, cost, number
+from safeselect.release.display import bound, cost, number
+from safeselect.release.page import Section, as_part
 
 LONG = Fraction(9877949808361780035, 4611686018427387904)  # 2.141938...
 

@@ -19,8 +19,8 @@ import pytest
 from safeselect import ScoreError
 from safeselect.scores import floats, numbers
 from safeselect.scores.candidates import read_candidates
-from safeselect.scores.floats import NOT_FINITE, is_fast
-from safeselect.scores.reading import Reading
+from safeselect.scores.floats import is_fast
+from safeselect.scores.reading import NOT_FINITE, Reading
 
 pytestmark = pytest.mark.claim("C3")
 

@@ -405,7 +405,8 @@ for which in SETS:
         if not same:
             print(f"known answers: {which}: {name}")
             sys.exit(11)
-from checks.every import FULL, QUICK, checks
+from checks.every import checks
+from checks.finding import FULL, QUICK
 for effort in (QUICK, FULL) if "law" in sys.argv else ():
     for check in checks():
         if effort == FULL or not check.slow:

@@ -41,7 +41,8 @@ sys.exit(10 + (not all(same(name, row) for name, row in rows.items())))
 """
 _LAW = """
 import sys
-from checks.every import QUICK, checks
+from checks.every import checks
+from checks.finding import QUICK
 named = [check for check in checks() if check.name in sys.argv[1:]]
 if len(named) != len(sys.argv) - 1:
     sys.exit("no such check, or two")

@@ -45,8 +45,7 @@ from safeselect.randomness.source import Source, resolve
 from safeselect.release.display import library
 from safeselect.release.results import Selection
 from safeselect.scores.candidates import read_candidates
-from safeselect.scores.floats import GridScores
-from safeselect.scores.reading import Reading, Sensitivity, flag
+from safeselect.scores.reading import GridScores, Reading, Sensitivity, flag
 
 __all__ = [
     "make_exponential_mechanism",

@@ -12,8 +12,8 @@ from fractions import Fraction
 from io import BytesIO
 from typing import Any
 
-from safeselect.release.display import facts, library, title
-from safeselect.release.page import bound, cost
+from safeselect.adapters.notebook import facts, title
+from safeselect.release.display import bound, cost, library
 from safeselect.scores.candidates import label_text
 
 __all__ = ["plot", "plot_plans"]

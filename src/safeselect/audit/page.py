@@ -12,7 +12,6 @@ from itertools import islice
 
 from safeselect.audit.line import Line, verdict
 from safeselect.audit.release import Seen
-from safeselect.release.words import sections
 
 SCHEMA = "safeselect.audit/1"
 Page = Mapping[str, Sequence[str] | Mapping[str, str]]
@@ -37,15 +36,17 @@ _RAN = (
 )
 
 
-def page_of(lines: Sequence[Line], seen: Seen, made: Mapping[str, str]) -> Page:
+def page_of(
+    lines: Sequence[Line], seen: Seen, words: Mapping[str, Sequence[str]], made: Mapping[str, str]
+) -> Page:
     """Return the page.
 
     Args:
         lines: what `audit` found.
         seen: what it read.
+        words: the release in words, by titles.
         made: who made the audit, when, of which files and with which head.
     """
-    words = {} if seen.release is None else sections(seen.release)
     absent = [line.what for line in lines if line.word == "none"]
     missing = [line.what for line in lines if line.word == "not compared"]
     return {

@@ -26,7 +26,8 @@ from safeselect.ledger import Balance, Checker, Record
 from safeselect.ledger.budget import Amounts, ways
 from safeselect.ledger.record import Fields, library, read_numbers
 from safeselect.release.codec import read_part
-from safeselect.release.page import cost, shown
+from safeselect.release.display import cost
+from safeselect.release.page import shown
 
 SCHEMA = "safeselect.advisory/1"
 _TEXTS = ("id", "published", "modified", "summary", "details", "restated_in_words")

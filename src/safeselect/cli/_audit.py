@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
 
+from safeselect.adapters.statement import sections
 from safeselect.audit.line import verdict
 from safeselect.audit.page import SCHEMA, page_of
 from safeselect.audit.release import Seen, audit
@@ -41,7 +42,8 @@ def _run(options: argparse.Namespace) -> int:
     now = datetime.fromtimestamp(time_ns() // 10**9, UTC)
     made = {"by": options.by or "not stated", "time": f"{now:%Y-%m-%d %H:%M} UTC"}
     made |= {"release": name, "log": name_of(log), "head": options.head or "none"}
-    page = page_of(lines, seen, made)
+    words = sections(seen.release) if seen.release else {}
+    page = page_of(lines, seen, words, made)
     if options.json:
         write(json.dumps({"schema": SCHEMA, "holds": holds, "page": page}, indent=1) + "\n")
     elif options.html:

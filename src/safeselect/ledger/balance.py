@@ -10,7 +10,7 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any, cast
 
-from safeselect.accounting.cost import rounded_text
+from safeselect.accounting.cost import rounded_text, with_places
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
 from safeselect.exact.parameters import Number, describe, exact_text, rational
@@ -387,11 +387,9 @@ def _smaller(guarantee: AnyGuarantee, share: Fraction) -> AnyGuarantee | None:
 
 def percent(share: Fraction, *, down: bool = False) -> str:
     """A share in percent with one digit after the point, rounded up, or down."""
-    tenths = share * 1000 // 1 if down else -(-share * 1000 // 1)
-    if tenths > 10_000:  # a guarantee's epsilon may have thousands of digits
+    if share > 10:  # a guarantee's epsilon may have thousands of digits
         return "more than 1000 %"
-    whole, tenth = divmod(int(tenths), 10)
-    return f"{whole}.{tenth} %" if tenth else f"{whole} %"
+    return f"{with_places(100 * share, 1, down=down)} %"
 
 
 def _read_ceiling(ceiling: object, limits: Amounts) -> Amounts:
@@ -512,7 +510,7 @@ class Balance:
             loss += _SEEN
         return (
             f"For each single {self.budget.unit}, {chance}the privacy loss never exceeded "
-            f"{_rounded_up(loss)}."
+            f"{with_places(loss, 2)}."
         )
 
     def fits(self, asked: object) -> int | None:
@@ -705,11 +703,6 @@ def read_limit(written: object, where: str) -> int:
 
 
 _SEEN = Fraction(7, 10)
-
-
-def _rounded_up(value: Fraction) -> str:
-    """A number with two digits after the point, rounded up."""
-    return rounded_text(Fraction(-(-value * 100 // 1), 100))
 
 
 def _one_draw_less(parts: View) -> tuple[AnyGuarantee, View] | None:

@@ -166,9 +166,28 @@ class Pending:
             except LedgerError:
                 self._is_kept = False
                 raise
-        receipt = finish(self.book, self.charge, output, salt, self._born, self._event)
+        committed = commitment(salt, output)
+
+        def check(checker: Checker, scopes: tuple[str, ...]) -> None:
+            request = checker.requests.at(self.charge)
+            if not scopes and request is not None and request.commitment == committed:
+                raise _Released
+            for name in scopes:
+                checker.scopes[name].check_open(name)
+
+        def look() -> int:
+            found = self.book.state(lambda checker: checker.requests.at(self.charge))
+            if found is None or found.record is None or found.outcome != "released":
+                raise LedgerError(f"charge {self.charge} was not released")
+            return found.record
+
+        try:
+            place = self._settle("released", {"commitment": committed}, check)
+        except _Released:
+            # Another process wrote the record; a look makes it durable.
+            place = standing(self.charge, self._born, look)
         self._is_ended = True
-        return receipt
+        return Receipt(self.book.id, place, salt)
 
     def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
         """Write how much of its reserved charge a session used; the charge stands.
@@ -249,16 +268,22 @@ class Pending:
 
     def _settle(
         self,
-        kind: Literal["settled", "aborted"],
+        kind: Literal["released", "settled", "aborted"],
         content: Mapping[str, Content],
         look: Callable[[Checker, tuple[str, ...]], None] = lambda *_: None,
     ) -> int:
+        """Write the one outcome; return the place of its record.
+
+        Args:
+            look: looks at the state and the scopes of the charge, none if it awaits no outcome.
+        """
+
         def decide(checker: Checker) -> Written:
             check_process(self._born)
             waits = checker.awaits(self.charge)
+            look(checker, waits.scopes if waits else ())
             if waits is None:
                 raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
-            look(checker, waits.scopes)
             return kind, {"charge": str(self.charge), **content}
 
         def write() -> int:
@@ -283,55 +308,12 @@ class _Released(RepeatedRequest):
     """The output is released already, by another process that had it from the outbox."""
 
 
-def finish(
-    book: Book, charge: int, output: str, salt: bytes, born: Generation, event: Event
-) -> Receipt:
-    """Write that this output is released; for a request, it may have been written before.
-
-    Args:
-        event: what was told of the charge.
-
-    Raises:
-        BudgetError: a scope was closed in between.
-        ChargeStands: the charge has another outcome, or the record could not be written.
-    """
-    committed = commitment(salt, output)
-
-    def decide(checker: Checker) -> Written:
-        check_process(born)
-        waits, request = checker.awaits(charge), checker.requests.at(charge)
-        if waits is None and request is not None and request.commitment == committed:
-            raise _Released
-        if waits is None:
-            raise LedgerError(f"the outcome of charge {charge} is in the ledger already")
-        for name in waits.scopes:
-            checker.scopes[name].check_open(name)
-        return "released", {"charge": str(charge), "commitment": committed}
-
-    def write() -> int:
-        return book.write(decide, wait=OUTCOME_WAIT).row.seq
-
-    def look() -> int:
-        found = book.state(lambda checker: checker.requests.at(charge))
-        if found is None or found.record is None or found.outcome != "released":
-            raise LedgerError(f"charge {charge} was not released")
-        return found.record
-
-    try:
-        event = replace(event, kind="released")
-        place = book.reported(event, lambda: standing(charge, born, write))
-    except _Released:
-        # Another process wrote the record; a look makes it durable.
-        place = standing(charge, born, look)
-    return Receipt(book.id, place, salt)
-
-
 def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt:
     """Write that the output of a request is released, by any process.
 
     Raises:
         ParameterError: no request was charged there.
-        BudgetError, LedgerError: as `finish`.
+        BudgetError, LedgerError: as `Pending.released`.
     """
 
     def look(checker: Checker) -> tuple[bool, tuple[str, ...]]:
@@ -342,7 +324,8 @@ def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt
     was_asked, scopes = standing(charge, born, lambda: book.state(look))
     if not was_asked:
         raise ParameterError(f"no request was charged in record {charge}")
-    return finish(book, charge, output, salt, born, Event("released", scopes, ""))
+    event = Event("released", scopes, "")
+    return Pending(book, charge, "", born, None, event, salt=salt).released(output)
 
 
 _LOST = (

@@ -60,7 +60,11 @@ class PureDP:
 
     def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
-        return _delta(self, epsilon, lambda one, own, less: -less.expm1() / (one + (-own).exp()))
+        return _delta(self, epsilon)
+
+    def profile(self, own: Interval, less: Interval) -> Interval:
+        """That delta, enclosed, from own epsilon and how far epsilon lies above it: 0 or less."""
+        return -less.expm1() / (_one(own.precision) + (-own).exp())
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,11 @@ class LaplaceDominated:
 
     def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
-        return _delta(self, epsilon, lambda one, own, less: -(less / (one + one)).expm1())
+        return _delta(self, epsilon)
+
+    def profile(self, own: Interval, less: Interval) -> Interval:
+        """That delta, as `PureDP.profile`."""
+        return -(less / Interval.of(2, own.precision)).expm1()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +159,12 @@ class BoundedRange:
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
+        return _delta(self, epsilon)
 
-        def bound(one: Interval, own: Interval, less: Interval) -> Interval:
-            root = (less / (one + one)).expm1()
-            return -(root * root / (-own).expm1())
-
-        return _delta(self, epsilon, bound)
+    def profile(self, own: Interval, less: Interval) -> Interval:
+        """That delta, as `PureDP.profile`."""
+        root = (less / Interval.of(2, own.precision)).expm1()
+        return -(root * root / (-own).expm1())
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,17 +286,13 @@ def _approximate(
     return ApproximateDP(min(guarantee.epsilon, epsilon), at)
 
 
-def _delta(
-    guarantee: _Pure, epsilon: Number, bound: Callable[[Interval, Interval, Interval], Interval]
-) -> Fraction:
-    """The bound on delta, a formula of 1, own epsilon and epsilon less own epsilon.
-
-    Where the guarantee's own epsilon is no larger, 0.
-    """
+def _delta(guarantee: _Pure, epsilon: Number) -> Fraction:
+    """The bound on delta; where the guarantee's own epsilon is no larger, 0."""
     at = rational(epsilon, "epsilon", zero=True)
     if at >= guarantee.epsilon:
         return Fraction(0)
-    return min(Fraction(1), _enclosed(bound, guarantee.epsilon, at - guarantee.epsilon))
+    less, profile = at - guarantee.epsilon, guarantee.profile
+    return min(Fraction(1), _enclosed(lambda _, *both: profile(*both), guarantee.epsilon, less))
 
 
 def guarantee_record(guarantee: Any) -> dict[str, Content]:

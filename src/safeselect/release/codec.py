@@ -233,7 +233,7 @@ def _draws(form: _Form) -> _Form:
 
 
 def _check_draws(content: Any, most: int) -> None:
-    counts = [_integer(run["count"]) for run in _listed(content)]
+    counts = [_integer(run["count"]) for run in content]
     if min(counts) < 1 or sum(counts) > most:
         raise ValueError
 
@@ -242,7 +242,7 @@ def _list(form: _Form) -> _Form:
     """A tuple of any length."""
     return _Form(
         lambda value: [form.write(each) for each in value],
-        lambda content: tuple(form.read(each) for each in _listed(content)),
+        lambda content: tuple(form.read(each) for each in content),
         _each(form.schema),
     )
 
@@ -288,11 +288,7 @@ def _write_labels(labels: Any) -> dict[str, Any]:
 def _read_labels(content: Any) -> tuple[Any, ...]:
     texts, kinds = content["texts"], content["kinds"]
     each = kinds if isinstance(kinds, list) else [kinds] * len(texts)
-    return tuple(_label(text, kind) for text, kind in zip(texts, each, strict=True))
-
-
-def _label(text: object, kind: str) -> Any:
-    return _KINDS[kind](_text(text))
+    return tuple(_KINDS[kind](text) for text, kind in zip(texts, each, strict=True))
 
 
 def _read_array(content: Any) -> Any:
@@ -312,21 +308,9 @@ def _integer(content: Any) -> int:
 
 
 def _exact(content: Any) -> Fraction:
-    if len(_text(content)) > _MOST_DIGITS:
+    if len(content) > _MOST_DIGITS:
         raise ValueError
     return read_exact(content)
-
-
-def _text(content: Any) -> str:
-    if not isinstance(content, str):
-        raise TypeError
-    return content
-
-
-def _listed(content: Any) -> list[Any]:
-    if not isinstance(content, list):
-        raise TypeError
-    return content
 
 
 def _refuse(why: str) -> NoReturn:
@@ -344,7 +328,7 @@ def _closed(**properties: Any) -> dict[str, Any]:
 
 
 _KINDS: dict[str, Callable[[str], Any]] = {
-    "text": str,
+    "text": str.__str__,  # of nothing else
     "integer": _integer,
     "fraction": _exact,
     "decimal": Decimal,
@@ -356,7 +340,7 @@ _NUMBER = {"type": "string", "pattern": "^-?[0-9]+(/[0-9]+)?$"}
 _KIND = {"enum": [*_KINDS]}
 _LABEL = _Form(
     _write_label,
-    lambda content: _label(content["text"], content["kind"]),
+    lambda content: _KINDS[content["kind"]](content["text"]),
     _closed(text=_STRING, kind=_KIND),
 )
 _LABELS = _Form(
@@ -370,10 +354,10 @@ _ARRAY = _Form(
 _SELECTED = {kind.__name__: kind for kind in get_args(Guarantee)}
 _GUARANTEE = _Form(guarantee_record, _read_guarantee, {"$ref": "#/$defs/guarantee"})
 _SIMPLE: dict[Any, _Form] = {
-    str: _Form(str, _text, _STRING),
+    str: _Form(str, str.__str__, _STRING),
     int: _Form(label_text, _integer, _NUMBER),
     Fraction: _Form(exact_text, _exact, _NUMBER),
-    bytes: _Form(bytes.hex, lambda content: bytes.fromhex(_text(content)), _STRING),
+    bytes: _Form(bytes.hex, bytes.fromhex, _STRING),
     bool: _Form(
         lambda value: "yes" if value else "no",
         lambda content: {"yes": True, "no": False}[content],

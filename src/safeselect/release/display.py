@@ -1,4 +1,4 @@
-"""Releases for readers: one line for people, and frames of pandas and polars.
+"""Releases for readers: one line for people, frames of pandas and polars, and numbers for people.
 
 What goes in was released, so everything here is post-processing.
 """
@@ -6,21 +6,19 @@ What goes in was released, so everything here is post-processing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import fields
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
 from safeselect.errors import ParameterError
-from safeselect.release.page import Section, as_part, cost, number
 from safeselect.scores.candidates import label_text
 
 _SHOWN = 10  # labels
-_ROWS = 200
 _DIGITS = 20  # of an exact parameter
 _LONGEST = 40  # characters of a label
+_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
 def line(release: Any) -> str:
@@ -48,67 +46,13 @@ def _parameter(name: str, value: object) -> str:
     return f"{name}={value}"
 
 
-def html(release: Any) -> str:
-    """A release as a table for notebooks; bounds and costs are rounded outwards."""
-    columns = release.to_dict()
-    if "cost" in columns:
-        columns["cost"] = [*release.costs]  # floats may be less
-    outwards = {"low": ROUND_FLOOR, "high": ROUND_CEILING, "cost": ROUND_CEILING}
-    shown = [
-        [_cell(each, outwards.get(name, ROUND_HALF_EVEN)) for each in column[:_ROWS]]
-        for name, column in columns.items()
-    ]
-    size = max(map(len, columns.values()))
-    left_out = f"the first {_ROWS} of {size}" if size > _ROWS else ""
-    return as_part(
-        Section(
-            title(release),
-            {"cost": cost(release.guarantee), **facts(release)},
-            {left_out: [[*columns], *zip(*shown, strict=True)]},
-        )
-    ).text
-
-
-def title(release: Any) -> str:
-    """What a release is, in words."""
-    best = "the best" if getattr(release, "ordered", True) else "the best, without an order"
-    return {
-        "Selection": "the chosen candidate",
-        "TopK": best,
-        "Groups": "the best of each group",
-        "Batch": "the best of each row",
-        "Numbers": "the released numbers",
-        "Answers": "the answers above the threshold",
-    }[type(release).__name__]
-
-
-def facts(release: Any) -> dict[str, str]:
-    """What else a reader asks first: the mechanism, what is not private, the record."""
-    found = {"mechanism": release.mechanism.rpartition("/")[0].replace("_", " ")}
-    if "NOT PRIVATE" in release.source:
-        found["source"] = release.source
-    if release.receipt is not None:
-        found["record"] = f"record {release.receipt.record}"
-    groups = getattr(release, "groups", ())
-    if empty := [cut(each) for each in groups if not release[each]][:_SHOWN]:
-        found["empty"] = f"nothing was found in {', '.join(empty)}"
-    return found
-
-
-def _cell(value: object, rounding: str) -> str:
-    if isinstance(value, (float, Decimal, Fraction)):
-        with suppress(ValueError, OverflowError):  # not finite
-            return number(Fraction(value), rounding)
-    return _cut_text(label_text(value))
-
-
 def cut(label: object, quoted: Callable[[str], str] = ascii) -> str:
     """A label as text in quotes, without control characters, and cut where it is long."""
     written = label_text(label)
-    return _cut_text(written if isinstance(label, int) else quoted(written))
+    return cut_text(written if isinstance(label, int) else quoted(written))
 
 
-def _cut_text(text: str) -> str:
+def cut_text(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
@@ -141,3 +85,25 @@ def library(name: str, install: str) -> Any:
     except ImportError:
         pass
     raise ParameterError(f"this needs {name.partition('.')[0]}: {install}")
+
+
+def number(value: Fraction | Decimal, rounding: str = ROUND_HALF_EVEN, digits: int = 6) -> str:
+    """A decimal for people: exact where six digits are enough, otherwise of so many digits."""
+    above, below = map(Decimal, value.as_integer_ratio())
+    exact = Context(prec=6).divide(above, below)
+    written = Context(prec=digits, rounding=rounding).divide(above, below)
+    chosen = (exact if Fraction(exact) == value else written).normalize(Context(prec=6))
+    return f"{chosen:{'f' if -5 < chosen.adjusted() < 9 else 'e'}}"
+
+
+def bound(name: str, value: Fraction) -> str:
+    """What a parameter of a guarantee is, or is at most, such as "ε ≤ 2.15"."""
+    written = number(value, ROUND_CEILING, 3)
+    return f"{_SYMBOLS.get(name, name)} {'=' if Fraction(written) == value else '≤'} {written}"
+
+
+def cost(guarantee: object) -> str:
+    """The parameters of a guarantee for people, each rounded up."""
+    found = ((each.name, getattr(guarantee, each.name)) for each in fields(guarantee))  # type: ignore[arg-type]  # mypy does not know that it is a dataclass
+    bounds = [bound(name, value) for name, value in found if isinstance(value, Fraction)]
+    return ", ".join(bounds) or type(guarantee).__name__

@@ -1,12 +1,10 @@
-"""Facts and tables as HTML, and numbers for people; every value is escaped, by one function."""
+"""Facts and tables as HTML; every value is escaped, by one function."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
-from fractions import Fraction
+from dataclasses import dataclass, field
 from unicodedata import category
 
 from safeselect.scores.candidates import label_text
@@ -14,7 +12,6 @@ from safeselect.scores.candidates import label_text
 Rows = Sequence[Sequence[object]]
 
 _ENDS_LINES = ("Cc", "Cs", "Zl", "Zp")
-_SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +93,6 @@ def _without(categories: tuple[str, ...], text: str) -> str:
         else character
         for character in text
     )
-
-
-def number(value: Fraction | Decimal, rounding: str = ROUND_HALF_EVEN, digits: int = 6) -> str:
-    """A decimal for people: exact where six digits are enough, otherwise of so many digits."""
-    above, below = map(Decimal, value.as_integer_ratio())
-    exact = Context(prec=6).divide(above, below)
-    written = Context(prec=digits, rounding=rounding).divide(above, below)
-    chosen = (exact if Fraction(exact) == value else written).normalize(Context(prec=6))
-    return f"{chosen:{'f' if -5 < chosen.adjusted() < 9 else 'e'}}"
-
-
-def bound(name: str, value: Fraction) -> str:
-    """What a parameter of a guarantee is, or is at most, such as "ε ≤ 2.15"."""
-    written = number(value, ROUND_CEILING, 3)
-    return f"{_SYMBOLS.get(name, name)} {'=' if Fraction(written) == value else '≤'} {written}"
-
-
-def cost(guarantee: object) -> str:
-    """The parameters of a guarantee for people, each rounded up."""
-    found = ((each.name, getattr(guarantee, each.name)) for each in fields(guarantee))  # type: ignore[arg-type]  # mypy does not know that it is a dataclass
-    bounds = [bound(name, value) for name, value in found if isinstance(value, Fraction)]
-    return ", ".join(bounds) or type(guarantee).__name__
 
 
 _SECTION = "<section><h2>{title}</h2>{body}</section>"

@@ -217,6 +217,11 @@ class Provenance:
         return None if written is None else read_exact(written)
 
 
+def _beside(name: str) -> Any:
+    """What a reader is shown decides no release: its module is loaded when somebody looks."""
+    return import_module(f"safeselect.adapters.{name}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release:
     """What every release says of itself, whatever its shape.
@@ -255,9 +260,7 @@ class Release:
 
     def statement(self) -> str:
         """What was asked, released, promised and to whom, assumed, and not promised: in words."""
-        from safeselect.release.words import in_words
-
-        return in_words(self)
+        return str(_beside("statement").in_words(self))
 
     def to_json(self) -> str:
         """One line of JSON, of which all numbers are texts; `from_json` reads it."""
@@ -279,7 +282,7 @@ class Release:
 
     def plot(self) -> Any:
         """A matplotlib figure of the columns of `to_dict`; needs safeselect[plots]."""
-        return import_module("safeselect.adapters.plots").plot(self)
+        return _beside("plots").plot(self)
 
     def _frame(self, library: str) -> Any:
         from safeselect.release import display
@@ -292,9 +295,7 @@ class Release:
         return display.line(self)
 
     def _repr_html_(self) -> str:
-        from safeselect.release import display
-
-        return display.html(self)
+        return str(_beside("notebook").html(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -33,9 +33,8 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.parameters import FLOATS, Number, exact_text
 from safeselect.exact.parameters import INTEGERS as INTEGER_TYPES
 from safeselect.scores.counts import Counts
-from safeselect.scores.floats import GridScores
 from safeselect.scores.numbers import CONVERT, Numbers, in_order, nearest_steps, write_steps
-from safeselect.scores.reading import INTEGERS, Reading, Sensitivity
+from safeselect.scores.reading import INTEGERS, GridScores, Reading, Sensitivity
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

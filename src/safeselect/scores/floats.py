@@ -24,20 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from safeselect.errors import ScoreError
+from safeselect.scores.reading import LIMIT, NOT_FINITE, REACH, GridScores
 
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.int64]
-GridScores = npt.NDArray[np.uint64]
-"""Scores in steps of a grid: larger is better, and only differences matter."""
 Kernel = Callable[[Words, Floats], None]
 
-NOT_FINITE = (
-    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
-    "before records are added up"
-)
-
-REACH = 2**64
-LIMIT = 2**32
 _BLOCK = 2**17  # scores at a time: few enough for the cache, many enough for NumPy
 _MAX = float(np.finfo(np.float64).max)
 _ROUNDER = float(3 << 51)  # 1.5 * 2**52: from here to 2**53 the floats are the integers

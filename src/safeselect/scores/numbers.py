@@ -20,9 +20,7 @@ import numpy as np
 
 from safeselect.errors import ScoreError
 from safeselect.exact.parameters import plain, ratio_of
-from safeselect.scores import floats
-from safeselect.scores.floats import LIMIT, NOT_FINITE, REACH, GridScores
-from safeselect.scores.reading import Reading, nearest
+from safeselect.scores.reading import LIMIT, NOT_FINITE, REACH, GridScores, Reading, nearest
 
 Numbers = np.ndarray[Any, Any] | Sequence[Any]
 
@@ -70,6 +68,8 @@ def write_steps(
     p, q = step.as_integer_ratio()
     fits_words = max(p, q) < LIMIT or (p == 1 and q < REACH)  # products with an integer
     pick = min if minimize else max
+    if kind == "f":
+        from safeselect.scores import floats  # loaded with the first column of them
     if isinstance(values, np.ndarray) and kind == "f" and floats.is_fast(step):
         if reading.grid is None and not bool(np.all(np.rint(values) == values)):
             # NaN differs from itself.  Infinity does not; the code below refuses it.

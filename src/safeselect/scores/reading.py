@@ -13,9 +13,21 @@ from fractions import Fraction
 from typing import Self, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, exact_text, rational
+
+GridScores = npt.NDArray[np.uint64]
+"""Scores in steps of a grid: larger is better, and only differences matter."""
+
+REACH, LIMIT = 2**64, 2**32
+"""So many steps are told apart; a grid below the limit is read by words of so many bits."""
+
+NOT_FINITE = (
+    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
+    "before records are added up"
+)
 
 _ONE = Fraction(1)
 _EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"

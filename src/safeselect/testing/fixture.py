@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from safeselect.testing.replay import replay
-
-if TYPE_CHECKING:
-    import pytest
+from safeselect.testing.replay.worlds import Foreign
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config: Foreign) -> None:
     """Add the fixture: a test says `assert not replay(pipeline, data, unit="patient")`."""
     import pytest  # this package needs it nowhere else
 
-    class Fixtures:
-        @pytest.fixture(name="replay")
-        def fixture(self) -> object:
-            return replay
+    class Fixtures:  # a decorated function of the module would not be the code of its source
+        made = pytest.fixture(name="replay")(lambda _: replay)
 
     config.pluginmanager.register(Fixtures(), "safeselect replay")

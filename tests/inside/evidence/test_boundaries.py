@@ -58,8 +58,8 @@ SIZES = {
     "reals._MOST_PLACES": "scores/test_reals.py::"
     "test_what_a_double_holds_is_its_decimal_and_anything_else_itself",
     "floats._BLOCK": "scores/test_floats.py::test_columns_about_as_long_as_a_block",
-    "floats.LIMIT": "scores/test_floats.py::",
-    "floats.REACH": "scores/test_floats.py::",
+    "reading.LIMIT": "scores/test_floats.py::",
+    "reading.REACH": "scores/test_floats.py::",
     "items._MOST_BITS": "mechanisms/test_items.py::",
     "items._MOST_PLACES": "mechanisms/test_items.py::",
     "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",

@@ -1,7 +1,30 @@
-"""The exception of a check that finds something wrong."""
+"""A check, and the exception of one that finds something wrong."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+FULL, QUICK = 1, 8
+"""Efforts: one in this many places is examined."""
 
 
 class Refuted(Exception):
     """A check found a counterexample: the code on this machine does not do what is claimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check.
+
+    Args:
+        name: with the mechanism's name and ": " before it, if it is of one.
+        aspect: noise, privacy, few, joint or many.
+        examine: looks at an effort; raises `Refuted`.
+        slow: whether it is left out but with SAFESELECT_LONG=1.
+    """
+
+    name: str
+    aspect: str
+    examine: Callable[[int], None]
+    slow: bool = False

@@ -6,14 +6,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, partial
-from itertools import accumulate, combinations_with_replacement, product
-from math import exp, log
+from itertools import accumulate, product
+from math import exp
 from typing import Any
 
-from checks.finding import Refuted
-from checks.others import Chances, Look, OtherCase, follow, independent, loss
+from checks.finding import Check, Refuted
+from checks.others import Chances, follow, independent
 
-from safeselect.mechanisms.quantiles import Law, Part, _point, _range, quantile, quantiles
+from safeselect.mechanisms.quantiles import Law, Part, _point, quantile, quantiles
 
 _VALUES = (1, 1, 1, 4, 4, 7)
 _LAST = 8
@@ -29,29 +29,15 @@ _FINE = {"below": 1, "interval": 16}
 _NEIGHBOURS = ("add_remove", "replace_one")
 
 
-def grids() -> Iterator[OtherCase]:
+def grids() -> Iterator[Check]:
     """One quantile and several, for each way to count ties."""
-    for ties in _TIES:
-        for several in (False, True):
-            yield OtherCase(
-                f"quantile{'s' * several}{'_below' * (ties == 'below')}/1",
-                "one uniform number",
-                partial(_release, ties, several),
-                partial(_fingerprint, ties, several),
-                Fraction(1),
-                tuple(_looks(ties, several)),
-            )
-
-
-def _looks(ties: str, several: bool) -> Iterator[Look]:
-    yield Look("noise", "words", "C1", "noise", partial(_words, ties))
-    yield Look("releases", "few", "C1", "few candidates", partial(_few, ties, several))
-    yield Look("releases", "pairs", "C1", "joint", partial(_pairs, ties, several))
-    neighbours = partial(_joint_loss if several else _loss, ties)
-    yield Look("privacy", "neighbours", "C2", "privacy", neighbours)
-    for aspect, n in (("thousands", 3000), ("hundreds of thousands", 150_000)):
-        many = partial(_many, ties, several, n)
-        yield Look("releases", f"{n} values", "C1", aspect, many, True)
+    for ties, several in product(_TIES, (False, True)):
+        name = f"quantile{'s' * several}{'_below' * (ties == 'below')}/1"
+        yield Check(f"{name}: words", "noise", partial(_words, ties))
+        yield Check(f"{name}: few", "few", partial(_few, ties, several))
+        yield Check(f"{name}: pairs", "joint", partial(_pairs, ties, several))
+        for n in (3000, 150_000):
+            yield Check(f"{name}: {n} values", "many", partial(_many, ties, several, n), True)
 
 
 def _release(ties: str, several: bool, **more: Any) -> Any:
@@ -61,24 +47,14 @@ def _release(ties: str, several: bool, **more: Any) -> Any:
     return quantile(_VALUES, quantile=_SHARE, **given)
 
 
-def _fingerprint(ties: str, several: bool, **more: Any) -> Hashable:
-    """Of no values every point of a vast grid is as good as any other."""
-    given: dict[str, Any] = {**_GRID, "highest": 2**64, "epsilon": 1, "ties": ties, **more}
-    if several:
-        return quantiles([], quantiles=["1/3", "2/3"], **given).values
-    found: Hashable = quantile([], quantile="1/2", **given).value
-    return found
-
-
-def _few(ties: str, several: bool, every: int) -> str:
+def _few(ties: str, several: bool, every: int) -> None:
     count = 3000 if every == 1 else 50
     for neighbours, epsilon in product(_NEIGHBOURS, _COSTS):
         found = _found(ties, several, neighbours, count, epsilon)
         follow(found, _law(ties, several, neighbours, epsilon))
-    return f"{4 * count} releases of few values follow the law over the grid"
 
 
-def _pairs(ties: str, several: bool, every: int) -> str:
+def _pairs(ties: str, several: bool, every: int) -> None:
     count = 2000 if every == 1 else 50
     middle = 1 if several else 0
     law: dict[Hashable, float] = {}
@@ -89,7 +65,6 @@ def _pairs(ties: str, several: bool, every: int) -> str:
         points[middle] for points in _found(ties, several, "add_remove", 2 * count, Fraction(1))
     ]
     independent(found, law)
-    return f"{count} pairs are independent"
 
 
 def _found(ties: str, several: bool, neighbours: str, count: int, epsilon: Fraction) -> list[Any]:
@@ -152,7 +127,7 @@ def _chances(
     return [each / total for each in heavy]
 
 
-def _words(ties: str, every: int) -> str:
+def _words(ties: str, every: int) -> None:
     """Each word of eight digits gives the point between whose sums it lies, or is left open."""
     fine = 3
     values = [0, 1, 1, 3]
@@ -172,51 +147,9 @@ def _words(ties: str, every: int) -> str:
             raise Refuted("a word gives a point that its sums do not give")
     if open_ > 2 * len(sums):
         raise Refuted("words are left open that decide a point")
-    return "words of eight digits give the points of their sums"
 
 
-def _loss(ties: str, every: int) -> str:
-    """The law at the shipped rate, on all small neighbours of both kinds."""
-    worst, pairs = 0.0, 0
-    small = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
-    for share, replaced in product(small, (False, True)):
-        rate = Fraction(1, _range(share, replaced)) * share.denominator
-        laws: dict[tuple[int, ...], list[float]] = {}
-        for size in range(4 if every == 1 else 3):
-            for values in combinations_with_replacement(range(4), size):
-                laws[values] = _chances(values, 0, 3, float(share), float(rate), ties)
-        for one, x in product(list(laws), range(4)):
-            others = [(*one, y) for y in range(4)] if replaced else [one]
-            grown = tuple(sorted((*one, x)))
-            for other in map(tuple, map(sorted, others)):
-                if grown in laws and other in laws:
-                    ratios = [log(p / q) for p, q in zip(laws[grown], laws[other], strict=True)]
-                    worst, pairs = max(worst, max(ratios) - min(ratios)), pairs + 1
-    return loss(worst, 1.0, pairs)
-
-
-def _joint_loss(ties: str, every: int) -> str:
-    """The joint law of quartiles at the shipped rates and levels, on neighbours."""
-    made = _release(ties, True)
-    levels, each = len(made.parts), float(made.parts[0].epsilon)
-    for share in _SEVERAL:
-        wide = Fraction(_range(share, False), share.denominator)
-        if wide != 2 * max(share, 1 - share):
-            raise Refuted("the noise is for another range of ranks")
-    fine = _FINE[ties] if every == 1 else min(_FINE[ties], 4)
-    worst, pairs = 0.0, 0
-    for values in ((), (0,), (1,), (0, 1), (0, 0, 1)):
-        one = _of_three(values, 1, each, ties, fine)
-        for x in (0, 1):
-            other = _of_three((*values, x), 1, each, ties, fine)
-            worst = max(worst, *(abs(log(one[key] / other[key])) for key in one))
-            pairs += 1
-    if levels != 2 or made.guarantee.epsilon != levels * made.parts[0].epsilon:
-        raise Refuted("three quantiles are not two levels")
-    return loss(worst, levels * each, pairs)
-
-
-def _many(ties: str, several: bool, n: int, every: int) -> str:
+def _many(ties: str, several: bool, n: int, every: int) -> None:
     """So many different values on a grid of as many points: errors in ranks follow their law."""
     count = (40 if n < 10_000 else 10) if every == 1 else 10
     cost = Fraction(1, 10)
@@ -235,7 +168,6 @@ def _many(ties: str, several: bool, n: int, every: int) -> str:
         law[bucket] = law.get(bucket, 0.0) + exp(-rate * abs(point - n / 2))
     total = sum(law.values())
     follow(found, {bucket: weight / total for bucket, weight in law.items()})
-    return f"{count} releases of {n} values follow their law"
 
 
 def _bucket(point: int, n: int) -> Hashable:

@@ -15,9 +15,9 @@ from fractions import Fraction
 from math import log, sqrt
 from typing import Any, Literal
 
+from checks.finding import Check
 from checks.grids import grids
 from checks.grouped import first_of_groups, rows_of_groups
-from checks.others import OtherCase
 from checks.runs import runs
 from checks.tables import KEYS, MEASURES
 from checks.weighted import weighted
@@ -120,14 +120,12 @@ class ListCase:
         name, noise: as above.
         ask: (counts, k, k_bar, arguments) -> a result.
         arguments: those that are always given, the cost apart.
-        bottoms: the part of the cost's delta that pays for bottoms is split between so many.
     """
 
     name: str
     noise: str
     ask: Callable[..., Any]
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    bottoms: int = 1
 
 
 _TWO: Mapping[str, Any] = {"k": 2}
@@ -240,31 +238,17 @@ LISTS: Mapping[str, ListCase] = {
         ),
         ListCase("top_k_by_group_gumbel/1", "gumbel", first_of_groups),
         ListCase("top_k_by_group_laplace/1", "laplace", first_of_groups, {"max_contributions": 1}),
-        ListCase("pay_what_you_get_gumbel/1", "gumbel", _pay_what_you_get, bottoms=2),
+        ListCase("pay_what_you_get_gumbel/1", "gumbel", _pay_what_you_get),
     )
 }
 """By name."""
 
 
-OTHERS: Mapping[str, OtherCase] = {
-    case.name: case for case in (*weighted(ONE_SHOT), *grids(), *runs())
-}
-"""By name: with weights, quantiles, private runs."""
-
-
-def noise_of(name: str) -> str:
-    """The noise of the mechanism of this name."""
-    if name in OTHERS:
-        return OTHERS[name].noise
-    if (case := ONE_SHOT.get(name)) is not None:
-        return case.noise
-    if (listed := LISTS.get(name)) is not None:
-        return "discrete Laplace" if listed.noise == "laplace" else listed.noise
-    if name in KEYS:
-        return "thresholds"
-    return MEASURES[name].noise if name in MEASURES else SESSIONS[name].noise
+OTHERS: tuple[Check, ...] = (*weighted(ONE_SHOT), *grids(), *runs())
+"""With weights, quantiles, private runs."""
 
 
 def names() -> tuple[str, ...]:
     """All names that a result can carry, in the order of this page."""
-    return (*ONE_SHOT, *LISTS, *SESSIONS, *KEYS, *MEASURES, *OTHERS)
+    others = dict.fromkeys(check.name.partition(": ")[0] for check in OTHERS)
+    return (*ONE_SHOT, *LISTS, *SESSIONS, *KEYS, *MEASURES, *others)

@@ -1,4 +1,4 @@
-"""Sparse-vector sessions against their laws: one answer, two answers, two sessions, the budget.
+"""Sparse-vector sessions against their laws: one answer, two answers, two sessions.
 
 The laws are worked out here from the published densities alone.  The threshold's noise is X and a
 value's is Y, and only Y - X is compared; two answers share X.
@@ -19,13 +19,11 @@ from checks.leaders import quantiles, survival
 from checks.mechanisms import SessionCase
 from checks.releases import gate
 
-from safeselect.errors import BudgetError
-
 _CELLS = 1 << 14
 _FINE = Fraction(1, 1 << 30)  # of gaps: two are equal by chance with probability below 2**-20
 
 
-def check_answers(case: SessionCase, every: int) -> str:
+def check_answers(case: SessionCase, every: int) -> None:
     """Compare the answers to two queries of one session with their joint law.
 
     Both calibrations are looked at, and values below, at and above the threshold.
@@ -42,10 +40,9 @@ def check_answers(case: SessionCase, every: int) -> str:
             session = _open(case, monotonic=monotonic)
             pairs[_branch(session.query(value)), _branch(session.query(value))] += 1
         gate(pairs, count, law)
-    return f"{len(settings) * count} sessions of two answers follow their joint law"
 
 
-def check_queries(case: SessionCase, every: int) -> str:
+def check_queries(case: SessionCase, every: int) -> None:
     """Two queries share the threshold's noise and nothing else; two sessions share nothing.
 
     Raises:
@@ -77,10 +74,9 @@ def check_queries(case: SessionCase, every: int) -> str:
     middle = sorted(firsts)[count // 2]
     pairs: Counter[Hashable] = Counter(list(pairwise(gap > middle for gap in firsts))[::2])
     gate(pairs, count // 2, dict.fromkeys(quarter, (Fraction(6, 25), Fraction(13, 50))))
-    return f"{count} sessions of six answers: their noises are independent"
 
 
-def check_session_many(case: SessionCase, count: int, every: int) -> str:
+def check_session_many(case: SessionCase, count: int, every: int) -> None:
     """So many values in one request: each has noise of its own.
 
     Raises:
@@ -98,38 +94,6 @@ def check_session_many(case: SessionCase, count: int, every: int) -> str:
         raise Refuted("answers are not those of their values")
     if len(set(found.gaps)) < most - (most // 50):
         raise Refuted("answers share their noise")
-    return f"{count} values in one request: noises do not repeat"
-
-
-def check_budget(case: SessionCase, every: int) -> str:
-    """k answers above are given for epsilon, and no more; answers below are free.
-
-    Raises:
-        Refuted: more or fewer are given, or the guarantee is another.
-    """
-    k = 3
-    session = _open(case, k=k, epsilon=1)
-    if session.guarantee.epsilon != 1 or session.mechanism != case.name:
-        raise Refuted("a session does not state the epsilon that was asked for")
-    for _ in range(5):
-        if session.query(-(10**9)).above:
-            raise Refuted("a value far below the threshold is above")
-    spent, above = Fraction(0), 0
-    try:
-        while above <= 4 * k:
-            answer = session.query(10**9)
-            spent, above = spent + answer.cost, above + 1
-    except BudgetError:
-        pass
-    # Far above, an adaptive answer costs half, and the session ends when less than a whole is left.
-    if above != (2 * k - 1 if case.adaptive else k):
-        raise Refuted("the number of answers above is not the one that epsilon pays for")
-    # By default the threshold takes 1 / (1 + (2 k)**(2/3)) of epsilon.
-    answers = 1 - 1 / (1 + (2 * k) ** (2 / 3))
-    used = answers * (above / (2 * k) if case.adaptive else 1)
-    if spent >= 1 or abs(float(spent) - used) > 1e-3:
-        raise Refuted("the answers do not cost what epsilon leaves for them")
-    return f"{above} answers above for epsilon, answers below free"
 
 
 def _one_threshold(case: SessionCase, count: int) -> None:

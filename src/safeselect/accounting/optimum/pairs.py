@@ -201,10 +201,5 @@ def profile(pair: Smooth | BoundedRange, s: Fraction, precision: int) -> Interva
         return pair.tails(s, precision)[0]
     if s >= pair.epsilon:
         return Interval.of(0, precision)
-    if isinstance(pair, LaplaceDominated):
-        return -Interval.of((s - pair.epsilon) / 2, precision).expm1()
-    own, one = Interval.of(pair.epsilon, precision), Interval.of(1, precision)
-    if isinstance(pair, BoundedRange):
-        root = Interval.of((s - pair.epsilon) / 2, precision).expm1()
-        return -(root * root / (-own).expm1())
-    return -Interval.of(s - pair.epsilon, precision).expm1() / (one + (-own).exp())
+    own, less = (Interval.of(each, precision) for each in (pair.epsilon, s - pair.epsilon))
+    return pair.profile(own, less)

@@ -62,10 +62,6 @@ class Grid:
     block: int
     row: int
 
-    @classmethod
-    def of(cls, problem: Problem, cells: int) -> Grid:
-        return cls.on(problem.step(cells), problem.delta, cells, len(problem.above))
-
     def for_upper(self, block: int) -> Grid:
         """The same for an upper bound alone, with rows cut into such blocks."""
         tail, bits = self.tail * (1 << TAIL - QUICK_TAIL), self.bits - MASS + QUICK_MASS
@@ -200,7 +196,7 @@ def quick_epsilon(
         cells //= 2
     if cells < _LEAST_CELLS:
         return None
-    grid = Grid.of(problem, cells).for_upper(block)
+    grid = Grid.on(problem.step(cells), delta, cells, len(problem.above)).for_upper(block)
     masses = [
         (chords(each, grid.step, max(1, -(-each.epsilon // grid.step)), grid.bits), n)
         for each, n in problem.above

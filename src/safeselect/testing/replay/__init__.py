@@ -91,7 +91,7 @@ def replay(
     count = integer(pairs, "pairs", minimum=1, maximum=10**6)
     watch = Watch(pipeline, seed, [*capture])
     with TemporaryDirectory() as folder, watch.installed():
-        search = _Search(watch, str(unit or "unit"))
+        search = _Search(watch, str(unit or "unit"), neighbours)
         if isinstance(neighbours, str):
             read_choice(neighbours, "neighbours", ("add_remove", "replace_one"))
             search.made(Maker(data, unit, neighbours, seed, Path(folder)), count)
@@ -103,8 +103,8 @@ def replay(
 class _Search:
     """Compares runs, and keeps what they show."""
 
-    def __init__(self, watch: Watch, who: str) -> None:
-        self.watch, self.who = watch, who
+    def __init__(self, watch: Watch, who: str, neighbours: object) -> None:
+        self.watch, self.who, self.asked = watch, who, str(neighbours)
         self.findings: dict[tuple[str, str], Finding] = {}
         self.notes: dict[tuple[str, str], Finding] = {}
         self.tried = self.left = 0
@@ -116,12 +116,11 @@ class _Search:
         notes = (note for key, note in self.notes.items() if key not in self.findings)
         unseen = ["data and outcomes that were not tried", "time", "memory", *sorted(self.blind)]
         unseen += ["tables that the pipeline reads besides its data, which stayed as they were"]
+        unseen += ["other processes, and releases of other libraries: each run makes them anew"]
         still = [line for line, is_read in self.lines.items() if not is_read]
         unseen += [f"what {line} reads: no data set that was tried changed it" for line in still]
-        unseen += ["other processes, and releases of other libraries: each run makes them anew"]
         unseen += ["prints", "files"] * (not self.watch.captured)
-        found = tuple(self.findings.values())
-        return Report(found, tuple(notes), self.tried, tuple(unseen))
+        return Report((*self.findings.values(),), (*notes,), self.tried, (*unseen,))
 
     def compare(self, base: Run, other: Run, *, far: bool = False) -> list[Finding]:
         """What should not differ."""
@@ -165,6 +164,8 @@ class _Search:
         """Try so many pairs that are made up, and data sets far away."""
         self.maker = maker
         base = self.first(lambda: maker.make(maker.world))
+        scopes = {event.public["scope"] for event in base.events if "scope" in event.public}
+        self.blind |= {f"neighbours of {each}" for each in scopes if self.asked not in each}
         for how, steps in maker.far():
             self._along(how, steps, base, count // _WALKS)
         for number, pair in enumerate(chain(maker.levelled(), maker.pairs(count))):

@@ -26,7 +26,7 @@ _LABELS = "list the candidates publicly, each with a score, or use unknown_domai
 _PATH = "make the same releases whatever rows a unit has, and decide by what they returned"
 _RETURN = "return what releases returned and what follows from it; measure(...) pays for a number"
 _RUN = "compute the score from releases that are made with the run's scope, all within base"
-_SHOWN, _WIDEST, _MOST_ROWS = 3, 200, 6
+_SHOWN, _WIDEST, _ROWS = 3, 200, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,7 @@ class Finding:
         lines += [f"  promised: {self.promise}; epsilon is multiplied {factor}"]
         lines += [f"  write instead: {self.instead}", f"  shown by: {self.neighbour}"]
         for when, rows in zip(("before", "after"), self.rows, strict=True):
-            shown = [f"    only {when}, of {len(rows)}: {row:.{_WIDEST}}" for row in rows]
-            lines += shown[:_MOST_ROWS]
+            lines += [f"    only {when}, of {len(rows)}: {row:.{_WIDEST}}" for row in rows[:_ROWS]]
         return "\n".join(lines)
 
 
@@ -184,9 +183,8 @@ def _private(before: Event, after: Event, asked: dict[str, int]) -> Iterator[Fin
         if left.kind == "counts":
             most = said.get("max_contributions", said.get("max_partitions"))
             yield from _many(before, "counts", sum(map(bool, moved.values())), most)
-    yield from _many(
-        before, "rows or groups", changed, said.get("max_rows", said.get("max_groups"))
-    )
+    most = said.get("max_rows", said.get("max_groups"))
+    yield from _many(before, "rows or groups", changed, most)
 
 
 def _many(event: Event, what: str, changed: int, most: str | None) -> Iterator[Finding]:
@@ -208,9 +206,8 @@ def _sums(event: Event, moved: list[int]) -> Iterator[Finding]:
 
 def _moves(event: Event, moved: Mapping[str, int]) -> Iterator[Finding]:
     """How numbers move together, against sensitivity, range and monotonic."""
-    said = {"sensitivity": "1", "monotonic": "yes"}  # counts in a group say nothing of their own
-    if "sensitivity" in event.public or "range" in event.public:
-        said = dict(event.public)
+    is_said = event.public.keys() & {"sensitivity", "range"}  # counts in a group have none
+    said = event.public if is_said else {"sensitivity": "1", "monotonic": "yes"}
     grid, size, range_ = said.get("grid", "none"), said.get("sensitivity"), said.get("range")
     is_on, error = said.get("on_grid") == "yes", said.get("score_error")
     reading = Reading.read(grid=None if grid == "none" else grid, on_grid=is_on, score_error=error)
@@ -239,14 +236,13 @@ def differences(left: Foreign, right: Foreign, at: str = "the returned value") -
     """The places where two returned values differ, or cannot be compared."""
     old, new = (each.tolist() if isinstance(each, np.ndarray) else each for each in (left, right))
     if type(left) is type(right) and isinstance(old, (Mapping, list, tuple)):
-        parts = [
-            each if isinstance(each, Mapping) else dict(enumerate(each)) for each in (old, new)
-        ]
-        if [*parts[0]] != [*parts[1]]:
+        first = dict(old if isinstance(old, Mapping) else enumerate(old))
+        second = dict(new if isinstance(new, Mapping) else enumerate(new))
+        if [*first] != [*second]:
             yield f"{at}, its keys or its length,"
         else:
-            for key, value in parts[0].items():
-                yield from differences(value, parts[1][key], f"{at}[{key!r}]")
+            for key, value in first.items():
+                yield from differences(value, second[key], f"{at}[{key!r}]")
     elif left is not right and (type(left) is not type(right) or not _equal(left, right)):
         yield at
 

@@ -15,7 +15,7 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -164,12 +164,10 @@ class Watch:
                 run.at = next(iter(_lines([(frame, frame.f_lineno)])), run.at)
 
         try:
-            with redirect_stdout(printed), redirect_stderr(printed), _seeded():
+            with redirect_stdout(printed), redirect_stderr(printed), _seeded(), suppress(Elsewhere):
                 sys.setprofile(look if playing is None else before)
                 found = self.pipeline(data)
                 run.returned = list(found) if isinstance(found, Iterator) else found
-        except Elsewhere:
-            pass
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is a result
             run.error, run.at = error, next(reversed(_lines(walk_tb(error.__traceback__))), "")
         finally:
@@ -197,7 +195,7 @@ class Watch:
             (HeldCounts, "found", self._counting),
             (Session, "_compare", self._answering),
             (PayWhatYouGet, "_draw", self._listing),
-            (Scope, "charge", self._charging),
+            (Scope, "charge", self._charge),
             (Scope, "pay", self._paying),
             (Book, "write", self._booking),
             (Book, "state", self._booking),
@@ -230,7 +228,8 @@ class Watch:
         seed = f"{self.seed} {self._run.taken}"
         method(bits, DeterministicSource(seed, i_understand_this_is_not_private=True), piece=piece)
 
-    def _event(self, public: Mapping[str, object], session: object = None) -> Foreign:
+    def _event(self, public: Foreign, scope: Foreign, session: object = None) -> Foreign:
+        public |= {"scope": f"{scope.name}, {scope.neighbours}"} if scope else {}
         texts = {name: str(value) for name, value in public.items()}
         line = next(iter(_lines(walk_stack(None))), "a library")
         return self._run.begin(Event((texts["mechanism"], line), texts, session))
@@ -238,9 +237,8 @@ class Watch:
     def _entering(self, method: Method, call: Call[object]) -> object:
         run, charge, scope = self._run, call.charge, call.scope
         public: dict[str, object] = {"guarantee": charge.guarantee, "parts": charge.parts}
-        public |= {"mechanism": charge.mechanism, "scope": scope and scope.name}
-        public |= charge.parameters
-        event = run.calls[id(call)] = self._event(public)
+        public |= {"mechanism": charge.mechanism, **charge.parameters}
+        event = run.calls[id(call)] = self._event(public, scope)
         before, run.reading = run.reading, event
         try:
             entered = method(call)
@@ -290,7 +288,7 @@ class Watch:
     ) -> object:
         terms = session._terms
         public = {"mechanism": terms.mechanism, "guarantee": terms.guarantee, **terms.as_record}
-        event = self._event(public, session)
+        event = self._event(public, None, session)
         value = (distance + branch.place) // terms.denominator
         event.read.append(Numbers("scores", {f"value {len(self._run.events)}": value}))
         return self._run.outcome(event, method(session, distance, branch, *more))
@@ -301,12 +299,10 @@ class Watch:
 
     # ------------------------------------------------------------------------ ledgers
 
-    def _charging(
-        self, method: Method, scope: Scope, guarantee: object, **named: Foreign
-    ) -> object:
+    def _charge(self, method: Method, scope: Scope, guarantee: object, **named: Foreign) -> object:
         """A release of another library: only its charge is seen."""
-        public = {"guarantee": guarantee, "scope": scope.name, "mechanism": named["mechanism"]}
-        self._event(public | dict(named.get("parameters") or {}))
+        public = {"guarantee": guarantee, "mechanism": named["mechanism"]}
+        self._event(public | dict(named.get("parameters") or {}), scope)
         return method(scope, guarantee, **named)
 
     def _paying(self, method: Method, scope: Scope, payment: object) -> object:

@@ -30,9 +30,9 @@ Foreign = Any
 """An object of another library, or a caller's own."""
 
 Cells = dict[Hashable, Foreign]
-Cell = tuple[
-    Foreign, ...
-]  # a table, a column, what stands in it, and whether in all rows or in one
+Cell = tuple[Foreign, ...]
+"""A table, a column, what stands in it, and whether in all rows or in one."""
+
 Units = Sequence[Hashable]
 Kind = Callable[[list[Foreign]], Foreign]
 """Makes a table of the caller's kind from rows."""
@@ -313,8 +313,8 @@ class Maker:
     def _fresh(self, cells: Sequence[Foreign]) -> Foreign:
         """A cell of the kind of these that is none of them."""
         self._made += 1
-        is_number = isinstance(cells[0], int)
-        return max(cells) + self._made if is_number else f"{cells[0]}{10**6 + self._made}"
+        text = f"{cells[0]}{10**6 + self._made}"
+        return max(cells) + self._made if isinstance(cells[0], int) else text
 
     def identity(self) -> Hashable:
         """The identity of a new unit; None where none can be made."""

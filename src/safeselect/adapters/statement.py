@@ -1,6 +1,7 @@
 """A release in words, for people who read its result: made from the release alone.
 
-These sentences are reviewed like claims: none promises more than the guarantee does.
+These sentences are reviewed like claims: none promises more than the guarantee does.  They decide
+no release: with other words the hash of what decides one stays.
 """
 
 from __future__ import annotations
@@ -8,13 +9,22 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from textwrap import fill
-from typing import Any
+from typing import Any, cast
 
+from safeselect.accounting.cost import with_places
 from safeselect.exact.interval import Interval
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.release.display import cut
+from safeselect.release.results import (
+    NOT_STATED,
+    Answers,
+    Batch,
+    Groups,
+    Numbers,
+    Release,
+    Selection,
+)
 
-_NOT_STATED = "not stated"  # `results.NOT_STATED`, which imports this file
 _SHOWN = 20  # labels
 _DELTA = Fraction(1, 10**6)  # at which a guarantee without epsilon is put into words
 _PRECISION = 128
@@ -57,18 +67,15 @@ _ASSUMED = {
 _PRIVATE_CANDIDATES = ("unknown_domain", "pay_what_you_get", "select_partitions", "partition_str")
 
 
-def _is(release: Any, *shapes: str) -> bool:
-    return type(release).__name__ in shapes
-
-
-def sections(release: Any) -> dict[str, list[str]]:
+def sections(release: Release) -> dict[str, list[str]]:
     """Return what was asked, released, promised and to whom, assumed, and not promised."""
     stated = dict(release.provenance.parameters)
     unit = release.provenance.unit
-    if unit == _NOT_STATED:
+    if unit == NOT_STATED:
         unit = "unit of privacy (the caller did not name it)"
+    form = next((form for law, form in _ASKED.items() if release.mechanism.startswith(law)), _ONE)
     found = {
-        "What was asked": [_asked(release, stated)],
+        "What was asked": [form.format_map(_Named(stated))],
         "What was released": _released(release),
         "What was promised, and to whom": _promised(release, unit),
         "What was assumed": _assumed(release, stated),
@@ -86,18 +93,11 @@ def sections(release: Any) -> dict[str, list[str]]:
     return found
 
 
-def in_words(release: Any) -> str:
+def in_words(release: Release) -> str:
     """Return the same as one text."""
     filled = partial(fill, width=_WIDTH, initial_indent="  ", subsequent_indent="  ")
     titled = sections(release).items()
     return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in titled)
-
-
-def _asked(release: Any, stated: dict[str, str]) -> str:
-    name = release.mechanism
-    form = next((form for start, form in _ASKED.items() if name.startswith(start)), _ONE)
-    size = len(release) if _is(release, "Groups") else 0
-    return form.format_map(_Named({"groups": str(size), **stated}))
 
 
 class _Named(dict[str, str]):
@@ -107,23 +107,21 @@ class _Named(dict[str, str]):
         return f"(number of {name} not stated)"
 
 
-def _released(release: Any) -> list[str]:
-    said: list[str] = []
-    if _is(release, "Selection"):
-        said.append(f"{_quoted(release.label)}.")
-    elif _is(release, "Groups"):
-        for group, labels in zip(release.groups, release.labels, strict=True):
-            said.append(f"{_quoted(group)}: {_listed(labels)}.")
-    elif _is(release, "Batch"):
-        said.append(f"A winner, or a list of winners, for each of {len(release)} rows.")
-    elif _is(release, "TopK", "Numbers"):
-        labels = release.labels if _is(release, "TopK") else release.values
-        order = ", best first" if _is(release, "TopK") and release.ordered else ""
-        said.append(f"{_listed(labels)}{order}." if labels else "Nothing was found.")
+def _released(release: Release) -> list[str]:
+    if isinstance(release, Selection):
+        said = [f"{_quoted(release.label)}."]
+    elif isinstance(release, Groups):
+        said = [f"{_quoted(group)}: {_listed(release[group])}." for group in release]
+    elif isinstance(release, Batch):
+        said = [f"A winner, or a list of winners, for each of {len(release)} rows."]
+    elif isinstance(release, Answers):
+        said = [f"{len(release)} values above the threshold."]
     else:
-        said.append(f"{len(release.to_dict()['index'])} values above the threshold.")
+        found, order = [*cast("Any", release)], getattr(release, "ordered", False)
+        best = ", best first" if order else ""
+        said = [f"{_listed(found)}{best}." if found else "Nothing was found."]
     counts, noise = getattr(release, "counts", None), getattr(release, "noise", None)
-    if counts is not None and not _is(release, "Groups"):
+    if counts is not None and not isinstance(release, Groups):
         said.append(f"Their noisy counts: {_listed(counts)}.")
     gaps = getattr(release, "gap", None) or getattr(release, "gaps", None)
     if gaps is not None:
@@ -131,7 +129,7 @@ def _released(release: Any) -> list[str]:
     if noise is not None:
         off = max(abs(noise.low_95), abs(noise.high_95))
         said.append(f"Each number has noise: with probability 95 % it is off by at most {off}.")
-    elif gaps is None and not _is(release, "Numbers"):
+    elif gaps is None and not isinstance(release, Numbers):
         said.append("No score or count was released, true or noisy.")
     return said
 
@@ -155,13 +153,14 @@ def _promised(release: Any, unit: str) -> list[str]:
         "add_remove": "had its data not been there",
         "replace_one": "had its data been other data",
     }.get(release.provenance.neighbours, "on a neighbouring data set, as the caller defines it")
-    plus = f", plus a probability of {_up(delta, 12)}" if delta else ""
+    plus = f", plus a probability of {with_places(delta, 12)}" if delta else ""
     promise = (
         f"To each single {unit}: {other}, any result above would have been nearly as likely. "
-        f"With epsilon = {_up(epsilon, 2)} no event becomes more than {factor} times as likely, or "
-        f"as unlikely{plus}. Somebody who thinks it equally likely that this data was there or not "
-        "there, and who knows all other data, guesses right from the result with a probability of "
-        f"at most {sure} %. This holds whatever else is known, and for this release alone."
+        f"With epsilon = {with_places(epsilon, 2)} no event becomes more than {factor} times as "
+        f"likely, or as unlikely{plus}. Somebody who thinks it equally likely that this data was "
+        "there or not there, and who knows all other data, guesses right from the result with a "
+        f"probability of at most {sure} %. This holds whatever else is known, and for this release "
+        "alone."
     )
     return [promise]
 
@@ -173,10 +172,10 @@ def _odds(epsilon: Fraction, delta: Fraction) -> tuple[str, str]:
     errors a and b have a + e**epsilon b >= 1 - delta and e**epsilon a + b >= 1 - delta.
     """
     if epsilon > _LARGE:
-        return f"e to the power of {_up(epsilon, 2)}", "100"
+        return f"e to the power of {with_places(epsilon, 2)}", "100"
     one, factor = Interval.of(1, _PRECISION), Interval.of(epsilon, _PRECISION).exp()
     right = (factor + Interval.of(delta, _PRECISION)) / (one + factor)
-    return _up(factor.fractions()[1], 2), _up(100 * right.fractions()[1], 1)
+    return with_places(factor.fractions()[1], 2), with_places(100 * right.fractions()[1], 1)
 
 
 def _assumed(release: Any, stated: dict[str, str]) -> list[str]:
@@ -185,15 +184,8 @@ def _assumed(release: Any, stated: dict[str, str]) -> list[str]:
         said.append("All scores move the same way when a unit is added, as counts do.")
     if "candidates" in stated and not release.mechanism.startswith(_PRIVATE_CANDIDATES):
         said.append("The candidates were known without looking at the data.")
-    if release.provenance.unit == _NOT_STATED:
+    if release.provenance.unit == NOT_STATED:
         said.append("The caller knows whose privacy the sensitivity is about.")
     said.append("The caller asserted this; the library cannot check it.")
     said.append(f"Its random bytes came from {release.source}.")
     return said
-
-
-def _up(value: Fraction, places: int) -> str:
-    """A number with so many digits after the point, rounded up."""
-    scaled = -(-value * 10**places // 1)
-    whole, rest = divmod(int(scaled), 10**places)
-    return f"{whole}.{rest:0{places}}".rstrip("0").rstrip(".") if places else str(whole)

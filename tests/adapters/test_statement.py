@@ -21,8 +21,8 @@ from safeselect import (
     top_k,
     unknown_domain_top_k,
 )
+from safeselect.adapters.statement import _odds
 from safeselect.ledger.record import canonical
-from safeselect.release.words import _odds
 from safeselect.testing import DeterministicSource, InsecureSourceWarning
 
 TITLES = ["What was asked", "What was released", "What was promised, and to whom"]

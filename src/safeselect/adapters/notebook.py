@@ -1,0 +1,69 @@
+"""A release as a table for notebooks, and what tables and plots say of it: its title, its facts."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from typing import Any
+
+from safeselect.release.display import cost, cut, cut_text, number
+from safeselect.release.page import Section, as_part
+from safeselect.scores.candidates import label_text
+
+_ROWS = 200
+_SHOWN = 10  # groups in which nothing was found
+
+
+def html(release: Any) -> str:
+    """A release as a table for notebooks; bounds and costs are rounded outwards."""
+    columns = release.to_dict()
+    if "cost" in columns:
+        columns["cost"] = [*release.costs]  # floats may be less
+    outwards = {"low": ROUND_FLOOR, "high": ROUND_CEILING, "cost": ROUND_CEILING}
+    shown = [
+        [_cell(each, outwards.get(name, ROUND_HALF_EVEN)) for each in column[:_ROWS]]
+        for name, column in columns.items()
+    ]
+    size = max(map(len, columns.values()))
+    left_out = f"the first {_ROWS} of {size}" if size > _ROWS else ""
+    return as_part(
+        Section(
+            title(release),
+            {"cost": cost(release.guarantee), **facts(release)},
+            {left_out: [[*columns], *zip(*shown, strict=True)]},
+        )
+    ).text
+
+
+def title(release: Any) -> str:
+    """What a release is, in words."""
+    best = "the best" if getattr(release, "ordered", True) else "the best, without an order"
+    return {
+        "Selection": "the chosen candidate",
+        "TopK": best,
+        "Groups": "the best of each group",
+        "Batch": "the best of each row",
+        "Numbers": "the released numbers",
+        "Answers": "the answers above the threshold",
+    }[type(release).__name__]
+
+
+def facts(release: Any) -> dict[str, str]:
+    """What else a reader asks first: the mechanism, what is not private, the record."""
+    found = {"mechanism": release.mechanism.rpartition("/")[0].replace("_", " ")}
+    if "NOT PRIVATE" in release.source:
+        found["source"] = release.source
+    if release.receipt is not None:
+        found["record"] = f"record {release.receipt.record}"
+    groups = getattr(release, "groups", ())
+    if empty := [cut(each) for each in groups if not release[each]][:_SHOWN]:
+        found["empty"] = f"nothing was found in {', '.join(empty)}"
+    return found
+
+
+def _cell(value: object, rounding: str) -> str:
+    if isinstance(value, (float, Decimal, Fraction)):
+        with suppress(ValueError, OverflowError):  # not finite
+            return number(Fraction(value), rounding)
+    return cut_text(label_text(value))
