@@ -187,7 +187,7 @@ def _done(head: str, said: str) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    checker, records = _checked(options)
+    checker, records = checked(options)
     name = name_of(place_of(options.file))
     page = [*sections(name, checker, records)]
     if options.html:
@@ -198,14 +198,14 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    checker, records = _checked(options)
+    checker, records = checked(options)
     write("".join(log_lines(records)))
     say(f"head {checker.head}")
     return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
-    checker, _ = _checked(options)
+    checker, _ = checked(options)
     write(f"head {checker.head}\n")
     _all_fine(checker, head=options.head)
     # Of a signed ledger one expects more than that its records follow from each other.
@@ -226,7 +226,7 @@ def _all_fine(checker: Checker, head: str | None = None) -> int:
     return 0
 
 
-def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
+def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     """Return all records of a ledger or an exported log, after checking each.
 
     All are here, so a head is found by its hash alone.
