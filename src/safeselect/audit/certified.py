@@ -96,28 +96,26 @@ def _unsealed(written: str, key: bytes | None) -> tuple[str, Line | None]:
 
     A certificate that nobody signed has no line, unless a key was given.
     """
-    what = "certificate's key"
+    what, body, wrong, public = "certificate's key", "", None, ""
     try:
         envelope = json.loads(written)
         if "payloadType" not in envelope:
-            wrong = "A key was given, and nobody signed the certificate."
-            return written, None if key is None else found(what, wrong, "")
+            said = "A key was given, and nobody signed the certificate."
+            return written, None if key is None else found(what, said, "")
         body = b64decode(envelope["payload"], validate=True).decode("ascii")
         (signature,) = envelope["signatures"]
-        public, sig = signature["keyid"], b64decode(signature["sig"], validate=True).hex()
-        is_right = envelope["payloadType"] == _TYPE and is_signed(
-            public, signed_message(_SIGNED, body), sig
-        )
+        public, made = signature["keyid"], b64decode(signature["sig"], validate=True).hex()
+        message = signed_message(_SIGNED, body)
+        if envelope["payloadType"] != _TYPE or not is_signed(public, message, made):
+            wrong = "Its signature is wrong."
     except (LookupError, RecursionError, TypeError, ValueError):
-        return "", found(what, "It is no envelope with one signature.", "")
-    if not is_right:
-        return body, found(what, "Its signature is wrong.", "")
-    if key is None:
+        wrong = "It is no envelope with one signature."
+    if wrong is None and key is None:
         said = f"It is signed with ed25519 key {public}; give --certificate-key."
         return body, Line(what, "not compared", said)
-    if key.hex() != public:
-        return body, found(what, f"It is signed with another key, {public}.", "")
-    return body, found(what, None, f"It is signed with ed25519 key {public}, as given.")
+    if wrong is None and key is not None and key.hex() != public:
+        wrong = f"It is signed with another key, {public}."
+    return body, found(what, wrong, f"It is signed with ed25519 key {public}, as given.")
 
 
 def compare_code(

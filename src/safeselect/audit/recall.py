@@ -24,7 +24,7 @@ from safeselect.errors import InputError, ParameterError, SafeSelectError
 from safeselect.exact.parameters import exact_text, rational, read_exact
 from safeselect.ledger import Balance, Checker, Record
 from safeselect.ledger.budget import Amounts, ways
-from safeselect.ledger.record import Fields, library, read_numbers
+from safeselect.ledger.record import Fields, read_numbers
 from safeselect.release.codec import read_part
 from safeselect.release.display import cost
 from safeselect.release.page import shown
@@ -336,18 +336,11 @@ def _with(balance: Balance, sums: Amounts, hit: Hit, charge: Fields, times: int)
     }
 
 
-def rows(found: Recall) -> Iterator[dict[str, str]]:
-    """Yield for each release its record, and what was promised and still holds, for people."""
+def _rows(found: Recall) -> Iterator[str]:
     for seq, hit in found.hits.items():
-        yield {
-            "record": seq,
-            "day": hit.utc,
-            "mechanism": _shown(hit.mechanism),
-            "outcome": hit.outcome,
-            "verdict": "affected" if hit.is_sure else "may be",
-            "promised": _named(hit.promised),
-            "restated": _named(hit.restated),
-        }
+        verdict = "affected" if hit.is_sure else "may be"
+        row = seq, hit.utc, _shown(hit.mechanism), hit.outcome, verdict
+        yield " | ".join([*row, _named(hit.promised), _named(hit.restated)])
 
 
 _shown = lru_cache(maxsize=1024)(shown)
@@ -368,13 +361,8 @@ def letter(found: Recall) -> str:
         head=found.checker.head,
         counts=f"{sure} affected, {len(found.hits) - sure} may be, {found.others} not",
         over=shown(", ".join(over) or "none"),
-        rows="".join(f"  {' | '.join(row.values())}\n" for row in rows(found)),
+        rows="".join(f"  {row}\n" for row in _rows(found)),
     )
-
-
-def installed(advisory: Advisory) -> Verdict:
-    """Whether a release of this installation is affected; None: some may be."""
-    return advisory.touches({"library": library()})
 
 
 _LETTER = """\

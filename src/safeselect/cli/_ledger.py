@@ -15,7 +15,7 @@ from safeselect.cli._output import reading, say, write
 from safeselect.cli._page import as_html, as_text
 from safeselect.cli._place import name_of, place_of, read_key
 from safeselect.cli._report import details, sections
-from safeselect.errors import InputError, LedgerRolledBack, ParameterError
+from safeselect.errors import LedgerRolledBack, ParameterError
 from safeselect.ledger import (
     Budget,
     Checker,
@@ -129,12 +129,9 @@ def _reopen(options: argparse.Namespace) -> int:
 
 
 def _repair(options: argparse.Namespace) -> int:
-    place = place_of(options.file)
-    if not isinstance(place, str):
-        raise InputError("only a file is repaired; of a ledger in PostgreSQL restore a backup")
-    kept = repair(place, head=options.head)
+    kept = repair(options.file, head=options.head)
     said = f"what followed the last good line is in {shown(kept)}: charge anew what it charged"
-    return _done(Ledger.open(place).head, f"{said}; {_NEW_HEAD}")
+    return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 
 def _append(options: argparse.Namespace) -> int:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Collection
 from pathlib import Path
 
-from safeselect.audit.recall import Advisory, Recall, installed, letter, read_advisory, recall, rows
+from safeselect.audit.recall import Advisory, Recall, letter, read_advisory, recall
 from safeselect.cli._ledger import FILE, HEAD, PUBLIC_KEYS
 from safeselect.cli._options import Command, declare
 from safeselect.cli._output import reading, say, write
 from safeselect.cli._place import KEY, place_of, read_key
 from safeselect.ledger import Checker, correct, kept_records
+from safeselect.ledger.record import library
 from safeselect.release.page import shown
 
 ADVISORY = declare("ADVISORY  a file such as docs/advisories/*.json")
 LEDGERS = declare("LEDGER several  ledgers or exported logs")
-JSON = declare("--json  print everything as JSON, not as a letter")
 
 
 def _advisory(file: str) -> Advisory:
@@ -32,20 +31,13 @@ def _recalled(advisory: Advisory, written: str, keys: Collection[bytes]) -> Reca
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Print what was affected in each ledger: a letter, or JSON."""
-    advisory, listed = _advisory(options.advisory), []
+    """Write a letter for each ledger."""
+    advisory, hits = _advisory(options.advisory), 0
     for written in options.ledger:
         found = _recalled(advisory, written, options.public_key or ())
-        about = {"ledger": found.checker.ledger, "head": found.checker.head}
-        scopes = {name: "over" if sure else "may be over" for name, sure in found.over.items()}
-        releases = {"releases": [*rows(found)], "not affected": found.others, "scopes": scopes}
-        listed.append(about | releases)
-        if not options.json:
-            write(letter(found))
-    if options.json:
-        about = {"advisory": advisory.content["id"], "sha256": advisory.sha256}
-        write(json.dumps({**about, "ledgers": listed}, indent=1) + "\n")
-    return 3 if any(each["releases"] for each in listed) else 0
+        write(letter(found))
+        hits += len(found.hits)
+    return 3 if hits else 0
 
 
 def _correct(options: argparse.Namespace) -> int:
@@ -69,21 +61,19 @@ def _correct(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     """Say which of these advisories touch the installed version."""
-    touched = 0
-    for file in options.advisory:
-        advisory = _advisory(file)
-        verdict = installed(advisory)
-        said = {True: "touches this version", None: "touches some releases of this version"}
-        touched += verdict is not False
-        text = said.get(verdict, "does not touch this version")
-        write(f"{shown(advisory.content['id'])}  {text}: {shown(advisory.content['summary'])}\n")
-    return 3 if touched else 0
+    found = {file: _advisory(file) for file in options.advisory}
+    verdicts = {file: each.touches({"library": library()}) for file, each in found.items()}
+    for file, each in found.items():
+        name, summary = (shown(each.content[of]) for of in ("id", "summary"))
+        write(f"{name}  {_TOUCHES[verdicts[file]]} this version: {summary}\n")
+    return 0 if set(verdicts.values()) <= {False} else 3
 
 
+_TOUCHES = {True: "touches", None: "touches some releases of", False: "does not touch"}
 RECALL = Command(
     "recall",
     "write a letter: the releases that an advisory affects, and what they still promise",
-    ADVISORY + LEDGERS + JSON + PUBLIC_KEYS,
+    ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
 Offline; no ledger is changed. Each release is affected, may be (its record does not say), or is
