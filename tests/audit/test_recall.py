@@ -192,6 +192,10 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     ),
     (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "has none"),
     (lambda each: each.update(affects=["x"]), "it is no advisory"),
+    (
+        lambda each: each.update(affects=[{"parameters.k": {"absent": "false", "is": ["1"]}}]),
+        "it is no advisory",
+    ),
     (lambda each: each.update(restated={"epsilon": "2"}), "is not understood: 'epsilon'"),
     (lambda each: each.update(restated={"type": "Perfect"}), "is not understood: 'type'"),
     (lambda each: each.update(restated="some"), "it is no advisory"),

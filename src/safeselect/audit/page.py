@@ -18,13 +18,10 @@ Page = Mapping[str, Sequence[str] | Mapping[str, str]]
 """The page: under each title sentences, or terms with what is known of each."""
 
 _CANNOT_SHOW = """\
-That the sensitivity, the unit and the neighbours are right, and that the candidates were known \
-without the data: the caller asserts it.
-That every release from these data is in this ledger, and that nothing else was published about \
-the same people.
-What happened after the head, or in a log without signatures at the hands of somebody who also \
-chose the head.
-Who the people behind the keys are, and what running time, errors or access to the machine revealed.
+That sensitivity, unit, neighbours and origin of the candidates are right: the caller asserts it.
+That every release from these data is in this ledger; what else was published about the people.
+What happened after the head; what somebody forged who has the key, or who chose the head.
+Who the people behind the keys are; what running time, errors or access to the machine revealed.
 """
 _ASKED = "What was asked", "What was released", "What was promised, and to whom", "What was assumed"
 _LONGEST, _LINES = 160, 6

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
+from operator import ge, gt, le, lt
 from typing import Any
 
 from safeselect.audit.theorems import is_one_shot
@@ -65,16 +65,11 @@ class Advisory:
 
     def touches(self, said: Fields) -> Verdict:
         """Whether the defect hit a charge, whose record says this."""
-        cases = (
+        cases = [
             _all(_holds(test, _said(said, name)) for name, test in conditions.items())
             for conditions in self.affects
-        )
-        found: Verdict = False
-        for case in cases:
-            if case:
-                return True
-            found = found if case is False else None
-        return found
+        ]
+        return True if True in cases else None if None in cases else False
 
     def restate(self, said: Fields) -> Guarantee:
         """Return what still holds of a guarantee, as a record states it."""
@@ -132,12 +127,8 @@ def _said(said: object, name: str) -> str | None:
 
 def _all(verdicts: Iterable[Verdict]) -> Verdict:
     """Whether all hold; where one is false, it does not matter what is not known."""
-    found: Verdict = True
-    for each in verdicts:
-        if each is False:
-            return False
-        found = found and each
-    return found
+    found = {*verdicts}
+    return False if False in found else None if None in found else True
 
 
 def _holds(test: _Test, value: str | None) -> Verdict:
@@ -183,19 +174,14 @@ def _number(value: object) -> Fraction:
     return rational(value, "a number in a condition", zero=True, signed=True)
 
 
-_COMPARED = {
-    "at_least": operator.ge,
-    "above": operator.gt,
-    "at_most": operator.le,
-    "below": operator.lt,
-}
+_COMPARED = {"at_least": ge, "above": gt, "at_most": le, "below": lt}
 _WORDS: dict[str, tuple[Callable[..., object], Callable[..., Verdict]]] = {
     "is": (_texts, lambda value, wanted: value in wanted),
     "is_not": (_texts, lambda value, wanted: value not in wanted),
     "introduced": (_version, partial(_from, is_from=True)),
     "fixed": (_version, partial(_from, is_from=False)),
     **{word: (_number, partial(_compared, by=by)) for word, by in _COMPARED.items()},
-    "absent": (bool, lambda *_: True),
+    "absent": ({True: True, False: False}.__getitem__, lambda *_: True),
 }
 """For each word of a condition, how it is read, and what it asks of a value in a record."""
 
@@ -366,20 +352,14 @@ def letter(found: Recall) -> str:
 
 
 _LETTER = """\
-Releases made with differential privacy: a guarantee is restated
-
-Advisory {id}, published {published}, modified {modified}
-{summary}
-
+A guarantee of differential privacy is restated
+Advisory {id}, published {published}, modified {modified}: {summary}
 What was wrong: {details}
 How the guarantee is restated: {restated_in_words}
-
 Ledger {ledger}, up to its head {head}
 Releases: {counts} (they may be where their records do not say)
 Scopes that are over their budget: {over}
-
   record | day | mechanism | outcome | verdict | promised | what still holds
-{rows}
-What was released cannot be called back.  What still holds is stated above, for each single unit of
-privacy that the ledger names.  No ledger was changed; its owner appends a correction.
+{rows}What was released cannot be called back.  What still holds is stated above, for each single
+unit of privacy that the ledger names.  No ledger was changed; its owner appends a correction.
 """

@@ -16,19 +16,10 @@ from safeselect.cli._page import as_html, as_text
 from safeselect.cli._place import name_of, place_of, read_key
 from safeselect.cli._report import details, sections
 from safeselect.errors import LedgerRolledBack, ParameterError
-from safeselect.ledger import (
-    Budget,
-    Checker,
-    Ledger,
-    Proposal,
-    Record,
-    Scope,
-    Signer,
-    approve,
-    log_lines,
-)
+from safeselect.ledger import Budget, Checker, Ledger, Proposal, Record, Scope, log_lines
 from safeselect.ledger.record import BARE_HEAD
 from safeselect.ledger.restoring import append, kept_records, repair
+from safeselect.ledger.signing import Signer, approve
 from safeselect.release.page import shown
 
 _NEW_HEAD = "the new head is above"
@@ -49,16 +40,12 @@ BUDGET = declare("""
 --own-delta D  the part of delta for the deltas that releases bring (default: a quarter of it)
 --rho R  instead of --epsilon: a budget of zero-concentrated privacy
 """)
-CEILING = declare("""
---ceiling N  the highest epsilon, or rho, to which approvers may raise the budget; it is promised
-""")
+CEILING = declare("--ceiling N  up to where approvers may raise epsilon, or rho; it is promised")
 APPROVERS = declare("""
 --approver HEX hex repeated  a public Ed25519 key of somebody who approves later scopes and limits
 --approvals-needed N integer  how many of them must sign (default: all)
 """)
-WITHIN = declare("""
---within N integer =1000  approvals expire when the ledger has so many more records
-""")
+WITHIN = declare("--within N integer =1000  approvals expire after so many more records")
 LIMIT = declare("""
 --limit {epsilon,delta,rho} required  what to raise
 --to N required  the new value

@@ -58,13 +58,8 @@ table { border-collapse: collapse; font-size: 0.92rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.7rem 0.4rem 0;
   border-bottom: 1px solid #8886; font-variant-numeric: tabular-nums; }
 p { margin: 0.3rem 0; } section:first-of-type p { font-size: 1.3rem; font-weight: 600; }
-@media (max-width: 40rem) {
-  dl { display: block; } dt { margin-top: 0.4rem; }
-  h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; }
-}
-@media print {
-  body { margin: 0; padding: 0; max-width: none; font-size: 9pt; line-height: 1.3; }
+@media (max-width: 40rem) { dl { display: block; } dt { margin-top: 0.4rem; } }
+@media print { body { margin: 0; padding: 0; max-width: none; font-size: 9pt; line-height: 1.3; }
   h1 { font-size: 14pt; } h2 { font-size: 11pt; margin: 0.7em 0 0.2em; break-after: avoid; }
-  dl { gap: 0 1em; margin: 0; }
-}
+  dl { gap: 0 1em; margin: 0; } }
 """
