@@ -110,7 +110,7 @@ def test_a_real_ledger(tmp_path: Path, capfdbinary: Run) -> None:
     assert page["This audit"]["log"] == "flights.ledger"
 
 
-@pytest.mark.parametrize("name", some(EVERY, 1))
+@pytest.mark.parametrize("name", some(EVERY, 3))
 def test_every_kind_of_release_has_a_short_page(
     tmp_path: Path, capfdbinary: Run, name: str
 ) -> None:
