@@ -141,6 +141,17 @@ def test_what_does_not_hold_is_said_in_short(tmp_path: Path, capfdbinary: Run) -
     assert "What was asked" not in content["page"]
 
 
+def test_the_script_of_an_audit_is_read_in_ten_minutes(tmp_path: Path, capfdbinary: Run) -> None:
+    """Its own words, those of the page, and those of the release."""
+    pytest.importorskip("cryptography")
+    script = (Path(__file__).parents[2] / "docs" / "audit.md").read_text("utf-8")
+    arguments = flown(tmp_path)
+    _, html, _ = both(arguments, capfdbinary)
+    assert main(["statement", arguments[1]]) == 0
+    stated = capfdbinary.readouterr().out.decode()
+    assert sum(len(text.split()) for text in (script, Text(html).text, stated)) < 1500
+
+
 @needs_chromium
 def test_a_browser_shows_it_whole_and_asks_nobody(tmp_path: Path, capfdbinary: Run) -> None:
     """Light and dark, on paper, and as wide as a phone."""
