@@ -101,6 +101,8 @@ def test_every_reading_command_takes_a_server(run: Run, server: Server) -> None:
     for page in ([], ["--html"]):
         code, out, _ = run("show", reader, *page)
         assert (code, "schema read of PostgreSQL" in out, "0.5 of 1" in out) == (0, True, True)
+    wanted = ["--scope", "a", "-k", "2", "--epsilon", "1/10", "--mechanism", "permute_and_flip"]
+    assert run("plan", reader, *wanted)[0] == 0
     code, log, _ = run("export", reader)
     Path("log.jsonl").write_text(log)
     assert code == 0

@@ -102,18 +102,19 @@ def _budget(options: argparse.Namespace) -> Budget:
     return Budget(**given(options, BUDGET), ceiling=ceiling)
 
 
-def _opened(options: argparse.Namespace) -> Ledger:
+def opened(options: argparse.Namespace) -> Ledger:
+    """Open the ledger that is named, with the head that is given."""
     return Ledger.open(place_of(options.file), head=options.head)
 
 
 def _add(options: argparse.Namespace) -> int:
-    ledger = _opened(options)
+    ledger = opened(options)
     ledger.add_scope(options.scope, _budget(options))
     return _done(ledger.head, f"opened scope {shown(options.scope)}; {_NEW_HEAD}")
 
 
 def _reopen(options: argparse.Namespace) -> int:
-    ledger = _opened(options)
+    ledger = opened(options)
     ledger.reopen(options.scope, reason=options.reason)
     return _done(ledger.head, f"scope {shown(options.scope)} answers again; {_NEW_HEAD}")
 
@@ -135,7 +136,7 @@ def _append(options: argparse.Namespace) -> int:
 
 def _propose(options: argparse.Namespace) -> int:
     """Print what approvers sign: of a limit, of a scope, or of more refusals."""
-    propose = _opened(options).propose.within(options.within)
+    propose = opened(options).propose.within(options.within)
     if hasattr(options, "limit"):
         raised = {"limit": options.limit, "to": options.to, "reason": options.reason}
         proposal = propose.limit(options.scope, **raised)
@@ -154,7 +155,7 @@ def _approve(options: argparse.Namespace) -> int:
 
 
 def _enact(options: argparse.Namespace) -> int:
-    signed, ledger = [], _opened(options)
+    signed, ledger = [], opened(options)
     for file in options.approvals:
         with reading(file):
             signed.append(json.loads(Path(file).read_bytes()))
