@@ -127,7 +127,7 @@ _BY_CLAIMS = {
             "return Composition(ApproximateDP(best.value / 2, delta), best.theorem, best.order,",
         ),
         ("accounting/composition.py:_plain", "total(rhos)", "total(rhos) / 2"),
-        ("promises/guarantees.py:delta", "-(less / (one + one", "-(less / (one + one + one + one"),
+        ("promises/guarantees.py:profile", "-(less / Interval.of(2", "-(less / Interval.of(4"),
         ("accounting/moments.py:_moment", "BoundedRange", "(BoundedRange, PureDP)"),
         ("accounting/pure.py:tails", "// 2) - 1", "// 2)"),
         ("accounting/moments.py:bound", "root + root", "root"),
