@@ -211,7 +211,8 @@ class Budget:
                 fits.
         """
         found = decision.price(self.terms, guarantee, tuple(parts))
-        if found is not None and not (found.get("not_pure") and not self._has_moments()):
+        has_moments = any(name in self._caps for name in self.terms.moments)
+        if found is not None and (has_moments or not found.get("not_pure")):
             return dict(found)
         rest = "and with own_delta below delta " if self.terms.delta and not self.terms.rho else ""
         takes = "rho and delta" if self.terms.rho else f"epsilon and delta {rest}".strip()
@@ -219,9 +220,6 @@ class Budget:
             f"this budget adds up {' and '.join(self.terms.limits)}, which "
             f"{type(guarantee).__name__} does not bound: a budget of {takes} takes it"
         )
-
-    def _has_moments(self) -> bool:
-        return any(name in self._caps for name in self.terms.moments)
 
     def refusal(
         self, scope: str, total: Amounts, guarantee: AnyGuarantee, parts: View
