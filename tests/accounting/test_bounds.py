@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from composed import composed_epsilon
 
 from safeselect import BoundedRange, PureDP, compose
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C2")
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
+VECTORS = vectors("guarantees")
 
 
 def test_up_to_twenty_unequal_parts_are_billed_at_their_optimum():

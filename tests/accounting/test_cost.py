@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import json
 import warnings
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -17,6 +15,7 @@ import safeselect
 from safeselect import SafeSelectWarning
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.accounting.moments import bun_steinke_rho
+from vectors import vectors
 
 CALLS: dict[str, dict[str, Any]] = {
     "permute_and_flip": {"sensitivity": 1},
@@ -78,7 +77,7 @@ def test_every_mechanism_warns_of_a_large_epsilon_before_anything_is_drawn(name:
             function(*scores, **more)
 
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
+VECTORS = vectors("guarantees")
 
 
 def named(name: str) -> list[str]:

@@ -6,11 +6,9 @@ loss, grid or tail of the package.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import mpmath
 import pytest
@@ -33,10 +31,11 @@ from safeselect.accounting import (
     RandomizedResponse,
     compose_delta,
 )
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C2")
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "accounting.json").read_text())
+VECTORS = vectors("accounting")
 ANSWERS = 280  # on each side of 0: more would be below 10**-24 for the noises here
 
 
@@ -179,16 +178,19 @@ def test_never_above_what_they_imply_and_the_bounds_never_cross(parts, others, d
 
 @pytest.mark.parametrize(
     "part",
-    [
-        DiscreteGaussian(Fraction(1, 10**300)),
-        DiscreteGaussian(2**19, 4096),
-        DiscreteGaussian(Fraction(10**1000 + 1, 10**1000)),
-        DiscreteLaplace(10**6, 4096),
-        DiscreteLaplace(Fraction(1, 10**300)),
-        RandomizedResponse(Fraction(1, 10**300), 2),
-        RandomizedResponse(1 - Fraction(1, 10**300), 2**62),
-    ],
-    ids=range(7),
+    some(
+        [
+            DiscreteGaussian(Fraction(1, 10**300)),
+            DiscreteGaussian(2**19, 4096),
+            DiscreteGaussian(Fraction(10**1000 + 1, 10**1000)),
+            DiscreteLaplace(10**6, 4096),
+            DiscreteLaplace(Fraction(1, 10**300)),
+            RandomizedResponse(Fraction(1, 10**300), 2),
+            RandomizedResponse(1 - Fraction(1, 10**300), 2**62),
+        ],
+        2,
+    ),
+    ids=str,
 )
 def test_extreme_laws_end_and_hold(part):
     assert 0 <= part.delta(10**9) <= part.delta(1) <= part.delta(0) <= 1

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import pytest
@@ -28,9 +26,10 @@ from safeselect.accounting.moments import (
     epsilon_by_orders,
     log_moment,
 )
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C2")
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
+VECTORS = vectors("guarantees")
 DELTAS = ("1e-12", "1e-6", "0.01", "0.4")
 
 

@@ -1,13 +1,12 @@
 """Every broken copy of the accounting is noticed by the test that it names.
 
-Those of one kind each run with the others; all of them, some seconds each, in `make nightly`.
+They take some seconds each, in `make nightly`.
 """
 
 from __future__ import annotations
 
 import pytest
 from accounting_mutants import ACCOUNTING
-from effort import LONG
 from mutants import ROOT, copy, evidence
 
 pytestmark = [
@@ -15,22 +14,18 @@ pytestmark = [
     pytest.mark.slow("a broken copy and a process for each mutant"),
 ]
 
-ALWAYS = (
-    "tangent for chord: offsets on the grid alone",
-    "rounding down: products",
-    "range before Gaussian",
-    "tail dropped: large losses",
-)
 KILLERS = sorted({test for _, test in ACCOUNTING.values()})
 
 
-@pytest.mark.parametrize("name", ACCOUNTING if LONG else ALWAYS)
+@pytest.mark.nightly("tests beside the code notice each; this looks at whether they do")
+@pytest.mark.parametrize("name", ACCOUNTING)
 def test_the_mutant_is_noticed(name, tmp_path):
     each, test = ACCOUNTING[name]
     assert not evidence(copy(tmp_path, [each]), test)
 
 
-@pytest.mark.parametrize("killer", KILLERS if LONG else KILLERS[-1:])
+@pytest.mark.nightly("they pass in `make test` itself")
+@pytest.mark.parametrize("killer", KILLERS)
 def test_an_unbroken_copy_passes(killer, tmp_path):
     assert evidence(copy(tmp_path), killer)
 

@@ -11,59 +11,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from effort import LONG
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from safeselect import BoundedRange, GaussianDP, LaplaceDominated, PureDP, compose
 from safeselect.accounting import DiscreteLaplace, RandomizedResponse, compose_delta
-from safeselect.accounting.moments import dong_durfee_rogers_epsilon
-from safeselect.accounting.pure import equal_pure, smallest_delta
 
 pytestmark = pytest.mark.claim("C2")
-
-CLOSE = 1 + Fraction(1, 10**3)  # the precision that is asked for
-
-SIZES = st.fractions(Fraction(1, 40), Fraction(3, 2), max_denominator=40)
-KINDS = st.sampled_from([BoundedRange, LaplaceDominated, PureDP])
-
-
-def weaker(part, kind):
-    return kind(part.epsilon) if kind in WEAKER[type(part)] else part
-
-
-WEAKER = {BoundedRange: (LaplaceDominated, PureDP), LaplaceDominated: (PureDP,), PureDP: ()}
-
-
-@given(
-    parts=st.lists(st.builds(lambda kind, e: kind(e), KINDS, SIZES), min_size=2, max_size=6),
-    count=st.integers(1, 3),
-    delta=st.sampled_from(["1e-12", "1e-6", "1e-2", "0.3"]),
-)
-@settings(derandomize=True, deadline=None, max_examples=300 if LONG else 3)
-def test_a_list_costs_no_more_than_what_it_implies(parts, count, delta):
-    """The sum, the moments, Laplace pairs, and the optima for pure guarantees: equal (Kairouz, Oh
-    and Viswanath), unequal (Murtagh and Vadhan)."""
-    listed = parts * count
-    ours = compose(listed, delta, "1e-3")
-    assert ours.lower <= ours.guarantee.epsilon
-    assert ours.guarantee.epsilon <= sum(part.epsilon for part in listed)
-    assert ours.guarantee.epsilon <= compose(listed, delta, None).guarantee.epsilon
-    for kind in (LaplaceDominated, PureDP):
-        implied = compose([weaker(part, kind) for part in listed], delta, "1e-3")
-        assert ours.guarantee.epsilon <= implied.guarantee.epsilon * CLOSE
-        assert ours.lower <= implied.guarantee.epsilon
-
-
-@pytest.mark.parametrize("epsilon", ["0.1", "1"])
-@pytest.mark.parametrize("k", [2, 7, 40])
-def test_equal_ranges_cost_no_more_than_closed_forms(epsilon, k):
-    """That of Dong, Durfee and Rogers for ranges; the optimum for equal pure guarantees."""
-    delta = Fraction(1, 10**6)
-    found = compose([BoundedRange(epsilon)] * k, delta, "1e-3").guarantee.epsilon
-    assert found <= dong_durfee_rogers_epsilon(Fraction(epsilon), k, delta)
-    at = found * Fraction(9, 10)
-    ranges = compose_delta([BoundedRange(epsilon)] * k, at, "1e-3")
-    assert ranges.guarantee.delta <= smallest_delta(equal_pure(Fraction(epsilon), k), at)
 
 
 # ------------------------------------------------------------------------------------- adversaries

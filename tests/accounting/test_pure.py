@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from math import comb
-from pathlib import Path
 
 import mpmath
 import pytest
@@ -20,10 +18,11 @@ from safeselect.accounting.pure import (
     smallest_epsilon,
 )
 from safeselect.exact.interval import Interval
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C2")
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
+VECTORS = vectors("guarantees")
 FAST = settings(derandomize=True, deadline=None, max_examples=25)
 EPSILONS = st.fractions(min_value=Fraction(1, 20), max_value=3, max_denominator=20)
 

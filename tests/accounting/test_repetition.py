@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 from fractions import Fraction
 from itertools import cycle, product
-from pathlib import Path
 
 import mpmath
 import pytest
@@ -26,16 +24,11 @@ from safeselect.accounting import PoissonRepeated, Repeated
 from safeselect.accounting.moments import log_moment
 from safeselect.accounting.repetition import log_of_ratio_at
 from safeselect.promises.guarantees import guarantee_record
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C2")
 
-CASES = [
-    case
-    for case in json.loads(
-        (Path(__file__).parents[1] / "vectors" / "weights_quantiles_runs.json").read_text()
-    )
-    if case["group"] == "k4"
-]
+CASES = [case for case in vectors("weights_quantiles_runs") if case["group"] == "k4"]
 LAWS = [
     *(("-1/2", "1/30"), ("0", "1/2"), ("0", "1/30"), ("1/3", "1/30")),
     *(("1", "1/30"), ("5/2", "1/2")),

@@ -58,6 +58,7 @@ def serve(
     return service
 
 
+@pytest.mark.nightly("tests/ledger/stores/test_processes.py kills at every line of a charge")
 def test_killed_workers_lose_no_answer_and_charge_nothing_twice(
     server: Server, tmp_path: Path
 ) -> None:
@@ -251,6 +252,7 @@ CREATE TRIGGER wait BEFORE UPDATE OF output ON service.requests
 FOR EACH ROW EXECUTE FUNCTION service.wait()"""
 
 
+@pytest.mark.nightly("tests/ledger/test_requests.py finishes what died between outbox and ledger")
 def test_a_request_that_died_before_its_answer_is_told_and_asked_anew(
     server: Server, tmp_path: Path
 ) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -19,10 +17,9 @@ from safeselect.engine.gaussian import (
     RoundedGaussian,
     draw_symmetric,
 )
+from vectors import vectors
 
-VECTORS = json.loads(
-    (Path(__file__).parents[1] / "vectors" / "measurements.json").read_text("utf-8")
-)
+VECTORS = vectors("measurements")
 LAWS = {"discrete_gaussian": DiscreteGaussian, "rounded_gaussian": RoundedGaussian}
 SIZES = ["1/1000000000000000000000000", "1/50", "1/4", "10/3", "25", "2001", "60000"]
 

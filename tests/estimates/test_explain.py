@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 from fractions import Fraction
 from math import factorial
-from pathlib import Path
 
 import mpmath
 import pytest
@@ -15,8 +13,9 @@ from safeselect import ParameterError, calibrate, explain
 from safeselect.estimates import expected_error
 from safeselect.mechanisms.table import MECHANISMS, dyadic_rate
 from safeselect.promises.guarantees import BoundedRange
+from vectors import vectors
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guarantees.json").read_text())
+VECTORS = vectors("guarantees")
 OFFERED = [name for name in MECHANISMS if name != "laplace"]
 
 

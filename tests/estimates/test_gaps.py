@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,8 +23,9 @@ from safeselect.estimates import (
     threshold_error_ratio,
     variance_ratio,
 )
+from vectors import vectors
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "estimates.json").read_text())
+VECTORS = vectors("estimates")
 BLUE = VECTORS["h2_blue"]["cases"]
 REDUCTIONS = VECTORS["h3_var_reduction"]["cases"]
 FAST = settings(derandomize=True, deadline=None, max_examples=60)

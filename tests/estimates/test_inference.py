@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import pytest
@@ -16,13 +14,14 @@ from mpmath import mpf
 from safeselect import ParameterError
 from safeselect.estimates import gap_confidence_bound, gap_p_value
 from safeselect.estimates.inference import TAILS
+from vectors import vectors
 
 
 def tail(noise, t, threshold_rate, value_rate, precision=256):
     return TAILS[noise](t, threshold_rate, value_rate, precision)
 
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "estimates.json").read_text())
+VECTORS = vectors("estimates")
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 NOISES = ("exponential", "laplace", "gumbel")
 ULP = Fraction(1, 2**62)  # all results are given to 64 significant bits

@@ -17,6 +17,7 @@ from itertools import cycle
 
 import numpy as np
 import pytest
+from effort import LONG
 
 import safeselect
 from safeselect.randomness.source import default_source
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 SCORES = np.zeros(50_000, np.int64)  # most of a call is spent in draws
-HITS = 20
+HITS = 20 if LONG else 10
 
 
 class Limit(Exception):

@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from ledgers import new, scope
+from ledgers import new, outcomes, scope
 
 import safeselect
-from safeselect import Ledger, SourceError
+from safeselect import SourceError
 from safeselect.mechanisms.sessions import Answer
 from safeselect.sources import CallbackSource
 
@@ -82,11 +82,6 @@ def bytes_of(name: str) -> tuple[int, int]:
     CALLS[name](source=CallbackSource(device, exclusive=True), ledger=scope(ledger))
     assert asked[: len(TESTS) + 1] == [NONCE, *TESTS]
     return NONCE, sum(asked) - sum(TESTS)
-
-
-def outcomes(ledger: Ledger) -> list[str]:
-    kinds = [record.content for record in ledger.records()][2:]
-    return [each.get("reason", each["kind"]) for each in kinds]
 
 
 @pytest.mark.claim("C5")

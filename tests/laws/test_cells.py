@@ -1,16 +1,16 @@
 """Enclosed laws against closed forms, and their brackets against each other."""
 
-import json
 from fractions import Fraction
 from itertools import permutations
 from math import lcm
-from pathlib import Path
 
 import mpmath
 import pytest
 from checks.cells import ranking_law
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "gap_laws.json").read_text())
+from vectors import vectors
+
+VECTORS = vectors("gap_laws")
 HALF = Fraction(1, 2)
 SCORES = [3, 1, 0]
 

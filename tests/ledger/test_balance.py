@@ -11,8 +11,6 @@ from typing import Any
 
 import mpmath
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from ledgers import TERMS, forge, new, pure, records_of, scope
 
 import safeselect
@@ -21,14 +19,12 @@ from safeselect import (
     BoundedRange,
     Budget,
     BudgetError,
-    LaplaceDominated,
     Ledger,
     LedgerDamaged,
     ParameterError,
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.moments import epsilon_by_orders
 from safeselect.ledger import Balance
 from safeselect.ledger.balance import exact_texts
@@ -157,11 +153,6 @@ def test_wrong_budgets_are_told_what_to_write_instead(terms: dict[str, Any], sai
         made(**terms)
 
 
-def test_an_order_is_no_term_any_more() -> None:
-    with pytest.raises(TypeError, match="unexpected keyword argument 'order'"):
-        made(**MILLIONTH, order=20)
-
-
 def test_orders_are_those_of_the_ceiling_and_the_share_of_own_deltas_is_kept() -> None:
     low = made(epsilon=1, delta="1e-6", own_delta="1e-7", ceiling={"epsilon": 3, "delta": "1e-5"})
     high = made(epsilon=3, delta="1e-5", own_delta="1e-6")
@@ -228,38 +219,6 @@ def test_own_delta_of_all_of_delta_grants_what_plain_sums_grant() -> None:
         assert spent == {**sums, "not_pure": 0}
     with pytest.raises(BudgetError, match=r"it brings its own delta (1e-7|0\.0)"):
         scope(ledger).pay(pure(guarantee=ApproximateDP(0, "1e-7")))
-
-
-def test_a_release_of_pure_delta_fits_where_epsilon_is_used_up() -> None:
-    ledger = new(":memory:", **MILLIONTH)
-    scope(ledger).pay(pure(1))
-    before = ledger.balance("a").spent
-    with pytest.raises(BudgetError, match="does not allow"):
-        scope(ledger).pay(pure("1e-9"))
-    scope(ledger).pay(pure(guarantee=ApproximateDP(0, "1e-9")))
-    assert ledger.balance("a").spent == {**before, "own_delta": Fraction(1, 10**9)}
-    assert ledger.check().scopes["a"] == ledger.balance("a")
-
-
-KINDS: list[Callable[[Fraction], Any]] = [
-    PureDP,
-    LaplaceDominated,
-    BoundedRange,
-    lambda size: ZeroConcentratedDP(size * size / 2),
-    lambda size: GaussianDP(size * size),
-]
-
-
-@given(st.lists(st.tuples(st.sampled_from(KINDS[:3]), st.integers(2, 60)), max_size=60))
-def test_never_fewer_releases_than_sums_where_none_has_a_delta(parts: list[Any]) -> None:
-    """Whatever their order: what plain sums grant, one after the other, is granted here."""
-    balance, total = Balance.fresh(made(**MILLIONTH)), Fraction(0)
-    for kind, size in parts:
-        guarantee = kind(Fraction(1, size))
-        if total + guarantee.epsilon <= 1:
-            total += guarantee.epsilon
-            balance = charged(balance, guarantee)
-    assert balance.spent["epsilon"] == total
 
 
 # ---------------------------------------------------------------------------- what a person is told
@@ -604,40 +563,31 @@ NO_BUDGET, CAPS = (
 )
 LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "weights", ["4/5", "1/10", "1/5"]), NO_BUDGET),
-    (set_("terms", "budget", "weights", ["4/5", "1/5"]), NO_BUDGET),
     (set_("terms", "budget", "weights", ["4/5", "1/5", "0"]), NO_BUDGET),
     (set_("terms", "budget", "excesses", ["22", "22", "110"]), NO_BUDGET),
     (set_("terms", "budget", "excesses", ["22", "44", "0"]), NO_BUDGET),
-    (set_("terms", "budget", "excesses", []), NO_BUDGET),
     (set_("terms", "budget", "excesses", "123"), NO_BUDGET),
     (set_("terms", "budget", "excesses", None), "holds text that|NO|canonical|no budget"),
     (set_("terms", "budget", "own_delta", "2/1000000"), "holds a number in another spelling"),
     (set_("terms", "budget", "own_delta", "1/500000"), NO_BUDGET),
-    (set_("terms", "budget", "own_delta", "1/1000000"), NO_BUDGET),
     (pop("terms", "budget", "own_delta"), NO_BUDGET),
-    (pop("terms", "budget", "weights"), NO_BUDGET),
     (pop("terms", "budget", "ceiling"), NO_BUDGET),
     (pop("terms", "budget", "delta"), NO_BUDGET),
     (set_("terms", "budget", "sigma", "1"), NO_BUDGET),
-    (set_("terms", "budget", "rho", "1"), NO_BUDGET),
-    (set_("terms", "budget", "order", "20"), NO_BUDGET),
     (set_("terms", "budget", "epsilon", "one"), "a budget holds something that is no number"),
     (set_("terms", "budget", []), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"epsilon": "1/2"}), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"rho": "2"}), NO_BUDGET),
-    (set_("terms", "budget", "ceiling", {"delta": "2"}), NO_BUDGET),
     (set_("terms", "budget", "ceiling", []), "a ceiling is not an object of numbers"),
     (set_("terms", "blocks", ["a", "a"]), NO_BUDGET),
     (set_("terms", "blocks", ["a/b"]), NO_BUDGET),
     (set_("terms", "blocks", "ab"), NO_BUDGET),
     (set_("terms", "blocks", {}), NO_BUDGET),
     (set_("terms", "per", "month"), NO_BUDGET),
-    (set_("terms", "per", "week"), NO_BUDGET),
     (set_("terms", "per", []), NO_BUDGET),
     (set_("terms", "unit", ["person and month"]), NO_BUDGET),
     (set_("terms", "neighbours", []), NO_BUDGET),
     (pop("terms", "unit"), NO_BUDGET),
-    (pop("terms", "per"), NO_BUDGET),
     (set_("terms", "more", "x"), NO_BUDGET),
     (set_("terms", {}), NO_BUDGET),
     (set_("caps", "epsilon", "2"), CAPS),
@@ -645,12 +595,9 @@ LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("caps", "not_pure", "1"), CAPS),
     (set_("caps", "own_delta", "1/1000000"), CAPS),
     (set_("caps", "rho", "1"), CAPS),
-    (set_("caps", "moment_4", "1"), CAPS),
     (set_("caps", "moment_2", "0"), CAPS),
     (pop("caps", "epsilon"), CAPS),
     (pop("caps", "not_pure"), CAPS),
-    (pop("caps", "own_delta"), CAPS),
-    (more("moment_1", Fraction(1, 2**50)), CAPS),
     (more("moment_3", Fraction(1, 2**50)), CAPS),
 ]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from covers import pairwise_cover
+from effort import pairs
 from ledgers import TERMS, Kept, chained, new, pure, records_of, scope
 
 from safeselect import Budget, Ledger, LedgerDamaged, LedgerError
@@ -71,7 +71,7 @@ def add(path: Path, content: dict[str, Any], key: Any) -> None:
 
 @pytest.mark.parametrize(
     ("known", "form", "stated"),
-    pairwise_cover(["nothing", "a head", "a witness", "both"], [*FORMS], [*STATED]),
+    pairs(["nothing", "a head", "a witness", "both"], [*FORMS], [*STATED]),
 )
 def test_a_forged_state_is_not_opened(stated: str, form: str, known: str, tmp_path: Path) -> None:
     """Also where the writer's key is in the wrong hands."""

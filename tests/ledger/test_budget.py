@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -29,8 +27,9 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
+from vectors import vectors
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "budget.json").read_text())["cases"]
+VECTORS = vectors("budget")["cases"]
 KINDS: dict[str, Callable[[Any], AnyGuarantee]] = {
     "pure": lambda e: PureDP(Fraction(e)),
     "laplace": lambda e: LaplaceDominated(Fraction(e)),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from covers import pairwise_cover
+from effort import pairs
 from ledgers import TERMS, chained, pure, records_of, scope
 from workers import kinds
 
@@ -238,9 +238,7 @@ FORGED: list[tuple[Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("place", "pinned", "forged"), pairwise_cover([2, 4, 6], [None, OLD, NEW], FORGED)
-)
+@pytest.mark.parametrize(("place", "pinned", "forged"), pairs([2, 4, 6], [None, OLD, NEW], FORGED))
 def test_forged_records_of_keys(
     tmp_path: Path, place: int, pinned: Any, forged: tuple[Any, Any, str]
 ) -> None:

@@ -16,7 +16,6 @@ from ledgers import TERMS, ListStore, chained, forge, new, pure, records_of, sco
 from workers import kinds
 
 from safeselect import (
-    AdaptiveSparseVector,
     ApproximateDP,
     BoundedRange,
     Budget,
@@ -25,7 +24,6 @@ from safeselect import (
     LedgerDamaged,
     LedgerError,
     ParameterError,
-    SparseVector,
 )
 from safeselect.errors import SafeSelectWarning
 from safeselect.ledger import Ed25519Signer
@@ -94,16 +92,6 @@ def test_a_part_with_delta_is_not_free_where_moments_add_up() -> None:
     ledger = new(":memory:", epsilon=1, delta="1e-6", own_delta="1e-6")
     scope(ledger).pay(cheaper)
     assert ledger.balance("a").spent == ledger.balance("a").budget.price(each)
-
-
-@pytest.mark.parametrize("session", [SparseVector, AdaptiveSparseVector])
-def test_monotonic_sessions_are_refused_where_neighbours_replace(session: Any) -> None:
-    ledger = Ledger.create(":memory:", {"a": Budget("person", "replace_one", epsilon=1)})
-    there = ledger.scope("a", unit="person", neighbours="replace_one", purpose="p")
-    with pytest.raises(ParameterError, match=r"needs add/remove neighbours; scope 'a' has replace"):
-        session(threshold=1, epsilon="1/2", sensitivity=1, monotonic=True, ledger=there, k=1)
-    assert kinds(ledger) == ["created", "scope"]
-    session(threshold=1, epsilon="1/2", sensitivity=1, ledger=there, k=1)
 
 
 def test_a_chain_rewritten_without_the_key_is_refused_before_a_charge(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from covers import pairwise_cover
+from effort import pairs
 from ledgers import Kept, chained, new, pure, scope
 from workers import ended, kinds, start_child
 
@@ -55,7 +55,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(
     ("batch", "place", "change", "tail"),
-    pairwise_cover([1000, 2], [1, 4, 6, 7], CHANGES, [b"", b'{"hash":"']),
+    pairs([1000, 2], [1, 4, 6, 7], CHANGES, [b"", b'{"hash":"']),
 )
 def test_what_follows_the_last_good_line_is_moved(
     tmp_path: Path,
@@ -248,7 +248,7 @@ def copies(tmp_path: Path, keep: int = 4, signer: Any = None) -> tuple[Path, lis
 
 
 @pytest.mark.parametrize(
-    ("keep", "first", "torn"), pairwise_cover([1, 4, 7, 8], [0, 1], [b"", b'{"hash":"1', b"\0\0\n"])
+    ("keep", "first", "torn"), pairs([1, 4, 7, 8], [0, 1], [b"", b'{"hash":"1', b"\0\0\n"])
 )
 def test_an_older_copy_is_made_whole(tmp_path: Path, keep: int, first: int, torn: bytes) -> None:
     old, lines, head = copies(tmp_path, keep)

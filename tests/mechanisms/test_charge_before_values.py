@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ledgers import new, scope
+from ledgers import new, outcomes, scope
 
 import safeselect
 from safeselect import (
@@ -71,11 +71,6 @@ BAD_VALUES: dict[str, Any] = {
     "index": Index(),
     "broken": Broken(1, 3),
 }
-
-
-def outcomes(ledger: Ledger) -> list[str]:
-    kinds = [record.content for record in ledger.records()][2:]
-    return [each.get("reason", each["kind"]) for each in kinds]
 
 
 CALLS: dict[str, Callable[..., Any]] = {

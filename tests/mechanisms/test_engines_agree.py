@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from array_tier import Array, crossing
 from cell_laws import Chances, cell_law, difference, missing, peeled_law
 from checks.cells import ranking_law
-from effort import LONG
+from effort import LONG, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scalar_tier import Scalar, geometric_law
@@ -67,8 +68,7 @@ def scores(count: int, *, at_least: int = 2) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(0, 4), min_size=at_least, max_size=count)
 
 
-@pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "k"), some([*product(NAMES, [1, 2])], 3))
 @settings(max_examples=8 if LONG else 2)
 @given(data=st.data())
 @pytest.mark.claim("C1")
@@ -83,8 +83,7 @@ def test_orders(name, k, data):
     assert agree(array, cell_law(Scalar(), noise, values, k, elsewhere=elsewhere))
 
 
-@pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "k"), some([*product(NAMES, [1, 2])], 3))
 @settings(max_examples=5 if LONG else 1)
 @given(data=st.data())
 @pytest.mark.claim("C1")

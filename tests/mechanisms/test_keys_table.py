@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import pytest
@@ -13,8 +11,9 @@ import pytest
 from safeselect import ParameterError
 from safeselect.mechanisms.keys import Terms, for_each_key, keep_table
 from safeselect.promises.guarantees import ApproximateDP
+from vectors import vectors
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "partitions.json").read_text("utf-8"))
+VECTORS = vectors("partitions")
 PAIRS = [
     (Fraction(e), Fraction(d))
     for e, d in (

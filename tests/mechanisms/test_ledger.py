@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from ledgers import new, scope
+from ledgers import new, outcomes, scope
 from rules_table import CALLS, EPSILON
 from tapes import TapeSource
 
@@ -19,23 +19,6 @@ from safeselect.ledger.stores.memory import MemoryStore
 pytestmark = pytest.mark.claim("C8")
 
 BOTH = {"epsilon": 1, "delta": "1/50", "own_delta": "1/50"}
-
-
-def outcomes(ledger: Ledger) -> list[str]:
-    kinds = [record.content for record in ledger.records()][2:]
-    return [each.get("reason", each["kind"]) for each in kinds]
-
-
-def test_a_source_that_does_not_begin_costs_nothing() -> None:
-    ledger = new(":memory:")
-
-    class Broken(TapeSource):
-        def begin(self) -> bytes:
-            raise SourceError("broken")
-
-    with pytest.raises(SourceError, match="broken"):
-        CALLS["permute_and_flip"].run(source=Broken(), ledger=scope(ledger))
-    assert outcomes(ledger) == []
 
 
 @contextmanager

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import pytest
 from quantile_laws import QUANTILES, TIES, distance, grid_law, joint, point_law, run_law, whole
 
 from safeselect.mechanisms.quantiles import Law, Part, _range, draw_point
+from vectors import vectors
 
-CASES = [
-    case
-    for case in json.loads(
-        (Path(__file__).parents[1] / "vectors" / "weights_quantiles_runs.json").read_text()
-    )
-    if case["group"] == "k3"
-]
+CASES = [case for case in vectors("weights_quantiles_runs") if case["group"] == "k3"]
 
 
 def cases(name):

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from covers import pairwise_cover
+from effort import pairs
 from quantile_laws import ledger, whole
 
 from safeselect import ParameterError, ScoreError, from_json, quantile, quantiles
@@ -20,7 +20,7 @@ from safeselect.mechanisms.quantiles import Law, _split
 
 @pytest.mark.parametrize(
     ("values", "share", "ends", "epsilon"),
-    pairwise_cover(
+    pairs(
         [[], [7], [7] * 500, [0, 10**30, -(10**30)], [3, 3, 4, 4]],
         [0, "1/2", "0.999", 1],
         [(0, 9), (7, 7), (-(2**63), 2**64 - 1), (0, 2**255)],

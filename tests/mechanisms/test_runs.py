@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import os
 import random
 from bisect import bisect
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import pytest
@@ -37,16 +35,11 @@ from safeselect import (
 from safeselect.accounting import Repeated
 from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping
 from safeselect.testing import ReplaySource
+from vectors import vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
-CASES = [
-    case
-    for case in json.loads(
-        (Path(__file__).parents[1] / "vectors" / "weights_quantiles_runs.json").read_text()
-    )
-    if case["group"] == "k4"
-]
+CASES = [case for case in vectors("weights_quantiles_runs") if case["group"] == "k4"]
 MEANS = ["1/100", "1", "7/2", "40"]
 LAWS = [("1", "1/10"), ("0", "1/100"), ("1/2", "1/10"), ("-1/2", "1/20"), ("3", "1/3")]
 

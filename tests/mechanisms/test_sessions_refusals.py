@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from ledgers import TERMS, new, scope
+from ledgers import TERMS, new, outcomes, scope
 
 import safeselect
 from safeselect import (
@@ -50,11 +50,6 @@ ASK: dict[str, Callable[[Any, object], object]] = {
 
 def ledger_of(**more: Any) -> Ledger:
     return new(":memory:", **{"epsilon": 1, "delta": "1/1000", **more})
-
-
-def outcomes(ledger: Ledger) -> list[str]:
-    kinds = [record.content for record in ledger.records()][2:]
-    return [each.get("reason", each["kind"]) for each in kinds]
 
 
 @pytest.mark.parametrize("name", OPEN)

@@ -6,7 +6,6 @@ That children draw other bits, and none of a request that a fork cut in two, is 
 
 from __future__ import annotations
 
-import json
 import os
 import ssl
 import sys
@@ -14,7 +13,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,8 +20,9 @@ from chances import fits
 
 import safeselect
 from safeselect.engine import draws, rankings, tables
+from vectors import vectors
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
+VECTORS = vectors("laws")
 THREADS = 8
 STAIR = [0, 1, 2, 3]  # case v3 of the vectors, at rate 1/10
 RATE = Fraction(1, 10)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -28,15 +26,15 @@ from safeselect.mechanisms.unknown import (
     gumbel_offset,
     laplace_failure,
     laplace_offset,
-    read_contributions,
 )
 from safeselect.release.call import Call, Charge
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C1")
 
 NOTHING = Charge("a list", ApproximateDP(1, "1/10"), (), {})
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "unknown_domain.json").read_text())
+VECTORS = vectors("unknown_domain")
 DIGITS = mpmath.mpf(10) ** -28
 PLAIN: dict[str, Any] = {"k": 2, "k_bar": 3, "places": "all", "epsilon": 1, "delta": "1e-6"}
 
@@ -369,15 +367,6 @@ def test_wrong_counts(counts: Any, labels: Any, error: type[Exception], message:
     with pytest.raises(error, match=message) as caught:
         safeselect.unknown_domain_top_k(counts, labels=labels, **PLAIN)
     assert "4711" not in str(caught.value)
-
-
-def test_how_many_items_a_user_may_have():
-    assert read_contributions(None) is None
-    assert read_contributions(1) == 1
-    assert read_contributions(2**63 - 1) == 2**63 - 1
-    for wrong in (0, -1, 2**63, True, "2"):
-        with pytest.raises(ParameterError, match="max_contributions"):
-            read_contributions(wrong)
 
 
 # ----------------------------------------------------------------------- what it is charged

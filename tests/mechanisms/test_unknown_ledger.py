@@ -230,20 +230,3 @@ def test_a_process_that_is_killed_keeps_the_reservation(
         PayWhatYouGet(**SESSION, ledger=scope(ledger))
     assert main(["ledger", "verify", str(path)]) == 0
     assert "all 4 records follow" in capsys.readouterr().err
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks as Unix does")
-def test_a_child_does_not_settle_for_its_parent(tmp_path: Path) -> None:
-    ledger = new(tmp_path / "budget.db", **BUDGET)
-    session = PayWhatYouGet(**SESSION, ledger=scope(ledger))
-    child = os.fork()
-    if child == 0:
-        try:
-            session.close()
-        finally:
-            os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert kinds(ledger) == ["charged"]
-    session.query({}, k=1, k_bar=1, places="all")
-    session.close()
-    assert contents(ledger)[1]["spent"] == {"outcomes": "1", "queries": "1"}

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,16 +32,11 @@ from safeselect.prepared import (
     TopKMechanism,
 )
 from safeselect.testing import DeterministicSource, RecordingSource
+from vectors import vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
-CASES = [
-    case
-    for case in json.loads(
-        (Path(__file__).parents[1] / "vectors" / "weights_quantiles_runs.json").read_text()
-    )
-    if case["group"] == "k2"
-]
+CASES = [case for case in vectors("weights_quantiles_runs") if case["group"] == "k2"]
 
 
 def cases(name):

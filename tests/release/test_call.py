@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ledgers import new, scope
+from ledgers import new, outcomes, scope
 
 from safeselect import BoundedRange, Budget, Ledger, LedgerError, PureDP, ScoreError, SourceError
 from safeselect.release.call import UNREADABLE, Call, Charge
@@ -52,11 +52,6 @@ class Watched:
             raise SourceError("no more")
         self.seen.append(len(buffer))
         buffer[:] = os.urandom(len(buffer))
-
-
-def outcomes(ledger: Ledger) -> list[str]:
-    kinds = [record.content for record in ledger.records()][2:]
-    return [each.get("reason", each["kind"]) for each in kinds]
 
 
 def call(ledger: Ledger, read: Callable[[], Any] = lambda: None, **more: Any) -> Call[Any]:

@@ -1,10 +1,8 @@
 """Two-sided noise: the discrete Laplace law and the floor of the continuous one."""
 
-import json
 import sys
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 
 import pytest
 from exact_pmf import bit_tree, choice_tree, restarted
@@ -19,10 +17,11 @@ from safeselect.spec.samplers import (
     laplace_attempt,
     laplace_floor,
 )
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C1")
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "samplers.json").read_text())
+VECTORS = vectors("samplers")
 RATES = [(1, 1), (2, 1), (1, 2), (3, 1)]
 
 

@@ -4,11 +4,9 @@ Below `exact_*` the shipped loops run on exact choices; the coins they replace a
 here and in test_bernoulli.py.
 """
 
-import json
 import sys
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 
 import pytest
 from exact_pmf import bit_tree, choice_tree, combined, restarted
@@ -34,10 +32,11 @@ from safeselect.spec.samplers import (
     geometric_exp,
     remainder_attempt,
 )
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C1")
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "samplers.json").read_text())
+VECTORS = vectors("samplers")
 MODULE = sys.modules["safeselect.spec.samplers"]
 
 E_DECAYS = [NoiseRate(Fraction(*r)) for r in ((1, 1), (2, 1), (1, 2), (2, 3), (5, 7), (1, 10))]

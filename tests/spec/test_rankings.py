@@ -9,11 +9,9 @@ That the combine step of exponential noise is the definition: `tests/proofs/test
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import factorial, lcm
-from pathlib import Path
 
 import pytest
 from cell_laws import cell_law, missing, outside, peeled_law
@@ -34,10 +32,11 @@ from safeselect.spec.rankings import (
     peeled_top_k,
     permute_and_flip,
 )
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C1")
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "laws.json").read_text())
+VECTORS = vectors("laws")
 
 
 def cases(group: str) -> list[tuple[str, dict]]:

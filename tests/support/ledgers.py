@@ -86,6 +86,12 @@ class ListStore:
         return row
 
 
+def outcomes(ledger: Ledger) -> list[str]:
+    """Behind the first two records: each one's kind, or the reason for which there is no answer."""
+    kinds = [record.content for record in ledger.records()][2:]
+    return [each.get("reason", each["kind"]) for each in kinds]
+
+
 def forge(path: Path, change: Callable[[dict[str, Any]], object], place: int = -1) -> None:
     """Change one record of an unsigned file, and compute the chain anew, as whoever may write can.
 

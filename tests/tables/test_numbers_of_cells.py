@@ -191,8 +191,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(
-    ("form", "of"),
-    list(zip(FORMS * 2, ["smallest", "largest", "sum", "sum", "smallest"] * 4, strict=False)),
+    ("form", "of"), list(zip(FORMS, ["smallest", "largest", "sum"] * 4, strict=False))
 )
 def test_an_engine_does_not_change_a_number(form, of, read, tmp_path):
     """Wholes beyond 2**53, heaps of ties and sums beyond the limit, in columns of two types."""

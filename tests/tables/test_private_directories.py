@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import some
 
 from safeselect.tables import duckdb as engine
 from safeselect.tables.duckdb import private_directory
@@ -83,7 +84,7 @@ def started(folder: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[str],
         each.communicate()
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", some([signal.SIGKILL, signal.SIGTERM], 2))
 def test_the_dead_are_swept_and_the_living_are_not(
     folder: Path, started: Any, how: signal.Signals
 ) -> None:

@@ -142,7 +142,7 @@ BRACKETS = {
 }
 
 
-@pytest.mark.parametrize("name", some(BRACKETS, 3))
+@pytest.mark.parametrize("name", some(BRACKETS, 6))
 def test_brackets_overlap_those_of_another_program_and_are_as_narrow_as_asked(name):
     parts, lower, upper = BRACKETS[name]
     composed = compose(parts, "1e-6")

@@ -6,7 +6,6 @@ it.  The rows are workloads of `docs/budgets.md` and those of `tests/vectors/bud
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -30,10 +29,11 @@ from safeselect import (
 )
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.ledger.stores.postgres import PostgresStore
+from vectors import vectors
 
 pytestmark = [pytest.mark.claim("C8"), pytest.mark.slow("hundreds of charges of a ledger")]
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "budget.json").read_text())["cases"]
+VECTORS = vectors("budget")["cases"]
 KINDS: dict[str, Callable[[Any], Any]] = {
     "pure": PureDP,
     "laplace": LaplaceDominated,
