@@ -701,17 +701,14 @@ _SEEN = Fraction(7, 10)
 def _one_draw_less(parts: View) -> tuple[AnyGuarantee, View] | None:
     """The same release with one draw less, where one kind of its draws is repeated."""
     repeated = [each for each, count in parts if count > 1]
-    if len(repeated) != 1 or not all(isinstance(each, _SUMMED) for each, _ in parts):
+    kept = [(each, count) for each, count in parts if isinstance(each, _SUMMED)]
+    if len(repeated) != 1 or len(kept) < len(parts):
         return None
-    rest = tuple((each, count - (each is repeated[0])) for each, count in parts)
-    epsilon, delta = (
-        sum(
-            (getattr(each, name) * count for each, count in rest if name in each.__slots__),
-            Fraction(0),
-        )
-        for name in ("epsilon", "delta")
-    )
-    return (ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)), rest
+    rest = [(each, count - (each is repeated[0])) for each, count in kept]
+    epsilon = sum((each.epsilon * count for each, count in rest), Fraction(0))
+    deltas = (each.delta * count for each, count in rest if isinstance(each, ApproximateDP))
+    delta = sum(deltas, Fraction(0))
+    return (ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)), tuple(rest)
 
 
 _SUMMED = PureDP, LaplaceDominated, BoundedRange, ApproximateDP
