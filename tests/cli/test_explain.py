@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from safeselect import explain
 from safeselect.cli import main
 from safeselect.estimates import explain_groups, explain_items, explain_keys
 
@@ -47,3 +48,8 @@ def test_what_a_command_needs(line: str, reason: str, capsys) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(line.split())
     assert reason in capsys.readouterr().err
+
+
+def test_the_table_of_explain_is_json_too(capsys) -> None:
+    assert main(["explain", "-k", "2", "--epsilon", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == explain(2, 1).to_dict()

@@ -22,6 +22,17 @@ from safeselect.ledger.stores.file import FileStore
 Run = Callable[..., tuple[int, str, str]]
 
 
+def test_the_page_is_json_too(run: Run, ledger: Ledger) -> None:
+    """What the page for an auditor says, part by part."""
+    code, out, _ = run("show", "budget.db", "--json", "--head", ledger.head)
+    assert code == 0
+    page = run("show", "budget.db", "--html", "--head", ledger.head)[1]
+    parts = json.loads(out)
+    assert len(parts) == page.count("<section>")
+    assert sum(len(part["facts"]) for part in parts) == page.count("<dt>")
+    assert any(part["tables"] for part in parts)
+
+
 def test_an_exported_log_is_checked_like_the_ledger(run: Run, ledger: Ledger) -> None:
     code, log, said = run("export", "budget.db")
     assert (code, said) == (0, f"head {ledger.head}\n")

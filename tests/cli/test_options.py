@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
+from pathlib import Path
 
 import pytest
 
+from safeselect.cli import main
 from safeselect.cli._main import COMMANDS
 from safeselect.cli._options import Command, build_parser, declare, given
 
 ACTIONS = ["create", "add", "reopen", "repair", "append", "propose", "approve", "enact"]
 ACTIONS += ["show", "export", "verify", "plan", "recall", "correct"]
+SHORT = "safeselect verify", "safeselect ledger", "safeselect advisories"  # by their pages
 PROPOSED = ["scope", "limit", "reopening"]
 EXPLAINED = ["explain", *(f"explain-{what}" for what in ("items", "groups", "keys"))]
 NAMES = [
@@ -22,6 +26,7 @@ NAMES = [
             "select",
             "keys",
             "quantiles",
+            "measure",
             *EXPLAINED,
             "ledger",
             "statement",
@@ -43,7 +48,7 @@ def shown(command: list[str], width: int, monkeypatch, capsys) -> str:
 
 
 def test_these_are_all_commands(monkeypatch, capsys):
-    for command, names in (([], NAMES[:14]), (["ledger"], [[action] for action in ACTIONS])):
+    for command, names in (([], NAMES[:15]), (["ledger"], [[action] for action in ACTIONS])):
         listed = re.findall(
             r"^    ([a-z][a-z-]*)\b", shown(command, 200, monkeypatch, capsys), re.M
         )
@@ -96,3 +101,40 @@ a heading
         with pytest.raises(SystemExit, match="2"):
             parsed(*wrong)
     assert (declared[1].told["help"], declared[4].heading) == ("how many there are", "a heading")
+
+
+def examples(commands: tuple[Command, ...], prefix: str = "safeselect"):
+    """The commands, and the actions of each, with what their help shows as an example."""
+    for command in commands:
+        name = f"{prefix} {command.name}"
+        yield from examples(command.actions, name)
+        if command.run is not None:
+            about = " ".join(command.about.split()).partition("For example")[2]
+            yield name, about[about.find(name) :]
+
+
+def test_the_help_of_a_command_has_an_example_that_is_read():
+    lacking = []
+    for name, example in examples(COMMANDS):
+        if example.startswith(name):
+            options = build_parser(COMMANDS).parse_args(shlex.split(example)[1:])
+            assert options.run is not None
+        elif not name.startswith(SHORT):
+            lacking.append(name)
+    assert lacking == []
+
+
+def test_options_may_stand_in_a_file(tmp_path: Path, capsys):
+    file = tmp_path / "usual.txt"
+    file.write_text("-k 2  # two of them\n--epsilon '1'\n", "utf-8")
+    shown = []
+    for words in (["-k", "2", "--epsilon", "1"], ["--options", str(file)], [f"--options={file}"]):
+        assert main(["explain", *words]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown == shown[:1] * 3
+    for wrong in (["--options"], ["--options", str(tmp_path / "none")]):
+        assert main(["explain", *wrong]) == 2
+        assert "cannot be read" in capsys.readouterr().err
+    file.write_text("-k '2", "utf-8")
+    assert main(["explain", "--options", str(file)]) == 2
+    assert capsys.readouterr().out == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -144,3 +145,61 @@ def test_quantiles_and_columns_as_csv(
     head, row = csv.reader(capfdbinary.readouterr().out.decode().splitlines())
     assert head == ["rank", "label", "count", "low", "high"]
     assert int(row[3]) <= int(row[2]) <= int(row[4])
+
+
+def test_values_are_measured_and_shown_in_each_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wards.csv").write_text("ward,patients\near,120\neye,-80\n<heart>,300\n")
+    usual = "measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 4"
+    shown = {}
+    for form in ("", "--table", "--csv", "--json"):
+        assert main(shlex.split(f"{usual} {form}")) == 0
+        out, said = (stream.decode() for stream in capfdbinary.readouterr())
+        shown[form] = out.splitlines()
+        assert "guarantee epsilon = 4 in total (PureDP)" in said
+        assert "values: with noise of standard deviation 0.6" in said
+        assert "effective range" not in said
+        assert "users" not in said
+    assert [line.split("\t")[0] for line in shown[""]] == ["<heart>", "ear", "eye"]
+    head, *rows = (line.split() for line in shown["--table"])
+    assert head == next(csv.reader(shown["--csv"])) == ["label", "value", "low", "high"]
+    assert [row[0] for row in rows] == ["<heart>", "ear", "eye"]
+    assert all(int(low) < int(value) < int(high) for _, value, low, high in rows)
+    assert abs(int(rows[2][1]) + 80) < 30
+    assert json.loads(shown["--json"][0])["values"]
+    for wrong, instead in {
+        usual.replace("--epsilon", "--rho"): "sensitivity_l2_squared",
+        usual.replace("--sensitivity-l1 2", ""): "--sensitivity-l1",
+        usual.replace("--value patients", "--value ward"): "integers",
+    }.items():
+        try:
+            code = main(shlex.split(wrong))
+        except SystemExit as error:
+            code = error.code
+        out, said = capfdbinary.readouterr()
+        assert (code, out) == (2, b"")
+        assert instead in said.decode()
+
+
+def test_an_odd_cell_changes_no_sentence_of_quantiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """One user more, whose value is no number, none at all, or none that the grid has."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"Oslo,{n},{n % 7}\n" for n in range(900))
+    told = set()
+    for more in (
+        "",
+        "Oslo,x1,k. A.\n",
+        "Oslo,x1,\n",
+        "Oslo, 07 ,1e99\n",
+        "Oslo,,3\n",
+        "Oslo,x,nan\n",
+    ):
+        Path("trips.csv").write_text(f"city,rider,fare\n{rows}{more}")
+        code = main(shlex.split(f"{FARES} {GRID}"))
+        out, said = (stream.decode() for stream in capfdbinary.readouterr())
+        told.add((code, len(out.splitlines()), said))
+    assert len(told) == 1

@@ -161,7 +161,10 @@ def test_parameters_are_checked(wrong):
 
 
 def test_the_table_names_every_mechanism_and_its_numbers():
-    table = explain(4, "0.2", "1e-6", n=30, gap=50).splitlines()
+    table = explain(4, "0.2", "1e-6", n=30, gap=50)
+    assert list(table.to_dict()) == list(table.rows[0])
+    assert "one_shot_exponential" in table._repr_html_()
+    table = str(table).splitlines()
     rows = {line.split()[0]: line for line in table if line and line.split()[0] in MECHANISMS}
     assert set(rows) == set(MECHANISMS)
     each = calibrate(BoundedRange, k=4, epsilon="0.2", delta="1e-6")
@@ -185,13 +188,13 @@ def test_the_table_names_every_mechanism_and_its_numbers():
 
 def test_a_total_for_which_the_unordered_mechanism_is_not_proved_has_no_row():
     for total in ({"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"}, {"rho": "0.1"}):
-        assert "laplace" not in explain(3, **total, n=20)
-    assert "laplace" in explain(3, "0.1", "1e-6", n=20)
+        assert "laplace" not in str(explain(3, **total, n=20))
+    assert "laplace" in str(explain(3, "0.1", "1e-6", n=20))
 
 
 def test_usual_examples_and_large_ones():
-    assert "top 2 of 100 candidates" in explain(2, 1)
-    assert "too large" in explain(1000, 1, n=1200)
+    assert "top 2 of 100 candidates" in str(explain(2, 1))
+    assert "too large" in str(explain(1000, 1, n=1200))
     with pytest.raises(ParameterError, match="k must be"):
         explain(0, 1)
     with pytest.raises(ParameterError, match="too large"):

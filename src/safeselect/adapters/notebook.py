@@ -16,24 +16,24 @@ _SHOWN = 10  # groups in which nothing was found
 
 
 def html(release: Any) -> str:
-    """A release as a table for notebooks; bounds and costs are rounded outwards."""
+    """A release as a table for notebooks."""
+    first, size = rows(release, _ROWS), max(map(len, release.to_dict().values()))
+    left_out = f"the first {_ROWS} of {size}" if size > _ROWS else ""
+    said = {"cost": cost(release.guarantee), **facts(release)}
+    return as_part(Section(title(release), said, {left_out: first})).text
+
+
+def rows(release: Any, most: int | None = None) -> list[tuple[str, ...]]:
+    """The names of its columns, and its rows for people; bounds and costs rounded outwards."""
     columns = release.to_dict()
     if "cost" in columns:
         columns["cost"] = [*release.costs]  # floats may be less
     outwards = {"low": ROUND_FLOOR, "high": ROUND_CEILING, "cost": ROUND_CEILING}
-    shown = [
-        [_cell(each, outwards.get(name, ROUND_HALF_EVEN)) for each in column[:_ROWS]]
+    cells = [
+        [_cell(each, outwards.get(name, ROUND_HALF_EVEN)) for each in column[:most]]
         for name, column in columns.items()
     ]
-    size = max(map(len, columns.values()))
-    left_out = f"the first {_ROWS} of {size}" if size > _ROWS else ""
-    return as_part(
-        Section(
-            title(release),
-            {"cost": cost(release.guarantee), **facts(release)},
-            {left_out: [[*columns], *zip(*shown, strict=True)]},
-        )
-    ).text
+    return [(*columns,), *zip(*cells, strict=True)]
 
 
 def title(release: Any) -> str:

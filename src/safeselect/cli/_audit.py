@@ -57,7 +57,7 @@ STATEMENT = Command(
     _state,
     """\
 The text follows from the release alone. Whether the release is what it says is what
-safeselect audit answers.
+safeselect audit answers. For example: safeselect statement release.json
 """,
 )
 AUDIT = Command(
@@ -74,6 +74,7 @@ RELEASE  a release in JSON, with its receipt
     _run,
     """\
 Each line is one comparison, and the last one the verdict. A log that is not signed holds up to the
-head that is given; the manual of the ledger lists what no audit sees.
+head that is given; the manual of the ledger lists what no audit sees. For example:
+safeselect audit release.json --log budget.ledger --head 12:...
 """,
 )

@@ -62,7 +62,8 @@ JSON = declare("--json  print columns as JSON; fractions are text")
 def _explain(options: argparse.Namespace) -> int:
     asked = given(options, ASKED)
     asked |= {"range_": asked.pop("range"), "monotonic": options.monotonic or None}
-    write(f"{explain(**asked)}\n")
+    said = explain(**asked)
+    write(f"{json.dumps(said.to_dict()) if options.json else said}\n")
     return 0
 
 
@@ -97,30 +98,39 @@ def _fits(options: argparse.Namespace) -> int:
     return 0
 
 
-def _planning(plan: Callable[..., Plans[Any]], purpose: str, own: tuple[Option, ...]) -> Command:
+def _planning(
+    plan: Callable[..., Plans[Any]], purpose: str, own: tuple[Option, ...], asked: str
+) -> Command:
     every = (*COMPARED, *own)
     name = plan.__name__.replace("_", "-")
-    return Command(name, purpose, (*every, *JSON), partial(_plan, plan, every))
+    about = f"For example: safeselect {name} {asked}\n"
+    return Command(name, purpose, (*every, *JSON), partial(_plan, plan, every), about)
 
 
 EXPLAIN = Command(
     "explain",
     "what a release would cost and how good it would be; touches no data",
-    ASKED,
+    (*ASKED, *JSON),
     _explain,
+    "For example: safeselect explain -k 5 --epsilon 1\n",
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
     "how many users an item needs to show in top-k, where the items are private too",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
+    "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
     "how many users an item of a group needs, for each --max-groups",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
+    "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )
 EXPLAIN_KEYS = _planning(
-    explain_keys, "how many users an item needs to be kept by keys", (*DELTA, *CAPPED)
+    explain_keys,
+    "how many users an item needs to be kept by keys",
+    (*DELTA, *CAPPED),
+    "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )
 PLAN = Command(
     "plan",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import reading, say, write
-from safeselect.cli._page import as_html, as_text
+from safeselect.cli._page import as_html, as_json, as_text
 from safeselect.cli._place import name_of, place_of
 from safeselect.cli._report import details, sections
 from safeselect.errors import InputError, LedgerRolledBack, ParameterError
@@ -37,7 +37,10 @@ SCOPE = declare("--scope NAME required  such as a data set")
 PUBLIC_KEYS = declare("""
 --public-key HEX hex repeated  an Ed25519 key of a signed ledger; of several, all that it had
 """)
-SHOWN = PUBLIC_KEYS + declare("--html  print a page for an auditor, with details")
+SHOWN = PUBLIC_KEYS + declare("""
+--html  print a page for an auditor, with details
+| --json  print the same as JSON
+""")
 REASON = declare("--reason TEXT required  why; for the record")
 LINES = declare("LINES optional =-  a file; or input")
 BUDGET = declare("""
@@ -195,8 +198,9 @@ def _show(options: argparse.Namespace) -> int:
     checker, records = _checked(options)
     name = name_of(place_of(options.file))
     page = [*sections(name, checker, records)]
-    if options.html:
-        write(as_html(f"Privacy ledger {name}", [*page, *details(records)]))
+    if options.html or options.json:
+        page += details(records)
+        write(as_json(page) if options.json else as_html(f"Privacy ledger {name}", page))
     else:
         write(as_text(page))
     return _all_fine(checker)

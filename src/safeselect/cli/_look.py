@@ -49,6 +49,7 @@ LOOK = Command(
     _run,
     """\
 Prints how users, numbers, dates and missing values are written, and the option that settles each.
-A release never looks: without --ids, it compares ids as they are written.
+A release never looks: without --ids, it compares ids as they are written. For example:
+safeselect look trips.csv --user rider
 """,
 )

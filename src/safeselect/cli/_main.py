@@ -12,11 +12,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from safeselect import errors
@@ -25,17 +27,17 @@ from safeselect.cli._explain import EXPLAIN, EXPLAIN_GROUPS, EXPLAIN_ITEMS, EXPL
 from safeselect.cli._ledger import LEDGER
 from safeselect.cli._look import LOOK
 from safeselect.cli._options import build_parser
-from safeselect.cli._output import UnwrittenError, say, written
+from safeselect.cli._output import UnwrittenError, reading, say, written
 from safeselect.cli._place import refuse_password
 from safeselect.cli._recall import ADVISORIES, CORRECT, RECALL
-from safeselect.cli._releases import KEYS, QUANTILES, SELECT, TOP_K
+from safeselect.cli._releases import KEYS, MEASURE, QUANTILES, SELECT, TOP_K
 from safeselect.cli._verify import VERIFY
 from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
 EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
 BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN, RECALL, CORRECT))
 COMMANDS = (
-    *(LOOK, TOP_K, SELECT, KEYS, QUANTILES),
+    *(LOOK, TOP_K, SELECT, KEYS, QUANTILES, MEASURE),
     *(*EXPLAINED, BUDGETS, STATEMENT, VERIFY, AUDIT, ADVISORIES),
 )
 _UNFORESEEN = "something went wrong that safeselect did not foresee; details may quote data"
@@ -80,7 +82,7 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 def _parsed(arguments: Sequence[str] | None) -> Any:
     parser = build_parser(COMMANDS)
-    given = sys.argv[1:] if arguments is None else arguments
+    given = [*_words(sys.argv[1:] if arguments is None else arguments)]
     for word in given:
         refuse_password(word)
     if not given:
@@ -92,6 +94,18 @@ def _parsed(arguments: Sequence[str] | None) -> Any:
         if sys.stdout is not None:
             with written():
                 sys.stdout.flush()  # a closed pipe under a help text must fail here, not at exit
+
+
+def _words(given: Sequence[str]) -> Iterator[str]:
+    """The command line, with the words of a file in the place of each `--options FILE`."""
+    words = iter(given)
+    for word in words:
+        if word.partition("=")[0] != "--options":
+            yield word
+            continue
+        file = word.partition("=")[2] or next(words, "")
+        with reading(file):
+            yield from shlex.split(Path(file).read_text("utf-8"), comments=True)
 
 
 def _discard_output() -> None:

@@ -56,6 +56,8 @@ class Command:
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 _LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
 _EXIT_CODES = """
+--options FILE stands for the options in a file, written as here; in it # begins a comment
+
 exit codes: 0 done; 1 unforeseen, or verify found a difference; 2 command line or input file; 3 the
 budget does not allow it, or records or a release do not hold; 4 source of randomness; 5 the ledger
 cannot be used; 6 it is busy: try again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from safeselect.estimates.explain import aligned
@@ -24,6 +25,12 @@ def as_text(sections: Iterable[Section]) -> str:
         for title, rows in section.tables.items():
             lines += [f"  {shown(title)}:", *(f"    {each}" for each in columns(rows))]
     return "".join(f"{line}\n" for line in lines)
+
+
+def as_json(sections: Iterable[Section]) -> str:
+    """Return the sections as JSON: a list of objects with title, facts and tables."""
+    parts = [{"title": s.title, "facts": s.facts, "tables": s.tables} for s in sections]
+    return json.dumps(parts, default=str) + "\n"
 
 
 def as_html(title: str, sections: Iterable[Section]) -> str:

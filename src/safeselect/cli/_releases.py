@@ -5,29 +5,32 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import fields
 from datetime import date
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from safeselect import top_k
+from safeselect import measure, top_k
 from safeselect.accounting.cost import PrivacyCost, rounded_text
+from safeselect.adapters.notebook import rows as rows_of
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import say, write
+from safeselect.cli._page import columns as columns_of
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import exact_text
 from safeselect.mechanisms.table import MECHANISMS
 from safeselect.release.page import escaped
+from safeselect.release.progress import SWITCH
 from safeselect.release.results import Groups, Numbers, TopK
 from safeselect.scores.reading import Reading
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
 from safeselect.tables.values import open_scores, table_quantiles
 
-Release = Groups[str] | TopK[Any] | Numbers[Any, Fraction]
+Release = Groups[str] | TopK[Any] | Numbers[Any, Any]
 
 FILE = declare("""
 FILE several  a .csv, .tsv, .csv.gz or .parquet file, or - for a CSV file on standard input; or
@@ -126,10 +129,22 @@ POINTS = declare("""
 --step S required  from each value of the grid to the next; of dates in days
 --neighbours NAME {add_remove,replace_one} =add_remove  how tables differ by a user
 """)
-JSON = declare("--json  print the release as JSON")
+MEASURED = declare("""
+--epsilon E required  total cost, with --sensitivity-l1: discrete Laplace noise
+| --rho R  total cost as zero-concentrated privacy, with --sensitivity-l2-squared
+| --mu M  total cost as Gaussian privacy, with --sensitivity-l2-squared
+--sensitivity-l1 S required  largest sum of the changes of all values by one unit
+| --sensitivity-l2-squared S  largest sum of the squares of these changes
+""")
+VALUES = declare("""
+--label COL required  column of the names of the values; they are public
+--value COL required  column of the values: whole numbers
+""")
+JSON = declare("--json  print it as JSON")
 PRINTED = declare("""
 --json  print the release as JSON
 | --csv  print all columns as CSV, with low and high where there is noise
+| --table  print all columns for people to read
 --quiet  print no notes; errors and warnings stay
 """)
 
@@ -180,6 +195,15 @@ def _select(options: argparse.Namespace) -> Release:
         return released
 
 
+def _measure(options: argparse.Namespace) -> Release:
+    call = given(options, MEASURED) | {"ledger": open_scope(options)}
+    opened = open_scores(table_of(options), label=options.label, score=options.value)
+    with opened as (labels, values):
+        private: Any = values
+        released: Release = measure(private, labels=labels, **call)
+        return released
+
+
 def _keep(options: argparse.Namespace) -> Release:
     ledger = open_scope(options, neighbours="add_remove")
     return select_keys(table_of(options), **given(options, KEPT), ledger=ledger)
@@ -196,6 +220,8 @@ def _points(options: argparse.Namespace) -> Release:
 
 def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namespace) -> int:
     """Make a release, print it, and say how to read it."""
+    if options.quiet:
+        os.environ[SWITCH] = "off"
     result = make(options)
     write("".join(f"{line}\n" for line in _lines(result, options)))
     if options.quiet:
@@ -208,6 +234,8 @@ def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namesp
 def _lines(result: Release, options: argparse.Namespace) -> list[str]:
     if options.json:
         return [result.to_json()]
+    if options.table:
+        return columns_of(rows_of(result))
     columns = result.to_dict()
     if options.csv:
         table = io.StringIO()
@@ -226,9 +254,9 @@ def _facts(result: Release, users: str) -> Iterator[str]:
     numbers = [f"{field.name} = {getattr(guarantee, field.name)}" for field in fields(guarantee)]
     yield f"guarantee {', '.join(numbers)} in total ({type(guarantee).__name__})"
     yield f"neighbours: {said.neighbours}; unit: {said.unit}{users}"
-    # The result of a call always has one; it includes what reading adds to the declared range.
-    effective = exact_text(result.effective_range or Fraction(0))
-    yield f"mechanism {result.mechanism}, effective range {effective}, {result.source}"
+    size = result.effective_range  # what reading adds to the declared range is included
+    ranged = "" if size is None else f"effective range {exact_text(size)}, "
+    yield f"mechanism {result.mechanism}, {ranged}{result.source}"
     if receipt is not None:
         yield f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}"
 
@@ -248,9 +276,11 @@ def how_to_read(result: Release) -> Iterator[str]:
         yield f"groups: {len(result)}; {most}, and is missing in others"
     if result.labels and result.noise is not None:
         counted = "" if cap is None else f" each counted for {cap} items at most,"
+        is_value = isinstance(result, Numbers)
+        what, named = ("value", "values:") if is_value else ("count", "counts: distinct users,")
         yield (
-            f"counts: distinct users,{counted} with noise of standard deviation "
-            f"{rounded_text(result.noise.deviation)}; 95 % interval: the count "
+            f"{named}{counted} with noise of standard deviation "
+            f"{rounded_text(result.noise.deviation)}; 95 % interval: the {what} "
             f"{-result.noise.high_95:+} to {-result.noise.low_95:+}"
         )
     if result.labels and result.noise is not None and cap is not None:
@@ -284,6 +314,8 @@ TOP_K = _command(
 A list of items that was found in the data is itself private. By default the domain is unknown: the
 items are found in FILE, and --delta bounds the probability that an item shows which only one user
 has. With --group-by a line is group, tab, item; of a group without items no line is printed.
+
+For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
 """,
     (*COUNTED, *WITH_COUNTS, *PUBLIC, *GROUPED, *COUNTER),
     _count_items,
@@ -293,7 +325,8 @@ SELECT = _command(
     "release the candidates with the largest ready scores",
     """\
 The labels are the candidates and must be public: only the scores are protected. Rows are taken in
-the order of their labels, so that the order of the file is not released.
+the order of their labels, so that the order of the file is not released. For example:
+safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --monotonic --epsilon 1
 """,
     (*RANKED, *CHOSEN),
     _select,
@@ -304,6 +337,8 @@ KEYS = _command(
     """\
 Each item is kept with the largest probability that privacy allows; they come out in alphabetical
 order. For the k best in the order of their counts use: safeselect top-k
+
+For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,
     KEPT,
     _keep,
@@ -312,10 +347,21 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column, in which each user counts once",
     """\
-Of a user with several rows, --of says which value counts. For example:
+Of a user with several rows, --of says which value counts. A row whose value is no number, or no
+date, is dropped: safeselect look counts how they are written. For example:
 safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2 --lowest 0
 --highest 500 --step 1/2 --epsilon 1
 """,
     (*POINTS, *TOTAL),
     _points,
+)
+MEASURE = _command(
+    "measure",
+    "release values that are counted or summed already, with noise",
+    """\
+The names and their number are public. For example, where a patient counts in at most 2 wards:
+safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
+""",
+    (*VALUES, *MEASURED),
+    _measure,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -21,6 +21,7 @@ from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Balance, Budget
 from safeselect.mechanisms.select import CANDIDATES, top_k
 from safeselect.mechanisms.table import LAWS, MECHANISMS, Mechanism, calibrate
+from safeselect.release.page import Section, as_part
 from safeselect.scores.reading import Reading, Sensitivity
 
 _Miss = Callable[[int, int], Interval]
@@ -89,6 +90,35 @@ def expected_error(
     return missed * distance
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What each mechanism would cost and lose; `print` and notebooks show it as a table.
+
+    Attributes:
+        title: what was asked, in a line.
+        example: the made-up scores, in a line.
+        rows: the names of the columns, and a row for each mechanism.
+        legend: what the table shows, and how many such releases a budget takes.
+    """
+
+    title: str
+    example: str
+    rows: tuple[tuple[str, ...], ...]
+    legend: str
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """The columns of the table."""
+        return {name: list(cells) for name, *cells in zip(*self.rows, strict=True)}
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, self.example, *aligned(self.rows), self.legend])
+
+    def _repr_html_(self) -> str:
+        return as_part(
+            Section(self.title, {"example": self.example}, {self.legend: self.rows})
+        ).text
+
+
 def explain(
     k: int,
     epsilon: Number | None = None,
@@ -104,8 +134,8 @@ def explain(
     on_grid: bool = False,
     score_error: Number | None = None,
     budget: Budget | Balance | None = None,
-) -> str:
-    """Return a table of what each mechanism of `top_k` would cost and lose, in text.
+) -> Explanation:
+    """Return a table of what each mechanism of `top_k` would cost and lose: print it.
 
     The example is public and made up: n candidates, k of which score `gap` more than all others.
     By default the scores are counts of users: the sensitivity is 1 and the change monotonic.  No
@@ -171,7 +201,7 @@ def explain(
         named = {"epsilon": epsilon, "delta": delta, "rho": rho, "sensitivity": sensitivity}
         named |= {"range_": range_, "monotonic": bool(monotonic), "k": count}
         legend += _forecasts(budget, size, {**named, "grid": grid, "on_grid": on_grid})
-    return "\n".join([title, example, *aligned(rows), legend])
+    return Explanation(title, example, tuple(rows), legend)
 
 
 def _forecasts(budget: Budget | Balance, n: int, asked: Mapping[str, Any]) -> str:

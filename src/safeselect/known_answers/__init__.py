@@ -37,6 +37,7 @@ from safeselect.errors import SafeSelectError
 from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.mechanisms.groups import plan_known, plan_unknown
 from safeselect.mechanisms.keys import PartitionStrategy
+from safeselect.release.progress import counted
 from safeselect.release.results import Release
 
 __all__ = ["SETS", "Row", "Tape", "Told", "differences", "digest", "read", "tell", "verify"]
@@ -442,7 +443,13 @@ def differences(which: str) -> Iterator[tuple[str, bool]]:
 
 def verify() -> dict[str, bool]:
     """The rows of a user's machine, each with whether it answers as recorded."""
-    return {f"{which}: {name}": same for which in USED for name, same in differences(which)}
+    found: dict[str, bool] = {}
+    with counted("known answers", sum(len(read(which)) for which in USED)) as more:
+        for which in USED:
+            for name, same in differences(which):
+                found[f"{which}: {name}"] = same
+                more(1)
+    return found
 
 
 def digest() -> str:

@@ -489,6 +489,12 @@ class Balance:
             said += f"; own delta {percent(self.spent['own_delta'] / cap)} used"
         return said
 
+    def _repr_html_(self) -> str:
+        from safeselect.release.page import Section, as_part
+
+        whose = {"unit": self.budget.unit, "neighbours": self.budget.neighbours}
+        return as_part(Section(str(self), whose | {"so far": self.loss()}, {})).text
+
     def loss(self) -> str:
         """Return what is known of the privacy loss so far, in one sentence; "" with rho.
 

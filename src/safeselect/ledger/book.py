@@ -48,6 +48,7 @@ from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
 from safeselect.ledger.stores.turn import pause
 from safeselect.ledger.witness import Untold, Witnessed
 from safeselect.promises.guarantees import Content
+from safeselect.release.progress import counted
 
 Written = tuple[str, Mapping[str, Content]]
 """The kind of a record, and its content without the fields of every record and the time."""
@@ -629,9 +630,11 @@ class Book:
         if self._witness is not None:
             checker.heads.want(self._witness.expected)
         known = Known(checker)
-        while rows := following(journal, last):
-            known.take(rows, verify=False)
-            last = rows[-1]
+        with counted("records checked") as more:
+            while rows := following(journal, last):
+                known.take(rows, verify=False)
+                more(len(rows))
+                last = rows[-1]
         if last is not None:
             check_key(self._signer, checker)
         checker.finish()

@@ -189,6 +189,11 @@ class Ledger:
     def __repr__(self) -> str:
         return f"<Ledger {self._book.name!r}>"
 
+    def _repr_html_(self) -> str:
+        from safeselect.release.page import Section, as_part
+
+        return as_part(Section(repr(self), self.scopes(), {})).text
+
     @property
     def id(self) -> str:
         """32 hexadecimal digits that no other ledger has."""

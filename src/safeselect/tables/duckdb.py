@@ -46,6 +46,7 @@ from typing import Any, TypeVar
 
 from safeselect.errors import InputError
 from safeselect.release.display import library
+from safeselect.release.progress import watched
 from safeselect.tables.files import (
     STANDARD_INPUT,
     Source,
@@ -77,8 +78,9 @@ _CONFIG = {
 _LOCKED_IN_ORDER = (
     # Implied by the lock below, and stated anyway: SQL cannot name the caller's variables.
     "SET python_enable_replacements = false",
-    # DuckDB would draw its bar on standard output, where the release goes.
-    "SET enable_progress_bar = false",
+    # DuckDB would draw its bar on standard output, where the release goes; it is asked instead.
+    "SET enable_progress_bar = true",
+    "SET enable_progress_bar_print = false",
     "SET allowed_paths = [{files}]",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -131,18 +133,13 @@ class Table:
         """
         return self._bring(columns)
 
-    def fetch(
-        self, sql: str, *parameters: object, unfit: str | None = None
-    ) -> list[tuple[Any, ...]]:
+    def fetch(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Run one statement and return all rows.
-
-        Args:
-            unfit: what to say if the statement reads a cell as another type, and cannot.
 
         Raises:
             InputError: the table cannot be read; the message has no word of the engine's own.
         """
-        return _run(self._connection, sql, self._failure, parameters, unfit)
+        return _run(self._connection, sql, self._failure, parameters)
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
@@ -284,18 +281,15 @@ def _bring(file: Path, alias: Path) -> None:
 
 
 def _run(
-    connection: Any,
-    sql: str,
-    failure: str,
-    parameters: tuple[object, ...] = (),
-    unfit: str | None = None,
+    connection: Any, sql: str, failure: str, parameters: tuple[object, ...] = ()
 ) -> list[tuple[Any, ...]]:
     """Run one statement and return all rows, or raise one sentence of ours."""
-    return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure, unfit)
+    with watched("counting", lambda: connection.query_progress() / 100):
+        return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure)
 
 
-def ask(question: Callable[[], _Answer], failure: str, unfit: str | None = None) -> _Answer:
-    """Return DuckDB's answer, or raise one sentence of ours: `unfit` of a cell of another type."""
+def ask(question: Callable[[], _Answer], failure: str) -> _Answer:
+    """Return DuckDB's answer, or raise one sentence of ours."""
     duckdb = library("duckdb", "pip install 'safeselect[tables]'")
     answer = None
     interrupted = exhausted = broken = False
@@ -305,8 +299,6 @@ def ask(question: Callable[[], _Answer], failure: str, unfit: str | None = None)
         interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
         broken = _BROKEN in str(error) and _BROKEN not in failure
         exhausted = isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
-        if unfit is not None and isinstance(error, duckdb.ConversionException):
-            failure = unfit
     if interrupted:
         raise KeyboardInterrupt
     if exhausted:

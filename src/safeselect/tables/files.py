@@ -50,7 +50,6 @@ _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
 ID = r"^0*([0-9]+)([.,]0{1,2})?$"  # three zeros may be thousands
-_NO_VALUE = "'?'"  # neither a number nor a date: reading it as one is an error
 _DATES = re.compile(r"(?:[^%]|%[dmyYHMSfpIbBjz])+", re.ASCII)
 _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
@@ -239,12 +238,11 @@ class TableAs:
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
 
     def value(self, column: str, *, dated: bool) -> str:
-        """The SQL of numbers or dates in text, as DuckDB writes them."""
+        """The SQL of numbers or dates in text, as DuckDB writes them; NULL where there is none."""
         column = self.tidied(column)
         if dated and self.dates is not None:
             day = f"CAST(try_strptime({column}, {literal(self.dates)}) AS DATE)"
-            found = f"COALESCE(CAST({day} AS VARCHAR), {_NO_VALUE})"
-            return f"CASE WHEN {column} IS NOT NULL THEN {found} END"
+            return f"CAST({day} AS VARCHAR)"
         if dated or (self.decimal, self.thousands) == (".", None):
             return column
         mark, groups = f"\\{self.decimal}", ""
@@ -255,8 +253,8 @@ class TableAs:
             plain = f"replace({column}, {between}, '')"
         form = f" *[-+]?(?:{groups}[0-9]*)(?:{mark}[0-9]*)?(?:[eE][-+]?[0-9]+)? *"
         return (
-            f"CASE WHEN NOT regexp_full_match({column}, '{form}') THEN {_NO_VALUE} "
-            f"ELSE replace({plain}, '{self.decimal}', '.') END"
+            f"CASE WHEN regexp_full_match({column}, '{form}') "
+            f"THEN replace({plain}, '{self.decimal}', '.') END"
         )
 
 

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from safeselect.errors import InputError
+from safeselect.release.progress import watched
 from safeselect.scores.columns import hushed
 from safeselect.tables.files import position
 from safeselect.tables.sql import LABELS, spelled
@@ -61,7 +62,16 @@ class SparkTable:
             InputError: Spark failed; the message has no word of Spark's own.
         """
         renamed = sql.replace("safeselect_", self._name)
-        return [tuple(row) for row in _ask(lambda: self._session.sql(renamed).collect())]
+        with watched("counting", self._share):
+            return [tuple(row) for row in _ask(lambda: self._session.sql(renamed).collect())]
+
+    def _share(self) -> float:
+        """How many of the tasks are done that Spark knows of now."""
+        tracker = self._session.sparkContext.statusTracker()
+        stages = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
+        tasks = [(each.numCompletedTasks, each.numTasks) for each in stages if each is not None]
+        done, known = map(sum, zip(*tasks, strict=True)) if tasks else (0, 1)
+        return float(done / known)
 
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return the labels: cells are taken as they stand."""

@@ -40,7 +40,7 @@ Of = Literal["smallest", "largest", "sum"]
 
 _RULES = {"smallest": "MIN", "largest": "MAX", "sum": "SUM"}
 _MOST = 10**18
-_NEAR = "CAST(value AS DOUBLE)"
+_NEAR = "TRY_CAST(value AS DOUBLE)"  # NULL of a text that is no number
 _FAR = 2**53  # from here on doubles skip integers
 _DATES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 
@@ -150,8 +150,8 @@ def table_quantiles(
         found = table_quantiles("trips.parquet", quantiles=["1/2"], epsilon=1, **fares, **grid)
 
     The engine takes one value for each user, by a public rule; `quantiles` does the rest.  A row
-    whose value or user is NULL, or whose value is NaN, is dropped; a user of whom no row is left
-    does not count.
+    whose value or user is NULL, or whose value is NaN, or a text that is no number or no date, is
+    dropped: an error would tell of one user's cell.  A user of whom no row is left does not count.
 
     Guarantee, law: those of `quantiles`.
     Neighbours: tables that differ by all rows of one user, or, with "replace_one", in which all
@@ -202,7 +202,7 @@ def table_quantiles(
             _check(types, columns, dated)
             cell = _cell(str(types["value"]), of, dated)
             sql = VALUES_OF_USERS.format(rule=_RULES[of], cell=cell)
-            return [_number(each) for (each,) in rows.fetch(sql, unfit=_unfit(value, dated))]
+            return [_number(each) for (each,) in rows.fetch(sql)]
 
         later = Later(closing_after(stack, read), unit)
         treated = neighbours, 1, ties
@@ -227,21 +227,10 @@ def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: b
         )
 
 
-def _unfit(column: str, dated: bool) -> str:
-    """What to say of a cell of text that is no value."""
-    kind, option = "number, such as 7.25", "decimal and thousands"
-    if dated:
-        kind, option = "date, such as 2024-02-29", "dates"
-    return (
-        f"column {shown(column)} has a cell that is no {kind}: say how they are written ({option}) "
-        "and which words are missing values (missing), and write nothing where a value is missing"
-    )
-
-
 def _cell(kind: str, of: str, dated: bool) -> str:
     """One value, as SQL; NULL where there is none."""
     if dated:
-        return "CAST(value AS DATE)"
+        return "TRY_CAST(value AS DATE)"
     cell = _added(kind) if of == "sum" else "value"
     if kind not in (*FLOATS, TEXT):
         return f"CASE WHEN value IS NOT NULL THEN {cell} END"

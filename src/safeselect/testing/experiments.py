@@ -29,6 +29,7 @@ from safeselect.mechanisms.table import Calibration, Ordered, Peeled
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import require_production
 from safeselect.release.call import source_name
+from safeselect.release.progress import counted
 from safeselect.scores.candidates import Scores
 from safeselect.testing.sources import SimulationSource
 
@@ -130,8 +131,11 @@ def simulate(
             rows = np.broadcast_to(steps, (count, steps.size))
             found = engine.noisy_max_rows(plan.law.noise, rows, plan.noise_rate, bits)
         else:
-            ranked = (plan.rank(steps.copy(), bits).indices for _ in range(count))
-            found = np.fromiter(ranked, dtype=(np.int64, plan.k), count=count)
+            found = np.empty((count, plan.k), np.int64)
+            with counted("draws", count) as more:
+                for place in range(count):
+                    found[place] = plan.rank(steps.copy(), bits).indices
+                    more(1)
     return Simulation(found, source_name(source))
 
 
