@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -90,15 +91,10 @@ class Code(NamedTuple):
 @cache
 def code() -> Code:
     """Return version and hashes of the source; computed once a process, at its first release."""
-    root = Path(__file__).parents[1]
-    return Code(_version(), source_hash(root, beside=BESIDE), source_hash(root))
-
-
-def _version() -> str:
-    try:
-        return version("safeselect")
-    except PackageNotFoundError:
-        return "not installed"
+    root, installed = Path(__file__).parents[1], "not installed"
+    with suppress(PackageNotFoundError):
+        installed = version("safeselect")
+    return Code(installed, source_hash(root, beside=BESIDE), source_hash(root))
 
 
 def source_hash(root: Path, *, beside: Collection[str] = ()) -> str:
