@@ -328,9 +328,9 @@ _BY_CLAIMS = {
         ("scores/candidates.py:read_candidates", ", positions=brought is None", ""),
         (
             "release/call.py:provenance",
-            "return _stated(tuple(self.charge.parameters.items()",
+            "return Provenance.of(tuple(self.charge.parameters.items()",
             'first = ("first", str(np.ravel(self.values)[0]))\n'
-            "        return _stated((*self.charge.parameters.items(), first",
+            "        return Provenance.of((*self.charge.parameters.items(), first",
         ),
         ("randomness/foreign.py:asked", "SourceError(failure", 'SourceError(f"{failure}: {error}"'),
         ("scores/columns.py:numbers_of", "ScoreError(NULL", 'ScoreError(f"{NULL}: {column}"'),
