@@ -12,6 +12,10 @@
                                                           1 for granted, 0 for refused; what is spent
    one_shot <wide> <rows> <k> <epsilon> <range>           draws, the cost of each, the rate
    sparse_vector <monotonic> <k> <epsilon> <share> <h e d>    the threshold's rate, an answer's cost, its rate
+   contenders <group block direct count> <first key ...> / <tail: place key ...>    places : the largest key of the rest
+   ranked <k> <over slow fast | -> <group block direct count> <first key ...> / <tail ...> / <low high ...>
+                                                          order, then gaps, or -
+   peeled <group block direct count> <first key ...> / <tail ...> / <low high ...> ; <the next round>    the winners
    where an epsilon, a share or a range is a numerator and a denominator *)
 open Programs
 
@@ -29,6 +33,27 @@ let rec pairs = function
   | low :: high :: rest -> let lows, highs = pairs rest in (low :: lows, high :: highs)
   | _ -> ([], [])
 
+let couples l = let a, b = pairs l in List.combine a b
+
+(* A round: first keys, tails, and enclosures. *)
+let candidates words =
+  let first, rest = split [] words in
+  let tails, ends = split [] rest in
+  ((numbers first, couples (numbers tails)), pairs (numbers ends))
+
+let rec rounds_of words =
+  let rec cut before = function
+    | ";" :: after -> candidates (List.rev before) :: rounds_of after
+    | word :: after -> cut (word :: before) after
+    | [] -> [ candidates (List.rev before) ] in
+  cut [] words
+
+let unit_and_rest = function
+  | "-" :: rest -> (None, rest)
+  | a :: b :: c :: rest ->
+    (Some { over = int_of_string a; slow = int_of_string b; fast = int_of_string c }, rest)
+  | _ -> failwith "no unit in the case"
+
 let outcome (order, gaps) = joined order ^ (if gaps = [] then "" else " : " ^ joined gaps)
 let ceiling_and_rest = function
   | "-" :: rest -> (None, rest)
@@ -40,11 +65,7 @@ let answer = function
     let y, s = split [] rest in
     outcome (combine (numbers y) (numbers s) (int_of_string k) (int_of_string unit))
   | "decide" :: k :: rest ->
-    let u, rest = match rest with
-      | "-" :: rest -> (None, rest)
-      | a :: b :: c :: rest ->
-        (Some { over = int_of_string a; slow = int_of_string b; fast = int_of_string c }, rest)
-      | _ -> failwith "no unit in the case" in
+    let u, rest = unit_and_rest rest in
     let ceiling, rest = ceiling_and_rest rest in
     let lows, highs = pairs (numbers rest) in
     (match decide u (int_of_string k) lows highs ceiling with
@@ -101,6 +122,24 @@ let answer = function
        let (start, each), rate = sparse_vector (monotonic = "1") k (en, ed) (sn, sd) h e d in
        commas (ratios [ start; each; rate ])
      | _ -> failwith "not the numbers of a session")
+  | "contenders" :: g :: b :: d :: count :: rest ->
+    let first, tails = split [] rest in
+    let places, rest =
+      contenders (int_of_string g) (int_of_string b) (int_of_string d) (numbers first)
+        (couples (numbers tails)) (int_of_string count) in
+    commas places ^ ":" ^ string_of_int rest
+  | "ranked" :: k :: rest ->
+    (match unit_and_rest rest with
+     | u, g :: b :: d :: count :: rest ->
+       let (first, tails), (lows, highs) = candidates rest in
+       (match ranked u (int_of_string k) (int_of_string g) (int_of_string b) (int_of_string d)
+                first tails (int_of_string count) lows highs with
+        | Some (order, gaps) -> commas order ^ (if gaps = [] then "" else ":" ^ commas gaps)
+        | None -> "-")
+     | _ -> failwith "not the numbers of a ranking")
+  | "peeled" :: g :: b :: d :: count :: rest ->
+    commas (peeled (int_of_string g) (int_of_string b) (int_of_string d) (int_of_string count) []
+              (rounds_of rest))
   | _ -> failwith "unknown case"
 
 let () =

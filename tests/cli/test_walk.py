@@ -83,3 +83,8 @@ def test_the_page_is_followed_from_its_first_line(
     assert abs(int(noisy[0]) - 3000) < 50
     assert abs(Fraction(median.splitlines()[1].split(",")[-1]) - 1500) < 50
     assert "'M\u00fcdigkeit', 'Husten', best first." in statement
+    assert Path("release.png").read_bytes().startswith(b"\x89PNG")
+    capfdbinary.readouterr()
+    assert main(["statement", "release.json", "--plot", "nowhere/release.png"]) == 2
+    out, said = capfdbinary.readouterr()
+    assert (out, b"cannot be written" in said) == (b"", True)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import proved
 import pytest
 from proved_tables import CASES, ROOT, digest, read
 
@@ -111,3 +112,45 @@ def test_code_that_is_named_is_there() -> None:
             named |= {name for name in found if not name.endswith(".v")}
     assert len(named) > 15
     assert named <= known | arguments
+
+
+def defined(path: Path) -> set[str]:
+    """All functions, methods and classes of a file."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return {each.name for each in ast.walk(ast.parse(path.read_bytes())) if isinstance(each, kinds)}
+
+
+def test_every_premise_names_code_and_a_test_that_are_there() -> None:
+    page = (ROOT / "docs/proofs.md").read_text("utf-8")
+    table = page.partition("| premise | code | test |")[2].partition("\n\n")[0]
+    rows = [line.split(" | ") for line in table.splitlines()[2:]]
+    assert len(rows) == 15
+    for premise, code, test in rows[1:]:
+        named = re.findall(r"`(\S+\.py): (\w+)`", code)
+        proven = re.findall(r"`(tests/\S+\.py): (test_\w+)`", test)
+        assert named, premise
+        assert proven, premise
+        for file, name in named:
+            assert name in defined(ROOT / "src/safeselect" / file), premise
+        for file, name in proven:
+            assert name in defined(ROOT / file), premise
+    # The premises that have names are those of the theorems.
+    source = (ROOT / "proofs/EndToEnd.v").read_text()
+    for name in re.findall(r"`(\w+)`", " ".join(row[0] for row in rows)):
+        assert re.search(rf"\b{name}\b", source), name
+
+
+def test_what_is_neither_proved_nor_tied_names_code_that_is_there() -> None:
+    page = (ROOT / "docs/proofs.md").read_text("utf-8")
+    rest = page.partition("## What is neither proved nor tied here")[2]
+    everywhere = set().union(*map(defined, (ROOT / "src").rglob("*.py")))
+    named = set(re.findall(r"`([a-z_]+)`", rest))
+    assert len(named) > 20
+    assert named <= everywhere
+
+
+def test_every_mechanism_is_on_the_page() -> None:
+    """Each of the table of laws by name, as proved, tied or neither."""
+    page = (ROOT / "docs/proofs.md").read_text("utf-8")
+    listed = page.partition("| mechanism |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", listed)) == set(proved.LAWS)

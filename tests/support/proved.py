@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+import many
 import numpy as np
 import pytest
 
@@ -19,7 +20,9 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.engine import Ranking, contenders, geometric, rankings, single, tables
 from safeselect.engine.draws import GUARD
 from safeselect.engine.laws import EXPONENTIAL
+from safeselect.engine.laws import LAWS as NOISES
 from safeselect.engine.single import WholeNoise
+from safeselect.exact.interval import NoiseRate
 from safeselect.mechanisms import sessions
 from safeselect.mechanisms.sessions import SparseVector
 from safeselect.mechanisms.table import LAWS, calibrate
@@ -38,14 +41,18 @@ __all__ = [
     "FINE",
     "FLIPPED",
     "LAWS",
+    "ManyCandidates",
     "Reading",
     "Sessions",
     "base_of",
+    "bounds",
     "combine_exponential",
     "combine_floors",
     "compare",
     "decide",
     "differences",
+    "keys",
+    "lowest",
     "one_shot",
     "range_in_steps",
     "sparse_vector",
@@ -203,3 +210,132 @@ class Sessions:
         """These noises in the place of those that an engine draws."""
         with mock.patch.object(single, "enclosed_noise", self.enclosed_noise):
             yield
+
+
+class _Undecided(Exception):
+    """The digits drawn leave the order open; the winners before."""
+
+
+class ManyCandidates:
+    """The array engine's path for many candidates, with words, keys and enclosures of the test."""
+
+    def __init__(self, case: many.Many) -> None:
+        self._case = case
+        over = 1 if case.unit is None else case.unit[0]
+        self._plan: Any = SimpleNamespace(
+            law=SimpleNamespace(lowest=0),
+            noise_rate=None,
+            k=case.k,
+            ranked=case.ranked,
+            precision=SCALE,
+            rate=(1 << GUARD, 1 << GUARD),
+            gap_unit=Fraction(1, over),
+            weights=None,
+            spread=0,
+        )
+        self._waiting = list(case.rounds)
+        self._noise: Sequence[tuple[int, int]] = ()
+
+    def _keys(self, *_: object) -> tables.Keys:
+        words, more = (np.array(each, np.uint32) for each in (many.BOUNDS, many.MORE))
+        bits = (2 * many.REACH + max(many.MORE)).bit_length()
+        return tables.Keys(words, more, 0, many.REACH, bits, Fraction(1))
+
+    def _draws(self, *_: object) -> Any:
+        """The next round's words and tail words, which are padded as the engine pads them."""
+        one, n = self._waiting.pop(0), len(self._case.rounds[0].scores)
+        self._noise = one.noise
+        return SimpleNamespace(
+            noise=np.empty(0, np.int64),
+            words=np.array(one.words, np.uint16),
+            width=16,
+            tail_bits=many.TAILS.bit_length() - 1,
+            tails=np.array([*one.tails, n, n], np.int64),
+            tail_counts=np.array([*(one.further[i] for i in one.tails), 0, 0], np.int64),
+            slots=[0] * self._case.count,
+            endless=(),
+            known=lambda candidates, slots: [(i, 0) for i in candidates],
+        )
+
+    @property
+    def _scores(self) -> Any:
+        return np.array(self._case.rounds[0].scores, np.uint64)
+
+    def _refined(
+        self, scores: Any, draws: Any, plan: Any, bits: Any, removed: Sequence[int]
+    ) -> Any:
+        raise _Undecided(removed)
+
+    @contextmanager
+    def _in_place(self) -> Iterator[None]:
+        with (
+            mock.patch.multiple(
+                contenders,
+                GROUP=self._case.sizes.group,
+                _BLOCK=self._case.sizes.most,
+                _DIRECT=self._case.sizes.direct,
+                keys=self._keys,
+            ),
+            mock.patch.multiple(
+                rankings,
+                plan=lambda *_: self._plan,
+                draw=self._draws,
+                refine=self._refined,
+                upper_ends=lambda law, known, scale: [self._noise[v][1] for v, _ in known],
+                lower_end=lambda high, v, bits, scale: self._noise[v][0],
+            ),
+        ):
+            yield
+
+    def contenders(self) -> str:
+        """The contenders, and the largest key of the rest, as they stand in the tables."""
+        with self._in_place():
+            found = contenders.contenders(
+                self._scores, self._draws(), self._plan, self._case.count, ()
+            )
+        places, ceiling = found
+        assert ceiling is not None
+        assert ceiling[0] == self._case.rounds[0].lowest(self._case.ranked)
+        return f"{','.join(map(str, places))}:{ceiling[1]}"
+
+    def ranked(self) -> str:
+        """What is decided, or -."""
+        with self._in_place():
+            found = rankings.combine(self._scores, self._draws(), self._plan)
+        if found is None:
+            return "-"
+        order, gaps = ",".join(map(str, found.indices)), ",".join(map(str, found.gaps or ()))
+        return order if self._case.unit is None else f"{order}:{gaps}"
+
+    def peeled(self) -> str:
+        """The winners of all rounds, up to the first that is not decided."""
+        rounds = len(self._case.rounds)
+        with self._in_place():
+            try:
+                taken: Any = ("exponential", self._scores, rounds, None, None)
+                found = rankings.peeled_top_k(*taken).indices
+            except _Undecided as undecided:
+                (found,) = undecided.args
+        return ",".join(map(str, found))
+
+
+def bounds(law: str) -> tables.BoundTable:
+    """The bounds of all words, and of tail words."""
+    return tables.bound_table(NOISES[law])
+
+
+def keys(law: str, rate: Fraction) -> tables.Keys:
+    """The same for a rate."""
+    return tables.keys(NOISES[law], NoiseRate(rate))
+
+
+def lowest(law: str) -> int:
+    """In 1/64 nat: what bounds and keys count from."""
+    return NOISES[law].lowest
+
+
+def refuse(n: int, k: int) -> None:
+    """Rank k of n candidates, which nobody can; no digit is drawn."""
+    rankings.noisy_top_k(
+        "exponential", np.zeros(n, np.uint64), k, NoiseRate(Fraction(1)), resolve(None)
+    )

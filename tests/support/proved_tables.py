@@ -18,9 +18,11 @@ from hashlib import sha256
 from itertools import permutations, product
 from pathlib import Path
 
+from many import STYLES, peelings, rankings
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ["Combine.v", "Decide.v", "Reading.v", "Luce.v", "Ledger.v", "Budget.v", "Session.v"]
-SOURCES += ["Calibrate.v", "Extract.v", "answer.ml"]
+SOURCES += ["Calibrate.v", "Ceiling.v", "Extract.v", "answer.ml"]
 TABLES = ROOT / "tests" / "vectors" / "proved"
 
 Line = tuple[str, list[str]]
@@ -193,6 +195,24 @@ def sparse_vector_cases() -> Iterator[Line]:
         yield f"{monotonic},{k}", cases
 
 
+def contenders_cases() -> Iterator[Line]:
+    """Of many candidates the few that are looked at, and the largest key of the rest."""
+    for style in STYLES:
+        yield from ((each.name, [each.asked("contenders")]) for each in rankings(style))
+
+
+def ranked_cases() -> Iterator[Line]:
+    """What is decided for many candidates."""
+    for style in STYLES:
+        yield from ((each.name, [each.asked("ranked")]) for each in rankings(style))
+
+
+def peeled_cases() -> Iterator[Line]:
+    """Three rounds on many candidates."""
+    for style in STYLES:
+        yield from ((each.name, [each.asked("peeled")]) for each in peelings(style))
+
+
 CASES = {
     "combine": combine_cases,
     "decide": decide_cases,
@@ -205,6 +225,9 @@ CASES = {
     "budget": budget_cases,
     "one_shot": one_shot_cases,
     "sparse_vector": sparse_vector_cases,
+    "contenders": contenders_cases,
+    "ranked": ranked_cases,
+    "peeled": peeled_cases,
 }
 
 

@@ -46,14 +46,22 @@ def _read(file: str) -> str:
 
 def _state(options: argparse.Namespace) -> int:
     """Print what a release says of itself, in words."""
-    write(f"{from_json(_read(options.release)).statement()}\n")
+    release = from_json(_read(options.release))
+    if options.plot:
+        figure = release.plot()
+        with reading(options.plot, "written"):
+            figure.savefig(options.plot)
+    write(f"{release.statement()}\n")
     return 0
 
 
 STATEMENT = Command(
     "statement",
     "say in words what a release promises, and to whom; for a report",
-    declare("RELEASE  a release in JSON"),
+    declare("""
+RELEASE  a release in JSON
+--plot FILE  write a picture of it, too, such as release.png or release.svg
+"""),
     _state,
     """\
 The text follows from the release alone. Whether the release is what it says is what

@@ -44,8 +44,8 @@ def written() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reading(file: str) -> Iterator[None]:
-    """Refuse a file that cannot be read.
+def reading(file: str, done: str = "read") -> Iterator[None]:
+    """Refuse a file that cannot be read, or written.
 
     Raises:
         InputError: it cannot.
@@ -53,4 +53,4 @@ def reading(file: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError):
-        raise InputError(f"the file {file!r} cannot be read") from None
+        raise InputError(f"the file {file!r} cannot be {done}") from None

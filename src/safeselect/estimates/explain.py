@@ -98,25 +98,29 @@ class Explanation:
         title: what was asked, in a line.
         example: the made-up scores, in a line.
         rows: the names of the columns, and a row for each mechanism.
-        legend: what the table shows, and how many such releases a budget takes.
+        legend: what the table shows, in a line.
+        budget: the budget, if one was asked about, with how many such releases it takes.
     """
 
     title: str
     example: str
     rows: tuple[tuple[str, ...], ...]
     legend: str
+    budget: tuple[str, tuple[tuple[str, ...], ...]] | None = None
 
     def to_dict(self) -> dict[str, list[str]]:
         """The columns of the table."""
         return {name: list(cells) for name, *cells in zip(*self.rows, strict=True)}
 
     def __str__(self) -> str:
-        return "\n".join([self.title, self.example, *aligned(self.rows), self.legend])
+        lines = [self.title, f"example: {self.example}", *aligned(self.rows), self.legend]
+        if self.budget:
+            lines += [self.budget[0], *aligned(self.budget[1][1:])]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return as_part(
-            Section(self.title, {"example": self.example}, {self.legend: self.rows})
-        ).text
+        tables = dict([(self.legend, self.rows), *([self.budget] if self.budget else ())])
+        return as_part(Section(self.title, {"example": self.example}, tables)).text
 
 
 def explain(
@@ -192,31 +196,34 @@ def explain(
     )
     verb = "scores" if count == 1 else "score"
     example = (
-        f"example: {count} of them {verb} {decimal(distance)} more than the other {size - count}; "
+        f"{count} of them {verb} {decimal(distance)} more than the other {size - count}; "
         f"{_declared(change, reading)}"
     )
     legend = "noise rate: per unit of score; error: units of score lost per call, on average"
     title = f"top {count} of {size} candidates for a total of {promised}"
+    forecasts = None
     if budget is not None:
         named = {"epsilon": epsilon, "delta": delta, "rho": rho, "sensitivity": sensitivity}
         named |= {"range_": range_, "monotonic": bool(monotonic), "k": count}
-        legend += _forecasts(budget, size, {**named, "grid": grid, "on_grid": on_grid})
-    return Explanation(title, example, tuple(rows), legend)
+        forecasts = _forecasts(budget, size, {**named, "grid": grid, "on_grid": on_grid})
+    return Explanation(title, example, tuple(rows), legend, forecasts)
 
 
-def _forecasts(budget: Budget | Balance, n: int, asked: Mapping[str, Any]) -> str:
+def _forecasts(
+    budget: Budget | Balance, n: int, asked: Mapping[str, Any]
+) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """How many calls of each mechanism a budget takes; nothing is charged or drawn."""
     if not isinstance(budget, (Budget, Balance)):
         raise ParameterError(f"budget must be a Budget, or a balance, got {describe(budget)}")
     balance = Balance.fresh(budget) if isinstance(budget, Budget) else budget
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[str, ...]] = [("mechanism", "releases")]
     for name in MECHANISMS:
         with suppress(ParameterError):  # no guarantee is proved for this cost
             said = balance.forecast(
                 lambda scope, name=name: top_k([0] * n, mechanism=name, ledger=scope, **asked)
             )
             rows.append((name, said))
-    return "\n".join(["", f"in a budget of {balance.budget.numbers()}", *aligned(rows)])
+    return f"in a budget of {balance.budget.numbers()}", tuple(rows)
 
 
 def _declared(change: Sensitivity, reading: Reading) -> str:
