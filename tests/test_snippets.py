@@ -158,7 +158,8 @@ def is_value(comment: str) -> bool:
 
 def run_console(command: str) -> str:
     """Run a command and return what it prints."""
-    words = shlex.split(command, comments=True)
+    found = re.sub(r"\$\(cat (\w+)\)", lambda each: Path(each[1]).read_text(), command)
+    words = shlex.split(found, comments=True)
     target = words.pop() if words[-2:-1] == [">"] else None
     said = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()) as error:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from audited import CREATED, Case
+from audited import CREATED, UP_TO, Case, signer
+from audited import certificate as whole
+
+from safeselect.audit.certified import sealed
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -66,3 +72,124 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_certificate_that_does_not_vouch_for_the_release(refuse: Any, name: str) -> None:
     refuse(*OTHERS[name])
+
+
+# ------------------------------------------------------------------------ somebody's certificates
+
+OWN, OTHER = signer(b"v"), signer(b"f")
+KEY = ["--certificate-key", OWN.public_key.hex()]
+Envelope = dict[str, Any]
+
+
+def envelope(content: Any, by: Any = OWN) -> Envelope:
+    return json.loads(json.dumps(sealed(content, by)))  # type: ignore[no-any-return]
+
+
+def changed(change: Callable[[Any], object]) -> Callable[[Envelope], object]:
+    """Change what is in the envelope, and leave the signature."""
+
+    def forge(each: Envelope) -> None:
+        content = json.loads(b64decode(each["payload"]))
+        change(content)
+        each["payload"] = b64encode(json.dumps(content, sort_keys=True).encode()).decode()
+
+    return forge
+
+
+def resigned(change: Callable[[Any], object]) -> Callable[[Envelope], object]:
+    """Change what is in the envelope, and sign it with a key of the forger's."""
+
+    def forge(each: Envelope) -> None:
+        content = json.loads(b64decode(each["payload"]))
+        change(content)
+        each |= envelope(content, OTHER)
+
+    return forge
+
+
+def by(**fields: Any) -> Callable[[Envelope], object]:
+    return lambda each: each["signatures"][0].update(fields)
+
+
+CONTENTS: list[Callable[[Any], object]] = [
+    lambda each: each.update(utc="2027-01-01T00:00:00Z"),
+    lambda each: each["machine"].update(host="another"),
+    lambda each: each["machine"].update(os="another"),
+    lambda each: each["machine"].update(cpu="another"),
+    lambda each: each["library"].update(numpy="1.0.0"),
+    lambda each: each["known_answers"].update(count=3),
+    lambda each: each["code"].update(functions=each["code"]["functions"] + 1),
+    lambda each: each.update(passed=False),
+]
+FORGERIES: list[Callable[[Envelope], object]] = [
+    *map(changed, CONTENTS),
+    *map(resigned, CONTENTS[:3]),
+    lambda each: each.update(payloadType="application/vnd.safeselect.record"),
+    lambda each: each.update(payload=each["payload"][:-8]),
+    lambda each: each.update(signatures=[]),
+    lambda each: each["signatures"].append(each["signatures"][0]),
+    by(keyid=OTHER.public_key.hex()),
+    by(keyid="x"),
+    by(sig=b64encode(b"0" * 64).decode()),
+    by(sig="?"),
+    lambda each: each.update(payload=7),
+    lambda each: each.pop("signatures"),
+    lambda each: (each.update(json.loads(b64decode(each["payload"]))), each.pop("payloadType")),
+]
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    pytest.importorskip("cryptography")
+    return Case(tmp_path, whole())
+
+
+Run = pytest.CaptureFixture[bytes]
+
+
+def test_a_signed_certificate_says_whose_key(case: Case, capfdbinary: Run) -> None:
+    case.certificate = envelope(json.loads(whole()))
+    code, lines, last = case.audit(capfdbinary, *KEY)
+    assert (code, last) == (0, UP_TO.replace("14", "15"))
+    said = f"It is signed with ed25519 key {OWN.public_key.hex()}"
+    assert lines["certificate's key"] == f"holds: {said}, as given."
+    code, lines, last = case.audit(capfdbinary)
+    assert (code, last.partition(":")[0]) == (3, "NOT ESTABLISHED")
+    assert lines["certificate's key"] == f"not compared: {said}; give --certificate-key."
+    code, lines, _ = case.audit(capfdbinary, "--certificate-key", OTHER.public_key.hex())
+    assert "It is signed with another key" in lines["certificate's key"]
+    assert code == 3
+
+
+@pytest.mark.parametrize("number", range(len(FORGERIES)))
+def test_no_forged_certificate_holds_against_a_key(
+    case: Case, capfdbinary: Run, number: int
+) -> None:
+    assert len(FORGERIES) >= 20
+    case.certificate = envelope(json.loads(whole()))
+    FORGERIES[number](case.certificate)
+    code, lines, last = case.audit(capfdbinary, *KEY)
+    assert (code, last.partition(":")[0]) == (3, "DOES NOT HOLD"), lines
+    assert lines["certificate's key"].startswith("DOES NOT HOLD: ")
+
+
+def test_a_certificate_that_nobody_signed_does_not_hold_against_a_key(
+    case: Case, capfdbinary: Run
+) -> None:
+    code, lines, _ = case.audit(capfdbinary, *KEY)
+    assert code == 3
+    assert lines["certificate's key"].endswith("nobody signed the certificate.")
+
+
+@pytest.mark.parametrize("number", range(len(CONTENTS)))
+def test_a_key_of_the_forgers_own_does_not_help_what_contradicts_itself(
+    case: Case, capfdbinary: Run, number: int
+) -> None:
+    """Time, machine, and numbers of functions and answers follow from nothing else."""
+    content = json.loads(whole())
+    CONTENTS[number](content)
+    case.certificate = envelope(content, OTHER)
+    own = ["--certificate-key", OTHER.public_key.hex()]
+    code, lines, _ = case.audit(capfdbinary, *own)
+    assert lines["certificate's key"].startswith("holds: ")
+    assert (code == 0) is (number in (0, 1, 2, 3, 5, 6)), lines

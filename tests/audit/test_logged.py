@@ -13,11 +13,14 @@ from audited import (
     EARLIER,
     EARLIER_OUT,
     RELEASED,
+    UP_TO,
     Case,
     Json,
     certificate,
     signer,
 )
+
+from safeselect.ledger import Ledger, correct
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -96,6 +99,32 @@ def test_a_head_from_before_the_release_does_not_cover_it(case: Case, capfdbinar
     code, lines, _ = case.audit(capfdbinary)
     assert (code, lines["head"][:12]) == (3, "not compared")
     assert "3 follow it, with the release" in lines["head"]
+
+
+def test_a_head_is_found_by_its_hash_alone(case: Case, capfdbinary: Run) -> None:
+    case.head = case.head.partition(":")[2]
+    assert case.audit(capfdbinary)[::2] == (0, UP_TO)
+    case.head = json.loads(case.log.splitlines()[EARLIER])["hash"]
+    assert case.audit(capfdbinary)[1]["head"].startswith("not compared")
+    case.head = "0" * 64
+    code, lines, _ = case.audit(capfdbinary)
+    assert (code, lines["head"]) == (
+        3, "DOES NOT HOLD: No record has this hash: the log was cut or rewritten.",
+    )  # fmt: skip
+    case.head = "0" * 63
+    assert case.audit(capfdbinary)[0] == 2
+
+
+def test_a_correction_that_names_the_charge_is_told(case: Case, capfdbinary: Run) -> None:
+    about = {"advisory": "X-1", "sha256": "0" * 64, "reason": "too little noise"}
+    for charges, holds in (([EARLIER], True), ([EARLIER, CHARGED], False)):
+        place = case.folder / "budget.ledger"
+        correct(place, **about, charges=charges)  # type: ignore[arg-type]
+        case.log, case.head = place.read_bytes(), Ledger.open(place).head
+        code, lines, last = case.audit(capfdbinary)
+        assert (code == 0, "correction" in lines) == (holds, not holds)
+    assert lines["correction"] == "DOES NOT HOLD: X-1 restates it: too little noise."
+    assert last.startswith("DOES NOT HOLD: correction")
 
 
 def signed(folder: Path) -> tuple[Case, tuple[str, str]]:

@@ -26,7 +26,7 @@ def test_a_page_of_html(case: Case, capfdbinary: Run) -> None:
     assert "<script" not in html
     assert "&lt;script&gt;" in html
     assert "DOES NOT HOLD" in html
-    assert html.count("<tr") >= 8
+    assert html.count("<dt>") >= 8
 
 
 def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:

@@ -13,7 +13,7 @@ from safeselect.cli._main import COMMANDS
 from safeselect.cli._options import Command, build_parser, declare, given
 
 ACTIONS = ["create", "add", "reopen", "repair", "append", "propose", "approve", "enact"]
-ACTIONS += ["show", "export", "verify", "plan", "recall", "correct"]
+ACTIONS += ["show", "export", "verify", "plan", "recall", "correct", "registry"]
 SHORT = "safeselect verify", "safeselect ledger", "safeselect advisories"  # by their pages
 PROPOSED = ["scope", "limit", "reopening"]
 EXPLAINED = ["explain", *(f"explain-{what}" for what in ("items", "groups", "keys"))]

@@ -101,6 +101,8 @@ def test_every_reading_command_takes_a_server(run: Run, server: Server) -> None:
     for page in ([], ["--html"]):
         code, out, _ = run("show", reader, *page)
         assert (code, "schema read of PostgreSQL" in out, "0.5 of 1" in out) == (0, True, True)
+    wanted = ["--scope", "a", "-k", "2", "--epsilon", "1/10", "--mechanism", "permute_and_flip"]
+    assert run("plan", reader, *wanted)[0] == 0
     code, log, _ = run("export", reader)
     Path("log.jsonl").write_text(log)
     assert code == 0
@@ -114,7 +116,7 @@ def test_every_reading_command_takes_a_server(run: Run, server: Server) -> None:
     assert main([*choose, reader]) == 5
     assert main([*choose, url(place, CHARGER)]) == 0
     assert run("show", url(place, "nobody_at_all"))[0] == 5
-    assert run("repair", reader)[0] == 2
+    assert run("repair", reader)[0] == 5
     assert main(["audit", "release.json", "--log", url(Place(server, "none"), READER)]) == 5
 
 
@@ -142,8 +144,8 @@ def test_a_budget_is_proposed_approved_and_enacted(
     assert run("add", place, "--scope", "b", *terms)[0] == 2
     raising = ["--scope", "a", "--limit", "epsilon", "--to", "2", "--reason", "a second year"]
     for words, said in (
-        (["limit", place, *raising], "before 1, after 2, reason a second year"),
-        (["scope", place, "--scope", "b", *terms], "scope b"),
+        (["limit", place, *raising], '"after":"2","before":"1"'),
+        (["scope", place, "--scope", "b", *terms], '"scope":"b"'),
     ):
         code, text, told = run("propose", *words, "--within", "3")
         assert (code, "it expires at " in told) == (0, True), told

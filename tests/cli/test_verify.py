@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import platform
 from dataclasses import replace
 from importlib.metadata import version
 
@@ -47,7 +49,10 @@ def test_all_is_as_recorded(tmp_path, capsys, monkeypatch):
         "differing": [],
     }
     assert found["library"]["numpy"] == version("numpy")
-    assert {"mpfr", "byte_order", "cpu_features"} == found["machine"].keys()
+    machine = found["machine"]
+    assert {"host", "os", "cpu", "mpfr", "byte_order", "cpu_features"} == machine.keys()
+    assert machine["host"] == platform.node()
+    assert machine["cpu"]
     assert main(["verify", "--certificate", str(place)]) == 2
     assert "needs a new file" in capsys.readouterr().err
 
@@ -63,3 +68,25 @@ def test_another_answer_and_other_code_are_told(some, tmp_path, capsys, monkeypa
     assert lines[1].startswith("FAILED  ")
     assert lines[2:] == ["differs: small: permute_and_flip, 3", "FAILED  2 known answers are given"]
     assert json.loads(place.read_text())["passed"] is False
+
+
+def test_a_certificate_is_signed_by_whoever_makes_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(known_answers, "USED", ("written",))
+    form = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+    private = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    key = private.Ed25519PrivateKey.generate()
+    pem = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
+    (tmp_path / "key").write_bytes(pem)
+    place = tmp_path / "certificate.json"
+    assert main(["verify", "--certificate", str(place), "--key", str(tmp_path / "key")]) == 0
+    envelope = json.loads(place.read_text())
+    assert envelope.keys() == {"payloadType", "payload", "signatures"}
+    body = base64.b64decode(envelope["payload"])
+    (signature,) = envelope["signatures"]
+    assert signature["keyid"] == key.public_key().public_bytes_raw().hex()
+    # DSSE, version 1, as its specification has it.
+    kind = envelope["payloadType"].encode()
+    signed = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(body), body)
+    key.public_key().verify(base64.b64decode(signature["sig"]), signed)
+    assert json.loads(body)["passed"] is True
+    assert main(["verify", "--certificate", "other", "--key", str(place)]) == 2

@@ -287,7 +287,7 @@ def test_the_least_of_each_amount_over_two_views_of_pure_parts() -> None:
     cost = budget.price(terms, PureDP(LN_2).zcdp, ((PureDP(LN_2), 1),))
     assert cost is not None
     assert (cost["epsilon"], cost["not_pure"]) == (LN_2, 0)
-    assert budget.fits(budget.caps(terms), dict.fromkeys(terms.names, Fraction(0)), cost) == 1
+    assert budget.fits(budget.caps(terms), dict.fromkeys(terms.names, Fraction(0)), cost)[0] == 1
 
 
 def test_the_least_of_each_amount_over_views_of_which_one_has_a_delta() -> None:

@@ -62,9 +62,8 @@ def test_the_second_record_tells_what_was_used_and_frees_nothing() -> None:
     assert receipt is not None
     assert (receipt.ledger, str(receipt.record)) == (ledger.id, settled["seq"])
     header = {name: getattr(session, name) for name in ("guarantee", "parts")}
-    said = Provenance.of(
-        charged["parameters"], unit="person", neighbours="add_remove", utc=charged["utc"]
-    )
+    stated = tuple(charged["parameters"].items())
+    said = Provenance.of(stated, "person", "add_remove", charged["utc"])
     spent = tuple((name, int(number)) for name, number in settled["spent"].items())
     summary = Answers(
         mechanism=charged["mechanism"],

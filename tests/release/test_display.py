@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safeselect import ParameterError, PureDP
+from safeselect import ParameterError
 from safeselect.release.display import frame, library
 from safeselect.release.results import TopK
 from shapes import RELEASES, SAID
@@ -53,34 +53,3 @@ def test_labels_in_a_frame_are_all_text_unless_all_are_small_integers() -> None:
 def test_a_missing_library_is_named_with_how_to_install_it() -> None:
     with pytest.raises(ParameterError, match="this needs nothing_at_all: pip install it"):
         library("nothing_at_all", "pip install it")
-
-
-@pytest.mark.parametrize("name", RELEASES)
-def test_a_notebook_shows_a_table_of_every_shape(name: str) -> None:
-    release = RELEASES[name]
-    shown, columns = release._repr_html_(), release.to_dict()
-    assert [f"<th>{each}" in shown for each in columns] == [True] * len(columns)
-    assert shown.count("<tr><td>") == len(next(iter(columns.values())))
-    assert shown.startswith("<section><h2>the ")
-
-
-def test_a_table_escapes_labels_and_says_what_it_leaves_out() -> None:
-    evil = TopK(**SAID, labels=("<script>\x1b", *map(str, range(250))))
-    shown = evil._repr_html_()
-    assert "<script>" not in shown
-    assert "&lt;script&gt;\\x1b" in shown
-    assert "the first 200 of 251" in shown
-    assert shown.count("<tr><td>") == 200
-    marked = replace(RELEASES["empty"], source="Tape (NOT PRIVATE)")._repr_html_()
-    assert "Tape (NOT PRIVATE)" in marked
-    assert "<dd>record 7" in RELEASES["a"]._repr_html_()
-    assert "nothing was found in &#x27;y&#x27;" in RELEASES["groups"]._repr_html_()
-
-
-def test_costs_in_a_table_are_rounded_up_and_bounds_outwards() -> None:
-    odd = Fraction(1, 2) + Fraction(1, 10**20)  # as a float it is a half
-    answers = replace(RELEASES["answers"], costs=(odd,) * len(RELEASES["answers"].indices))
-    assert "<td>0.500001" in answers._repr_html_()
-    third = replace(RELEASES["a"], guarantee=PureDP(Fraction(1, 3) + Fraction(1, 10**30)))
-    assert "ε ≤ 0.334" in third._repr_html_()
-    assert "PureDP(epsilon<=0.334)" in repr(third)

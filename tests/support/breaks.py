@@ -127,7 +127,7 @@ _BY_CLAIMS = {
             "return Composition(ApproximateDP(best.value / 2, delta), best.theorem, best.order,",
         ),
         ("accounting/composition.py:_plain", "total(rhos)", "total(rhos) / 2"),
-        ("promises/guarantees.py:delta", "-(less / (one + one", "-(less / (one + one + one + one"),
+        ("promises/guarantees.py:profile", "-(less / Interval.of(2", "-(less / Interval.of(4"),
         ("accounting/moments.py:_moment", "BoundedRange", "(BoundedRange, PureDP)"),
         ("accounting/pure.py:tails", "// 2) - 1", "// 2)"),
         ("accounting/moments.py:bound", "root + root", "root"),
@@ -328,9 +328,9 @@ _BY_CLAIMS = {
         ("scores/candidates.py:read_candidates", ", positions=brought is None", ""),
         (
             "release/call.py:provenance",
-            "return _stated(tuple(self.charge.parameters.items()",
+            "return Provenance.of(tuple(self.charge.parameters.items()",
             'first = ("first", str(np.ravel(self.values)[0]))\n'
-            "        return _stated((*self.charge.parameters.items(), first",
+            "        return Provenance.of((*self.charge.parameters.items(), first",
         ),
         ("randomness/foreign.py:asked", "SourceError(failure", 'SourceError(f"{failure}: {error}"'),
         ("scores/columns.py:numbers_of", "ScoreError(NULL", 'ScoreError(f"{NULL}: {column}"'),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import many
@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.engine import Ranking, contenders, geometric, rankings, single, tables
-from safeselect.engine.draws import GUARD
-from safeselect.engine.laws import EXPONENTIAL
+from safeselect.engine import Ranking, contenders, draws, geometric, rankings, single, tables
+from safeselect.engine.draws import GUARD, Draws
+from safeselect.engine.laws import EXPONENTIAL, enclose
 from safeselect.engine.laws import LAWS as NOISES
 from safeselect.engine.single import WholeNoise
 from safeselect.exact.interval import NoiseRate
@@ -51,12 +51,15 @@ __all__ = [
     "compare",
     "decide",
     "differences",
+    "drawn",
+    "enclosed",
     "keys",
     "lowest",
     "one_shot",
     "range_in_steps",
     "sparse_vector",
     "told",
+    "whole",
 ]
 
 CONTENDERS, DIGITS, FINE = contenders, geometric, tables
@@ -339,3 +342,44 @@ def refuse(n: int, k: int) -> None:
     rankings.noisy_top_k(
         "exponential", np.zeros(n, np.uint64), k, NoiseRate(Fraction(1)), resolve(None)
     )
+
+
+def enclosed(law: str, v: int, bits: int, precision: int) -> tuple[int, int]:
+    """Noise of which these digits of V are known, in units of 2**-precision nats."""
+    return enclose(NOISES[law], v, bits, precision)
+
+
+class _Digits:
+    """Digits that the test gives; no more are drawn."""
+
+    def __init__(self, v: int) -> None:
+        self._v = v
+
+    def take(self, count: int) -> int:
+        assert count == 128
+        return self._v
+
+
+def whole(rate: Fraction, v: int) -> int:
+    """The geometric number of these 128 digits."""
+    found = single.enclosed_noise("geometric", NoiseRate(rate), 128, cast(Any, _Digits(v)))
+    assert isinstance(found, WholeNoise)
+    return found.steps
+
+
+class _Tails:
+    """Random words, every twentieth of which is a tail word."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.RandomState(seed)
+
+    def fill(self, buffer: memoryview) -> None:
+        words = self._random.randint(0, 1 << 16, len(buffer) // 2).astype(np.uint16)
+        words[::20] %= 32
+        buffer[:] = words.tobytes()
+
+
+def drawn(law: str, n: int, seed: int) -> Draws:
+    """What is drawn for many candidates, from words with many tails among them."""
+    with mock.patch.object(draws, "tail_capacity", lambda n: n // 10):
+        return draws.draw_words(n, NOISES[law], cast(Any, _Tails(seed)), 4, 64)

@@ -25,7 +25,7 @@ from safeselect.release.results import (
 
 
 def said(parameters: dict[str, str]) -> Provenance:
-    return Provenance.of(parameters, unit="person", neighbours=None, utc=None)
+    return Provenance.of(tuple(parameters.items()), "person", None, None)
 
 
 _A = Fraction(1, 2)

@@ -344,7 +344,12 @@ def least_bound(
     best = _by_quick(parts, delta, best) or best
     large, others = apart(parts)
     if large and others:
-        return _by_the_others(others, large, delta, precision, best)
+        # A profile falls, so a part of epsilon e in any place moves that of the rest by at most e.
+        rest = least_bound(others, delta, precision)
+        if rest is not None and large + rest.value < best.value:
+            return replace(rest, value=large + rest.value, order=None)
+        # The rest alone costs no more than all of it, so its lower end holds.
+        return best if rest is None else replace(best, lower=max(best.lower, rest.lower))
     bracket = _by_bracket(parts, delta, best.value, precision)
     if bracket is None:
         return best
@@ -402,47 +407,25 @@ def apart(parts: list[tuple[Accounted, int]]) -> tuple[Fraction, list[tuple[Acco
     return total(large), others
 
 
-def _by_the_others(
-    others: list[tuple[Accounted, int]],
-    large: Fraction,
-    delta: Fraction,
-    precision: Fraction,
-    known: Bound,
-) -> Bound:
-    """Large parts are added, and do not keep the rest from its best bound.
-
-    A profile falls, so a part of epsilon e in any place moves that of the rest by at most e.  The
-    rest alone costs no more than all of it, so its lower end holds.
-    """
-    rest = least_bound(others, delta, precision)
-    if rest is None:
-        return known
-    if large + rest.value >= known.value:
-        return replace(known, lower=max(known.lower, rest.lower))
-    return replace(rest, value=large + rest.value, order=None)
-
-
 def _by_bracket(
     parts: list[tuple[Accounted, int]], delta: Fraction, most: Fraction, precision: Fraction
 ) -> Bound | None:
     """The adaptive optimum, between two bounds, where it can be computed."""
-    known = computable(parts)
-    problem = None if known is None else problem_of(known, delta, most)
+    problem = problem_of(computable(parts), delta, most)
     if problem is None:
         return None
     found = least_epsilon(problem, precision)
     return Bound(found.upper, bracket_theorem(parts), lower=found.lower)
 
 
-def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]] | None:
-    """The list, if the worst mechanism is known for every part."""
-    kept: list[tuple[Part, int]] = []
-    for guarantee, count in parts:
-        if isinstance(guarantee, (ApproximateDP, Repetition)):
-            return None
-        kept.append((guarantee, count))
+def computable(parts: list[tuple[Accounted, int]]) -> list[tuple[Part, int]]:
+    """The list, if the worst mechanism is known for every part; else an empty one."""
+    kept: list[tuple[Part, int]] = [
+        (part, count) for part, count in parts if not isinstance(part, (ApproximateDP, Repetition))
+    ]
     # Laws cannot be made equal as numbers can, so there may not be many of them.
-    return kept if sum(isinstance(part, KnownLaw) for part, _ in kept) <= MOST_LAWS else None
+    laws = sum(isinstance(part, KnownLaw) for part, _ in kept)
+    return kept if len(kept) == len(parts) and laws <= MOST_LAWS else []
 
 
 def bracket_theorem(parts: list[tuple[Accounted, int]]) -> str:
@@ -475,7 +458,7 @@ def least_delta_bound(
         rest = least_delta_bound(others, epsilon - large, precision)
         # The lower end of the rest is for less than this epsilon: it says nothing here.
         return replace(rest, lower=Fraction(0)) if rest.value < best.value else best
-    listed = computable(parts) or []
+    listed = computable(parts)
     problem = problem_of(listed, best.value, max([epsilon, *sizes_of(listed)]))
     if problem is None:
         return best

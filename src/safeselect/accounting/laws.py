@@ -36,17 +36,6 @@ class Atoms:
     beyond: int
     bits: int
 
-    @classmethod
-    def of(
-        cls,
-        losses: list[tuple[Fraction, Fraction]],
-        chances: list[Interval],
-        beyond: int,
-        bits: int,
-    ) -> Atoms:
-        """From the chance of each loss."""
-        return cls(tuple(losses), tuple(chance.scaled(bits) for chance in chances), beyond, bits)
-
     def above(self, points: list[Fraction]) -> list[int]:
         """The hockey-stick divergence at e**s for each point s, times 2**bits, rounded up."""
         ours = [0, *accumulate(high for _, high in self.masses)]
@@ -168,8 +157,9 @@ class DiscreteLaplace:
             chances.append(outside * (one - ratio) * power)
             power = power * ratio
         chances.append(outside * power)
-        losses = [(self.shift - 2 * x) * self.epsilon for x in range(self.shift + 1)]
-        return Atoms.of([(loss, loss) for loss in losses], chances, 0, bits)
+        losses = ((self.shift - 2 * x) * self.epsilon for x in range(self.shift + 1))
+        masses = tuple(chance.scaled(bits) for chance in chances)
+        return Atoms(tuple((loss, loss) for loss in losses), masses, 0, bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +225,11 @@ class DiscreteGaussian:
             total = total + weight + weight
         most = total + tail + tail
         whole = Interval(total.lower, most.upper, precision)
-        chances = [halves[abs(x)] / whole for x in range(-r, self.shift + r + 1)]
-        losses = [self.unit * (self.shift - 2 * x) for x in range(-r, self.shift + r + 1)]
-        missing = (tail + tail) / whole
-        return Atoms.of([(loss, loss) for loss in losses], chances, missing.scaled(bits)[1], bits)
+        places = range(-r, self.shift + r + 1)
+        masses = tuple((halves[abs(x)] / whole).scaled(bits) for x in places)
+        losses = (self.unit * (self.shift - 2 * x) for x in places)
+        missing = ((tail + tail) / whole).scaled(bits)[1]
+        return Atoms(tuple((loss, loss) for loss in losses), masses, missing, bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,13 +279,9 @@ class RandomizedResponse:
         """The true answer, the other data set's, and all the rest, which tells nothing."""
         precision, other = bits + 64, self.p / self.n
         low, high = self._loss(precision).fractions()
-        chances = [1 - self.p + other, (self.n - 2) * other, other]
-        return Atoms.of(
-            [(low, high), (Fraction(0), Fraction(0)), (-high, -low)],
-            [Interval.of(chance, precision) for chance in chances],
-            0,
-            bits,
-        )
+        chances = 1 - self.p + other, (self.n - 2) * other, other
+        masses = tuple(Interval.of(chance, precision).scaled(bits) for chance in chances)
+        return Atoms(((low, high), (Fraction(0), Fraction(0)), (-high, -low)), masses, 0, bits)
 
     def _loss(self, precision: int) -> Interval:
         return Interval.of(1 + self.n * (1 - self.p) / self.p, precision).log()

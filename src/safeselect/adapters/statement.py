@@ -67,14 +67,14 @@ _ASSUMED = {
 _PRIVATE_CANDIDATES = ("unknown_domain", "pay_what_you_get", "select_partitions", "partition_str")
 
 
-def in_words(release: Release) -> str:
+def sections(release: Release) -> dict[str, list[str]]:
     """Return what was asked, released, promised and to whom, assumed, and not promised."""
     stated = dict(release.provenance.parameters)
     unit = release.provenance.unit
     if unit == NOT_STATED:
         unit = "unit of privacy (the caller did not name it)"
     form = next((form for law, form in _ASKED.items() if release.mechanism.startswith(law)), _ONE)
-    sections = {
+    found = {
         "What was asked": [form.format_map(_Named(stated))],
         "What was released": _released(release),
         "What was promised, and to whom": _promised(release, unit),
@@ -89,9 +89,15 @@ def in_words(release: Release) -> str:
     }
     if "NOT PRIVATE" in release.source:
         warning = f"Its random bytes came from {release.source}: nothing below holds."
-        sections = {"THIS RELEASE IS NOT PRIVATE": [warning], **sections}
+        found = {"THIS RELEASE IS NOT PRIVATE": [warning], **found}
+    return found
+
+
+def in_words(release: Release) -> str:
+    """Return the same as one text."""
     filled = partial(fill, width=_WIDTH, initial_indent="  ", subsequent_indent="  ")
-    return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in sections.items())
+    titled = sections(release).items()
+    return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in titled)
 
 
 class _Named(dict[str, str]):

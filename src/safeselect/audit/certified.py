@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import platform
+import re
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import gmpy2
 import numpy as np
@@ -14,9 +18,12 @@ from safeselect.audit.code import Running, extensions
 from safeselect.audit.line import Line, found
 from safeselect.known_answers import digest
 from safeselect.ledger.record import library
+from safeselect.ledger.signing import Signer, is_signed, signed_message
 from safeselect.release.results import code
 
 SCHEMA = "safeselect.certificate/1"
+_SIGNED: Literal["certificate"] = "certificate"
+_TYPE = "application/vnd.safeselect.certificate"
 _ARITHMETIC = ("python", "numpy", "gmpy2", "gmp")
 _DECIDES = ("version", "deciding_sha256")
 _KEYS = {"schema", "utc", "library", "machine", "code", "known_answers", "passed"}
@@ -52,10 +59,15 @@ def certificate(loaded: Running, answers: Mapping[str, bool], utc: str) -> dict[
 
 
 def machine() -> dict[str, Any]:
-    """What no package's version tells: MPFR, the byte order, and what NumPy uses of the CPU."""
+    """What no package's version tells: the host, its system and CPU, MPFR, and the byte order."""
     shown: Any = np.show_config(mode="dicts")
     simd = shown.get("SIMD Extensions", {})
+    names = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.*)", names.read_text()) if names.exists() else None
     return {
+        "host": platform.node(),
+        "os": platform.platform(),
+        "cpu": model[1] if model else platform.processor() or platform.machine(),
         "mpfr": gmpy2.mpfr_version(),
         "byte_order": sys.byteorder,
         "cpu_features": sorted({*simd.get("baseline", ()), *simd.get("found", ())}),
@@ -68,17 +80,63 @@ def _passed(content: Mapping[str, Any]) -> bool:
     return not content["code"]["differing"] and not answers["differing"] and answers["count"] > 0
 
 
-def compare_code(written: str | None, ran: Mapping[str, Any]) -> Iterator[Line]:
+def sealed(content: Mapping[str, Any], signer: Signer) -> dict[str, Any]:
+    """Return a certificate in an envelope of DSSE, signed; `keyid` is the public key."""
+    body = json.dumps(content, sort_keys=True)
+    signature = {
+        "keyid": signer.public_key.hex(),
+        "sig": b64encode(signer.sign(signed_message(_SIGNED, body))).decode(),
+    }
+    payload = b64encode(body.encode()).decode()
+    return {"payloadType": _TYPE, "payload": payload, "signatures": [signature]}
+
+
+def _unsealed(written: str, key: bytes | None) -> tuple[str, Line | None]:
+    """Return the certificate in an envelope, and what is found of its signature.
+
+    A certificate that nobody signed has no line, unless a key was given.
+    """
+    what, body, wrong, public = "certificate's key", "", None, ""
+    try:
+        envelope = json.loads(written)
+        if "payloadType" not in envelope:
+            said = "A key was given, and nobody signed the certificate."
+            return written, None if key is None else found(what, said, "")
+        body = b64decode(envelope["payload"], validate=True).decode("ascii")
+        (signature,) = envelope["signatures"]
+        public, made = signature["keyid"], b64decode(signature["sig"], validate=True).hex()
+        message = signed_message(_SIGNED, body)
+        if envelope["payloadType"] != _TYPE or not is_signed(public, message, made):
+            wrong = "Its signature is wrong."
+    except (LookupError, RecursionError, TypeError, ValueError):
+        wrong = "It is no envelope with one signature."
+    if wrong is None and key is None:
+        said = f"It is signed with ed25519 key {public}; give --certificate-key."
+        return body, Line(what, "not compared", said)
+    if wrong is None and key is not None and key.hex() != public:
+        wrong = f"It is signed with another key, {public}."
+    return body, found(what, wrong, f"It is signed with ed25519 key {public}, as given.")
+
+
+def compare_code(
+    written: str | None, ran: Mapping[str, Any], key: bytes | None = None
+) -> Iterator[Line]:
     """Compare a certificate with the library that a record names.
 
     Args:
-        written: the certificate, JSON; None if there is none.
+        written: the certificate, JSON, or an envelope with it; None if there is none.
         ran: the library, as in the record of the charge.
+        key: that signed it.
     """
     what = "certificate"
     if written is None:
         yield Line(what, "none", "None was given (--certificate).")
         return
+    written, by = _unsealed(written, key)
+    if by is not None:
+        yield by
+        if by.word == "DOES NOT HOLD":
+            return
     try:
         content = json.loads(written)
         checked = content["library"]
@@ -102,8 +160,8 @@ def compare_code(written: str | None, ran: Mapping[str, Any]) -> Iterator[Line]:
         return
     failed = content["code"]["differing"] + content["known_answers"]["differing"]
     wrong = f"It did not pass: {', '.join(failed)}." if failed else None
-    count = content["known_answers"]["count"]
-    yield found(what, wrong, f"All {count} known answers were given, on {content['utc']}.")
+    count, host = content["known_answers"]["count"], f" on {content['machine']['host']}"
+    yield found(what, wrong, f"All {count} known answers were given, on {content['utc']}{host}.")
     others = [name for name in _ARITHMETIC if checked.get(name) != ran.get(name)]
     if others:
         said = f"It was made with another {', '.join(others)}: verify where releases are made."
@@ -122,6 +180,7 @@ def _is_whole(content: Any) -> bool:
         return (
             content.keys() == _KEYS
             and content["schema"] == SCHEMA
+            and type(content["machine"]["host"]) is str
             and loaded["loaded_sha256"] == made.digest
             and answers["sha256"] == digest()
             and all(type(each) is list and all(type(x) is str for x in each) for each in lists)

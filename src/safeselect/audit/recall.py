@@ -12,39 +12,39 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import ge, gt, le, lt
 from typing import Any
 
-from safeselect.accounting.repetition import PoissonRepeated, Repeated
 from safeselect.audit.theorems import is_one_shot
 from safeselect.errors import InputError, ParameterError, SafeSelectError
-from safeselect.exact.parameters import rational, read_exact
+from safeselect.exact.parameters import exact_text, rational, read_exact
 from safeselect.ledger import Balance, Checker, Record
 from safeselect.ledger.budget import Amounts, ways
-from safeselect.ledger.record import Fields, library, read_numbers
-from safeselect.promises import guarantees
+from safeselect.ledger.record import Fields, read_numbers
 from safeselect.release.codec import read_part
 from safeselect.release.display import cost
 from safeselect.release.page import shown
 
 SCHEMA = "safeselect.advisory/1"
 _TEXTS = ("id", "published", "modified", "summary", "details", "restated_in_words")
-_SECTIONS = ("guarantee", "source", "library", "parameters")
-_FIELDS = ("mechanism", "unit", "neighbours")
+_FIELDS = re.compile(r"mechanism|unit|neighbours|(guarantee|source|library|parameters)\.\S+")
 _UNSAID = ("", "unknown", "unreadable", "not stated")
-_LISTS, _VERSIONS = ("is", "is_not"), ("introduced", "fixed")
-_NUMBERS = ("at_least", "above", "at_most", "below")
-_FACTORS = {"epsilon_times": "epsilon", "rho_times": "rho", "mu_squared_times": "mu_squared"}
-_TYPES = ("PureDP", "LaplaceDominated", "BoundedRange", "ApproximateDP")
+_FACTORS = ("epsilon_times", "rho_times", "mu_squared_times")
+_TYPES = ("PureDP", "LaplaceDominated", "BoundedRange")
 _VERSION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})*)(\S*)")
-
-_View = tuple[tuple[Any, int], ...]
 
 Verdict = bool | None
 """None: the record does not say."""
+
+Guarantee = Any
+"""A guarantee of any kind, or None: nothing that is known still holds."""
+
+_Test = Mapping[str, object]
+_View = tuple[tuple[Guarantee, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +60,23 @@ class Advisory:
 
     sha256: str
     content: Mapping[str, str]
-    affects: tuple[Mapping[tuple[str, ...], Mapping[str, Any]], ...]
+    affects: Sequence[Mapping[str, _Test]]
     restated: Mapping[str, Any] | None
 
-    def touches(self, said: Mapping[str, Any]) -> Verdict:
+    def touches(self, said: Fields) -> Verdict:
         """Whether the defect hit a charge, whose record says this."""
-        found: Verdict = False
-        for conditions in self.affects:
-            case: Verdict = True
-            for path, test in conditions.items():
-                one = _holds(test, _said(said, path))
-                if one is False:
-                    case = False
-                    break
-                case = case and one
-            if case:
-                return True
-            found = None if case is None else found
-        return found
+        cases = [
+            _all(_holds(test, _said(said, name)) for name, test in conditions.items())
+            for conditions in self.affects
+        ]
+        return True if True in cases else None if None in cases else False
 
-    def restate(self, guarantee: Any) -> Any:
-        """Return what still holds where a release was affected; None if nothing that is known."""
-        return _changed(self.restated, guarantee)
+    def restate(self, said: Fields) -> Guarantee:
+        """Return what still holds of a guarantee, as a record states it."""
+        try:
+            return None if self.restated is None else _read(_changed(self.restated, said))
+        except (LookupError, ValueError):  # the advisory says nothing of such a guarantee
+            return None
 
 
 def read_advisory(text: str) -> Advisory:
@@ -96,160 +91,116 @@ def read_advisory(text: str) -> Advisory:
             raise InputError(f"an advisory has the schema {SCHEMA}")
         texts = {name: content.pop(name) for name in _TEXTS}
         affects, how = content.pop("affects"), content.pop("restated")
-        if content.keys() - {"references"} or not all(type(each) is str for each in texts.values()):
-            raise InputError("an advisory has a field that is not known, or a text that is none")
-        if not affects:
-            raise InputError("an advisory that affects nothing")
-        read = tuple(
-            {tuple(name.split(".")): _read_test(name, test) for name, test in each.items()}
-            for each in affects
-        )
-        restated = None if how == "none" else _read_restated(how)
+        content.pop("references", None)
+        if content or not affects or not all(type(each) is str for each in texts.values()):
+            raise InputError("an advisory has a field that is not known, or one that says nothing")
+        conditions = [{name: _test(name, each[name]) for name in each} for each in affects]
+        restated = None if how == "none" else {name: _how(name, how[name]) for name in how}
     except SafeSelectError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise InputError("it is no advisory: see docs/advisories.md") from None
-    return Advisory(hashlib.sha256(text.encode()).hexdigest(), texts, read, restated)
+    return Advisory(hashlib.sha256(text.encode()).hexdigest(), texts, conditions, restated)
 
 
-def _read_test(name: str, test: Mapping[str, Any]) -> dict[str, Any]:
-    section, _, rest = name.partition(".")
-    if name not in _FIELDS and not (section in _SECTIONS and rest):
-        raise InputError(f"a condition is on {name!r}, which no record has")
-    found: dict[str, Any] = {}
-    for word, value in test.items():
-        if word in _LISTS and type(value) is list and all(type(each) is str for each in value):
-            found[word] = frozenset(value)
-        elif word in _NUMBERS:
-            found[word] = rational(value, word, zero=True, signed=True)
-        elif word in _VERSIONS and _VERSION.fullmatch(value):
-            found[word] = _parts(value)
-        elif word == "absent" and value in (False, True) and section == "parameters":
-            found[word] = value
-        else:
-            raise InputError(f"a condition on {name!r} is not understood: {word!r}")
-    if not found.keys() - {"absent"}:
-        raise InputError(f"a condition on {name!r} says nothing")
-    return found
+def _test(name: str, test: _Test) -> _Test:
+    if not _FIELDS.fullmatch(name) or not test.keys() - {"absent"}:
+        raise InputError(f"a condition on {name!r} says nothing, or no record has such a field")
+    if unknown := test.keys() - _WORDS.keys():
+        raise InputError(f"a condition on {name!r} is not understood: {min(unknown)!r}")
+    return {word: _WORDS[word][0](value) for word, value in test.items()}
 
 
-def _read_restated(how: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in how.items():
-        if name in _FACTORS:
-            found[name] = rational(value, name)
-        elif name == "delta_plus":
-            found[name] = rational(value, name, below=1)
-        elif name == "type" and value in _TYPES:
-            found[name] = value
-        else:
-            raise InputError(f"how a guarantee is restated is not understood: {name!r}")
-    if not found:
-        raise InputError("an advisory that restates nothing")
-    return found
+def _how(name: str, value: object) -> Fraction | str:
+    if name in _FACTORS or name == "delta_plus":
+        return rational(value, name)
+    if name != "type" or value not in _TYPES:
+        raise InputError(f"how a guarantee is restated is not understood: {name!r}")
+    return str(value)
 
 
-def _said(said: Any, path: tuple[str, ...]) -> str | None:
-    for name in path:
-        said = said.get(name) if isinstance(said, Mapping) else None
+def _said(said: object, name: str) -> str | None:
+    for part in name.split("."):
+        said = said.get(part) if isinstance(said, Mapping) else None
     return said if isinstance(said, str) and said not in _UNSAID else None
 
 
-def _holds(test: Mapping[str, Any], value: str | None) -> Verdict:
-    """Whether all that is said of one field holds."""
+def _all(verdicts: Iterable[Verdict]) -> Verdict:
+    """Whether all hold; where one is false, it does not matter what is not known."""
+    found = {*verdicts}
+    return False if False in found else None if None in found else True
+
+
+def _holds(test: _Test, value: str | None) -> Verdict:
     if value is None:
-        return test.get("absent")
-    found: Verdict = True
-    for word, wanted in test.items():
-        one = _ONE[word](value, wanted)
-        if one is False:
-            return False
-        found = found and one
-    return found
+        absent = test.get("absent")
+        return absent if isinstance(absent, bool) else None
+    return _all(_WORDS[word][1](value, wanted) for word, wanted in test.items())
 
 
-def _number(value: str) -> Fraction | None:
+def _texts(value: object) -> frozenset[str]:
+    if not isinstance(value, list) or not all(type(each) is str for each in value):
+        raise InputError(f"a condition lists texts, not {value!r}")
+    return frozenset(value)
+
+
+def _version(value: str) -> list[int]:
+    """The numbers of a version, without zeros at its end."""
+    matched = _VERSION.search(value)
+    if matched is None:
+        raise InputError(f"a version has numbers, and {value!r} has none")
+    numbers = list(map(int, matched[1].split(".")))
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return numbers
+
+
+def _from(value: str, wanted: list[int], *, is_from: bool) -> Verdict:
+    """Whether a version is this one or a later one, or not; not known of a variant of this one."""
+    matched = _VERSION.search(value)
+    if matched is None or (matched[2] and _version(value) == wanted):
+        return None
+    return (_version(value) >= wanted) is is_from
+
+
+def _compared(value: str, wanted: Fraction, *, by: Callable[[Fraction, Fraction], bool]) -> Verdict:
     try:
-        return read_exact(value)
+        return by(read_exact(value), wanted)
     except ValueError:
         return None
 
 
-def _parts(version: str) -> tuple[int, ...]:
-    """The numbers of a version, without zeros at its end."""
-    matched = _VERSION.search(version)
-    numbers = [int(each) for each in matched[1].split(".")] if matched else []
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return tuple(numbers)
+def _number(value: object) -> Fraction:
+    return rational(value, "a number in a condition", zero=True, signed=True)
 
 
-def _from(value: str, wanted: tuple[int, ...]) -> Verdict:
-    """Whether a version is this one or a later one; not known of a variant of this one."""
-    matched = _VERSION.search(value)
-    if matched is None:
-        return None
-    own = _parts(value)
-    return None if own == wanted and matched[2] else own >= wanted
-
-
-def _compared(compare: Any) -> Any:
-    def holds(value: str, wanted: Fraction) -> Verdict:
-        number = _number(value)
-        return None if number is None else bool(compare(number, wanted))
-
-    return holds
-
-
-def _before(value: str, wanted: tuple[int, ...]) -> Verdict:
-    later = _from(value, wanted)
-    return None if later is None else not later
-
-
-_ONE: dict[str, Any] = {
-    "is": lambda value, wanted: value in wanted,
-    "is_not": lambda value, wanted: value not in wanted,
-    "introduced": _from,
-    "fixed": _before,
-    "at_least": _compared(Fraction.__ge__),
-    "above": _compared(Fraction.__gt__),
-    "at_most": _compared(Fraction.__le__),
-    "below": _compared(Fraction.__lt__),
-    "absent": lambda *_: True,
+_COMPARED = {"at_least": ge, "above": gt, "at_most": le, "below": lt}
+_WORDS: dict[str, tuple[Callable[..., object], Callable[..., Verdict]]] = {
+    "is": (_texts, lambda value, wanted: value in wanted),
+    "is_not": (_texts, lambda value, wanted: value not in wanted),
+    "introduced": (_version, partial(_from, is_from=True)),
+    "fixed": (_version, partial(_from, is_from=False)),
+    **{word: (_number, partial(_compared, by=by)) for word, by in _COMPARED.items()},
+    "absent": ({True: True, False: False}.__getitem__, lambda *_: True),
 }
-"""What each word of a condition asks of a value that a record states."""
+"""For each word of a condition, how it is read, and what it asks of a value in a record."""
 
 
-def _changed(how: Mapping[str, Any] | None, guarantee: Any) -> Any:
-    if how is None:
-        return None
-    if isinstance(guarantee, (Repeated, PoissonRepeated)):
-        base = _changed(how, guarantee.base)
-        try:
-            return None if base is None else replace(guarantee, base=base)
-        except ParameterError:
-            return None
-    numbers = {n: getattr(guarantee, n) for n in _FACTORS.values() if hasattr(guarantee, n)}
-    changed = {
-        own: how[name] * numbers[own]
-        for name, own in _FACTORS.items()
-        if name in how and own in numbers
-    }
-    if not changed and not (set(how) & {"type", "delta_plus"} and "epsilon" in numbers):
-        return None  # nothing is said of such a guarantee
-    own_delta = getattr(guarantee, "delta", None)
-    delta = how.get("delta_plus", Fraction(0)) + (
-        own_delta if isinstance(own_delta, Fraction) else 0
-    )
-    try:
-        if "epsilon" not in numbers:
-            return None if delta else type(guarantee)(**changed)
-        epsilon = changed.get("epsilon", numbers["epsilon"])
-        if delta or how.get("type") == "ApproximateDP":
-            return guarantees.ApproximateDP(epsilon, delta)
-        return getattr(guarantees, how.get("type", type(guarantee).__name__))(epsilon)
-    except ParameterError:
-        return None
+def _changed(how: Mapping[str, Any], said: Fields) -> Fields:
+    """A guarantee as a record would state it; of repeated runs that of each run."""
+    if "base" in said:
+        return {**said, "base": _changed(how, said["base"])}
+    (name,) = said.keys() - {"type", "delta"}
+    delta = read_exact(said.get("delta", "0")) + how.get("delta_plus", 0)
+    kind = how.get("type", said["type"]) if name == "epsilon" else said["type"]
+    changed = {name: exact_text(read_exact(said[name]) * how[f"{name}_times"])}
+    if delta:
+        return {"type": "ApproximateDP", **changed, "delta": exact_text(delta)}
+    return {"type": kind, **changed}
+
+
+def _read(said: Fields) -> Guarantee:
+    return read_part({"count": "1", "each": said})[0]
 
 
 @dataclass(slots=True)
@@ -259,7 +210,7 @@ class Hit:
     Attributes:
         is_sure: whether the record says so; otherwise it may be.
         utc, mechanism, charges: as the record states them.
-        guarantee: what was promised; None if that cannot be read.
+        promised: the guarantee; None if it cannot be read.
         restated: what still holds; None: nothing that is known.
         parts: the same of its draws.
         outcome: how it ended, in a word.
@@ -268,9 +219,9 @@ class Hit:
     is_sure: bool
     utc: str
     mechanism: str
-    charges: Sequence[Mapping[str, Any]]
-    guarantee: Any
-    restated: Any
+    charges: Sequence[Fields]
+    promised: Guarantee
+    restated: Guarantee
     parts: _View
     outcome: str = "no outcome"
 
@@ -305,7 +256,7 @@ def recall(advisory: Advisory, records: Iterable[Record], checker: Checker) -> R
     Raises:
         LedgerError: a record is not what a ledger writes.
     """
-    found, known = Recall(advisory, checker), dict[str, tuple[Any, Any, _View]]()
+    found, known = Recall(advisory, checker), dict[str, tuple[Guarantee, Guarantee, _View]]()
     for record in records:
         content = record.content
         if content["kind"] == "charged":
@@ -314,123 +265,101 @@ def recall(advisory: Advisory, records: Iterable[Record], checker: Checker) -> R
             touched = advisory.touches({**content, **more, "library": record.library})
             if touched is False:
                 found.others += 1
-            else:
-                key = repr((content["guarantee"], content["parts"]))
-                if key not in known:
-                    known[key] = _restated(advisory, content)
-                about = content["utc"], content["mechanism"], content["charges"]
-                found.hits[content["seq"]] = Hit(touched is True, *about, *known[key])
+                continue
+            key = repr((content["guarantee"], content["parts"]))
+            known[key] = known.get(key) or _restated(advisory, content)
+            about = content["utc"], content["mechanism"], content["charges"]
+            found.hits[content["seq"]] = Hit(touched is True, *about, *known[key])
         elif hit := found.hits.get(content.get("charge", "")):
             hit.outcome = content["kind"]
             if hit.outcome == "aborted" and is_one_shot(hit.mechanism):
                 del found.hits[content["charge"]]
                 found.others += 1
-    _restate(found)
+    _compare(found)
     return found
 
 
-def _restate(found: Recall) -> None:
-    """Compare the budgets with what the releases really cost, each kind of them once."""
-    kinds: dict[tuple[Any, ...], list[Any]] = {}
-    for hit in found.hits.values():
-        for charge in hit.charges:
-            key = not hit.is_sure, charge["scope"], hit.restated, hit.parts, repr(charge["charge"])
-            kinds.setdefault(key, [charge, 0])[1] += 1
-    total: dict[str, Amounts | None] = {}
-    for key, (charge, times) in sorted(kinds.items(), key=lambda kind: kind[0][0]):
-        may_be, scope, restated, parts, _ = key  # those that may be affected come on top
-        balance = found.checker.scopes[scope]
-        sums = total.setdefault(scope, balance.spent)
-        if sums is not None:
-            total[scope] = sums = _with(balance, sums, restated, parts, charge["charge"], times)
-        if sums is None or not ways(balance.budget.caps, sums):
-            found.over.setdefault(scope, not may_be)
-
-
-def _with(
-    balance: Balance, sums: Amounts, restated: Any, parts: _View, charge: Fields, times: int
-) -> Amounts | None:
-    """The sums, with what so many charges of one kind really cost; None if that is not bounded."""
-    if restated is None:
-        return None
-    paid = read_numbers(charge, "a charge")
-    try:
-        price = balance.budget.price(restated, parts)
-    except ParameterError:
-        return None
-    return {name: sums[name] + times * max(Fraction(0), price[name] - paid[name]) for name in sums}
-
-
-def _restated(advisory: Advisory, content: Mapping[str, Any]) -> tuple[Any, Any, _View]:
+def _restated(advisory: Advisory, content: Fields) -> tuple[Guarantee, Guarantee, _View]:
     """What was promised, what still holds, and what still holds of the draws."""
     try:
-        guarantee, _ = read_part({"count": "1", "each": content["guarantee"]})
-        parts = [read_part(part) for part in content["parts"]]
+        promised, parts = _read(content["guarantee"]), content["parts"]
+        draws = tuple((advisory.restate(each["each"]), read_part(each)[1]) for each in parts)
     except InputError:
         return None, None, ()
-    draws = tuple((advisory.restate(each), count) for each, count in parts)
     # A delta that is added belongs to the whole.
     if "delta_plus" in (advisory.restated or {}) or any(each is None for each, _ in draws):
         draws = ()
-    return guarantee, advisory.restate(guarantee), draws
+    return promised, advisory.restate(content["guarantee"]), draws
 
 
-def letter(found: Recall) -> str:
-    """Return a letter to those who were given the releases: facts of the ledger, and no data."""
-    advisory, ledger = found.advisory, found.checker.ledger
-    sure = sum(hit.is_sure for hit in found.hits.values())
-    over = [f"{name}{'' if is_sure else ' (may be)'}" for name, is_sure in found.over.items()]
-    return _LETTER.format(
-        **{name: shown(text) for name, text in advisory.content.items()},
-        ledger=ledger,
-        head=found.checker.head,
-        sure=sure,
-        may=len(found.hits) - sure,
-        over=shown(", ".join(over) or "none"),
-        rows="".join(f"  {' | '.join(row)}\n" for row in rows(found)),
-    )
+def _compare(found: Recall) -> None:
+    """Compare the budgets with what the releases really cost, each kind of them once."""
+    kinds: dict[tuple[object, ...], list[Hit]] = {}
+    for hit in found.hits.values():
+        charged = [(each["scope"], each["charge"]) for each in hit.charges]
+        key = hit.is_sure, hit.restated, hit.parts, repr(charged)
+        kinds.setdefault(key, []).append(hit)
+    total: dict[str, Amounts | None] = {}
+    for hits in sorted(kinds.values(), key=lambda hits: not hits[0].is_sure):
+        hit = hits[0]
+        for charge in hit.charges:
+            scope, balance = charge["scope"], found.checker.scopes[charge["scope"]]
+            sums = total.get(scope, balance.spent)
+            total[scope] = sums = sums and _with(balance, sums, hit, charge["charge"], len(hits))
+            if sums is None or not ways(balance.budget.caps, sums):
+                found.over.setdefault(scope, hit.is_sure)
 
 
-def rows(found: Recall) -> Iterator[tuple[str, ...]]:
-    """Yield a line for each release: place, day, mechanism, outcome, promised, what still holds."""
+def _with(balance: Balance, sums: Amounts, hit: Hit, charge: Fields, times: int) -> Amounts | None:
+    """The sums, with what so many such releases really cost; None if that is not bounded."""
+    paid = read_numbers(charge, "a charge")
+    try:
+        price = balance.budget.price(hit.restated, hit.parts) if hit.restated else None
+    except ParameterError:
+        price = None
+    return price and {
+        name: sums[name] + times * max(Fraction(0), price[name] - paid[name]) for name in sums
+    }
+
+
+def _rows(found: Recall) -> Iterator[str]:
     for seq, hit in found.hits.items():
         verdict = "affected" if hit.is_sure else "may be"
-        promised = "not readable" if hit.guarantee is None else _named(hit.guarantee)
-        named = (hit.utc, _shown(hit.mechanism), hit.outcome)
-        yield seq, *named, verdict, promised, _named(hit.restated)
+        row = seq, hit.utc, _shown(hit.mechanism), hit.outcome, verdict
+        yield " | ".join([*row, _named(hit.promised), _named(hit.restated)])
 
 
 _shown = lru_cache(maxsize=1024)(shown)
 
 
 @lru_cache(maxsize=1024)
-def _named(guarantee: Any) -> str:
-    if guarantee is None:
-        return "no guarantee"
-    return f"{type(guarantee).__name__}: {cost(guarantee)}"
+def _named(guarantee: Guarantee) -> str:
+    return f"{type(guarantee).__name__}: {cost(guarantee)}" if guarantee else "no guarantee"
 
 
-def installed(advisory: Advisory) -> Verdict:
-    """Whether a release of this installation is affected; None: some may be."""
-    return advisory.touches({"library": library()})
+def letter(found: Recall) -> str:
+    """Return a letter to those who were given the releases: facts of the ledger, and no data."""
+    over = [f"{name}{'' if is_sure else ' (may be)'}" for name, is_sure in found.over.items()]
+    sure = sum(hit.is_sure for hit in found.hits.values())
+    return _LETTER.format(
+        **{name: shown(text) for name, text in found.advisory.content.items()},
+        ledger=found.checker.ledger,
+        head=found.checker.head,
+        counts=f"{sure} affected, {len(found.hits) - sure} may be, {found.others} not",
+        over=shown(", ".join(over) or "none"),
+        rows="".join(f"  {row}\n" for row in _rows(found)),
+    )
 
 
 _LETTER = """\
-Releases made with differential privacy: a guarantee is restated
-
-Advisory {id}, published {published}, modified {modified}
-{summary}
-
+A guarantee of differential privacy is restated
+Advisory {id}, published {published}, modified {modified}: {summary}
 What was wrong: {details}
 How the guarantee is restated: {restated_in_words}
-
-Ledger {ledger}, up to its head {head}:
-{sure} releases are affected, and {may} may be, because their records do not say.
+Ledger {ledger}, up to its head {head}
+Releases: {counts} (they may be where their records do not say)
 Scopes that are over their budget: {over}
-
-  record | time | mechanism | outcome | affected | promised | what still holds
-{rows}
-Data that have been released cannot be called back.  What still holds is stated above, for each
-single unit of privacy that the ledger names.  The ledger is unchanged; its owner appends a
-correction that names this advisory.
+  record | day | mechanism | outcome | verdict | promised | what still holds
+{rows}What was released cannot be called back.  What still holds is stated above, for each single
+unit of privacy that the ledger names.  No ledger was changed; its owner appends a correction.
 """

@@ -1,11 +1,12 @@
 """One release against its record, its plan, its ledger and the certificate of the code that ran.
 
-`audit` is the specification: read it from 1 to 13.  What it calls makes one comparison each.
+`audit` is the specification: read it from 1 to 14.  What it calls makes one comparison each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -18,7 +19,7 @@ from safeselect.audit.plan import plan_of
 from safeselect.audit.stated import Draws, Plan
 from safeselect.audit.theorems import drawn, is_known, theorem
 from safeselect.errors import InputError, SafeSelectError
-from safeselect.ledger import Checker, Store
+from safeselect.ledger import Checker, Record, Store
 from safeselect.ledger.budget import understated
 from safeselect.ledger.record import read_numbers
 from safeselect.promises.guarantees import guarantee_record
@@ -28,12 +29,33 @@ from safeselect.release.results import Release, from_json
 _Facts = Mapping[str, Any]
 
 
+@dataclass(slots=True)
+class Seen:
+    """What an audit read, as far as it came; for a page about it.
+
+    Attributes:
+        release: the release.
+        checker: has read the log.
+        records: of the log.
+        scopes: those that the release was charged to.
+        library: what ran, as the records say.
+    """
+
+    release: Release | None = None
+    checker: Checker = field(default_factory=Checker)
+    records: Sequence[Record] = ()
+    scopes: Sequence[str] = ()
+    library: Mapping[str, str] = field(default_factory=dict)
+
+
 def audit(
     text: str,
     log: str | Store,
     head: str | None = None,
     public_key: bytes | None = None,
     certificate: str | None = None,
+    certificate_key: bytes | None = None,
+    seen: Seen | None = None,
 ) -> Iterator[Line]:
     """Compare a release with all that an auditor has; `verdict` sums up the lines.
 
@@ -43,6 +65,8 @@ def audit(
         head: a head that was published, or that the auditor noted.
         public_key: verifies the signatures of the ledger.
         certificate: what `safeselect verify --certificate` wrote.
+        certificate_key: verifies the signature of the certificate.
+        seen: takes what was read.
 
     Raises:
         InputError: the log cannot be read.
@@ -54,6 +78,8 @@ def audit(
     yield found("release", wrong, "It is whole, as the library writes it.")
     # 2. The records of the log follow from each other.
     checker, records, chain = replayed(log)
+    seen = seen or Seen()
+    seen.release, seen.checker, seen.records = release, checker, records
     yield chain
     # 3. They are signed with the auditor's key.  A log without signatures has none.
     signatures = signed(log, checker, public_key, chain.word == "holds")
@@ -72,6 +98,7 @@ def audit(
         return
     record = records[int(records[place].content["charge"])]
     charge = {**record.content, "library": record.library, "budgets": record.budgets}
+    seen.library, seen.scopes = record.library, [each["scope"] for each in charge["charges"]]
     draws, plan, known = _draws_of(charge), list[Plan](), is_known(release.mechanism)
     unproved = None if known else f"Nothing here proves it: {release.mechanism} is not known."
     number, seq = sum(times for _, times in draws), charge["seq"]
@@ -96,7 +123,12 @@ def audit(
     # 12. Its random bytes came from a source for production, which passed its tests.
     yield _source(charge["source"])
     # 13. The code that ran is the code that was verified.
-    yield from compare_code(certificate, charge["library"])
+    yield from compare_code(certificate, charge["library"], certificate_key)
+    # 14. Nobody corrected what was promised.
+    for each in records:
+        if each.content["kind"] == "corrected" and seq in each.content["charges"]:
+            said = f"{each.content['advisory']} restates it: {each.content['reason']}."
+            yield found("correction", said, "")
 
 
 def _read(written: str) -> tuple[Release | None, str | None]:

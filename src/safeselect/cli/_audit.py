@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from time import time_ns
 
+from safeselect.adapters.statement import sections
 from safeselect.audit.line import verdict
-from safeselect.audit.release import audit
+from safeselect.audit.page import SCHEMA, page_of
+from safeselect.audit.release import Seen, audit
 from safeselect.cli._options import Command, declare
 from safeselect.cli._output import reading, write
-from safeselect.cli._page import as_html, columns
-from safeselect.cli._place import place_of
+from safeselect.cli._page import as_html, columns, texts
+from safeselect.cli._place import name_of, place_of
 from safeselect.ledger.record import BARE_HEAD, read_head
 from safeselect.release.page import Section, shown
 from safeselect.release.results import from_json
@@ -27,13 +33,25 @@ def _run(options: argparse.Namespace) -> int:
         read_head(options.head)
     release = _read(options.release)
     certificate = None if options.certificate is None else _read(options.certificate)
-    lines = [*audit(release, place_of(options.log), options.head, options.public_key, certificate)]
+    log, seen = place_of(options.log), Seen()
+    keys = options.public_key, certificate, options.certificate_key
+    lines = [*audit(release, log, options.head, *keys, seen)]
     holds, last = verdict(lines)
     rows = [(f"{line.word:12}", line.what, line.sentence) for line in lines]
-    if options.html:
-        tables = {"Comparisons": [("Found", "What", "In words"), *rows]}
-        title = f"Audit of {Path(options.release).name}"
-        write(as_html(title, [Section("Verdict", {"": last}, tables)]))
+    name = Path(options.release).name
+    now = datetime.fromtimestamp(time_ns() // 10**9, UTC)
+    made = {"by": options.by or "not stated", "time": f"{now:%Y-%m-%d %H:%M} UTC"}
+    made |= {"release": name, "log": name_of(log), "head": options.head or "none"}
+    words = sections(seen.release) if seen.release else {}
+    page = page_of(lines, seen, words, made)
+    if options.json:
+        write(json.dumps({"schema": SCHEMA, "holds": holds, "page": page}, indent=1) + "\n")
+    elif options.html:
+        parts = (
+            Section(title, said) if isinstance(said, Mapping) else texts(title, said)
+            for title, said in page.items()
+        )
+        write(as_html(f"Audit of {name}", parts))
     else:
         write("".join(f"{line}\n" for line in [*columns(rows), "", shown(last)]))
     return 0 if holds else 3
@@ -76,8 +94,11 @@ RELEASE  a release in JSON, with its receipt
 --log LOG required  the ledger, or a log that it exported
 --head HEAD  a head of the ledger that was published after the release
 --certificate FILE  what safeselect verify --certificate wrote
+--certificate-key HEX hex  the Ed25519 key of a signed certificate, as its maker published it
 --public-key HEX hex  the Ed25519 key of a signed ledger, as its owner published it
---html  print the page as HTML
+--by TEXT  who makes the audit; for the page
+--html  print one page: verdict, promise, budget, what is absent, what an audit cannot show
+| --json  print the same as JSON
 """),
     _run,
     """\

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from safeselect import Budget, Counts, Ledger, explain, top_k, unknown_domain_top_k
-from safeselect.cli._ledger import HEAD
+from safeselect import Budget, Counts, explain, top_k, unknown_domain_top_k
+from safeselect.cli._ledger import HEAD, opened
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import write
 from safeselect.cli._releases import (
@@ -83,7 +83,7 @@ def _fits(options: argparse.Namespace) -> int:
     if (options.budget is None) == (options.file is None) or (options.budget and options.scope):
         raise ParameterError("give a ledger and --scope, or --budget instead of both")
     if options.budget is None:
-        balance = Ledger.open(options.file, head=options.head).balance(options.scope or "")
+        balance = opened(options).balance(options.scope or "")
     else:
         named = dict(zip(("epsilon", "delta", "own_delta"), options.budget, strict=False))
         balance = Balance.fresh(Budget("person", "add_remove", **named))

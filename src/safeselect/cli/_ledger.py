@@ -8,26 +8,18 @@ from collections.abc import Callable
 from functools import reduce
 from operator import and_
 from pathlib import Path
+from typing import cast
 
 from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import reading, say, write
 from safeselect.cli._page import as_html, as_json, as_text
-from safeselect.cli._place import name_of, place_of
+from safeselect.cli._place import name_of, place_of, read_key
 from safeselect.cli._report import details, sections
-from safeselect.errors import InputError, LedgerRolledBack, ParameterError
-from safeselect.ledger import (
-    Budget,
-    Checker,
-    Ed25519Signer,
-    Ledger,
-    Proposal,
-    Record,
-    Scope,
-    approve,
-    log_lines,
-)
+from safeselect.errors import LedgerRolledBack, ParameterError
+from safeselect.ledger import Budget, Checker, Ledger, Proposal, Record, Scope, log_lines
 from safeselect.ledger.record import BARE_HEAD
 from safeselect.ledger.restoring import append, kept_records, repair
+from safeselect.ledger.signing import Signer, approve
 from safeselect.release.page import shown
 
 _NEW_HEAD = "the new head is above"
@@ -51,16 +43,12 @@ BUDGET = declare("""
 --own-delta D  the part of delta for the deltas that releases bring (default: a quarter of it)
 --rho R  instead of --epsilon: a budget of zero-concentrated privacy
 """)
-CEILING = declare("""
---ceiling N  the highest epsilon, or rho, to which approvers may raise the budget; it is promised
-""")
+CEILING = declare("--ceiling N  up to where approvers may raise epsilon, or rho; it is promised")
 APPROVERS = declare("""
 --approver HEX hex repeated  a public Ed25519 key of somebody who approves later scopes and limits
 --approvals-needed N integer  how many of them must sign (default: all)
 """)
-WITHIN = declare("""
---within N integer =1000  approvals expire when the ledger has so many more records
-""")
+WITHIN = declare("--within N integer =1000  approvals expire after so many more records")
 LIMIT = declare("""
 --limit {epsilon,delta,rho} required  what to raise
 --to N required  the new value
@@ -114,29 +102,27 @@ def _budget(options: argparse.Namespace) -> Budget:
     return Budget(**given(options, BUDGET), ceiling=ceiling)
 
 
-def _opened(options: argparse.Namespace) -> Ledger:
+def opened(options: argparse.Namespace) -> Ledger:
+    """Open the ledger that is named, with the head that is given."""
     return Ledger.open(place_of(options.file), head=options.head)
 
 
 def _add(options: argparse.Namespace) -> int:
-    ledger = _opened(options)
+    ledger = opened(options)
     ledger.add_scope(options.scope, _budget(options))
     return _done(ledger.head, f"opened scope {shown(options.scope)}; {_NEW_HEAD}")
 
 
 def _reopen(options: argparse.Namespace) -> int:
-    ledger = _opened(options)
+    ledger = opened(options)
     ledger.reopen(options.scope, reason=options.reason)
     return _done(ledger.head, f"scope {shown(options.scope)} answers again; {_NEW_HEAD}")
 
 
 def _repair(options: argparse.Namespace) -> int:
-    place = place_of(options.file)
-    if not isinstance(place, str):
-        raise InputError("only a file is repaired; of a ledger in PostgreSQL restore a backup")
-    kept = repair(place, head=options.head)
+    kept = repair(options.file, head=options.head)
     said = f"what followed the last good line is in {shown(kept)}: charge anew what it charged"
-    return _done(Ledger.open(place).head, f"{said}; {_NEW_HEAD}")
+    return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 
 def _append(options: argparse.Namespace) -> int:
@@ -150,7 +136,7 @@ def _append(options: argparse.Namespace) -> int:
 
 def _propose(options: argparse.Namespace) -> int:
     """Print what approvers sign: of a limit, of a scope, or of more refusals."""
-    propose = _opened(options).propose.within(options.within)
+    propose = opened(options).propose.within(options.within)
     if hasattr(options, "limit"):
         raised = {"limit": options.limit, "to": options.to, "reason": options.reason}
         proposal = propose.limit(options.scope, **raised)
@@ -163,19 +149,13 @@ def _propose(options: argparse.Namespace) -> int:
 
 
 def _approve(options: argparse.Namespace) -> int:
-    with reading(options.key):
-        key = Ed25519Signer(Path(options.key).read_bytes(), key_id="approver")
-    proposal = _proposal(options)
-    approval, content = json.dumps(approve(proposal, key)), proposal.content
-    told = ", ".join(f"{name} {content[name]}" for name in _TOLD if name in content)
-    return _done(approval, f"approved: {shown(told)}")
-
-
-_TOLD = ("kind", "scope", "limit", "before", "after", "terms", "reason", "ledger", "until")
+    key, proposal = read_key(options.key, "approver"), _proposal(options)
+    approval = json.dumps(approve(proposal, cast("Signer", key)))
+    return _done(approval, f"approved: {shown(proposal.text)}")
 
 
 def _enact(options: argparse.Namespace) -> int:
-    signed, ledger = [], _opened(options)
+    signed, ledger = [], opened(options)
     for file in options.approvals:
         with reading(file):
             signed.append(json.loads(Path(file).read_bytes()))
@@ -195,7 +175,7 @@ def _done(head: str, said: str) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    checker, records = _checked(options)
+    checker, records = checked(options)
     name = name_of(place_of(options.file))
     page = [*sections(name, checker, records)]
     if options.html or options.json:
@@ -207,14 +187,14 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    checker, records = _checked(options)
+    checker, records = checked(options)
     write("".join(log_lines(records)))
     say(f"head {checker.head}")
     return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
-    checker, _ = _checked(options)
+    checker, _ = checked(options)
     write(f"head {checker.head}\n")
     _all_fine(checker, head=options.head)
     # Of a signed ledger one expects more than that its records follow from each other.
@@ -235,7 +215,7 @@ def _all_fine(checker: Checker, head: str | None = None) -> int:
     return 0
 
 
-def _checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
+def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     """Return all records of a ledger or an exported log, after checking each.
 
     All are here, so a head is found by its hash alone.

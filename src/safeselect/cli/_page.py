@@ -9,6 +9,12 @@ from safeselect.estimates.explain import aligned
 from safeselect.release.page import Html, Rows, Section, as_part, fill, join, shown
 
 
+def texts(title: str, said: Iterable[str]) -> Html:
+    """Return sentences as a part of a page."""
+    body = join(fill("<p>{text}", text=each) for each in said)
+    return fill("<section><h2>{title}</h2>{body}</section>", title=title, body=body)
+
+
 def columns(rows: Rows) -> list[str]:
     """Return rows as lines of text, each column as wide as its widest cell."""
     return aligned([tuple(map(shown, row)) for row in rows])
@@ -33,9 +39,9 @@ def as_json(sections: Iterable[Section]) -> str:
     return json.dumps(parts, default=str) + "\n"
 
 
-def as_html(title: str, sections: Iterable[Section]) -> str:
+def as_html(title: str, sections: Iterable[Section | Html]) -> str:
     """Return the sections as a whole page, readable without scripts."""
-    body = join(map(as_part, sections))
+    body = join(each if isinstance(each, Html) else as_part(each) for each in sections)
     return fill(_PAGE, title=title, style=Html(_STYLE), body=body).text
 
 
@@ -58,4 +64,9 @@ dd { margin: 0; } dt, th { opacity: 0.7; } .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.92rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.7rem 0.4rem 0;
   border-bottom: 1px solid #8886; font-variant-numeric: tabular-nums; }
+p { margin: 0.3rem 0; } section:first-of-type p { font-size: 1.3rem; font-weight: 600; }
+@media (max-width: 40rem) { dl { display: block; } dt { margin-top: 0.4rem; } }
+@media print { body { margin: 0; padding: 0; max-width: none; font-size: 9pt; line-height: 1.3; }
+  h1 { font-size: 14pt; } h2 { font-size: 11pt; margin: 0.7em 0 0.2em; break-after: avoid; }
+  dl { gap: 0 1em; margin: 0; } }
 """

@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from safeselect.cli._options import declare
+from safeselect.cli._output import reading
 from safeselect.errors import InputError
-from safeselect.ledger import Store
+from safeselect.ledger import Ed25519Signer, Store
 
 _URL = re.compile(r"(--[a-z-]+=)?(postgres(ql)?:.*)", re.IGNORECASE | re.DOTALL)
 # A user without a colon, and no other @: whatever else is written there may be a password.
@@ -51,6 +53,23 @@ def place_of(written: str) -> str | Store:
     schema = given.pop("schema")
     query = urlencode(given, quote_via=quote)
     return PostgresStore(parts._replace(query=query).geturl(), schema=schema)
+
+
+KEY = declare("--key FILE  sign with this Ed25519 key: a PEM file without a password")
+
+
+def read_key(file: str | None, key_id: str) -> Ed25519Signer | None:
+    """Return the key in a file, if one is named.
+
+    Raises:
+        InputError: the file cannot be read.
+        ParameterError: it holds no such key, or `cryptography` is not installed.
+    """
+    if file is None:
+        return None
+    with reading(file):
+        content = Path(file).read_bytes()
+    return Ed25519Signer(content, key_id=key_id)
 
 
 def name_of(place: str | Store) -> str:

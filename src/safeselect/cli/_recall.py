@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
-from safeselect.audit.recall import Advisory, Recall, installed, letter, read_advisory, recall, rows
+from safeselect.audit.recall import Advisory, Recall, letter, read_advisory, recall
 from safeselect.cli._ledger import FILE, HEAD, PUBLIC_KEYS
 from safeselect.cli._options import Command, declare
 from safeselect.cli._output import reading, say, write
-from safeselect.cli._place import name_of, place_of
-from safeselect.ledger import Checker, Ed25519Signer, correct, kept_records
+from safeselect.cli._place import KEY, place_of, read_key
+from safeselect.ledger import Checker, correct, kept_records
+from safeselect.ledger.record import library
 from safeselect.release.page import shown
 
 ADVISORY = declare("ADVISORY  a file such as docs/advisories/*.json")
 LEDGERS = declare("LEDGER several  ledgers or exported logs")
-HOW = declare("""
---letter  print a letter to those who were given the releases
-| --json  print everything as JSON
-""")
-KEY = declare("--key FILE  the Ed25519 key of a signed ledger: a PEM file without a password")
-_COLUMNS = "record", "utc", "mechanism", "outcome", "verdict", "promised", "restated"
 
 
 def _advisory(file: str) -> Advisory:
@@ -30,53 +24,26 @@ def _advisory(file: str) -> Advisory:
         return read_advisory(Path(file).read_text("utf-8"))
 
 
-def _recalled(advisory: Advisory, written: str, options: argparse.Namespace) -> Recall:
-    checker = Checker(options.public_key or ())
+def _recalled(advisory: Advisory, written: str, keys: Collection[bytes]) -> Recall:
+    checker = Checker(keys)
     with reading(written):
         return recall(advisory, kept_records(place_of(written), checker), checker)
 
 
-def _content(name: str, found: Recall) -> dict[str, Any]:
-    hits = [dict(zip(_COLUMNS, row, strict=True)) for row in rows(found)]
-    verdicts = {name: "over" if sure else "may be over" for name, sure in found.over.items()}
-    head = {"file": name, "ledger": found.checker.ledger, "head": found.checker.head}
-    return head | {"releases": hits, "not affected": found.others, "scopes": verdicts}
-
-
 def _run(options: argparse.Namespace) -> int:
-    """Print what was affected in each ledger."""
-    advisory, listed, hits = _advisory(options.advisory), [], 0
+    """Write a letter for each ledger."""
+    advisory, hits = _advisory(options.advisory), 0
     for written in options.ledger:
-        found = _recalled(advisory, written, options)
+        found = _recalled(advisory, written, options.public_key or ())
+        write(letter(found))
         hits += len(found.hits)
-        name = name_of(place_of(written))
-        if options.json:
-            listed.append(_content(name, found))
-        elif options.letter:
-            write(letter(found))
-        else:
-            lines = ["\t".join(_COLUMNS), *("\t".join(row) for row in rows(found))]
-            for scope, is_sure in found.over.items():
-                lines.append(f"{'over' if is_sure else 'may be over'} its budget: {shown(scope)}")
-            sure = sum(hit.is_sure for hit in found.hits.values())
-            may = len(found.hits) - sure
-            counts = f"{sure} affected, {may} may be, {found.others} not"
-            lines += [f"{shown(name)}, head {found.checker.head}: {counts}"]
-            write("".join(f"{line}\n" for line in lines))
-    if options.json:
-        about = {"advisory": dict(advisory.content), "sha256": advisory.sha256}
-        write(json.dumps(about | {"ledgers": listed}, indent=1) + "\n")
     return 3 if hits else 0
 
 
 def _correct(options: argparse.Namespace) -> int:
     """Append a correction that names every charge that is affected for sure."""
-    advisory, key = _advisory(options.advisory), None
-    if options.key is not None:
-        with reading(options.key):
-            key = Ed25519Signer(Path(options.key).read_bytes(), key_id="owner")
-    options.public_key = [key.public_key] if key else ()
-    hits = _recalled(advisory, options.file, options).hits
+    advisory, key = _advisory(options.advisory), read_key(options.key, "owner")
+    hits = _recalled(advisory, options.file, [key.public_key] if key else ()).hits
     charges = [int(seq) for seq, hit in hits.items() if hit.is_sure]
     head = correct(
         place_of(options.file),
@@ -94,21 +61,19 @@ def _correct(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     """Say which of these advisories touch the installed version."""
-    touched = 0
-    for file in options.advisory:
-        advisory = _advisory(file)
-        verdict = installed(advisory)
-        said = {True: "touches this version", None: "touches some releases of this version"}
-        touched += verdict is not False
-        text = said.get(verdict, "does not touch this version")
-        write(f"{shown(advisory.content['id'])}  {text}: {shown(advisory.content['summary'])}\n")
-    return 3 if touched else 0
+    found = {file: _advisory(file) for file in options.advisory}
+    verdicts = {file: each.touches({"library": library()}) for file, each in found.items()}
+    for file, each in found.items():
+        name, summary = (shown(each.content[of]) for of in ("id", "summary"))
+        write(f"{name}  {_TOUCHES[verdicts[file]]} this version: {summary}\n")
+    return 0 if set(verdicts.values()) <= {False} else 3
 
 
+_TOUCHES = {True: "touches", None: "touches some releases of", False: "does not touch"}
 RECALL = Command(
     "recall",
-    "list the releases that an advisory affects, and what they still promise",
-    ADVISORY + LEDGERS + HOW + PUBLIC_KEYS,
+    "write a letter: the releases that an advisory affects, and what they still promise",
+    ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
 Offline; no ledger is changed. Each release is affected, may be (its record does not say), or is

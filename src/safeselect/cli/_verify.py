@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
 
-from safeselect.audit.certified import certificate
+from safeselect.audit.certified import certificate, sealed
 from safeselect.audit.code import running
 from safeselect.cli._options import Command, declare
 from safeselect.cli._output import write
+from safeselect.cli._place import KEY, read_key
 from safeselect.errors import InputError
 from safeselect.known_answers import verify
 from safeselect.release.page import shown
@@ -28,6 +29,7 @@ def _run(options: argparse.Namespace) -> int:
     Raises:
         InputError: the certificate's file is there already, or cannot be written.
     """
+    key = read_key(options.key, "certificate")
     try:
         place = options.certificate and Path(options.certificate)
         if place:
@@ -39,7 +41,8 @@ def _run(options: argparse.Namespace) -> int:
     utc = datetime.fromtimestamp(time_ns() // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     content = certificate(running(), answers, utc)
     if place:
-        place.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", "ascii")
+        kept = content if key is None else sealed(content, key)
+        place.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", "ascii")
     code, known = content["code"], content["known_answers"]
     for differing, said in (
         (code["differing"], f"{code['functions']} functions are what their source compiles to"),
@@ -67,7 +70,7 @@ def _sources_for_tests() -> Iterator[None]:
 VERIFY = Command(
     "verify",
     "check this installation: the code that is loaded, and its known answers",
-    declare("--certificate FILE  write a new file with the findings"),
+    declare("--certificate FILE  write a new file with the findings") + KEY,
     _run,
     """\
 Compares the code that is loaded with its source files, and what this machine makes of known bytes

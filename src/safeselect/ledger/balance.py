@@ -211,7 +211,8 @@ class Budget:
                 fits.
         """
         found = decision.price(self.terms, guarantee, tuple(parts))
-        if found is not None and not (found.get("not_pure") and not self._has_moments()):
+        has_moments = any(name in self._caps for name in self.terms.moments)
+        if found is not None and (has_moments or not found.get("not_pure")):
             return dict(found)
         rest = "and with own_delta below delta " if self.terms.delta and not self.terms.rho else ""
         takes = "rho and delta" if self.terms.rho else f"epsilon and delta {rest}".strip()
@@ -219,9 +220,6 @@ class Budget:
             f"this budget adds up {' and '.join(self.terms.limits)}, which "
             f"{type(guarantee).__name__} does not bound: a budget of {takes} takes it"
         )
-
-    def _has_moments(self) -> bool:
-        return any(name in self._caps for name in self.terms.moments)
 
     def refusal(
         self, scope: str, total: Amounts, guarantee: AnyGuarantee, parts: View
@@ -530,8 +528,11 @@ class Balance:
         Raises:
             ParameterError: it is something else, or this budget never takes it.
         """
-        guarantee, parts = quoted(asked, self.budget.unit, self.budget.neighbours)
-        return decision.fits(self.budget.caps, self.spent, self.budget.price(guarantee, parts))
+        return self._more(*quoted(asked, self.budget.unit, self.budget.neighbours))[0]
+
+    def _more(self, guarantee: AnyGuarantee, parts: View) -> tuple[int | None, str]:
+        price = self.budget.price(guarantee, parts)
+        return decision.fits(self.budget.caps, self.spent, price)
 
     def forecast(self, asked: object) -> str:
         """Return in words how many more releases of one kind fit, and what stops them.
@@ -543,37 +544,29 @@ class Balance:
             ParameterError: as `fits`.
         """
         guarantee, parts = quoted(asked, self.budget.unit, self.budget.neighbours)
-        price = self.budget.price(guarantee, parts)
-        times = decision.fits(self.budget.caps, self.spent, price)
+        times, stop = self._more(guarantee, parts)
         if times is None:
             return "fits any number of times"
-        stop = decision.stop(self.budget.caps, self.spent, price)
         said = f"fits {times} times; stopped by {stop.replace('_', ' ')}"
         if fewer := _one_draw_less(parts):
-            more = decision.fits(self.budget.caps, self.spent, self.budget.price(*fewer))
-            said += f"; one draw less each: {more} times"
-        if not any(self.spent.values()) and (better := self._better_split(guarantee, parts, times)):
-            share, more = better
-            said += f"; with own_delta={rounded_text(share)} when the scope is opened: {more} times"
-        return said
+            said += f"; one draw less each: {self._more(*fewer)[0]} times"
+        return said if any(self.spent.values()) else said + self._split(guarantee, parts, times)
 
-    def _better_split(
-        self, guarantee: AnyGuarantee, parts: View, times: int
-    ) -> tuple[Fraction, int] | None:
-        """The own delta with which the most of these would fit, if they are more."""
+    def _split(self, guarantee: AnyGuarantee, parts: View, times: int) -> str:
+        """The own delta with which the most of these would fit, if they are more; else nothing."""
         highest, limits = self.budget.terms.at(self.budget.ceiling), self.budget.terms.limits
         if not highest.delta or highest.rho:
-            return None
-        found: list[tuple[int, Fraction]] = []
+            return ""
+        found = [(times, Fraction(0))]
         for share in _SPLITS:
             terms = _terms(highest.limits, share).at(limits)
             budget = self.budget._copy(terms, decision.caps(terms))
             with suppress(ParameterError):
-                price = budget.price(guarantee, parts)
-                count = decision.fits(budget.caps, Balance.fresh(budget).spent, price)
+                count, _ = Balance.fresh(budget)._more(guarantee, parts)
                 found.append((count or 0, terms.own_delta))
-        more, own = max(found, default=(0, Fraction(0)))
-        return (own, more) if more > times else None
+        more, own = max(found)
+        opened = f"; with own_delta={rounded_text(own)} when the scope is opened: {more} times"
+        return opened if more > times else ""
 
     @property
     def is_closed(self) -> bool:
@@ -714,17 +707,14 @@ _SEEN = Fraction(7, 10)
 def _one_draw_less(parts: View) -> tuple[AnyGuarantee, View] | None:
     """The same release with one draw less, where one kind of its draws is repeated."""
     repeated = [each for each, count in parts if count > 1]
-    if len(repeated) != 1 or not all(isinstance(each, _SUMMED) for each, _ in parts):
+    kept = [(each, count) for each, count in parts if isinstance(each, _SUMMED)]
+    if len(repeated) != 1 or len(kept) < len(parts):
         return None
-    rest = tuple((each, count - (each is repeated[0])) for each, count in parts)
-    epsilon, delta = (
-        sum(
-            (getattr(each, name) * count for each, count in rest if name in each.__slots__),
-            Fraction(0),
-        )
-        for name in ("epsilon", "delta")
-    )
-    return (ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)), rest
+    rest = [(each, count - (each is repeated[0])) for each, count in kept]
+    epsilon = sum((each.epsilon * count for each, count in rest), Fraction(0))
+    deltas = (each.delta * count for each, count in rest if isinstance(each, ApproximateDP))
+    delta = sum(deltas, Fraction(0))
+    return (ApproximateDP(epsilon, delta) if delta else PureDP(epsilon)), tuple(rest)
 
 
 _SUMMED = PureDP, LaplaceDominated, BoundedRange, ApproximateDP

@@ -414,8 +414,8 @@ class Book:
         """Write the first records: the ledger's, and one for each scope."""
         book = cls(store, signer, (), witness)
         book.id = id_
-        if witness is not None:
-            witness.check_unused()
+        if witness is not None and witness.ask() is not None:
+            raise LedgerError("the witness knows a ledger already: each has one of its own")
         first = [made(signer, store.about(), approvers, clock)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
@@ -453,8 +453,9 @@ class Book:
                 raise ParameterError("signer is not the one with which the ledger was made")
             book.id = first.ledger
         book._published = head
-        if witness is not None:
-            witness.check_used(head)
+        if witness is not None and witness.ask() is None and head is None:
+            # Nothing would tell the ledger from any older copy.
+            raise LedgerError("the witness knows no ledger: open this one with head= too, once")
         book._turn.take(book._look)
         return book
 
@@ -542,7 +543,7 @@ class Book:
         if self._closed:
             raise LedgerError(f"the ledger {self.name!r} was closed: open it again")
         known = self._store.read(self._caught_up)
-        if self._witness is not None and self._witness.is_behind(known.last.seq):
+        if self._witness is not None and self._witness.reached < known.last.seq:
             # Whatever is told of a record is sent first, if it continues what was sent before.
             self._witness.ask()
             known = self._store.read(self._caught_up)

@@ -226,23 +226,15 @@ def ways(caps: Caps, after: Mapping[str, Fraction]) -> list[str]:
 # ------------------------------------------------------------------------------ what may be asked
 
 
-def fits(caps: Caps, total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> int | None:
-    """Return how many more releases of this price fit; None if their number has no limit.
-
-    Sums of equal prices grow in a line and a way that is lost stays lost, so it is the largest
-    number that any way allows, and no more than own deltas allow.
-    """
-    return _limit(caps, total, price)[0]
-
-
-def stop(caps: Caps, total: Mapping[str, Fraction], price: Mapping[str, Fraction]) -> str:
-    """Return the amount that ends releases of this price; "" if none does."""
-    return _limit(caps, total, price)[1]
-
-
-def _limit(
+def fits(
     caps: Caps, total: Mapping[str, Fraction], price: Mapping[str, Fraction]
 ) -> tuple[int | None, str]:
+    """Return how many more releases of this price fit, and the amount that ends them.
+
+    None and "" if their number has no limit.  Sums of equal prices grow in a line and a way that is
+    lost stays lost, so it is the largest number that any way allows, and no more than own deltas
+    allow.
+    """
     own = _times(caps, total, price, "own_delta") if "own_delta" in caps else None
     open_ = [name for name in ways(caps, total) if name != "epsilon" or not price.get("not_pure")]
     counts = {name: _times(caps, total, price, name) for name in open_}

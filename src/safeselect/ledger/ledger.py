@@ -55,19 +55,6 @@ def read_place(place: str | os.PathLike[str] | Store) -> Store:
     return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
 
 
-def read_entry(charge: object, salt: object, output: object) -> int:
-    """Check an entry of an outbox; return the place of its charge.
-
-    Raises:
-        ParameterError: it is not what an outbox gets.
-    """
-    if not isinstance(output, str):
-        raise ParameterError(f"output must be text, got {type(output).__name__}")
-    if not isinstance(salt, bytes) or len(salt) != SALT_BYTES:
-        raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox got")
-    return integer(charge, "charge", minimum=0, maximum=2**63 - 1)
-
-
 def read_hook(hook: object) -> OnEvent | None:
     """Check an argument `on_event=`.
 
@@ -324,7 +311,10 @@ class Ledger:
             BudgetError: a scope was closed in between; nothing is released.
             ChargeStands: it was aborted or another answer released; or the ledger cannot be used.
         """
-        return finish_request(self._book, read_entry(charge, salt, output), output, salt)
+        if not isinstance(salt, bytes) or len(salt) != SALT_BYTES:
+            raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox got")
+        place = integer(charge, "charge", minimum=0, maximum=2**63 - 1)
+        return finish_request(self._book, place, output, salt)
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
         """Yield all records that exist at the first read, oldest first, each checked.

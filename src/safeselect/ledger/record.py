@@ -414,11 +414,6 @@ def read_record(body: str, where: str) -> Fields:
     return record
 
 
-def names_of(kind: str) -> list[list[str]]:
-    """Return the names that the fields of a record of this kind may have."""
-    return [list(names) for names, _ in _FORMS[kind]]
-
-
 def _check_form(found: Fields, forms: tuple[_Form, ...], where: str) -> None:
     if type(found) is not dict or (tuple(found), tuple(map(type, found.values()))) not in forms:
         raise LedgerDamaged(f"{where} has not the fields of its kind")

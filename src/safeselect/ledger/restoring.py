@@ -237,16 +237,15 @@ def correct(
         ParameterError: a parameter is wrong, or a place is not that of a charge.
         LedgerError: the ledger cannot be used.
     """
-    key, why, named = read_signer(signer), text(reason, "reason"), text(advisory, "advisory")
-    every = [str(each) for each in charges]
+    key, named = read_signer(signer), [str(each) for each in charges]
+    about = {"advisory": text(advisory, "advisory"), "sha256": sha256}
 
     def decide(checker: Checker) -> Iterator[Written]:
-        if not every or not all(each.isdecimal() and int(each) < checker.count for each in every):
+        if not named or not all(each.isdecimal() and int(each) < checker.count for each in named):
             raise ParameterError("charges are the places of charges of this ledger, at least one")
-        for first in range(0, len(every), _IN_A_LINE):
-            listed: list[Content] = [*every[first : first + _IN_A_LINE]]
-            about: dict[str, Content] = {"advisory": named, "sha256": sha256, "reason": why}
-            yield "corrected", about | {"charges": listed}
+        for first in range(0, len(named), _IN_A_LINE):
+            listed: list[Content] = [*named[first : first + _IN_A_LINE]]
+            yield "corrected", {**about, "reason": text(reason, "reason"), "charges": listed}
 
     return _write(place, decide, key, head, witness)
 

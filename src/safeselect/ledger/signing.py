@@ -94,7 +94,9 @@ class Ed25519Signer:
         return bytes(self._key.sign(message))
 
 
-def signed_message(what: Literal["record", "approval", "handover"], body: str) -> bytes:
+def signed_message(
+    what: Literal["record", "approval", "handover", "certificate"], body: str
+) -> bytes:
     """Return what is signed of a text: DSSE's pre-authentication encoding of its type and itself.
 
     So a signature of one kind is none of another, and tools that know DSSE can check it.

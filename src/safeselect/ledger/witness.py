@@ -73,14 +73,15 @@ class Witnessed:
 
     Attributes:
         expected: the head that it answered last, which must be among the records.
+        reached: the greatest place that it surely has.
     """
 
-    __slots__ = ("_reached", "_witness", "expected")
+    __slots__ = ("_witness", "expected", "reached")
 
     def __init__(self, witness: Witness) -> None:
         self._witness = witness
         self.expected: str | None = None
-        self._reached = -1  # the greatest place that it surely has
+        self.reached = -1
 
     def ask(self) -> str | None:
         """Ask for the head that must be among the records.
@@ -98,31 +99,6 @@ class Witnessed:
         self.expected = head
         return head
 
-    def check_unused(self) -> None:
-        """Check before a ledger is made that its witness knows none yet.
-
-        Raises:
-            LedgerError: it knows one, or there is no answer.
-        """
-        if self.ask() is not None:
-            raise LedgerError("the witness knows a ledger already: each has one of its own")
-
-    def check_used(self, head: str | None) -> None:
-        """Check before a ledger is opened that something tells it from any older copy.
-
-        Args:
-            head: one that was published, and vouches for a witness that knows nothing yet.
-
-        Raises:
-            LedgerError: the witness knows no ledger, or there is no answer.
-        """
-        if self.ask() is None and head is None:
-            raise LedgerError("the witness knows no ledger: open this one with head= too, once")
-
-    def is_behind(self, seq: int) -> bool:
-        """Whether a record may not be known elsewhere yet."""
-        return self._reached < seq
-
     def bring(self, head: str, rows_after: RowsAfter, look: Callable[[], object]) -> None:
         """Tell of a head that continues what is kept, or see that somebody else went further.
 
@@ -138,7 +114,7 @@ class Witnessed:
             self._tell(head, rows_after)
             if self.expected != head:  # another process was quicker
                 look()
-        self._reached = _place(head)
+        self.reached = _place(head)
 
     def _tell(self, head: str, rows_after: RowsAfter) -> None:
         """Send all lines up to this head, and ask what it has now."""

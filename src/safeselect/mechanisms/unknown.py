@@ -55,7 +55,7 @@ _MECHANISM = "pay_what_you_get_gumbel/1"
 COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 """A user counts once for an item, a key or a group, so this is no choice of the caller's."""
 
-_AS_THEY_ARE = {"grid": "none", "minimize": "no"}
+_LISTED = {**COUNTED, "grid": "none", "minimize": "no"}
 _MOST_PLACES = 2**20
 _FINEST = 20  # the grid is 1 / 2**20 or coarser: 2**42 counts of it, and any offset, fit 64 bits
 _PER_NAT = 64  # grid steps a nat, at least: rounding the offset up costs at most 1/64 nat
@@ -302,19 +302,6 @@ def odds(delta: Fraction) -> Fraction:
     return delta / (1 - delta)
 
 
-def list_charge(
-    mechanism: str,
-    total: ApproximateDP,
-    parts: Parts,
-    k: int,
-    candidates: int,
-    more: Mapping[str, str],
-) -> Charge:
-    """What one list is and costs: one user moves each count by at most 1, all the same way."""
-    counted = {"k": str(k), "candidates": str(candidates)}
-    return Charge(mechanism, total, parts, {**COUNTED, **_AS_THEY_ARE, **more, **counted})
-
-
 def draw_list(
     query: ListQuery, held: HeldCounts, call: Call[Counted]
 ) -> tuple[tuple[str, ...], int]:
@@ -481,7 +468,8 @@ def unknown_domain_top_k(
         mechanism, more["max_contributions"] = "unknown_domain_top_k_laplace/1", str(contributions)
         parts = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
     held = hold_counts(counts, labels, most + 1)
-    charge = list_charge(mechanism, total, parts, count, most + 1, more)
+    said = {**_LISTED, **more, "k": str(count), "candidates": str(most + 1)}
+    charge = Charge(mechanism, total, parts, said)
     bytes_from = None if source is None else resolve(source)
     with Call(charge, held.read, source=bytes_from, scope=scope, unit=held.unit) as call:
         if query is None:
@@ -676,7 +664,8 @@ class PayWhatYouGet(InTurns):
         """Read the counts, on which no later error depends, and draw one list."""
         read = held.read if self._call is None else partial(once_charged, held.read, _UNREAD)
         paid, parts = self._guarantee, self._parts
-        charge = list_charge(_MECHANISM, paid, parts, query.k, held.size, query.as_record)
+        counted = {"k": str(query.k), "candidates": str(held.size)}
+        charge = Charge(_MECHANISM, paid, parts, {**_LISTED, **query.as_record, **counted})
         unit = self._unit or held.unit
         try:
             with Call(charge, read, source=self._source, scope=None, unit=unit) as call:

@@ -24,17 +24,34 @@ Content = str | list["Content"] | dict[str, "Content"]
 
 
 @dataclass(frozen=True, slots=True)
-class PureDP:
-    """epsilon-DP: no event is more than e**epsilon times as likely on a neighbour.
-
-    Args:
-        epsilon: rational, at least 0.
-    """
+class _OfEpsilon:
+    """What the three guarantees that an epsilon states have in common; each has its formulas."""
 
     epsilon: Fraction
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
+
+    def delta(self, epsilon: Number) -> Fraction:
+        """The smallest delta at this epsilon: what `profile` encloses; 0 from own epsilon on."""
+        at = rational(epsilon, "epsilon", zero=True)
+        if at >= self.epsilon:
+            return Fraction(0)
+        less = at - self.epsilon
+        return min(Fraction(1), _enclosed(lambda _, *both: self.profile(*both), self.epsilon, less))
+
+    def profile(self, own: Interval, less: Interval) -> Interval:
+        """That delta, enclosed, from own epsilon and how far epsilon lies above it: below 0."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(_OfEpsilon):
+    """epsilon-DP: no event is more than e**epsilon times as likely on a neighbour.
+
+    Args:
+        epsilon: rational, at least 0.
+    """
 
     @property
     def pure(self) -> PureDP:
@@ -58,17 +75,13 @@ class PureDP:
             self, delta, lambda one, e, d, _: e + (one - d * (one + (-e).exp())).log()
         )
 
-    def delta(self, epsilon: Number) -> Fraction:
-        """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
-        return _delta(self, epsilon)
-
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """That delta, enclosed, from own epsilon and how far epsilon lies above it: 0 or less."""
+        """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
         return -less.expm1() / (_one(own.precision) + (-own).exp())
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceDominated:
+class LaplaceDominated(_OfEpsilon):
     """No better distinguished from a neighbour than Laplace(0, 1) from Laplace(epsilon, 1).
 
     It holds for permute-and-flip, for report-noisy-max with continuous noise and for every release
@@ -79,11 +92,6 @@ class LaplaceDominated:
     Args:
         epsilon: rational, at least 0.
     """
-
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
 
     @property
     def pure(self) -> PureDP:
@@ -102,17 +110,13 @@ class LaplaceDominated:
         """The smallest epsilon at this delta: own epsilon + 2 ln(1 - delta), or 0."""
         return _approximate(self, delta, lambda _, e, d, rest: e + (rest.log() + rest.log()))
 
-    def delta(self, epsilon: Number) -> Fraction:
-        """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
-        return _delta(self, epsilon)
-
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """That delta, as `PureDP.profile`."""
+        """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
         return -(less / Interval.of(2, own.precision)).expm1()
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedRange:
+class BoundedRange(_OfEpsilon):
     """The logarithm of the likelihood ratio lies in some interval of length epsilon.
 
     The exponential mechanism has this property (Dong, Durfee and Rogers 2020).  It holds for the
@@ -121,11 +125,6 @@ class BoundedRange:
     Args:
         epsilon: rational, at least 0.
     """
-
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
 
     @property
     def pure(self) -> PureDP:
@@ -154,15 +153,11 @@ class BoundedRange:
 
         return _approximate(self, delta, bound)
 
-    def delta(self, epsilon: Number) -> Fraction:
+    def profile(self, own: Interval, less: Interval) -> Interval:
         """The smallest delta at this epsilon: (1 - e**((s - own) / 2))**2 / (1 - e**-own).
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
-        return _delta(self, epsilon)
-
-    def profile(self, own: Interval, less: Interval) -> Interval:
-        """That delta, as `PureDP.profile`."""
         root = (less / Interval.of(2, own.precision)).expm1()
         return -(root * root / (-own).expm1())
 
@@ -284,15 +279,6 @@ def _approximate(
     # The guarantee's own epsilon holds without any delta, so rounding up must not exceed it.
     epsilon = _enclosed(bound, guarantee.epsilon, at, 1 - at)
     return ApproximateDP(min(guarantee.epsilon, epsilon), at)
-
-
-def _delta(guarantee: _Pure, epsilon: Number) -> Fraction:
-    """The bound on delta; where the guarantee's own epsilon is no larger, 0."""
-    at = rational(epsilon, "epsilon", zero=True)
-    if at >= guarantee.epsilon:
-        return Fraction(0)
-    less, profile = at - guarantee.epsilon, guarantee.profile
-    return min(Fraction(1), _enclosed(lambda _, *both: profile(*both), guarantee.epsilon, less))
 
 
 def guarantee_record(guarantee: Any) -> dict[str, Content]:

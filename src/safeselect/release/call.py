@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, cast, final
 
 import numpy as np
@@ -203,7 +202,7 @@ class Call(Generic[Values]):
         if self.scope is not None:
             unit, neighbours = self.scope.unit or unit, neighbours or self.scope.neighbours
         utc = None if self._pending is None else self._pending.utc
-        return _stated(tuple(self.charge.parameters.items()), unit, neighbours, utc)
+        return Provenance.of(tuple(self.charge.parameters.items()), unit, neighbours, utc)
 
     @property
     def header(self) -> dict[str, Any]:
@@ -287,13 +286,6 @@ class Call(Generic[Values]):
 def source_name(source: Source) -> str:
     """The source's name in results; it says where the bytes are predictable."""
     return source.name if source.production else f"{source.name} (NOT PRIVATE)"
-
-
-@lru_cache(maxsize=256)  # all of it is public, and the same in each call with equal arguments
-def _stated(
-    parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None, utc: str | None
-) -> Provenance:
-    return Provenance.of(dict(parameters), unit=unit, neighbours=by, utc=utc)
 
 
 def once_charged(read: Callable[[], Values], unreadable: str = UNREADABLE) -> Values:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, pairwise
@@ -90,15 +91,10 @@ class Code(NamedTuple):
 @cache
 def code() -> Code:
     """Return version and hashes of the source; computed once a process, at its first release."""
-    root = Path(__file__).parents[1]
-    return Code(_version(), source_hash(root, beside=BESIDE), source_hash(root))
-
-
-def _version() -> str:
-    try:
-        return version("safeselect")
-    except PackageNotFoundError:
-        return "not installed"
+    root, installed = Path(__file__).parents[1], "not installed"
+    with suppress(PackageNotFoundError):
+        installed = version("safeselect")
+    return Code(installed, source_hash(root, beside=BESIDE), source_hash(root))
 
 
 def source_hash(root: Path, *, beside: Collection[str] = ()) -> str:
@@ -191,25 +187,20 @@ class Provenance:
         require(all(positive), "a parameter")
         Noise.of(stated)
 
-    @classmethod
+    @staticmethod
+    @lru_cache(maxsize=256)  # all of it is public, and the same in each call with equal arguments
     def of(
-        cls,
-        parameters: Mapping[str, str],
-        *,
-        unit: str | None,
-        neighbours: str | None,
-        utc: str | None,
-    ) -> Self:
-        """That of a release of this process; None is what nobody has stated."""
+        parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None, utc: str | None
+    ) -> Provenance:
+        """That of a release of this process; None is what nobody has stated.
+
+        Args:
+            by: the neighbours.
+        """
         # Where all scores move the same way, a unit is added or removed: that is what it asserts.
-        implied = "add_remove" if parameters.get("monotonic") == "yes" else NOT_STATED
-        return cls(
-            NOT_STATED if unit is None else unit,
-            implied if neighbours is None else neighbours,
-            tuple(sorted(parameters.items())),
-            *code(),
-            utc,
-        )
+        implied = "add_remove" if ("monotonic", "yes") in parameters else NOT_STATED
+        unit, by = NOT_STATED if unit is None else unit, implied if by is None else by
+        return Provenance(unit, by, tuple(sorted(parameters)), *code(), utc)
 
     def number(self, name: str) -> Fraction | None:
         """The number that this parameter states, if any."""

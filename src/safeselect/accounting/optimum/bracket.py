@@ -103,7 +103,7 @@ class Profile:
             return min(Fraction(1), Fraction(here - ((here - there) * low >> bits), 1 << bits))
         # On the lines through two places to one side, as in `_below`; a cell to the left is
         # shorter by the ratio, one to the right longer.
-        ratio = _value_up(self.step, bits)
+        ratio = Interval.of(self.step, bits).exp().scaled(bits)[1]
         before, after = self._a_little_more(place - 1), self._a_little_more(place + 2)
         left = here - ((before - here) * high * ratio >> 2 * bits) - 1 if place else 0
         right = there + (max(0, there - after) * ((1 << bits) - high) // ratio) if there else 0
@@ -169,11 +169,6 @@ class Profile:
         if share < 0 and not moved(128).bounded:
             return Fraction(0)
         return rounded_down(moved)
-
-
-def _value_up(step: Fraction, bits: int) -> int:
-    """e**step times 2**bits, rounded up."""
-    return Interval.of(step, bits).exp().scaled(bits)[1]
 
 
 def _cell(step: Fraction, precision: int) -> Interval:

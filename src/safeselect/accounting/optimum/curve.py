@@ -119,7 +119,9 @@ def climb(
     raised = _raised(values, dents, tables, level)
     offsets = np.arange(0, tables.cells, 2**level)
     offsets = np.minimum(offsets, tables.cells - 2**level)
-    high, ends = _all_bounds(raised, tables, length, offsets, level)
+    places, at = np.divmod(np.arange(length * len(offsets)), len(offsets))
+    bounds = _bounds(raised, tables, places, offsets[at], level)
+    high, ends = (each.reshape(length, -1) for each in bounds)
     best = ends.max(axis=1)
     best = best * _DOWN - _most_raised(values, raised, length, tables)
     places, kept = np.nonzero(high >= best[:, np.newaxis])
@@ -164,15 +166,6 @@ def _all_cells(
         if offsets_too:
             high.argmax(axis=0, out=found[first : first + count])
     return tops, found
-
-
-def _all_bounds(
-    values: Floats, tables: Tables, length: int, offsets: Places, level: int
-) -> tuple[Floats, Floats]:
-    """At all places, for cells that begin at these offsets: bounds, and the larger ends."""
-    places, at = np.divmod(np.arange(length * len(offsets)), len(offsets))
-    high, ends = _bounds(values, tables, places, offsets[at], level)
-    return high.reshape(length, -1), ends.reshape(length, -1)
 
 
 def _windows(values: Floats, start: int, length: int, cells: int) -> Floats:

@@ -106,13 +106,11 @@ class Problem:
             own = max((e for e, _ in ranges), default=largest)
             others = [part for part in parts if not isinstance(part[0], BoundedRange)]
             # From below a pair is made smaller, too, so that its largest loss is a multiple.
-            pairs = (
-                []
-                if upwards
-                else [
-                    (p.epsilon, n) for p, n in others if isinstance(p, (PureDP, LaplaceDominated))
-                ]
-            )
+            pairs = [
+                (p.epsilon, n)
+                for p, n in others
+                if not upwards and isinstance(p, (PureDP, LaplaceDominated))
+            ]
             step = _fitted(ranges, pairs, -(-cells * own // largest), upwards=upwards)
             if step is not None:
                 ranges = _multiples(ranges, step, upwards=upwards)

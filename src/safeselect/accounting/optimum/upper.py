@@ -62,11 +62,6 @@ class Grid:
     block: int
     row: int
 
-    def for_upper(self, block: int) -> Grid:
-        """The same for an upper bound alone, with rows cut into such blocks."""
-        tail, bits = self.tail * (1 << TAIL - QUICK_TAIL), self.bits - MASS + QUICK_MASS
-        return replace(self, tail=tail, bits=bits, block=block, row=0)
-
     @classmethod
     def on(cls, step: Fraction, delta: Fraction, cells: int = _NORMAL, kinds: int = 1) -> Grid:
         """With many kinds there are many products, and each may cut off the less."""
@@ -196,7 +191,10 @@ def quick_epsilon(
         cells //= 2
     if cells < _LEAST_CELLS:
         return None
-    grid = Grid.on(problem.step(cells), delta, cells, len(problem.above)).for_upper(block)
+    fine = Grid.on(problem.step(cells), delta, cells, len(problem.above))
+    # For an upper bound alone, with rows cut into such blocks.
+    tail, digits = fine.tail * (1 << TAIL - QUICK_TAIL), fine.bits - MASS + QUICK_MASS
+    grid = replace(fine, tail=tail, bits=digits, block=block, row=0)
     masses = [
         (chords(each, grid.step, max(1, -(-each.epsilon // grid.step)), grid.bits), n)
         for each, n in problem.above

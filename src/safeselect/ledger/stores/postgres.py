@@ -34,6 +34,7 @@ from safeselect.ledger.store import Journal, Row, Torn
 from safeselect.ledger.stores.postgres_functions import FORMAT, GRANTS, schema_of
 from safeselect.ledger.stores.turn import check_process, guard, pause
 from safeselect.randomness.guard import Generation, generation
+from safeselect.release.display import library
 
 _SETTINGS = ("autocommit", "row_factory", "prepare_threshold")
 _LOST: list[Any] = []
@@ -260,10 +261,7 @@ class PostgresStore:
             raise ParameterError(f"pool must be a psycopg_pool.ConnectionPool: {describe(pool)}")
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise ParameterError(f"schema must be a plain lower-case name, got {describe(schema)}")
-        try:
-            self._psycopg: Any = import_module("psycopg")
-        except ImportError:
-            raise ParameterError("PostgreSQL needs psycopg: safeselect[postgres]") from None
+        self._psycopg: Any = library("psycopg", "pip install 'safeselect[postgres]'")
         self._schema, self._wait = schema, wait
         self._pool = OwnPool(self._psycopg, conninfo) if conninfo is not None else pool
         self._born = generation()
