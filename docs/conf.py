@@ -117,8 +117,9 @@ _ELSEWHERE = {
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
     "README.md": "index.md",
+    "proofs/README.md": "proofs-article.md",
 }
-_LINK = re.compile(r"\]\(\.\./([A-Z]+\.md)\)")
+_LINK = re.compile(r"\]\(\.\./((?:proofs/)?[A-Z]+\.md)\)")
 
 
 def inside(app: Any, docname: str, source: list[str]) -> None:
