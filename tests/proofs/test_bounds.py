@@ -219,6 +219,8 @@ def test_whoever_is_left_out_lies_below_the_ceiling(law: str, weighted: bool, bi
     n, chance = 300, random.Random(law)
     for rate, removed in zip([*RATES, RATES[1]], [[], [0, 7], [5], [1], [0], [299]], strict=True):
         v = [chance.randrange(32 << bits - 16, 1 << bits) for _ in range(n)]
+        if bits == 16:
+            v[::10] = [chance.randrange(1, 32) for _ in range(0, n, 10)]
         apart = max(int(20 / rate), 4)
         scores = [2**63 + chance.randrange(apart) for _ in range(n)]
         for place in removed:
@@ -231,11 +233,22 @@ def test_whoever_is_left_out_lies_below_the_ceiling(law: str, weighted: bool, bi
         assert not set(places_) & set(removed)
         least, bound = ceiling
         for i in set(range(n)) - set(places_) - set(removed):
-            noise = QUANTILES[law](IV.mpf(v[i]) / 2**bits)
+            tail = v[i] < 32  # its further digits are a one and zeros
+            noise = QUANTILES[law]((IV.mpf(v[i]) + (IV.mpf(1) / 2 if tail else 0)) / 2**bits)
             if values is not None:
                 noise += IV.log(IV.mpf(values[i].numerator) / min(values).numerator)
             noise += IV.mpf(rate.numerator) * (scores[i] - least) / rate.denominator
             assert above(noise * 2**32) <= bound, (rate, i)
+
+
+@pytest.mark.parametrize("first", [3, 40])
+@pytest.mark.parametrize("bits", [16, 64])
+def test_who_is_removed_is_no_contender(bits: int, first: int) -> None:
+    """Not even where all others are as far behind as can be; words of tails and others."""
+    v = [first << bits - 16 if i % 2 else 1 << bits - 1 for i in range(300)]
+    removed = list(range(1, 300, 2))
+    found, _ = proved.left_out("exponential", Fraction(1), v, bits, [0] * 300, None, removed)
+    assert len({i for i in found if i % 2 == 0}) == 4
 
 
 def test_noise_without_a_bound_leaves_no_ceiling() -> None:
@@ -314,23 +327,23 @@ def test_a_candidate_has_its_own_digits() -> None:
         assert (f"{v:0{bits}b}", bits) == (digits, 80), place
 
 
-@pytest.mark.parametrize("removed", [[], [1]])
-def test_digits_are_drawn_on_demand_and_stay(removed: list[int]) -> None:
+@pytest.mark.parametrize(("removed", "room"), [([], 300), ([1], 100)])
+def test_digits_are_drawn_on_demand_and_stay(removed: list[int], room: int) -> None:
     """What `Refine.v` takes refining for: digits once drawn stay, others follow, each of its own.
 
     First come the digits of the draw; whoever has no bound is looked at from the first round on.
     """
     words, extra = words_with_tails(4)
     words[0], words[1], extra[0], extra[1] = 0, 0, 1, 2
-    drawn = proved.drawn("exponential", words, extra)
+    drawn = proved.drawn("exponential", words, extra[:room])
     handed, rounds = proved.refined(drawn, removed, 3)
     last, places = dict[int, tuple[int, int]](), drawn.tails.tolist()
     for known in rounds:
-        assert {0, 1} - set(removed) <= set(known)
+        assert {0, 1, *drawn.endless} - set(removed) <= set(known)
         assert not set(known) & set(removed)
         for i, (v, bits) in known.items():
             own = f"{words[i]:016b}"
-            own += f"{extra[places.index(i)]:064b}" if words[i] < 32 else ""
+            own += f"{extra[places.index(i)]:064b}" if i in places else ""
             before, size = last.get(i, (int(own, 2), len(own)))
             assert bits > size, i
             assert v >> bits - size == before, i
