@@ -16,15 +16,13 @@ from safeselect.accounting.cost import PrivacyCost, rounded_text
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import aligned, decimal
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
+from safeselect.exact.parameters import Number, describe, integer, rational, read_choice, read_exact
 from safeselect.mechanisms.keys import Terms
-from safeselect.mechanisms.measure import count_noise, noise_of
+from safeselect.mechanisms.measure import count_noise
 from safeselect.mechanisms.table import calibrate
 from safeselect.mechanisms.unknown import (
     laplace_offset,
-    plan_counts,
-    plan_list,
-    plan_with_counts,
+    plan_of_list,
     read_contributions,
     read_places,
     read_total,
@@ -283,24 +281,18 @@ def plan_items(
     Args:
         uncapped: whether counts are released without a cap; then there are no groups.
     """
-    if cap is None:
-        places, noise = (k, k_bar, k_bar), None
-        if uncapped:
-            query, _, law = plan_with_counts(total, places, None)
-            noise = noise_of(law.name, law.parameter).deviation
-        else:
-            query, _ = plan_list(total, places, None, draws=groups * k, lists=groups)
-        each = query.epsilon
-        offset = query.offset_in_counts(k_bar)
+    places, capped = (k, k_bar, k_bar), cap is not None
+    plan = plan_of_list(total, places, cap, laplace=capped, with_counts=uncapped, lists=groups)
+    each, offset = read_exact(plan.said["noise_rate"]), read_exact(plan.said["offset"])
+    deviation = plan.said.get("noise_deviation")
+    if capped:
+        # The bottom's noise exceeds an item's by so many users, or more, at most 1 time in 20.
+        users = int(offset) + 1 + laplace_offset(each, 1 - _CHANCE, 1)
+    else:
         # Item and bottom have Gumbel noise: the difference is logistic.
         users = ceil(offset + _log(_CHANCE / (1 - _CHANCE)) / each)
-        return ItemPlan(total.epsilon, each, offset, users, noise)
-    share = ApproximateDP(total.epsilon / groups, total.delta / groups)
-    bottom, noise_rate, _ = plan_counts(share, k_bar, cap)
-    each = noise_rate.rate
-    # The noise of the bottom exceeds an item's by so many users, or more, at most 1 time in 20.
-    users = bottom + 1 + laplace_offset(each, 1 - _CHANCE, 1)
-    return ItemPlan(total.epsilon, each, Fraction(bottom), users, count_noise(each).deviation)
+    noise = None if deviation is None else read_exact(deviation)
+    return ItemPlan(total.epsilon, each, offset, users, noise)
 
 
 def _log(odds: Fraction) -> Fraction:
