@@ -212,9 +212,7 @@ def accounts() -> None:
 
 
 def planned() -> None:
-    """Caps and items, before any data is touched."""
-    errors = estimates.cap_errors({1: 10, 2: 5}, size=3, epsilon=1)
-    assert_type(errors, tuple[estimates.CapError, ...])
+    """Items and groups, before any data is touched."""
     plans = estimates.explain_items(2, [1, "1/2"], "1e-6")
     assert_type(plans, estimates.Plans[estimates.ItemPlan])
     assert_type(plans.plans, tuple[estimates.ItemPlan, ...])

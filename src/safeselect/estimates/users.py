@@ -1,4 +1,4 @@
-"""How many users an item, a key or a group needs; and what caps cost.  Before any data.
+"""How many users an item, a key or a group needs.  Before any data.
 
 A small cap on a user's items or groups hides users, a large one costs noise.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from math import ceil, isqrt
+from math import ceil
 from typing import Any, ClassVar, Generic, TypeVar
 
 from safeselect.accounting.cost import PrivacyCost, rounded_text
@@ -18,7 +18,6 @@ from safeselect.estimates.explain import aligned, decimal
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational, read_choice, read_exact
 from safeselect.mechanisms.keys import Terms
-from safeselect.mechanisms.measure import count_noise
 from safeselect.mechanisms.table import calibrate
 from safeselect.mechanisms.unknown import (
     laplace_offset,
@@ -435,22 +434,17 @@ def read_groups_per_user(groups_per_user: object) -> Mapping[int, Fraction]:
     Returns:
         Number of groups -> share of the users.
     """
-    if isinstance(groups_per_user, Mapping):
-        return _shares(groups_per_user, "groups_per_user", "group")
-    return {integer(groups_per_user, "groups_per_user", minimum=1, maximum=_MOST): Fraction(1)}
-
-
-def _shares(users_of: Mapping[Any, Any], name: str, what: str) -> dict[int, Fraction]:
-    """Read number of groups or items -> number of users, as shares of the users."""
+    if not isinstance(groups_per_user, Mapping):
+        return {integer(groups_per_user, "groups_per_user", minimum=1, maximum=_MOST): Fraction(1)}
     users = {
-        integer(each, f"a number of {what}s", minimum=1, maximum=_MOST): integer(
+        integer(each, "a number of groups", minimum=1, maximum=_MOST): integer(
             count, "a number of users", minimum=0, maximum=2**63 - 1
         )
-        for each, count in users_of.items()
+        for each, count in groups_per_user.items()
     }
     every = sum(users.values())
     if not every:
-        raise ParameterError(f"{name} must name at least one user")
+        raise ParameterError("groups_per_user must name at least one user")
     return {each: Fraction(count, every) for each, count in sorted(users.items()) if count}
 
 
@@ -498,83 +492,5 @@ def _tried(
 
 
 def _counted(shares: Mapping[int, Fraction], most: int) -> Fraction:
-    """For how many groups, or items, a user counts on average; for so many at most."""
+    """For how many groups a user counts on average; for so many at most."""
     return sum((share * min(each, most) for each, share in shares.items()), Fraction(0))
-
-
-@dataclass(frozen=True, slots=True)
-class CapError:
-    """What one cap does to the count of an item of the size that was asked about.
-
-    Attributes:
-        cap: `max_contributions`.
-        lost: the share of pairs of user and item that are not counted.
-        bias: how many of the item's users are missing on average: its size times `lost`.
-        standard_deviation: of the noise, rounded up to a thousandth.
-        error: the root of the mean squared error, of bias and noise together; rounded up to a
-            thousandth.
-    """
-
-    cap: int
-    lost: Fraction
-    bias: Fraction
-    standard_deviation: Fraction
-    error: Fraction
-
-
-def cap_errors(
-    items_per_user: Mapping[int, int],
-    *,
-    size: Number,
-    epsilon: Number,
-    caps: Iterable[int] | None = None,
-) -> tuple[CapError, ...]:
-    """Return what each cap does, from a *public* distribution of items per user: a sweep.
-
-    Take last year's published figures, another market's, or a guess; not the table itself, whose
-    distribution is private (`tables.choose_cap` looks at it for a small budget).
-
-    Method: with the cap D, a user of m > D items counts for D of them, chosen by a hash that knows
-        no popularity, so each of the user's items loses the share (m - D) / m of such users.  An
-        item of `size` users loses size * lost on average.  Noise has the scale D / epsilon.
-
-    Args:
-        items_per_user: number of items -> number of users who have so many.
-        size: how many users the items have that matter.
-        epsilon: of the release.
-        caps: to look at; by default all from 1 to the largest number of items, 64 at most.
-
-    Returns:
-        tuple[CapError, ...]: one for each cap, in their order.  The cap to choose has the smallest
-        `error`: min(found, key=lambda each: each.error).cap.
-
-    Raises:
-        ParameterError: a number is wrong, or there is no user.
-
-    Example:
-        >>> from safeselect.estimates import cap_errors
-        >>> found = cap_errors({1: 70, 3: 20, 30: 10}, size=1000, epsilon=1)
-        >>> best = min(found, key=lambda each: each.error)
-        >>> best.cap, float(best.lost)
-        (30, 0.0)
-    """
-    given: object = items_per_user
-    if not isinstance(given, Mapping):
-        kind = type(given).__name__
-        raise ParameterError(
-            f"items_per_user must map numbers of items to numbers of users, got {kind}; write for "
-            "example {1: 70, 3: 30}"
-        )
-    shares = _shares(given, "items_per_user", "item")
-    whole, total = rational(size, "size"), rational(epsilon, "epsilon")
-    asked = range(1, min(64, max(given)) + 1) if caps is None else caps
-    found = []
-    for each in asked:
-        cap = integer(each, "a cap", minimum=1, maximum=_MOST)
-        lost = 1 - _counted(shares, cap) / _counted(shares, _MOST)
-        deviation = count_noise(total / cap).deviation
-        square = (whole * lost) ** 2 + deviation**2
-        scaled = square.numerator * 10**6 // square.denominator
-        error = Fraction(isqrt(scaled) + 1, 1000)
-        found.append(CapError(cap, lost, whole * lost, deviation, error))
-    return tuple(found)
