@@ -27,7 +27,7 @@ from __future__ import annotations
 import hmac
 from bisect import bisect_left, bisect_right
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -483,7 +483,6 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 
 @final
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class PartitionStrategy:
     """Decides about each key of one table whether it may be shown; made by `partition_strategy`.
 
@@ -500,10 +499,21 @@ class PartitionStrategy:
             and with `ledger=` the receipt.  It has no answers, which are made later, elsewhere.
     """
 
+    __slots__ = ("_seed", "_source", "release", "terms")
     terms: Terms
     release: Answers
     _seed: bytes
-    _source: Source | None = None
+    _source: Source | None
+
+    def __init__(
+        self, terms: Terms, release: Answers, seed: bytes, bytes_from: Source | None = None
+    ) -> None:
+        stored = {"terms": terms, "release": release, "_seed": seed, "_source": bytes_from}
+        for name, value in stored.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError("a strategy was paid for as it is: make another one")
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
