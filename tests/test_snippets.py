@@ -31,6 +31,7 @@ duckdb = pytest.importorskip("duckdb")
 FENCE = re.compile(r"^```(\S*)(?: [^\n]*)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INDENTED = re.compile(r"^(?: {4}|\t)(?:\$ |(?:safeselect|make|pip|python3?|git) )", re.MULTILINE)
 OTHER_KINDS = {
+    "bibtex": "how to cite",
     "text": "a drawing, or what a program printed",
     "{literalinclude}": "a file: the examples, which tests/test_examples.py runs",
     "{include}": "a page of this list",

@@ -22,7 +22,15 @@ from archives import File, Refused, digest, listed
 
 KNOWN = {
     *("name", "version", "description", "readme", "requires-python", "license", "license-files"),
-    *("authors", "keywords", "classifiers", "dependencies", "optional-dependencies", "scripts"),
+    *(
+        "authors",
+        "keywords",
+        "classifiers",
+        "dependencies",
+        "optional-dependencies",
+        "scripts",
+        "urls",
+    ),
 }
 ALWAYS = ("pyproject.toml", ".gitignore", "README.md", "LICENSE")
 """What hatchling puts into every source archive, beside what is declared."""
@@ -160,6 +168,7 @@ def metadata(commit: Commit) -> dict[str, object]:
         "requires_python": project["requires-python"],
         "requires_dist": sorted(requirements(project)),
         "provides_extra": sorted(map(canonicalize_name, project["optional-dependencies"])),
+        "project_urls": project["urls"],
         "description_content_type": "text/markdown",
         "description": commit.text(project["readme"]),
     }

@@ -23,8 +23,8 @@ from safeselect import ParameterError, SourceError
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import ForeignSource
 from safeselect.randomness.source import resolve
+from safeselect.samplers import uniform_below
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource, observed
-from safeselect.spec.samplers import uniform_below
 from safeselect.testing import RecordingSource, ReplaySource
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"

@@ -459,7 +459,7 @@ def test_another_build_tool_than_the_locked_does_not_build(folder, verdicts, mon
 def test_a_commit_that_declares_what_is_not_read_is_refused(clone):
     """Otherwise a new key of pyproject.toml would go unchecked."""
     right = declared.read(clone, "HEAD")
-    for key in ("urls", "gui-scripts", "dynamic", "entry-points"):
+    for key in ("maintainers", "gui-scripts", "dynamic", "entry-points"):
         project = {**right.project, key: {}}
         other = declared.Commit("x", right.files, {**right.configuration, "project": project})
         with pytest.raises(verify_release.Refused, match=f"declares {key}, which this script"):
