@@ -47,6 +47,8 @@ SIZES = {
     "rows._CONTENDERS": "inside/evidence/test_batches.py::"
     "test_the_coarse_decision_is_the_exact_one",
     "draws.DIRECT_LIMIT": RANKINGS,
+    "draws.QUICK_LIMIT": RANKINGS,
+    "draws._LOGS": "engine/test_weighted.py::test_every_logarithm_is_enclosed",
     "draws.FINE_LIMIT": RANKINGS,
     "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
     "guard._CHUNK": "inside/evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
