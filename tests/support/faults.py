@@ -295,12 +295,8 @@ _CHANGES = {
     "threshold for unknown candidates off by one": [
         ("mechanisms/unknown.py:gumbel_offset", "denominator)", "denominator) - 1")
     ],
-    "at most for below: rejection": [
-        ("spec/samplers.py:uniform_attempt", "if value <", "if value <=")
-    ],
-    "at most for below: coin": [
-        ("spec/samplers.py:bernoulli", "denominator) <", "denominator) <=")
-    ],
+    "at most for below: rejection": [("samplers.py:uniform_attempt", "if value <", "if value <=")],
+    "at most for below: coin": [("samplers.py:bernoulli", "denominator) <", "denominator) <=")],
     "word bounds off by one": [
         (
             "engine/tables.py:bound_table",

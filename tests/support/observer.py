@@ -216,7 +216,7 @@ WATCHED: dict[str, Note] = {
     "engine.geometric.geometric": _array("geometric"),
     "engine.geometric.discrete_laplace": _array("discrete laplace"),
     "engine.gaussian.draw_symmetric": _symmetric,
-    "spec.samplers.discrete_gaussian": _gaussian,
+    "samplers.discrete_gaussian": _gaussian,
     "engine.single.enclosed_noise": _enclosed,
     "engine.single.InvertedNoise.__init__": _inverted,
     "engine.single.InvertedNoise.refine": _nothing,

@@ -316,7 +316,7 @@ class Nonces:
 
 def test_digits_one_by_one_or_at_once():
     """Digits drawn one by one or at once are the same digits."""
-    from safeselect.spec.samplers import LazyExponential
+    from safeselect.samplers import LazyExponential
 
     noise_rate = engine.NoiseRate(Fraction(1, 3))
     for level in (32, 33, 64):
