@@ -129,7 +129,7 @@ class Plan:
         k: how many to rank.
         ranked: how many must be put in order: k, or k + 1 with gaps.
         contenders: how many candidates are given a slot, if there are that many.
-        direct: up to so many candidates, each is given one.
+        direct, quick: up to so many candidates, each is given one; the second if none is removed.
         slot_bits: digits of a slot.
         precision: enclosures are integers in units of 2**-precision nats.
         rate: encloses the nats of one grid step; see `rate`.
@@ -149,6 +149,7 @@ class Plan:
     ranked: int
     contenders: int
     direct: int
+    quick: int
     slot_bits: int
     precision: int
     rate: tuple[int, int]
@@ -177,14 +178,15 @@ def plan(
     precision = 144 if gaps else 48 + 2 * ranked.bit_length()
     fine = WEIGHTED_FINE_WINDOW if spread else FINE_WINDOW
     contenders = _contenders(law, ranked, WEIGHTED_WINDOW if spread else WINDOW)
-    is_quick = law is EXPONENTIAL and slot_bits == 64
+    direct, is_quick = max(contenders, DIRECT_LIMIT), law is EXPONENTIAL and slot_bits == 64
     return Plan(
         law=law,
         noise_rate=noise_rate,
         k=k,
         ranked=ranked,
         contenders=contenders,
-        direct=max(contenders, QUICK_LIMIT if is_quick else DIRECT_LIMIT),
+        direct=direct,
+        quick=max(direct, QUICK_LIMIT) if is_quick else direct,
         slot_bits=slot_bits,
         precision=precision,
         rate=rate(noise_rate, precision),
@@ -428,7 +430,7 @@ def draw(n: int, plan: Plan, bits: Bits, removed: int = 0) -> Draws:
     Reveals: nothing; the requests follow from the arguments but with probability 2**-50.
     """
     available = n - removed
-    if available <= plan.direct:
+    if available <= (plan.direct if removed else plan.quick):
         return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)
     if n <= FINE_LIMIT:
         return draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)

@@ -28,7 +28,6 @@ from safeselect.mechanisms.table import Calibration, Law
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.scores.candidates import labels_of
 
-_COPIES = 1 << 24
 _DTYPES = {frozenset([int]): np.int64, frozenset([float]): np.float64}
 
 
@@ -108,7 +107,7 @@ class GivenWeights:
         cells, copied = self.cells, plan.law.drawn == "again" and plan.k == 1
         if copied:  # each copy takes as much memory as a candidate
             whole = isinstance(cells, np.ndarray) and cells.dtype.kind == "u"
-            copied = whole and max(cells) <= _COPIES and sum(map(int, cells)) <= _COPIES
+            copied = whole and max(cells) <= 1 << 24 and sum(map(int, cells)) <= 1 << 24
         if not copied and plan.law.promise is not BoundedRange:
             raise ParameterError(
                 "weights= goes with the exponential mechanism (exponential_mechanism, or "
