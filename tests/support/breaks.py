@@ -114,8 +114,8 @@ _BY_CLAIMS = {
         ),
         (
             "promises/guarantees.py:pure",
-            'epsilon."""\n        return PureDP(self.epsilon)',
-            'epsilon."""\n        return PureDP(self.epsilon / 2)',
+            'contains 0."""\n        return PureDP(self.epsilon)',
+            'contains 0."""\n        return PureDP(self.epsilon / 2)',
         ),
         (
             "accounting/composition.py:_best",

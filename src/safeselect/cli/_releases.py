@@ -270,7 +270,9 @@ def _facts(result: Release, users: str) -> Iterator[str]:
     numbers = [f"{field.name} = {getattr(guarantee, field.name)}" for field in fields(guarantee)]
     yield f"guarantee {', '.join(numbers)} in total ({type(guarantee).__name__})"
     yield f"neighbours: {said.neighbours}; unit: {said.unit}{users}"
-    size = result.effective_range  # what reading adds to the declared range is included
+    size = result.provenance.number(
+        "effective_range"
+    )  # what reading adds to the declared range is included
     ranged = "" if size is None else f"effective range {exact_text(size)}, "
     yield f"mechanism {result.mechanism}, {ranged}{result.source}"
     if receipt is not None:
