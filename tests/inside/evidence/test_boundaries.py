@@ -84,7 +84,7 @@ NO_SIZES = {
         *("geometric.FINE", "geometric.MARK", "geometric._MARGIN", "draws._TAIL_EXTRA"),
         *("tables._POINTS_BITS", "tables._OCTAVES", "geometric._BASE_BITS", "geometric._BASE"),
         *("geometric._GUARD", "geometric._ONE", "geometric._ENOUGH", "laws._QUICK_BITS"),
-        *("laws._QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELLS", "laws._MANTISSA"),
+        *("laws.QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELLS", "laws._MANTISSA"),
         *("laws._FIRST", "laws._SECOND", "laws._PRODUCT", "laws._ONE_PRODUCT", "laws._TO_CELL"),
         *("laws._TO_INNER_CELL", "rows._PRECISION"),
         *("draws.GUARD", "single.SPARE", "single.MORE"),
