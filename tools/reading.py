@@ -26,7 +26,7 @@ __all__ = ["CALLS", "File", "changes", "code_lines", "core", "days", "imports", 
 ROOT = Path(__file__).parents[1] / "src"
 PACKAGE = "safeselect"
 ROUTE = Path(__file__).parents[1] / "docs" / "reading.md"
-CORE = ("mechanisms.select", "mechanisms.prepared")
+CORE = ("mechanisms.select", "prepared")
 """The modules whose imports are the decision core."""
 
 _DAY = re.compile(r"^## (Day [^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

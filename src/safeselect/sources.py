@@ -52,12 +52,6 @@ class SystemSource(Guarded):
 
     __slots__ = ()
 
-    name = "SystemSource"
-    """The class's name."""
-
-    production = True
-    """Its bytes are meant for production."""
-
     def __init__(self) -> None:
         self._guard = Guard(system_bytes, vouched=True, worth="yes")
 
@@ -65,22 +59,17 @@ class SystemSource(Guarded):
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 
 
-def _ask(function: Callable[[int], bytes], max_chunk: int | None, count: int) -> bytes:
-    pieces = []
-    step = count if max_chunk is None else max_chunk
-    for start in range(0, count, step):
-        size = min(step, count - start)
-        try:
-            answer = function(size)
-        except Exception:  # noqa: BLE001 - the text of any error may hold bytes
-            raise SourceError("the callback of the source raised an exception") from None
-        # Exactly bytes: a bytearray may change after the check, a subclass may lie about itself.
-        if type(answer) is not bytes:
-            raise SourceError("the callback of the source answered something other than bytes")
-        if len(answer) != size:
-            raise SourceError("the callback of the source answered with a wrong number of bytes")
-        pieces.append(answer)
-    return b"".join(pieces)
+def _ask(function: Callable[[int], bytes], count: int) -> bytes:
+    try:
+        answer = function(count)
+    except Exception:  # noqa: BLE001 - the text of any error may hold bytes
+        raise SourceError("the callback of the source raised an exception") from None
+    # Exactly bytes: a bytearray may change after the check, a subclass may lie about itself.
+    if type(answer) is not bytes:
+        raise SourceError("the callback of the source answered something other than bytes")
+    if len(answer) != count:
+        raise SourceError("the callback of the source answered with a wrong number of bytes")
+    return answer
 
 
 @final
@@ -105,7 +94,6 @@ class CallbackSource(Guarded):
         exclusive: True to use the function's bytes alone, without the operating system's.  Refused
             while SAFESELECT_REQUIRE_PRODUCTION is set, unless to "asserted".
         name: goes into results and records; ASCII letters, digits, ".", "_" and "-".
-        max_chunk: the most bytes that the function may be asked for at once; no limit by default.
         fork_safe: True if the function also works in a forked child and gives other bytes there
             than in the parent.  By default the source raises in the child.
 
@@ -115,30 +103,21 @@ class CallbackSource(Guarded):
 
     __slots__ = ("_name",)
 
-    production = True
-    """True, because the user asserts it of the function."""
-
     def __init__(
         self,
         function: Callable[[int], bytes],
         *,
         exclusive: bool = False,
         name: str | None = None,
-        max_chunk: int | None = None,
         fork_safe: bool = False,
     ) -> None:
         _check_arguments(function, name)
-        if max_chunk is not None and (type(max_chunk) is not int or max_chunk < 1):
-            raise ParameterError("max_chunk must be a positive integer or None")
         for label, flag in (("exclusive", exclusive), ("fork_safe", fork_safe)):
             if type(flag) is not bool:
                 raise ParameterError(f"{label} must be True or False")
         # The function's own bytes are tested first: mixing would hide a fault.
         device = Guard(
-            partial(_ask, function, max_chunk),
-            fork_safe=fork_safe,
-            worth="asserted",
-            unmixed=exclusive,
+            partial(_ask, function), fork_safe=fork_safe, worth="asserted", unmixed=exclusive
         )
         self._guard = device if exclusive else with_system_bytes(device)
         details = [] if name is None else [name]
@@ -188,22 +167,17 @@ class CombinedSource(Guarded):
         ParameterError: one of them is not a source, or both are the same object.
     """
 
-    __slots__ = ("_name", "_production")
+    __slots__ = ("_name",)
 
     def __init__(self, first: Source, second: Source) -> None:
         first, second = guarded(first), guarded(second)
         if first is second:
             raise ParameterError("a combined source needs two different sources, got one twice")
         self._name = f"CombinedSource({first.name}, {second.name})"
-        self._production = first.production and second.production
-        self._guard = mixed(guard_of(first), guard_of(second), health=self._production)
+        both = first.production and second.production
+        self._guard = mixed(guard_of(first), guard_of(second), health=both)
 
     @property
     def name(self) -> str:
         """The class's name with the names of both parts."""
         return self._name
-
-    @property
-    def production(self) -> bool:
-        """True if both parts are meant for production."""
-        return self._production

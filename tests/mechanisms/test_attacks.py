@@ -24,10 +24,10 @@ from safeselect import (
 )
 from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
+from safeselect.samplers import LazyGumbel
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import Reading
 from safeselect.spec.rankings import ExponentialNoise, combine_continuous, combine_exponential
-from safeselect.spec.samplers import LazyGumbel
 from safeselect.testing import DeterministicSource
 
 BASE = 2**60

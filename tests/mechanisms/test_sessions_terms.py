@@ -51,14 +51,13 @@ def test_rates_cover_what_scores_may_move(
         assert plain.value_rate == Fraction(3, 8) / spread
         adaptive = AdaptiveSparseVector(**BASE, **given)
         assert adaptive.threshold_rate == plain.threshold_rate
-        assert adaptive.value_rates == {
-            "top": Fraction(3, 16) / spread, "middle": Fraction(3, 8) / spread
-        }  # fmt: skip
-        # The standard deviation of Laplace noise of the rate of "top".
-        assert (
-            abs(float(adaptive._terms.branches[0].margin * adaptive.value_rates["top"]) - 2**0.5)
-            < 1e-10
+        top, middle = adaptive._terms.branches
+        assert (middle.noise_rate, top.noise_rate.rate) == (
+            plain._terms.branches[0].noise_rate,
+            middle.noise_rate.rate / 2,
         )
+        # The standard deviation of Laplace noise of the rate of "top".
+        assert abs(float(top.margin * plain.value_rate / 2) - 2**0.5) < 1e-10
 
 
 @each_case

@@ -205,7 +205,7 @@ def test_the_observer_leaves_nothing_behind():
 FAULTS = {
     "top_items_by_group": [
         ("mechanisms.groups:plan_known", "max_rows=changed", "max_rows=1"),
-        ("mechanisms.groups:_plan_counts", "total.delta / changed", "total.delta"),
+        ("mechanisms.unknown:plan_of_list", "total.delta / lists", "total.delta"),
     ],
     "SparseVector": [
         ("release.call:read_ledger", 'monotonic and scope.neighbours == "replace_one"', "False"),

@@ -167,15 +167,7 @@ def test_names(options, name):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"name": ""},
-        {"name": "a\nb"},
-        {"name": "x" * 65},
-        {"exclusive": 1},
-        {"fork_safe": None},
-        {"max_chunk": 0},
-        {"max_chunk": True},
-    ],
+    [{"name": ""}, {"name": "a\nb"}, {"name": "x" * 65}, {"exclusive": 1}, {"fork_safe": None}],
 )
 def test_wrong_arguments_are_refused(options):
     with pytest.raises(ParameterError, match=" must be "):
@@ -214,43 +206,3 @@ def test_a_generator_for_simulations_is_known_behind_partial_functions():
             with pytest.raises(ParameterError, match="output can be predicted"):
                 CallbackSource(function, exclusive=True)
     assert observed(CallbackSource(partial(os.urandom))).health == "not tested"
-
-
-@pytest.mark.parametrize(
-    ("max_chunk", "expected"), [(None, [116]), (116, [116]), (64, [64, 52]), (1, [1] * 116)]
-)
-def test_requests_are_split_as_told(max_chunk, expected):
-    """100 bytes and a canary of 16: a device may be asked for no more than it can give at once."""
-    device = Device()
-    source = CallbackSource(device, max_chunk=max_chunk)
-    source.begin()
-    device.sizes.clear()
-    source.fill(bytearray(100))
-    assert device.sizes == expected
-
-
-def test_pieces_stand_in_their_order():
-    given = []
-
-    def device(count):
-        given.append(os.urandom(count))
-        return given[-1]
-
-    source, buffer = CallbackSource(device, exclusive=True, max_chunk=5), bytearray(12)
-    source.begin()
-    source.fill(bytearray(16))
-    given.clear()
-    source.fill(buffer)
-    assert b"".join(given)[:12] == buffer  # what follows is compared, and never used
-
-
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_a_wrong_later_piece_is_an_error(wrong):
-    device = Device()
-    source = CallbackSource(device, exclusive=True, max_chunk=1)
-    source.fill(bytearray(16))
-    device.answer = after(20, wrong)
-    buffer = bytearray(b"\xff" * 16)
-    with pytest.raises(SourceError, match="the callback of the source"):
-        source.fill(buffer)
-    assert buffer == bytes(16)

@@ -23,8 +23,8 @@ from safeselect import ParameterError, SourceError
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import ForeignSource
 from safeselect.randomness.source import resolve
+from safeselect.samplers import uniform_below
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource, observed
-from safeselect.spec.samplers import uniform_below
 from safeselect.testing import RecordingSource, ReplaySource
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
@@ -310,11 +310,9 @@ def test_a_class_that_equals_ours_is_seen_through():
 
 
 def test_the_methods_of_ours_on_an_object_of_theirs():
-    borrowed = type(
-        "OpenSSLSource",
-        (),
-        {each: getattr(OpenSSLSource, each) for each in ("name", "production", "begin", "fill")},
-    )()
+    methods = {each: getattr(OpenSSLSource, each) for each in ("begin", "fill")}
+    said = {"name": "OpenSSLSource", "production": True}
+    borrowed = type("OpenSSLSource", (), said | methods)()
     with pytest.raises(SourceError, match="as a call began"):
         Bits(borrowed).coin()
 

@@ -11,7 +11,7 @@ from sampler_laws import agrees, coin_mass, endless, exp_minus, power, scripted
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.exact.interval import Interval, NoiseRate
-from safeselect.spec.samplers import bernoulli, bernoulli_enclosed, bernoulli_exp, bernoulli_power
+from safeselect.samplers import bernoulli, bernoulli_enclosed, bernoulli_exp, bernoulli_power
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -41,7 +41,7 @@ def flip(choices, numerator, denominator):
 
 @pytest.fixture
 def exact_coins(monkeypatch):
-    monkeypatch.setattr(sys.modules["safeselect.spec.samplers"], "bernoulli", flip)
+    monkeypatch.setattr(sys.modules["safeselect.samplers"], "bernoulli", flip)
 
 
 def exp_law(coin, x, leaves=1500):
@@ -57,7 +57,7 @@ def exp_mass(x):
 
 @pytest.mark.parametrize("q", range(1, 17))
 def test_every_small_rational(monkeypatch, q):
-    module = sys.modules["safeselect.spec.samplers"]
+    module = sys.modules["safeselect.samplers"]
     monkeypatch.setattr(module, "uniform_below", lambda choices, n: choices.below(n))
     for a in range(q + 1):
         law = choice_tree(lambda c, a=a: bernoulli(c, a, q), max_leaves=64)

@@ -18,7 +18,7 @@ from sampler_laws import (
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
-from safeselect.spec.samplers import discrete_gaussian, gaussian_attempt
+from safeselect.samplers import discrete_gaussian, gaussian_attempt
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -54,7 +54,7 @@ def laplace_choice(choices, numerator, denominator):
 
 @pytest.fixture
 def exact_parts(monkeypatch):
-    module = sys.modules["safeselect.spec.samplers"]
+    module = sys.modules["safeselect.samplers"]
     monkeypatch.setattr(module, "discrete_laplace_exp", laplace_choice)
     monkeypatch.setattr(module, "bernoulli_exp", exp_choice)
 

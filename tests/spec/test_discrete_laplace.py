@@ -10,7 +10,7 @@ from sampler_laws import agrees, endless, exp_minus, laplace_floor_mass, laplace
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
-from safeselect.spec.samplers import (
+from safeselect.samplers import (
     discrete_laplace,
     discrete_laplace_exp,
     geometric_exp,
@@ -27,7 +27,7 @@ RATES = [(1, 1), (2, 1), (1, 2), (3, 1)]
 
 @pytest.fixture
 def exact_parts(monkeypatch):
-    module = sys.modules["safeselect.spec.samplers"]
+    module = sys.modules["safeselect.samplers"]
     monkeypatch.setattr(module, "uniform_below", lambda choices, n: choices.below(n))
     monkeypatch.setattr(
         module, "bernoulli_exp", lambda c, a, b: c.enclosed(*shortened(exp_minus(Fraction(a, b))))

@@ -24,7 +24,7 @@ from sampler_laws import (
 
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
-from safeselect.spec.samplers import (
+from safeselect.samplers import (
     Coin,
     digit_chance,
     geometric,
@@ -37,7 +37,7 @@ from vectors import vectors
 pytestmark = pytest.mark.claim("C1")
 
 VECTORS = vectors("samplers")
-MODULE = sys.modules["safeselect.spec.samplers"]
+MODULE = sys.modules["safeselect.samplers"]
 
 E_DECAYS = [NoiseRate(Fraction(*r)) for r in ((1, 1), (2, 1), (1, 2), (2, 3), (5, 7), (1, 10))]
 BASE_DECAYS = [

@@ -25,11 +25,11 @@ from sampler_laws import (
 
 from safeselect.errors import ParameterError, SourceError
 from safeselect.exact.interval import NoiseRate
-from safeselect.spec.samplers import LazyExponential, LazyGumbel, LazyLaplace
+from safeselect.samplers import LazyExponential, LazyGumbel, LazyLaplace
 
 pytestmark = pytest.mark.claim("C1")
 
-MODULE = sys.modules["safeselect.spec.samplers"]
+MODULE = sys.modules["safeselect.samplers"]
 KINDS = [LazyExponential, LazyLaplace, LazyGumbel]
 DECAYS = [
     NoiseRate(Fraction(1)),

@@ -10,7 +10,7 @@ from exact_pmf import bit_tree, choice_tree
 from sampler_laws import agrees, endless, scripted
 
 from safeselect.errors import ParameterError
-from safeselect.spec.samplers import permutation, uniform_below
+from safeselect.samplers import permutation, uniform_below
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -25,7 +25,7 @@ def law_of(shuffle, n):
 
 @pytest.mark.parametrize("n", range(7))
 def test_every_order_has_the_same_probability(monkeypatch, n):
-    module = sys.modules["safeselect.spec.samplers"]
+    module = sys.modules["safeselect.samplers"]
     monkeypatch.setattr(module, "uniform_below", lambda choices, m: choices.below(m))
     law = law_of(permutation, n)
     assert law.unfinished == 0

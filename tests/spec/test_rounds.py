@@ -17,7 +17,7 @@ from safeselect import SourceError
 from safeselect.engine.geometric import discrete_laplace as laplace_array
 from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.spec.samplers import (
+from safeselect.samplers import (
     LazyExponential,
     LazyGumbel,
     LazyLaplace,

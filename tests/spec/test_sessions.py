@@ -13,8 +13,8 @@ from tapes import TapeSource
 from safeselect.errors import SourceError
 from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
+from safeselect.samplers import LazyExponential, LazyLaplace
 from safeselect.spec import sessions
-from safeselect.spec.samplers import LazyExponential, LazyLaplace
 from safeselect.spec.sessions import Branch, draw, excess, sparse_vector
 
 RATE = NoiseRate(Fraction(1, 3))

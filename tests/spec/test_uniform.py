@@ -7,7 +7,7 @@ from exact_pmf import bit_tree, restarted
 from sampler_laws import agrees, endless, scripted
 
 from safeselect.errors import ParameterError
-from safeselect.spec.samplers import uniform_attempt, uniform_below
+from safeselect.samplers import uniform_attempt, uniform_below
 
 pytestmark = pytest.mark.claim("C1")
 

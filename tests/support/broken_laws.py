@@ -53,25 +53,21 @@ BROKEN: dict[str, Break] = {
     "what hardening refuses": Break(
         "randomness/source.py:require_production", 'os.environ.get(_VARIABLE, "") != ""', "False"
     ),
-    "a uniform number": Break("spec/samplers.py:uniform_attempt", "if value < n else None", "% n"),
-    "a coin": Break("spec/samplers.py:bernoulli", "denominator) <", "denominator) <="),
-    "an exponential coin": Break(
-        "spec/samplers.py:_bernoulli_exp_unit", "k % 2 == 0", "k % 2 == 1"
-    ),
-    "an enclosed coin": Break("spec/samplers.py:toss", "if word <", "if word <="),
+    "a uniform number": Break("samplers.py:uniform_attempt", "if value < n else None", "% n"),
+    "a coin": Break("samplers.py:bernoulli", "denominator) <", "denominator) <="),
+    "an exponential coin": Break("samplers.py:_bernoulli_exp_unit", "k % 2 == 0", "k % 2 == 1"),
+    "an enclosed coin": Break("samplers.py:toss", "if word <", "if word <="),
     "a geometric number of coins": Break(
-        "spec/samplers.py:geometric_exp", "return (remainder", "return 1 + (remainder"
+        "samplers.py:geometric_exp", "return (remainder", "return 1 + (remainder"
     ),
     "a geometric number of digits": Break(
-        "spec/samplers.py:digit_chance", "noise_rate.power(-", "noise_rate.power(-2 * "
+        "samplers.py:digit_chance", "noise_rate.power(-", "noise_rate.power(-2 * "
     ),
-    "a signed number": Break(
-        "spec/samplers.py:laplace_attempt", "negative and value == 0", "False"
-    ),
-    "a cell of Gumbel noise": Break("spec/samplers.py:_gumbel_cell", ").log() /", ").log() *"),
+    "a signed number": Break("samplers.py:laplace_attempt", "negative and value == 0", "False"),
+    "a cell of Gumbel noise": Break("samplers.py:_gumbel_cell", ").log() /", ").log() *"),
     "a discrete Gaussian number": Break(
-        "spec/samplers.py:discrete_gaussian", "bits, sigma_squared))", "bits, sigma_squared)) + 1"
+        "samplers.py:discrete_gaussian", "bits, sigma_squared))", "bits, sigma_squared)) + 1"
     ),
-    "an order": Break("spec/samplers.py:permutation", "return order", "return sorted(order)"),
+    "an order": Break("samplers.py:permutation", "return order", "return sorted(order)"),
 }
 """By what is broken."""

@@ -32,8 +32,8 @@ from safeselect.mechanisms.items import HeldCounts
 from safeselect.mechanisms.select import Asked
 from safeselect.randomness.bits import Bits
 from safeselect.release import call
+from safeselect.samplers import laplace_attempt, permutation
 from safeselect.scores.candidates import Candidates
-from safeselect.spec.samplers import laplace_attempt, permutation
 
 __all__ = [
     "EXPONENTIAL",

@@ -17,17 +17,17 @@ from tiers import ONE, RANKS, Cells, Noise, Round, agreed, first_word
 from safeselect.engine import Ranking
 from safeselect.errors import SourceError
 from safeselect.exact.interval import NoiseRate
-from safeselect.spec import rankings as _reference
-from safeselect.spec.samplers import (
+from safeselect.samplers import (
     LazyGumbel,
     LazyLaplace,
     geometric_digits,
     geometric_exp,
     remainder_attempt,
 )
+from safeselect.spec import rankings as _reference
 
-GEOMETRIC = sys.modules["safeselect.spec.samplers"]
-LAZY = sys.modules["safeselect.spec.samplers"]
+GEOMETRIC = sys.modules["safeselect.samplers"]
+LAZY = sys.modules["safeselect.samplers"]
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import isqrt
 from typing import Any, cast
@@ -13,14 +14,12 @@ from safeselect.mechanisms.groups import plan_known, plan_unknown
 from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.unknown import (
     COUNTED,
-    list_terms,
-    plan_counts,
     plan_list,
-    plan_with_counts,
+    plan_of_list,
     read_contributions,
     read_places,
 )
-from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange
 
 _RARE = 14  # nats: less than one in a million
 
@@ -30,33 +29,28 @@ def of_list(stated: Stated) -> Plan:
     total, k, cap = stated.total, stated.whole("k"), stated.maybe("max_contributions")
     common = COUNTED | {"grid": "none", "minimize": "no", "k": str(k)}
     read_contributions(cap)
-    if stated.name.endswith("laplace"):
-        _, k_bar, _ = read_places(k, stated.whole("k_bar"))
-        offset, noise, said = plan_counts(total, k_bar, cap or 0)
-        own = said | {"max_contributions": str(cap), "candidates": str(k_bar + 1)}
-        draws = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
-        integer(stated.release.k_bar, "k_bar", minimum=k_bar, maximum=k_bar)
-        return Plan(total, draws, common | own, _least(offset, noise.rate))
-    least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
-    places = read_places(k, least if least == most else (least, most))
-    integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
-    law, lowest = None, None
-    if stated.name.endswith("with_counts"):
-        query, part, law = plan_with_counts(total, places, cap)
-        # Who comes out has a user, and a count below this takes noise that is rarer than e**-14.
-        lowest = -isqrt(int(2 * _RARE * law.parameter))
+    laplace, counted = (stated.name.endswith(end) for end in ("laplace", "with_counts"))
+    if laplace:
+        least = most = stated.whole("k_bar")
     else:
-        query, part = plan_list(total, places, cap)
-    parts, said = list_terms(query, part, law)
-    return Plan(total, parts, common | said | {"candidates": str(most + 1)}, lowest)
+        least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
+    places = read_places(k, least if least == most else (least, most))
+    plan = plan_of_list(total, places, cap, laplace=laplace, with_counts=counted)
+    integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
+    lowest = _least(plan.said) if laplace else None
+    if counted:
+        # Who comes out has a user, and a count below this takes noise that is rarer than e**-14.
+        lowest = -isqrt(int(2 * _RARE * Fraction(plan.said["sigma_squared"])))
+    return Plan(total, plan.parts, common | plan.said | {"candidates": str(most + 1)}, lowest)
 
 
-def _least(offset: Fraction | int, rate: Fraction) -> int:
+def _least(said: Mapping[str, str]) -> int:
     """The least noisy count of an item that is shown, and so exceeds the noisy bottom.
 
     No count is below 0 before its noise.  So a count c below 0 needs two noises, of at most c and
     of at most c - 1 - offset.  Where that is rarer than e**-14, it is no count of this plan.
     """
+    offset, rate = Fraction(said["offset"]), Fraction(said["noise_rate"])
     return min(0, int((offset + 1 - _RARE / rate) // 2) + 1)
 
 
@@ -80,9 +74,7 @@ def of_groups(stated: Stated) -> Plan:
     if "groups_per_user" in stated.parameters:
         own |= stated.copied("groups_per_user")
     planned = plan.parameters
-    least = None
-    if name == "laplace":
-        least = _least(Fraction(planned["offset"]), Fraction(planned["noise_rate"]))
+    least = _least(planned) if name == "laplace" else None
     return Plan(plan.guarantee, plan.parts, {**COUNTED, **own, **facts, **planned}, least)
 
 

@@ -40,7 +40,7 @@ _GUARD = 96  # places beyond those asked for: roundings grow with the square of 
 class DiscreteGaussian:
     """P(X = x) proportional to exp(-x**2 / (2 sigma_squared)).
 
-    `spec.samplers.discrete_gaussian` has the same law.
+    `samplers.discrete_gaussian` has the same law.
 
     Args:
         sigma_squared: rational, positive and at most `MOST_TABLED`.

@@ -16,7 +16,7 @@ marked words are refined at a public capacity, eight standard deviations and 40 
 
 No release draws such noise of a rational base, so rates are of base e.
 
-The short functions that these equal: `spec.samplers.geometric` and `discrete_laplace`.
+The short functions that these equal: `samplers.geometric` and `discrete_laplace`.
 """
 
 from __future__ import annotations

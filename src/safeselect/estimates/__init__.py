@@ -22,25 +22,11 @@ from safeselect.estimates.gaps import (
     variance_ratio,
 )
 from safeselect.estimates.inference import gap_confidence_bound, gap_p_value
-from safeselect.estimates.users import (
-    CapError,
-    GroupPlan,
-    ItemPlan,
-    KeyPlan,
-    Plans,
-    cap_errors,
-    explain_groups,
-    explain_items,
-    explain_keys,
-)
+from safeselect.estimates.users import Plan, Plans, explain_groups, explain_items, explain_keys
 
 __all__ = [
-    "CapError",
-    "GroupPlan",
-    "ItemPlan",
-    "KeyPlan",
+    "Plan",
     "Plans",
-    "cap_errors",
     "error_from_gaps",
     "error_ratio",
     "estimate_fixed_from_gaps",

@@ -19,10 +19,9 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.ledger import Balance, Budget
-from safeselect.mechanisms.select import CANDIDATES, top_k
-from safeselect.mechanisms.table import LAWS, MECHANISMS, Mechanism, calibrate
+from safeselect.mechanisms.select import CANDIDATES, Asked, calibrate_unordered, top_k
+from safeselect.mechanisms.table import LAWS, MECHANISMS, Mechanism
 from safeselect.release.page import Section, as_part
-from safeselect.scores.reading import Reading, Sensitivity
 
 _Miss = Callable[[int, int], Interval]
 """(good left, bad left) -> P(the next candidate chosen is bad)."""
@@ -76,15 +75,14 @@ def expected_error(
     total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     size, count = _sizes(n, k)
     distance = rational(gap, "gap")
-    change = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
+    scored = sensitivity, range_, monotonic, False, grid, on_grid, score_error
+    asked = Asked.read(total, scored, None, None, None)
     name = mechanism or ("one_shot_exponential" if total.is_pure else "exponential")
     if name not in MECHANISMS or name == "laplace":
         names = ", ".join(each for each in MECHANISMS if each != "laplace")
         raise ParameterError(f"mechanism must be one of {names}; got {describe(mechanism)}")
-    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-    range_in_steps = change.range_in_steps(reading)
-    plan = calibrate(f"top_k_{name}", total, range_in_steps, reading.step, count)
-    missed = _missed(name, size, count, distance / reading.step, plan.noise_rate)
+    plan = asked.calibrate(f"top_k_{name}", count)
+    missed = _missed(name, size, count, distance / asked.reading.step, plan.noise_rate)
     if missed is None:
         raise ParameterError("n and k are too large for an exact expectation")
     return missed * distance
@@ -173,21 +171,19 @@ def explain(
     total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
     size, count = _sizes(usual if n is None else n, k)
-    reading = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
     if sensitivity is None and range_ is None:
         sensitivity, monotonic = 1, True if monotonic is None else monotonic
-    change = Sensitivity.read(
-        sensitivity=sensitivity, range_=range_, monotonic=False if monotonic is None else monotonic
-    )
-    range_in_steps = change.range_in_steps(reading)
+    one_way = False if monotonic is None else monotonic
+    scored = sensitivity, range_, one_way, False, grid, on_grid, score_error
+    asked = Asked.read(total, scored, None, None, None)
     if gap is None:
         each = total.per_draw(LAWS["top_k_exponential"].promise, count)
-        distance = -(-4 * range_in_steps // each) * reading.step
+        distance = -(-4 * asked.range_in_steps // each) * asked.reading.step
     else:
         distance = rational(gap, "gap")
     rows = [("mechanism", "noise rate", "guarantee of a draw", "missed of k", "error")]
     for name in MECHANISMS:
-        row = _row(name, size, count, distance, total, range_in_steps, reading.step)
+        row = _row(asked, name, size, count, distance)
         rows += [row] if row else []
     promised = ", ".join(
         f"{field.name} = {decimal(value, up=True)}"
@@ -197,14 +193,14 @@ def explain(
     verb = "scores" if count == 1 else "score"
     example = (
         f"{count} of them {verb} {decimal(distance)} more than the other {size - count}; "
-        f"{_declared(change, reading)}"
+        f"{_declared(asked)}"
     )
     legend = "noise rate: per unit of score; error: units of score lost per call, on average"
     title = f"top {count} of {size} candidates for a total of {promised}"
     forecasts = None
     if budget is not None:
         named = {"epsilon": epsilon, "delta": delta, "rho": rho, "sensitivity": sensitivity}
-        named |= {"range_": range_, "monotonic": bool(monotonic), "k": count}
+        named |= {"range_": range_, "monotonic": one_way, "k": count}
         forecasts = _forecasts(budget, size, {**named, "grid": grid, "on_grid": on_grid})
     return Explanation(title, example, tuple(rows), legend, forecasts)
 
@@ -226,12 +222,12 @@ def _forecasts(
     return f"in a budget of {balance.budget.numbers()}", tuple(rows)
 
 
-def _declared(change: Sensitivity, reading: Reading) -> str:
+def _declared(asked: Asked) -> str:
     """The declared change of the scores, and the range that the noise is calibrated to."""
+    change = asked.size
     name = "range" if change.sensitivity is None else "sensitivity"
     said = f"{name} {decimal(change.size)}{', monotonic' * change.monotonic}"
-    effective = decimal(change.range_in_steps(reading) * reading.step)
-    return f"{said}; effective range {effective}"
+    return f"{said}; effective range {decimal(asked.range_in_steps * asked.reading.step)}"
 
 
 def _sizes(n: object, k: object) -> tuple[int, int]:
@@ -263,21 +259,17 @@ def _missed(name: str, n: int, k: int, gap: Fraction, noise_rate: NoiseRate) -> 
 
 
 def _row(
-    name: str,
-    n: int,
-    k: int,
-    gap: Fraction,
-    total: PrivacyCost,
-    range_in_steps: Fraction,
-    step: Fraction,
+    asked: Asked, name: str, n: int, k: int, gap: Fraction
 ) -> tuple[str, str, str, str, str] | None:
+    step = asked.reading.step
     if name == "laplace":
         try:
-            _, rate = total.unordered(n, k, range_in_steps * step)
+            plan = calibrate_unordered(asked, n, k)
         except ParameterError:
             return None  # no guarantee is proved for this cost
+        rate = plan.noise_rate.rate / step
         return name, decimal(rate), "the whole set", "not known", "not known"
-    plan = calibrate(f"top_k_{name}", total, range_in_steps, step, k)
+    plan = asked.calibrate(f"top_k_{name}", k)
     rate = rounded_up(plan.noise_rate.nats) / step
     times = f"{plan.draws} x " if plan.draws > 1 else ""
     draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon, up=True)})"

@@ -1,4 +1,4 @@
-"""How many users an item, a key or a group needs; and what caps cost.  Before any data.
+"""How many users an item, a key or a group needs.  Before any data.
 
 A small cap on a user's items or groups hides users, a large one costs noise.
 """
@@ -9,22 +9,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from math import ceil, isqrt
-from typing import Any, ClassVar, Generic, TypeVar
+from math import ceil
+from typing import Any
 
 from safeselect.accounting.cost import PrivacyCost, rounded_text
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import aligned, decimal
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
+from safeselect.exact.parameters import Number, describe, integer, rational, read_choice, read_exact
 from safeselect.mechanisms.keys import Terms
-from safeselect.mechanisms.measure import count_noise, noise_of
 from safeselect.mechanisms.table import calibrate
 from safeselect.mechanisms.unknown import (
     laplace_offset,
-    plan_counts,
-    plan_list,
-    plan_with_counts,
+    plan_of_list,
     read_contributions,
     read_places,
     read_total,
@@ -42,110 +39,50 @@ Column = list[Fraction | int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPlan:
-    """What one epsilon buys in an unknown domain.
-
-    Attributes:
-        epsilon: the total cost, with delta.
-        noise_rate: the rate of the noise of a count, per user.
-        offset: how far the bottom lies above the (k_bar + 1)-th count, before noise.
-        users: so many users more than the (k_bar + 1)-th item an item needs to beat the bottom with
-            probability 19/20; rounded up.
-        standard_deviation: of a released count; None where no counts are released.
-    """
-
-    epsilon: Fraction
-    noise_rate: Fraction
-    offset: Fraction
-    users: int
-    standard_deviation: Fraction | None
-
-    columns: ClassVar = ("epsilon", "users", "offset", "standard_deviation")
-
-    def cells(self) -> dict[str, str]:
-        """What a table shows, under its headings."""
-        deviation = self.standard_deviation
-        return {
-            "epsilon": rounded_text(self.epsilon),
-            "an item needs about": f"{self.users} users",
-            "noise rate": decimal(self.noise_rate),
-            "standard deviation of a count": "-" if deviation is None else rounded_text(deviation),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPlan:
-    """What one epsilon buys where keys are kept one by one.
-
-    Attributes:
-        epsilon: the total cost, with delta.
-        each: what the decision about one key costs.
-        even_odds: the fewest users with which a key is kept with probability 1/2 or more.
-        users: the same for 19/20.
-        certain: the fewest users with which a key is always kept.
-        standard_deviation: of the noise of a count, rounded up to a thousandth; None where no
-            counts are released.
-        noise_95: with counts, (low, high) between which the noise of a count lies with probability
-            0.95 or more, before any key is left out: the users are the count less so much.
-    """
-
-    epsilon: Fraction
-    each: ApproximateDP
-    even_odds: int
-    users: int
-    certain: int
-    standard_deviation: Fraction | None
-    noise_95: tuple[int, int] | None
-
-    columns: ClassVar = ("epsilon", "even_odds", "users", "certain", "standard_deviation")
-
-    def cells(self) -> dict[str, str]:
-        """What a table shows, under its headings."""
-        deviation = self.standard_deviation
-        return {
-            "epsilon": rounded_text(self.epsilon),
-            "a key needs about": f"{self.users} users",
-            "even odds": str(self.even_odds),
-            "always": str(self.certain),
-            "standard deviation": "-" if deviation is None else decimal(deviation),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class GroupPlan:
-    """What one `max_groups` does at one epsilon.
+class Plan:
+    """What one epsilon buys; where there are groups, with one `max_groups`.
 
     Attributes:
         epsilon: the total cost.
-        max_groups: in how many groups a user is counted at most.
-        kept: the share of pairs of user and group that are counted.
-        users: so many users, counted or not, an item of a group needs about: see `explain_groups`.
+        users: with so many users an item or a key is shown with probability 19/20.  Of items: so
+            many more than the (k_bar + 1)-th item has.  Of groups: counted or not, see
+            `explain_groups`.  Rounded up.
         standard_deviation: of a released count; None where no counts are released.
+        noise_rate: of items, the rate of the noise of a count, per user.
+        offset: of items, how far the bottom lies above the (k_bar + 1)-th count, before noise.
+        even_odds: of keys, the fewest users with which a key is kept with probability 1/2 or more.
+        certain: of keys, the fewest users with which a key is always kept.
+        max_groups: in how many groups a user is counted at most.
+        kept: of groups, the share of pairs of user and group that are counted.
     """
 
     epsilon: Fraction
-    max_groups: int
-    kept: Fraction
     users: int
-    standard_deviation: Fraction | None
-
-    columns: ClassVar = ("epsilon", "max_groups", "kept", "users", "standard_deviation")
-
-    def cells(self) -> dict[str, str]:
-        """What a table shows, under its headings."""
-        return {
-            "epsilon": rounded_text(self.epsilon),
-            "max_groups": str(self.max_groups),
-            "counted": f"{decimal(100 * self.kept)} %",
-            "an item needs about": f"{self.users} users",
-        }
+    standard_deviation: Fraction | None = None
+    noise_rate: Fraction | None = None
+    offset: Fraction | None = None
+    even_odds: int | None = None
+    certain: int | None = None
+    max_groups: int | None = None
+    kept: Fraction | None = None
 
 
-Plan = TypeVar("Plan", bound=ItemPlan | KeyPlan | GroupPlan)
+_SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "epsilon": ("epsilon", rounded_text),
+    "max_groups": ("max_groups", str),
+    "kept": ("counted", lambda kept: f"{decimal(100 * kept)} %"),
+    "users": ("users needed", str),
+    "even_odds": ("even odds", str),
+    "certain": ("always", str),
+    "noise_rate": ("noise rate", decimal),
+    "offset": ("offset", decimal),
+    "standard_deviation": ("standard deviation", rounded_text),
+}
+"""The columns of plans, each where it has values: its heading, and how a value is written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plans(Generic[Plan]):
+class Plans:
     """Plans for several epsilons, in their order; `print` shows a table.
 
     Attributes:
@@ -173,12 +110,12 @@ class Plans(Generic[Plan]):
         chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
         if chosen not in asked:
             raise ParameterError(f"epsilon must be one of those asked, got {describe(epsilon)}")
-        return _best([plan for plan in self.plans if plan.epsilon == chosen])
+        return _best(plan for plan in self.plans if plan.epsilon == chosen)
 
     def to_dict(self) -> dict[str, Column]:
         """The columns of the plans, exact."""
-        names: tuple[str, ...] = self.plans[0].columns
-        return {name: [getattr(plan, name) for plan in self.plans] for name in names}
+        columns = {name: [getattr(plan, name) for plan in self.plans] for name in _SHOWN}
+        return {name: column for name, column in columns.items() if column[0] is not None}
 
     def plot(self) -> Any:
         """A matplotlib figure of users against epsilon, of groups against max_groups."""
@@ -191,16 +128,18 @@ class Plans(Generic[Plan]):
         return as_part(Section(self.title, {}, {self.legend: self._rows()})).text
 
     def _rows(self) -> list[tuple[str, ...]]:
-        several = len({plan.epsilon for plan in self.plans}) < len(self.plans)
-        rows: list[tuple[str, ...]] = [(*self.plans[0].cells(), "")]
-        for plan in self.plans:
-            best = "best" if several and plan == self.best(plan.epsilon) else ""
-            rows.append((*plan.cells().values(), best))
-        return rows
+        columns = [
+            [_SHOWN[name][0], *map(_SHOWN[name][1], column)]
+            for name, column in self.to_dict().items()
+        ]
+        if len({plan.epsilon for plan in self.plans}) < len(self.plans):
+            best = ["best" if plan == self.best(plan.epsilon) else "" for plan in self.plans]
+            columns.append(["", *best])
+        return list(zip(*columns, strict=True))
 
 
 def _best(plans: Iterable[Plan]) -> Plan:
-    return min(plans, key=lambda plan: (plan.users, -getattr(plan, "max_groups", 1)))
+    return min(plans, key=lambda plan: (plan.users, -(plan.max_groups or 1)))
 
 
 def _each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
@@ -225,7 +164,7 @@ def explain_items(
     max_contributions: int | None = None,
     with_counts: bool = False,
     max_groups: int = 1,
-) -> Plans[ItemPlan]:
+) -> Plans:
     """Return how many users an item needs to show, for several epsilons; no data is touched.
 
     Args:
@@ -240,10 +179,10 @@ def explain_items(
         >>> from safeselect.estimates import explain_items
         >>> print(explain_items(5, ["0.5", 1, 2], "1e-7"))
         top 5 of an unknown domain, 50 items compete, delta = 1e-7; no counts
-        epsilon  an item needs about  noise rate...
-        0.5      214 users            0.1112...
-        1        110 users            0.2189...
-        2        56 users             0.4308...
+        epsilon  users needed  noise rate...
+        0.5      214           0.1112...
+        1        110           0.2189...
+        2        56            0.4308...
         users more than the item in place 51 has, to show with probability 0.95; 0 if ...
     """
     count = integer(k, "k", minimum=1, maximum=2**20)
@@ -277,30 +216,24 @@ def read_k_bar(k: int, k_bar: object) -> int:
 
 def plan_items(
     total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups: int, uncapped: bool = False
-) -> ItemPlan:
+) -> Plan:
     """What one total buys; the arguments are those of `explain_items`, read and checked.
 
     Args:
         uncapped: whether counts are released without a cap; then there are no groups.
     """
-    if cap is None:
-        places, noise = (k, k_bar, k_bar), None
-        if uncapped:
-            query, _, law = plan_with_counts(total, places, None)
-            noise = noise_of(law.name, law.parameter).deviation
-        else:
-            query, _ = plan_list(total, places, None, draws=groups * k, lists=groups)
-        each = query.epsilon
-        offset = query.offset_in_counts(k_bar)
+    places, capped = (k, k_bar, k_bar), cap is not None
+    plan = plan_of_list(total, places, cap, laplace=capped, with_counts=uncapped, lists=groups)
+    each, offset = read_exact(plan.said["noise_rate"]), read_exact(plan.said["offset"])
+    deviation = plan.said.get("noise_deviation")
+    if capped:
+        # The bottom's noise exceeds an item's by so many users, or more, at most 1 time in 20.
+        users = int(offset) + 1 + laplace_offset(each, 1 - _CHANCE, 1)
+    else:
         # Item and bottom have Gumbel noise: the difference is logistic.
         users = ceil(offset + _log(_CHANCE / (1 - _CHANCE)) / each)
-        return ItemPlan(total.epsilon, each, offset, users, noise)
-    share = ApproximateDP(total.epsilon / groups, total.delta / groups)
-    bottom, noise_rate, _ = plan_counts(share, k_bar, cap)
-    each = noise_rate.rate
-    # The noise of the bottom exceeds an item's by so many users, or more, at most 1 time in 20.
-    users = bottom + 1 + laplace_offset(each, 1 - _CHANCE, 1)
-    return ItemPlan(total.epsilon, each, Fraction(bottom), users, count_noise(each).deviation)
+    noise = None if deviation is None else read_exact(deviation)
+    return Plan(total.epsilon, users, noise, each, offset)
 
 
 def _log(odds: Fraction) -> Fraction:
@@ -314,7 +247,7 @@ def explain_keys(
     max_partitions: int = 1,
     pre_threshold: int = 1,
     with_counts: bool = False,
-) -> Plans[KeyPlan]:
+) -> Plans:
     """Return how many users a key needs to be kept, for several epsilons; no data is touched.
 
     Exactness: read off the table that `select_partitions` draws from.
@@ -330,9 +263,9 @@ def explain_keys(
         >>> from safeselect.estimates import explain_keys
         >>> print(explain_keys(["0.5", 1], "1e-6", with_counts=True))
         keys kept one by one, a user counts for 1 key at most, delta = 0.000001
-        epsilon  a key needs about  even odds  always  standard deviation
-        0.5      30 users           26         51      2.822
-        1        16 users           14         28      1.380
+        epsilon  users needed  even odds  always  standard deviation
+        0.5      30            26         51      2.822
+        1        16            14         28      1.38
         users as they are counted, to be kept with probability 0.95, 0.5 and 1; ...
     """
     asked = max_partitions, pre_threshold, with_counts
@@ -349,15 +282,17 @@ def explain_keys(
     )
 
 
-def plan_keys(terms: Terms) -> KeyPlan:
+def plan_keys(terms: Terms) -> Plan:
     """What these terms buy."""
     table, above = terms.table, terms.pre_threshold - 1
     even_odds, users = map(table.first_row, (Fraction(1, 2), _CHANCE))
-    found = terms.total.epsilon, terms.each, even_odds + above, users + above, table.certain + above
-    if not terms.with_counts:
-        return KeyPlan(*found, None, None)
-    noise = table.noise
-    return KeyPlan(*found, noise.deviation, (noise.low_95, noise.high_95))
+    return Plan(
+        terms.total.epsilon,
+        users + above,
+        table.noise.deviation if terms.with_counts else None,
+        even_odds=even_odds + above,
+        certain=table.certain + above,
+    )
 
 
 def explain_groups(
@@ -371,7 +306,7 @@ def explain_groups(
     k_bar: int | None = None,
     max_contributions: int | None = None,
     mechanism: str | None = None,
-) -> Plans[GroupPlan]:
+) -> Plans:
     """Return what each `max_groups` does to lists by group, from *public* facts; touches no data.
 
     Method: a user of m groups counts in C of them, chosen by a hash that knows no sizes, so a group
@@ -407,7 +342,7 @@ def explain_groups(
     count = integer(k, "k", minimum=1, maximum=2**20)
     size = integer(groups, "groups", minimum=1, maximum=_MOST)
     shares = read_groups_per_user(groups_per_user)
-    plans: list[GroupPlan] = []
+    plans: list[Plan] = []
     for epsilon in _each_of(epsilons):
         if flag(known, "known"):
             if (k_bar, max_contributions) != (None, None):
@@ -434,7 +369,7 @@ def explain_groups(
 
 def best_max_groups(groups: int, shares: Mapping[int, Fraction], need: Need) -> int:
     """In how many groups to count a user, so that an item needs the fewest users."""
-    return _best(_tried(Fraction(0), groups, shares, need)).max_groups
+    return _best(_tried(Fraction(0), groups, shares, need)).max_groups or 1
 
 
 def read_groups_per_user(groups_per_user: object) -> Mapping[int, Fraction]:
@@ -443,22 +378,17 @@ def read_groups_per_user(groups_per_user: object) -> Mapping[int, Fraction]:
     Returns:
         Number of groups -> share of the users.
     """
-    if isinstance(groups_per_user, Mapping):
-        return _shares(groups_per_user, "groups_per_user", "group")
-    return {integer(groups_per_user, "groups_per_user", minimum=1, maximum=_MOST): Fraction(1)}
-
-
-def _shares(users_of: Mapping[Any, Any], name: str, what: str) -> dict[int, Fraction]:
-    """Read number of groups or items -> number of users, as shares of the users."""
+    if not isinstance(groups_per_user, Mapping):
+        return {integer(groups_per_user, "groups_per_user", minimum=1, maximum=_MOST): Fraction(1)}
     users = {
-        integer(each, f"a number of {what}s", minimum=1, maximum=_MOST): integer(
+        integer(each, "a number of groups", minimum=1, maximum=_MOST): integer(
             count, "a number of users", minimum=0, maximum=2**63 - 1
         )
-        for each, count in users_of.items()
+        for each, count in groups_per_user.items()
     }
     every = sum(users.values())
     if not every:
-        raise ParameterError(f"{name} must name at least one user")
+        raise ParameterError("groups_per_user must name at least one user")
     return {each: Fraction(count, every) for each, count in sorted(users.items()) if count}
 
 
@@ -494,95 +424,17 @@ def need_unknown(total: ApproximateDP, k: int, k_bar: int, cap: int | None) -> N
 
 def _tried(
     epsilon: Fraction, groups: int, shares: Mapping[int, Fraction], need: Need
-) -> list[GroupPlan]:
+) -> list[Plan]:
     """A plan for each number of groups that is worth trying."""
     doubled = {1 << power for power in range(groups.bit_length())}
     plans = []
     for most in sorted({min(each, groups) for each in shares} | doubled | {groups}):
         kept = _counted(shares, most) / _counted(shares, groups)
         users, deviation = need(most)
-        plans.append(GroupPlan(epsilon, most, kept, ceil(users / kept), deviation))
+        plans.append(Plan(epsilon, ceil(users / kept), deviation, max_groups=most, kept=kept))
     return plans
 
 
 def _counted(shares: Mapping[int, Fraction], most: int) -> Fraction:
-    """For how many groups, or items, a user counts on average; for so many at most."""
+    """For how many groups a user counts on average; for so many at most."""
     return sum((share * min(each, most) for each, share in shares.items()), Fraction(0))
-
-
-@dataclass(frozen=True, slots=True)
-class CapError:
-    """What one cap does to the count of an item of the size that was asked about.
-
-    Attributes:
-        cap: `max_contributions`.
-        lost: the share of pairs of user and item that are not counted.
-        bias: how many of the item's users are missing on average: its size times `lost`.
-        standard_deviation: of the noise, rounded up to a thousandth.
-        error: the root of the mean squared error, of bias and noise together; rounded up to a
-            thousandth.
-    """
-
-    cap: int
-    lost: Fraction
-    bias: Fraction
-    standard_deviation: Fraction
-    error: Fraction
-
-
-def cap_errors(
-    items_per_user: Mapping[int, int],
-    *,
-    size: Number,
-    epsilon: Number,
-    caps: Iterable[int] | None = None,
-) -> tuple[CapError, ...]:
-    """Return what each cap does, from a *public* distribution of items per user: a sweep.
-
-    Take last year's published figures, another market's, or a guess; not the table itself, whose
-    distribution is private (`tables.choose_cap` looks at it for a small budget).
-
-    Method: with the cap D, a user of m > D items counts for D of them, chosen by a hash that knows
-        no popularity, so each of the user's items loses the share (m - D) / m of such users.  An
-        item of `size` users loses size * lost on average.  Noise has the scale D / epsilon.
-
-    Args:
-        items_per_user: number of items -> number of users who have so many.
-        size: how many users the items have that matter.
-        epsilon: of the release.
-        caps: to look at; by default all from 1 to the largest number of items, 64 at most.
-
-    Returns:
-        tuple[CapError, ...]: one for each cap, in their order.  The cap to choose has the smallest
-        `error`: min(found, key=lambda each: each.error).cap.
-
-    Raises:
-        ParameterError: a number is wrong, or there is no user.
-
-    Example:
-        >>> from safeselect.estimates import cap_errors
-        >>> found = cap_errors({1: 70, 3: 20, 30: 10}, size=1000, epsilon=1)
-        >>> best = min(found, key=lambda each: each.error)
-        >>> best.cap, float(best.lost)
-        (30, 0.0)
-    """
-    given: object = items_per_user
-    if not isinstance(given, Mapping):
-        kind = type(given).__name__
-        raise ParameterError(
-            f"items_per_user must map numbers of items to numbers of users, got {kind}; write for "
-            "example {1: 70, 3: 30}"
-        )
-    shares = _shares(given, "items_per_user", "item")
-    whole, total = rational(size, "size"), rational(epsilon, "epsilon")
-    asked = range(1, min(64, max(given)) + 1) if caps is None else caps
-    found = []
-    for each in asked:
-        cap = integer(each, "a cap", minimum=1, maximum=_MOST)
-        lost = 1 - _counted(shares, cap) / _counted(shares, _MOST)
-        deviation = count_noise(total / cap).deviation
-        square = (whole * lost) ** 2 + deviation**2
-        scaled = square.numerator * 10**6 // square.denominator
-        error = Fraction(isqrt(scaled) + 1, 1000)
-        found.append(CapError(cap, lost, whole * lost, deviation, error))
-    return tuple(found)

@@ -13,19 +13,11 @@ from safeselect.exact.parameters import exact_text, integer, read_choice
 from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.select import select_many
 from safeselect.mechanisms.table import Peeled, calibrate
-from safeselect.mechanisms.unknown import (
-    COUNTED,
-    draw_list,
-    plan_counts,
-    plan_list,
-    read_places,
-    unknown_domain_top_k,
-)
-from safeselect.promises.guarantees import ApproximateDP, BoundedRange, Guarantee, PureDP
+from safeselect.mechanisms.unknown import COUNTED, Parts, plan_of_list, read_places
+from safeselect.promises.guarantees import ApproximateDP, Guarantee
 from safeselect.randomness.source import Source
 from safeselect.release.call import Call, Charge, Scope
 from safeselect.release.results import Groups
-from safeselect.scores.counts import Counts
 
 ALL = 2**31 - 1
 Tables = Mapping[str, Mapping[str, int]]
@@ -45,7 +37,7 @@ class Plan:
 
     mechanism: str
     guarantee: Guarantee
-    parts: tuple[tuple[Guarantee, int], ...]
+    parts: Parts
     parameters: Mapping[str, str]
     places: int
     draw: Callable[[Tables, Source], list[Row]]
@@ -54,55 +46,25 @@ class Plan:
 def plan_unknown(
     total: ApproximateDP, asked: tuple[int, int], changed: int, contributions: int | None
 ) -> Plan:
-    k, k_bar, _ = read_places(*asked)
-    if contributions is not None:
-        return _plan_counts(total, k, k_bar, changed, contributions)
-    # A user changes `changed` lists: so many times k draws, and so many bottoms that may fail.
-    draws = changed * k
-    query, part = plan_list(total, (k, k_bar, k_bar), None, draws=draws, lists=changed)
-    bottom = ApproximateDP(Fraction(0), part / changed)
-    parts = (BoundedRange(query.epsilon), draws), (bottom, changed)
-    charge = Charge("top_k_by_group_gumbel/1", total, parts, {})
+    """A list for each group, where a user changes `changed` of them."""
+    places = _, k_bar, _ = read_places(*asked)
+    capped = contributions is not None
+    listed = plan_of_list(total, places, contributions, laplace=capped, lists=changed)
+    charge = Charge(f"top_k_by_group_{listed.law}/1", total, listed.parts, {})
 
     def draw(tables: Tables, source: Source) -> list[Row]:
         rows: list[Row] = []
         for counts in tables.values():
             held = hold_counts(dict(counts), None, k_bar + 1)
             with Call(charge, held.read, source=source, scope=None) as call:
-                rows.append((draw_list(query, held, call)[0], None))
+                labels, noisy, _ = listed.draw(held, call)
+                rows.append((labels, noisy))
         return rows
 
-    parameters = {
-        "noise_rate": exact_text(query.epsilon),
-        "k_bar": str(k_bar),
-        "offset": exact_text(query.offset_in_counts(k_bar)),
-    }
-    return Plan(charge.mechanism, total, parts, parameters, k_bar + 1, draw)
-
-
-def _plan_counts(
-    total: ApproximateDP, k: int, k_bar: int, changed: int, contributions: int
-) -> Plan:
-    epsilon, delta = total.epsilon / changed, total.delta / changed
-    parts = ((PureDP(epsilon), changed), (ApproximateDP(Fraction(0), delta), changed))
-
-    def draw(tables: Tables, source: Source) -> list[Row]:
-        found = [
-            unknown_domain_top_k(
-                Counts(counts, places=k_bar + 1, max_contributions=contributions),
-                k=k,
-                k_bar=k_bar,
-                epsilon=epsilon,
-                delta=delta,
-                max_contributions=contributions,
-                source=source,
-            )
-            for counts in tables.values()
-        ]
-        return [(each.labels, each.counts) for each in found]
-
-    _, _, parameters = plan_counts(ApproximateDP(epsilon, delta), k_bar, contributions)
-    return Plan("top_k_by_group_laplace/1", total, parts, parameters, k_bar + 1, draw)
+    own = ("least_k_bar", "most_k_bar", "max_contributions")
+    parameters = {name: each for name, each in listed.said.items() if name not in own}
+    parameters["k_bar"] = str(k_bar)
+    return Plan(charge.mechanism, total, listed.parts, parameters, k_bar + 1, draw)
 
 
 def plan_known(

@@ -26,6 +26,7 @@ from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
 from safeselect.release.results import Noise, Numbers
+from safeselect.samplers import discrete_gaussian
 from safeselect.scores.candidates import (
     Candidates,
     Label,
@@ -36,7 +37,6 @@ from safeselect.scores.candidates import (
 )
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import exactly_one
-from safeselect.spec.samplers import discrete_gaussian
 
 _NORMAL_95 = Fraction(1_959_964, 10**6)  # P(|Z| > 1.959964) is below 0.05, Z normal
 _L2 = "sensitivity_l2_squared"

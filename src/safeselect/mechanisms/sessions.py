@@ -770,12 +770,3 @@ class AdaptiveSparseVector(Session):
     def budget(self) -> Fraction:
         """How much epsilon is left for further answers of this session."""
         return self._below.budget
-
-    @property
-    def value_rates(self) -> dict[str, Fraction]:
-        """For each branch, "top" and "middle", the rate of the values' noise per score unit."""
-        terms = self._terms
-        return {
-            str(branch.name): branch.noise_rate.rate / terms.reading.step
-            for branch in terms.branches
-        }

@@ -8,7 +8,7 @@ from then on.  Proofs: `docs/mathematics.md`, section 15.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -267,20 +267,76 @@ def plan_with_counts(
     return ListQuery(k, least, most, each, odds(part), contributions), part, law
 
 
-def list_terms(query: ListQuery, part: Fraction, law: Law | None) -> tuple[Parts, dict[str, str]]:
-    """What draws, counts and bottom cost, and the parameters for records.
+Drawn = tuple[tuple[str, ...], tuple[int, ...] | None, int]
+"""The labels of a list, their noisy counts or None, and the k_bar that it was drawn from."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPlan:
+    """A list in one of the three ways of `unknown_domain_top_k`, all of it public.
+
+    Attributes:
+        law: how its mechanisms' names end.
+        parts: what draws, counts and bottom cost.
+        said: its parameters, for records.
+        draw: what to do with the counts, once they are read.
+    """
+
+    law: str
+    parts: Parts
+    said: dict[str, str]
+    draw: Callable[[HeldCounts, Call[Counted]], Drawn]
+
+
+def plan_of_list(
+    total: ApproximateDP,
+    places: tuple[int, int, int],
+    contributions: int | None,
+    *,
+    laplace: bool,
+    with_counts: bool = False,
+    lists: int = 1,
+) -> ListPlan:
+    """Plan one list, of several that a total pays for.
 
     Args:
-        part: of delta, for the bottom.
-        law: of the counts, if they are released.
+        places: k, and the least and the most k_bar, as `read_places` returns them.
+        laplace: whether the noise is Laplace noise, and counts are released.
+        with_counts: whether a list with Gumbel noise has counts too; then it is one list.
+
+    Raises:
+        ParameterError: a list with Laplace noise whose k_bar is chosen.
     """
-    draws = BoundedRange(query.epsilon), query.draws
-    bottom = ApproximateDP(Fraction(0), part), 1
-    if law is None:
-        return (draws, bottom), query.as_record
-    said = noise_of(law.name, law.parameter).as_parameters()
-    said |= {"sigma_squared": exact_text(law.parameter)}
-    return (draws, (law.guarantee, 1), bottom), query.as_record | said
+    k, least, most = places
+    if laplace:
+        if least < most:
+            raise ParameterError("noise='laplace' takes one k_bar")
+        share = ApproximateDP(total.epsilon / lists, total.delta / lists)
+        offset, noise_rate, said = plan_counts(share, least, contributions or 0)
+        said["max_contributions"] = str(contributions)
+        bottom = ApproximateDP(Fraction(0), share.delta)
+
+        def above(held: HeldCounts, call: Call[Counted]) -> Drawn:
+            return *_apart(_above_bottom(held, call, offset, noise_rate)[:k]), least
+
+        return ListPlan("laplace", ((PureDP(share.epsilon), lists), (bottom, lists)), said, above)
+    if with_counts:
+        query, part, law = plan_with_counts(total, places, contributions)
+        draws, bottom = (BoundedRange(query.epsilon), query.draws), ApproximateDP(Fraction(0), part)
+        said = query.as_record | noise_of(law.name, law.parameter).as_parameters()
+        said["sigma_squared"] = exact_text(law.parameter)
+        paid = draws, (law.guarantee, 1), (bottom, 1)
+        return ListPlan("gumbel_with_counts", paid, said, partial(_with_counts, query, law))
+    draws_of_all = lists * (k + (least < most))
+    query, part = plan_list(total, places, contributions, draws=draws_of_all, lists=lists)
+    bottom = ApproximateDP(Fraction(0), part / lists)
+
+    def listed(held: HeldCounts, call: Call[Counted]) -> Drawn:
+        labels, k_bar = draw_list(query, held, call)
+        return labels, None, k_bar
+
+    parts = (BoundedRange(query.epsilon), draws_of_all), (bottom, lists)
+    return ListPlan("gumbel", parts, query.as_record, listed)
 
 
 def plan_counts(
@@ -442,7 +498,7 @@ def unknown_domain_top_k(
         (('tea', 'milk'), True)
     """
     total = read_total(epsilon, delta)
-    places_of_list = count, least, most = read_places(k, k_bar)
+    places_of_list = count, _, most = read_places(k, k_bar)
     contributions = read_contributions(max_contributions)
     scope = read_ledger(ledger, monotonic=True)
     flag(with_counts, "with_counts")
@@ -451,41 +507,32 @@ def unknown_domain_top_k(
     if noise == "laplace" and contributions is None:
         raise ParameterError("noise='laplace' needs max_contributions")
     check_unknown(counts, places, k_bar=most, contributions=contributions, unit=unit_of(scope))
-    query: ListQuery | None = None
-    law: Law | None = None
-    parts: Parts
-    if contributions is None or noise == "gumbel":
-        if with_counts:
-            query, part, law = plan_with_counts(total, places_of_list, contributions)
-        else:
-            query, part = plan_list(total, places_of_list, contributions)
-        mechanism = f"unknown_domain_top_k_gumbel{'_with_counts' if with_counts else ''}/1"
-        parts, more = list_terms(query, part, law)
-    else:
-        if isinstance(k_bar, tuple):
-            raise ParameterError("noise='laplace' takes one k_bar")
-        offset, noise_rate, more = plan_counts(total, least, contributions)
-        mechanism, more["max_contributions"] = "unknown_domain_top_k_laplace/1", str(contributions)
-        parts = (PureDP(total.epsilon), 1), (ApproximateDP(Fraction(0), total.delta), 1)
+    laplace = contributions is not None and noise != "gumbel"
+    listed = total, places_of_list, contributions
+    plan = plan_of_list(*listed, laplace=laplace, with_counts=with_counts)
     held = hold_counts(counts, labels, most + 1)
-    said = {**_LISTED, **more, "k": str(count), "candidates": str(most + 1)}
-    charge = Charge(mechanism, total, parts, said)
+    said = {**_LISTED, **plan.said, "k": str(count), "candidates": str(most + 1)}
+    charge = Charge(f"unknown_domain_top_k_{plan.law}/1", total, plan.parts, said)
     bytes_from = None if source is None else resolve(source)
     with Call(charge, held.read, source=bytes_from, scope=scope, unit=held.unit) as call:
-        if query is None:
-            shown, used = _above_bottom(held, call, offset, noise_rate)[:count], least
-        else:
-            found, used = draw_list(query, held, call)
-            if law is None:
-                return call.commit(TopK(labels=found, k_bar=used, **call.header))
-            # As many as there are at most, so that only the labels tell how many came out.
-            drawn = law.draw(count, call.bits)
-            exact = dict(zip(held.items, call.values.tolist(), strict=True))
-            shown = _largest_first(
-                (label, exact[label] + extra) for label, extra in zip(found, drawn, strict=False)
-            )
-        labels, noisy = tuple(label for label, _ in shown), tuple(each for _, each in shown)
-        return call.commit(TopK(labels=labels, counts=noisy, k_bar=used, **call.header))
+        found, noisy, used = plan.draw(held, call)
+        return call.commit(TopK(labels=found, counts=noisy, k_bar=used, **call.header))
+
+
+def _with_counts(query: ListQuery, law: Law, held: HeldCounts, call: Call[Counted]) -> Drawn:
+    """A list, and a count with noise of its own for each label."""
+    found, used = draw_list(query, held, call)
+    # As many as there are at most, so that only the labels tell how many came out.
+    drawn = law.draw(query.k, call.bits)
+    exact = dict(zip(held.items, call.values.tolist(), strict=True))
+    shown = _largest_first(
+        (label, exact[label] + extra) for label, extra in zip(found, drawn, strict=False)
+    )
+    return *_apart(shown), used
+
+
+def _apart(shown: list[tuple[str, int]]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    return tuple(label for label, _ in shown), tuple(each for _, each in shown)
 
 
 def _above_bottom(

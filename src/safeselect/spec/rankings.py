@@ -28,7 +28,7 @@ from operator import add
 from safeselect.engine import Ranking
 from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.spec.samplers import (
+from safeselect.samplers import (
     LazyGumbel,
     LazyLaplace,
     bernoulli_enclosed,

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits, exhausted, rounds
-from safeselect.spec.samplers import LazyExponential, LazyLaplace, LazyNoise, geometric
+from safeselect.samplers import LazyExponential, LazyLaplace, LazyNoise, geometric
 
 _DIGITS = 8  # by which undecided noise is refined
 

@@ -47,6 +47,8 @@ SIZES = {
     "rows._CONTENDERS": "inside/evidence/test_batches.py::"
     "test_the_coarse_decision_is_the_exact_one",
     "draws.DIRECT_LIMIT": RANKINGS,
+    "draws.QUICK_LIMIT": RANKINGS,
+    "draws._LOGS": "engine/test_weighted.py::test_every_logarithm_is_enclosed",
     "draws.FINE_LIMIT": RANKINGS,
     "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
     "guard._CHUNK": "inside/evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
@@ -82,7 +84,7 @@ NO_SIZES = {
         *("geometric.FINE", "geometric.MARK", "geometric._MARGIN", "draws._TAIL_EXTRA"),
         *("tables._POINTS_BITS", "tables._OCTAVES", "geometric._BASE_BITS", "geometric._BASE"),
         *("geometric._GUARD", "geometric._ONE", "geometric._ENOUGH", "laws._QUICK_BITS"),
-        *("laws._QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELLS", "laws._MANTISSA"),
+        *("laws.QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELLS", "laws._MANTISSA"),
         *("laws._FIRST", "laws._SECOND", "laws._PRODUCT", "laws._ONE_PRODUCT", "laws._TO_CELL"),
         *("laws._TO_INNER_CELL", "rows._PRECISION"),
         *("draws.GUARD", "single.SPARE", "single.MORE"),
@@ -314,7 +316,7 @@ class Nonces:
 
 def test_digits_one_by_one_or_at_once():
     """Digits drawn one by one or at once are the same digits."""
-    from safeselect.spec.samplers import LazyExponential
+    from safeselect.samplers import LazyExponential
 
     noise_rate = engine.NoiseRate(Fraction(1, 3))
     for level in (32, 33, 64):
