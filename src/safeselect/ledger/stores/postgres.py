@@ -1,4 +1,4 @@
-"""A ledger in a schema of a PostgreSQL database, by psycopg: `safeselect[postgres]`.
+"""A ledger in a schema of a PostgreSQL database, by psycopg (the extra `postgres`).
 
     ledger = Ledger.create(PostgresStore("host=db dbname=privacy", schema="ledger"), {...})
 
@@ -261,7 +261,7 @@ class PostgresStore:
             raise ParameterError(f"pool must be a psycopg_pool.ConnectionPool: {describe(pool)}")
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise ParameterError(f"schema must be a plain lower-case name, got {describe(schema)}")
-        self._psycopg: Any = library("psycopg", "pip install 'safeselect[postgres]'")
+        self._psycopg: Any = library("psycopg", "postgres")
         self._schema, self._wait = schema, wait
         self._pool = OwnPool(self._psycopg, conninfo) if conninfo is not None else pool
         self._born = generation()
