@@ -104,7 +104,16 @@ NO_SIZES = {
         name
         for name in CONSTANTS
         if name.startswith(
-            ("keys.", "quantiles.", "runs.", "groups.", "inference.", "shrunk.", "users.")
+            (
+                "keys.",
+                "key_columns.",
+                "quantiles.",
+                "runs.",
+                "groups.",
+                "inference.",
+                "shrunk.",
+                "users.",
+            )
         )
     },
     "what people are told: where a warning begins, how much of a name is kept": {
