@@ -82,6 +82,7 @@ def limits() -> dict[int, set[int]]:
         need = engine.ranking_plan(LAWS["gumbel"], k, QUARTER, False)
         ends = [
             CONSTANTS["draws.DIRECT_LIMIT"],
+            CONSTANTS["draws.QUICK_LIMIT"],
             need.contenders,
             CONSTANTS["draws.FINE_LIMIT"],
             CONSTANTS["contenders._DIRECT"],
