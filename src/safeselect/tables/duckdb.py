@@ -78,9 +78,6 @@ _CONFIG = {
 _LOCKED_IN_ORDER = (
     # Implied by the lock below, and stated anyway: SQL cannot name the caller's variables.
     "SET python_enable_replacements = false",
-    # DuckDB would draw its bar on standard output, where the release goes; it is asked instead.
-    "SET enable_progress_bar = true",
-    "SET enable_progress_bar_print = false",
     "SET allowed_paths = [{files}]",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -192,6 +189,10 @@ def open_table(
         config = {"temp_directory": str(spill), **_CONFIG, **limit}
         with closing(duckdb.connect(":memory:", config=config)) as connection:
             allowed = ", ".join(literal(str(each.path)) for each in sources if each.path)
+            with suppress(duckdb.Error):  # in a notebook it needs ipywidgets
+                # It is asked for its progress; its bar would go where the release goes.
+                connection.execute("SET enable_progress_bar_print = false")
+                connection.execute("SET enable_progress_bar = true")
             for statement in _LOCKED_IN_ORDER:
                 connection.execute(statement.format(files=allowed))
 
