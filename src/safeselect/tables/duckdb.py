@@ -78,9 +78,6 @@ _CONFIG = {
 _LOCKED_IN_ORDER = (
     # Implied by the lock below, and stated anyway: SQL cannot name the caller's variables.
     "SET python_enable_replacements = false",
-    # DuckDB would draw its bar on standard output, where the release goes; it is asked instead.
-    "SET enable_progress_bar = true",
-    "SET enable_progress_bar_print = false",
     "SET allowed_paths = [{files}]",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -200,13 +197,17 @@ def open_table(
         sources = [_FRAME]
         if files is not None:
             for file, alias in zip(files, aliases, strict=True):
-                _bring(file, alias)
+                bring(file, alias)
             sources = [source_of(*each, form) for each in zip(files, aliases, strict=True)]
         failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
         limit = {} if form.memory is None else {"memory_limit": form.memory}
         config = {"temp_directory": str(spill), **_CONFIG, **limit}
         with closing(duckdb.connect(":memory:", config=config)) as connection:
             allowed = ", ".join(literal(str(each.path)) for each in sources if each.path)
+            with suppress(duckdb.Error):  # in a notebook it needs ipywidgets
+                # It is asked for its progress; its bar would go where the release goes.
+                connection.execute("SET enable_progress_bar_print = false")
+                connection.execute("SET enable_progress_bar = true")
             for statement in _LOCKED_IN_ORDER:
                 connection.execute(statement.format(files=allowed))
 
@@ -214,7 +215,7 @@ def open_table(
                 named = {ours: columns[ours] for ours in wanted}
                 return _view(connection, sources, named, form, dated=dated)
 
-            def bring(wanted: Sequence[str]) -> Mapping[str, str]:
+            def load(wanted: Sequence[str]) -> Mapping[str, str]:
                 for source in sources[: len(files or ())]:
                     ask(source.bring, source.failure)
                 if files is None:
@@ -231,7 +232,7 @@ def open_table(
             if empty is not None:
                 # So that no statement can read the frame without rows instead of the table.
                 _run(connection, "DROP VIEW safeselect_rows", failure)
-            yield Table(types, connection, failure, form, bring)
+            yield Table(types, connection, failure, form, load)
 
 
 def _view(
@@ -278,7 +279,7 @@ def _view(
     return found[0]
 
 
-def _bring(file: Path, alias: Path) -> None:
+def bring(file: Path, alias: Path) -> None:
     """Give a file a name of ours; standard input is copied as it is, and not looked at."""
     if file != STANDARD_INPUT:
         alias.symlink_to(file.resolve())
