@@ -8,9 +8,9 @@ with marks.
 `make claims` writes the last two tables of the page; `tests/test_claims.py` fails when they are not
 what the breaks and the marks say.  `tools/execute_claims.py` makes the breaks.
 
-It also writes the sentences of all claims into `tests/vectors/sentences.txt`, one a line: C1 to C13,
-what is not claimed, known limits, and every Guarantee and Reveals of a docstring.  A difference there
-is a changed claim: CHANGELOG.md names the sentence, and says what the code does.
+It also writes the sentences of all claims into `tests/vectors/sentences.txt`, one a line: C1 to
+C13, what is not claimed, known limits, and every Guarantee and Reveals of a docstring.  A
+difference there is a changed claim: CHANGELOG.md names it, and says what the code does.
 """
 
 from __future__ import annotations
