@@ -281,17 +281,23 @@ def understated(
     Two versions may round a logarithm differently, and a sharper theorem may lower a price, so no
     stated price is compared for equality.
     """
-    views = _views(terms, guarantee, parts)
-    least = _exact(terms, views)
-    if least is None or stated.keys() != least.keys() | terms.moments.keys():
+    least = _least(terms, guarantee, parts)
+    if least is None or stated.keys() != least.keys():
         return sorted(terms.names)
-    if stated.get("not_pure"):
-        least.pop("epsilon")  # the pair (0, 1) is true of every release
-        least.pop("not_pure")
-    found = [name for name, amount in least.items() if stated[name] < amount]
+    # The pair (0, 1) is true of every release.
+    known = ("epsilon", "not_pure") if stated.get("not_pure") else ()
+    return [name for name in least if name not in known and stated[name] < least[name]]
+
+
+@lru_cache(maxsize=256)
+def _least(terms: Terms, guarantee: AnyGuarantee, parts: View) -> Mapping[str, Fraction] | None:
+    """What a release surely costs: as `price`, with moments from below; None if not bounded."""
+    views = _views(terms, guarantee, parts)
+    found = _exact(terms, views)
+    if found is None:
+        return None
     for name, excess in terms.moments.items():
-        low = min(_log_moments(view, excess, _CHECKED).fractions()[0] for view in views)
-        found += [name] if stated[name] < low else []
+        found[name] = min(_log_moments(view, excess, _CHECKED).fractions()[0] for view in views)
     return found
 
 
