@@ -238,6 +238,8 @@ class Budget:
             room = f"{rounded_text(left['own_delta'], ROUND_FLOOR)} of {rounded_text(cap)} is left"
             rest = f"{room}: give the release a smaller delta" if cap else "none is set aside here"
             said += f"brings its own delta {rounded_text(own)}, and {rest}"
+            if cap < Fraction(rounded_text(own)) <= self.delta:
+                said += f"; a scope that is opened with own_delta={rounded_text(own)} takes it"
         else:
             said += self._short(total, asked, left)
             smaller = (share for share in _SHARES if self._fits(total, guarantee, parts, share))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from safeselect.accounting.bounds import pure_sum
 from safeselect.accounting.moments import Moments
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import ParameterError
@@ -319,13 +320,17 @@ def overstated(terms: Terms, stated: Caps) -> list[str]:
 def _views(terms: Terms, guarantee: AnyGuarantee, parts: View) -> tuple[View, ...]:
     """The whole and its parts; only one of them where anything has a delta of its own.
 
-    Then it is the whole if epsilons and deltas just add up, else the parts.
+    Then it is the whole if epsilons and deltas just add up, else the parts.  A whole that is the
+    sum of its parts is left out: mechanisms that have the parts' moments have it together, so it
+    allows no smaller ones.
     """
     whole: View = ((guarantee, 1),)
-    views = (whole, parts) if parts and parts != whole else (whole,)
-    if not any(isinstance(each, ApproximateDP) for view in views for each, _ in view):
-        return views
-    return views[:1] if terms.epsilon is not None and not terms.rest else views[-1:]
+    if not parts or parts == whole:
+        return (whole,)
+    if any(isinstance(each, ApproximateDP) for each, _ in whole + parts):
+        return (whole if terms.epsilon is not None and not terms.rest else parts,)
+    summed = pure_sum(parts)
+    return (parts,) if summed and guarantee in (summed, summed.pure) else (whole, parts)
 
 
 def _exact(terms: Terms, views: tuple[View, ...]) -> Amounts | None:
