@@ -220,17 +220,21 @@ have ci := c (true, true); have cj := c (true, false); move: ci cj; rewrite /at_
 by rewrite !Z2Nat.id; lia.
 Qed.
 
-Corollary read_apart (R : realFieldType) h c e d C (x x' : 'I_n -> Z) (t t' : 'I_n -> R) :
+(* Steps in which more is better: with `least` the smallest number is the best. *)
+Definition scored (least : bool) h (x : 'I_n -> Z) i : Z := if least then Z.opp (steps h x i) else steps h x i.
+
+Corollary read_apart (R : realFieldType) least h c e d C (x x' : 'I_n -> Z) (t t' : 'I_n -> R) :
   Z.lt 0 h -> Z.le 0 C -> neighbours c d t t' ->
   (forall i, stands_for h e (t i) (x i)) -> (forall i, stands_for h e (t' i) (x' i)) ->
   forall i j, Z.le (Z.sub
-    (Z.sub (Z.of_nat (lifted C (steps h x') i)) (Z.of_nat (lifted C (steps h x) i)))
-    (Z.sub (Z.of_nat (lifted C (steps h x') j)) (Z.of_nat (lifted C (steps h x) j))))
+    (Z.sub (Z.of_nat (lifted C (scored least h x') i)) (Z.of_nat (lifted C (scored least h x) i)))
+    (Z.sub (Z.of_nat (lifted C (scored least h x') j)) (Z.of_nat (lifted C (scored least h x) j))))
     (Z.of_nat (Z.to_nat (range h c e d))).
 Proof.
 move=> h0 C0 nb s s' i j; have ap := steps_apart h0 nb s s'.
 have r0 : Z.le 0 (range h c e d) by have := ap i i; lia.
-by rewrite Z2Nat.id //; apply: lifted_apart C0 ap i j.
+rewrite Z2Nat.id //; apply: lifted_apart C0 _ i j => a b.
+by have := ap a b; have := ap b a; rewrite /scored; case: (least); lia.
 Qed.
 End Lift.
 
@@ -421,35 +425,45 @@ Section OneShot.
 Local Open Scope ring_scope.
 Variables (R : archiFieldType) (n : nat).
 (* Two neighbours, what is declared of them, and what they hand over. *)
-Variables (c : change) (h d C : Z) (e : option Z) (t t' : 'I_n -> R) (x x' : 'I_n -> Z).
+Variables (c : change) (least : bool) (h d C : Z) (e : option Z).
+Variables (t t' : 'I_n -> R) (x x' : 'I_n -> Z).
 Hypotheses (h_gt0 : Z.lt 0 h) (C_ge0 : Z.le 0 C) (nb : neighbours c d t t').
 Hypotheses (is_x : forall i, stands_for h e (t i) (x i)).
 Hypotheses (is_x' : forall i, stands_for h e (t' i) (x' i)).
-(* Epsilon, and the rate: for a range of as many steps as `range`, or more. *)
-Variables (k : nat) (total rng : ratio) (eul E rho : R).
-Hypotheses (k_gt0 : (0 < k)%N) (rho_gt0 : 0 < rho) (rho_lt1 : rho < 1).
+(* Epsilon, and the rate: for a range of as many steps as `range`, or more.  Noise lies on a lattice
+   of `fine` parts of a step, on which steps lie, too. *)
+Variables (k fine : nat) (total rng : ratio) (eul E rho : R).
+Hypotheses (k_gt0 : (0 < k)%N) (fine_gt0 : (0 < fine)%N) (rho_gt0 : 0 < rho) (rho_lt1 : rho < 1).
 Hypotheses (eul_ge1 : 1 <= eul) (E_is : power eul total E).
 Hypotheses (total1 : Z.lt 0 total.1) (total2 : Z.lt 0 total.2) (rng1 : Z.lt 0 rng.1).
 Hypotheses (rng2 : Z.lt 0 rng.2) (covers : Z.le (Z.mul (range h c e d) rng.2) rng.1).
-Hypothesis rho_is : power eul (one_shot true 1 (Z.of_nat k) total rng).2 rho^-1.
+Hypothesis rho_is : power eul (one_shot true 1 (Z.of_nat k) total rng).2 (rho ^+ fine)^-1.
 
-Let q := lifted C (steps h x).
-Let q' := lifted C (steps h x').
+Let r := lifted C (scored least h x).
+Let r' := lifted C (scored least h x').
+Let q i := (fine * r i)%N.
+Let q' i := (fine * r' i)%N.
 Let K := Z.to_nat (range h c e d).
 
-Lemma within_epsilon : rho^-1 ^+ (k * K) <= E.
+Lemma within_epsilon : rho^-1 ^+ (k * (fine * K)) <= E.
 Proof.
-apply: (one_shot_power eul_ge1 E_is total1 total2 k_gt0 rng2 rng1 _ rho_is).
+rewrite mulnCA exprM exprVn; apply: (one_shot_power eul_ge1 E_is total1 total2 k_gt0 rng2 rng1 _ rho_is).
 rewrite /K; case: (Z_lt_le_dec (range h c e d) 0) => [neg|pos]; last by rewrite Z2Nat.id.
 by have -> : Z.of_nat (Z.to_nat (range h c e d)) = Z0; lia.
 Qed.
 
-Lemma closeness : exists a b, forall i, (q i + b <= q' i + a <= q i + b + K)%N.
+Lemma closeness : exists a b, forall i, (r i + b <= r' i + a <= r i + b + K)%N.
 Proof.
-apply: (@interval n q q' (fun i => Z.of_nat (q i)) (fun i => Z.of_nat (q' i)) Z0 Z0) => [i|i|i j].
+apply: (@interval n r r' (fun i => Z.of_nat (r i)) (fun i => Z.of_nat (r' i)) Z0 Z0) => [i|i|i j].
 - by rewrite Z.add_0_r.
 - by rewrite Z.add_0_r.
 - exact: (read_apart h_gt0 C_ge0 nb is_x is_x').
+Qed.
+
+Lemma fine_closeness : exists a b, forall i, (q i + b <= q' i + a <= q i + b + fine * K)%N.
+Proof.
+have [a [b close]] := closeness; exists (fine * a)%N, (fine * b)%N => i.
+by have /andP[u v] := close i; rewrite /q /q' -!mulnDr !leq_mul2l u v !orbT.
 Qed.
 
 Lemma bounded (f f' : nat -> R) w a B : 0 <= w -> w <= E ->
@@ -461,7 +475,7 @@ apply: (@le_trans _ _ (E * f (T + a)%N)); first exact: ler_wpmul2r.
 by rewrite ler_wpmul2l // (le_trans w0).
 Qed.
 
-Let w0 : 0 <= rho^-1 ^+ (k * K). Proof. by rewrite exprn_ge0 // invr_ge0 ltW. Qed.
+Let w0 : 0 <= rho^-1 ^+ (k * (fine * K)). Proof. by rewrite exprn_ge0 // invr_ge0 ltW. Qed.
 
 Variables (L : eqType) (label : nat -> L).
 
@@ -471,15 +485,15 @@ rewrite /event mulr_ge0 ?invr_ge0 ?ler0n // sumr_ge0 // => s _.
 by apply: sumr_ge0 => g _; apply: weight_ge0.
 Qed.
 
-(* Labels of the k best and the floors of their gaps, in any unit: one-shot top-k with gaps, and for
-   k = 1 report-noisy-max with gap.  What bounds the chance of an event bounds e^epsilon times less
+(* Labels of the k best and the floors of their gaps, in any number of parts of a step as a unit:
+   one-shot top-k with gaps, and for k = 1 report-noisy-max with gap.  What bounds the chance of an event bounds e^epsilon times less
    that of the neighbour. *)
 Theorem one_shot_with_gaps unit (A : pred (seq L * seq nat)) B : (k < n)%N ->
   (forall T, event rho label k unit A q T <= B) ->
   forall T, event rho label k unit A q' T <= E * B.
 Proof.
-move=> kn; have [a [b close]] := closeness.
-apply: (@bounded _ _ (rho^-1 ^+ (k * K)) a B w0 within_epsilon) => T; last exact: event_ge0.
+move=> kn; have [a [b close]] := fine_closeness.
+apply: (@bounded _ _ (rho^-1 ^+ (k * (fine * K))) a B w0 within_epsilon) => T; last exact: event_ge0.
 exact: (event_private rho_gt0 rho_lt1 label unit close k_gt0 A T kn).
 Qed.
 
@@ -488,8 +502,8 @@ Theorem one_shot_labels unit (A : pred (seq L)) B : (k <= n)%N ->
   (forall T, event_of_places rho label k unit A q T <= B) ->
   forall T, event_of_places rho label k unit A q' T <= E * B.
 Proof.
-move=> kn; have [a [b close]] := closeness.
-apply: (@bounded _ _ (rho^-1 ^+ (k * K)) a B w0 within_epsilon) => T; last exact: event_ge0.
+move=> kn; have [a [b close]] := fine_closeness.
+apply: (@bounded _ _ (rho^-1 ^+ (k * (fine * K))) a B w0 within_epsilon) => T; last exact: event_ge0.
 exact: (event_of_places_private rho_gt0 rho_lt1 label unit close A T kn).
 Qed.
 End OneShot.
@@ -497,7 +511,8 @@ End OneShot.
 Section Loop.
 Local Open Scope ring_scope.
 Variables (R : archiFieldType) (n : nat).
-Variables (c : change) (h d C : Z) (e : option Z) (t t' : 'I_n -> R) (x x' : 'I_n -> Z).
+Variables (c : change) (least : bool) (h d C : Z) (e : option Z).
+Variables (t t' : 'I_n -> R) (x x' : 'I_n -> Z).
 Hypotheses (h_gt0 : Z.lt 0 h) (C_ge0 : Z.le 0 C) (nb : neighbours c d t t').
 Hypotheses (is_x : forall i, stands_for h e (t i) (x i)).
 Hypotheses (is_x' : forall i, stands_for h e (t' i) (x' i)).
@@ -514,20 +529,20 @@ Definition top (p : scores n) : nat := \max_i p i.
 (* The loop of permute-and-flip on the numbers as they are read: the chance of a set of labels.  This
    law is no truncation. *)
 Definition flipped (A : pred L) (x : 'I_n -> Z) : R :=
-  let p := lifted C (steps h x) in \sum_(i | A (label i)) pf rho p (top p) i.
+  let p := lifted C (scored least h x) in \sum_(i | A (label i)) pf rho p (top p) i.
 
 Theorem permute_and_flip_labels (A : pred L) : flipped A x' <= E * flipped A x.
 Proof.
-have Kle := @within_epsilon R c h d e 1 total rng eul E rho isT eul_ge1 E_is total1 total2 rng1
-  rng2 covers rho_is.
-have [a [b close]] := closeness h_gt0 C_ge0 nb is_x is_x'.
+have Kle : rho^-1 ^+ (1 * (1 * Z.to_nat (range h c e d))) <= E.
+  by apply: within_epsilon eul_ge1 E_is total1 total2 rng1 rng2 covers _; rewrite ?expr1.
+have [a [b close]] := closeness least h_gt0 C_ge0 nb is_x is_x'.
 have le (p : scores n) i : (p i <= top p)%N by apply: leq_bigmax.
 have at_ (p : scores n) : 'I_n -> exists i, p i = top p.
   move=> i; have n0 : (0 < #|'I_n|)%N by rewrite card_ord; apply: leq_ltn_trans (ltn_ord i).
   by have [j ej] := eq_bigmax p n0; exists j; rewrite /top ej.
 rewrite /flipped mulr_sumr; apply: ler_sum => i _.
 apply: le_trans (pf_private rho_gt0 rho_lt1 (le _) (at_ _ i) (le _) (at_ _ i) close i) _.
-rewrite mul1n in Kle; rewrite ler_wpmul2r // mulr_ge0 ?invr_ge0 ?ler0n // sumr_ge0 // => s _.
+rewrite !mul1n in Kle; rewrite ler_wpmul2r // mulr_ge0 ?invr_ge0 ?ler0n // sumr_ge0 // => s _.
 rewrite mulr_ge0 ?p_ge0 // prodr_ge0 // => j _.
 by rewrite subr_ge0 p_le1.
 Qed.

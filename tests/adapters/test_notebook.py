@@ -73,7 +73,7 @@ def test_a_notebook_shows_tables_and_a_picture(monkeypatch: pytest.MonkeyPatch) 
     assert "ε = 2.1419" in table
     assert "<th>gap" in table
     assert "<tea>" not in table
-    assert "an item needs about" in rest[1].outputs[0].data["text/html"]
+    assert "users needed" in rest[1].outputs[0].data["text/html"]
     assert "<td>one_shot_exponential" in rest[2].outputs[0].data["text/html"]
     assert "<dt>&lt;a&gt;<dd>epsilon 1: 0 % used" in rest[3].outputs[0].data["text/html"]
     assert "<dt>unit<dd>person" in rest[4].outputs[0].data["text/html"]

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from composed import log_moment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from safeselect import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.accounting.moments import log_moment
 from safeselect.exact.parameters import MAX_BITS
 from vectors import vectors
 

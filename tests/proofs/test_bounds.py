@@ -146,7 +146,8 @@ def places(bits: int) -> list[int]:
     """Leading digits of V: near 0, near 1/2, near 1, and some between."""
     one = 1 << bits
     ends = [1, 2, 3, one // 2 - 2, one // 2 - 1, one // 2, one // 2 + 1, one - 3, one - 2]
-    return ends + [one * i // 97 for i in range(1, 97)]
+    octaves = [each for bit in range(3, bits - 1) for each in (1 << bit, one - (1 << bit))]
+    return ends + octaves + [one * i // 97 for i in range(1, 97)]
 
 
 @pytest.mark.parametrize("law", QUANTILES)
@@ -162,13 +163,109 @@ def test_an_enclosure_holds_the_noise_at_both_ends(law: str, bits: int, precisio
             )
             assert low <= below(at_right), v
             assert above(at_left) <= high, v
+    # At the ends of (0, 1) there is no bound on one side.
+    assert proved.enclosed(law, 0, bits, precision)[1] > 1 << 10_000
+    assert proved.enclosed(law, (1 << bits) - 1, bits, precision)[0] < -(1 << 10_000)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(1000), Fraction(355, 113)], ids=str)
+@pytest.mark.parametrize("kind", ["exponential", "laplace"])
+def test_the_noise_of_a_session_is_enclosed(kind: str, rate: Fraction) -> None:
+    """In parts of a step: both ends, whatever the rate and the denominator of public numbers."""
+    with wide():
+        for v in places(96):
+            low, high = proved.drawn_noise(kind, rate, v, 96, 64, 7)
+            unit = IV.mpf(2) ** 64 * 7 * rate.denominator / rate.numerator
+            ends = (QUANTILES[kind](IV.mpf(each) / 2**96) * unit for each in (v, v + 1))
+            at_left, at_right = ends
+            assert low <= below(at_right), v
+            assert above(at_left) <= high, v
+
+
+@pytest.mark.parametrize("unit", [None, Fraction(1, 3000)], ids=str)
+def test_logarithms_of_weights_are_enclosed(unit: Fraction | None) -> None:
+    values = [
+        Fraction(1),
+        Fraction(3, 2),
+        Fraction(10**9),
+        Fraction(1, 7),
+        Fraction(1),
+        Fraction(2),
+    ]
+    weights, least = proved.weights_of(values), min(values)
+    assert proved.weights_of([Fraction(5)] * 3) is None
+    with wide():
+        logs = [
+            IV.log(IV.mpf((each / least).numerator) / (each / least).denominator) for each in values
+        ]
+        for (low, high), log in zip(weights.logs(list(range(6)), 64), logs, strict=True):
+            assert low <= below(log * 2**64) <= above(log * 2**64) <= high
+        scale = IV.mpf(2) ** 32 if unit is None else IV.mpf(unit.denominator) / unit.numerator
+        for found, log in zip(weights.rounded_up(np.int64, unit).tolist(), logs, strict=True):
+            assert above(log * scale) <= found <= above(log * scale) + 1
+        assert weights.spread >= above(max(logs, key=lambda each: each.b))
+
+
+@pytest.mark.slow("noise by intervals")
+@pytest.mark.parametrize("bits", [16, 64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("law", QUANTILES)
+def test_whoever_is_left_out_lies_below_the_ceiling(law: str, weighted: bool, bits: int) -> None:
+    """Y of everybody but the contenders and who was removed, for rates from 1/10**6 to 1000.
+
+    V is the least that begins with the digits drawn, where the bound is tight.  Noise that the
+    table of 64 digits lacks has no bound: then nobody is certified.
+    """
+    n, chance = 300, random.Random(law)
+    for rate, removed in zip([*RATES, RATES[1]], [[], [0, 7], [5], [1], [0], [299]], strict=True):
+        v = [chance.randrange(32 << bits - 16, 1 << bits) for _ in range(n)]
+        if bits == 16:
+            v[::10] = [chance.randrange(1, 32) for _ in range(0, n, 10)]
+        apart = max(int(20 / rate), 4)
+        scores = [2**63 + chance.randrange(apart) for _ in range(n)]
+        for place in removed:
+            scores[place] += apart
+        values = [Fraction(chance.randrange(1, 9)) for _ in range(n)] if weighted else None
+        weights = proved.weights_of(values)
+        places_, ceiling = proved.left_out(law, rate, v, bits, scores, weights, removed)
+        assert ceiling is not None
+        assert len(set(places_)) == 4
+        assert not set(places_) & set(removed)
+        least, bound = ceiling
+        for i in set(range(n)) - set(places_) - set(removed):
+            tail = v[i] < 32  # its further digits are a one and zeros
+            noise = QUANTILES[law]((IV.mpf(v[i]) + (IV.mpf(1) / 2 if tail else 0)) / 2**bits)
+            if values is not None:
+                noise += IV.log(IV.mpf(values[i].numerator) / min(values).numerator)
+            noise += IV.mpf(rate.numerator) * (scores[i] - least) / rate.denominator
+            assert above(noise * 2**32) <= bound, (rate, i)
+
+
+@pytest.mark.parametrize("first", [3, 40])
+@pytest.mark.parametrize("bits", [16, 64])
+def test_who_is_removed_is_no_contender(bits: int, first: int) -> None:
+    """Not even where all others are as far behind as can be; words of tails and others."""
+    v = [first << bits - 16 if i % 2 else 1 << bits - 1 for i in range(300)]
+    removed = list(range(1, 300, 2))
+    found, _ = proved.left_out("exponential", Fraction(1), v, bits, [0] * 300, None, removed)
+    assert len({i for i in found if i % 2 == 0}) == 4
+
+
+def test_noise_without_a_bound_leaves_no_ceiling() -> None:
+    """Of 64 digits, of which the first 32 are zeros: the table lacks it, however low the score."""
+    v, scores = [1 << 63] * 40, [2**63] * 40
+    v[:9], scores[:9] = [1 << 20] * 9, [2**63 - 5] * 9
+    found, ceiling = proved.left_out("exponential", Fraction(1), v, 64, scores, None, [])
+    assert set(found) < set(range(9))
+    assert ceiling is not None
+    assert ceiling[1] > 1 << 10_000
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(2), Fraction(1, 1000)], ids=str)
 def test_a_geometric_number_is_the_whole_part(rate: Fraction) -> None:
     """Of exponential noise at this rate, which 128 digits of V know."""
     with wide():
-        for v in places(128)[9:]:
+        for v in (v for v in places(128) if 1 << 64 < v < (1 << 128) - (1 << 64)):
             steps = proved.whole(rate, v)
             ends = [-IV.log(IV.mpf(each) / 2**128) for each in (v, v + 1)]
             scaled = [each * rate.denominator / rate.numerator for each in ends]
@@ -176,37 +273,81 @@ def test_a_geometric_number_is_the_whole_part(rate: Fraction) -> None:
             assert steps == below(scaled[0]), v
 
 
+def words_with_tails(seed: int) -> tuple[list[int], list[int]]:
+    """Words of 4099 candidates, every twentieth of which is a tail word, and 300 further digits."""
+    chance = random.Random(seed)
+    words = [chance.randrange(32 if i % 20 == 0 else 1 << 16) for i in range(4099)]
+    return words, [chance.getrandbits(64) for _ in range(300)]
+
+
 @pytest.mark.parametrize("law", QUANTILES)
-@pytest.mark.parametrize("first", range(4))
-def test_every_tail_word_is_found_and_bounded(law: str, first: int) -> None:
+def test_every_tail_word_is_found_and_bounded(law: str) -> None:
     """A word below 32 is a tail word; its bound is that of its 64 further digits, and close."""
     table, lowest = proved.bounds(law), proved.lowest(law)
-    n = 4099
-    drawn = proved.drawn(law, n, first)
-    tails = [i for i, word in enumerate(drawn.words.tolist()) if word < 32]
-    assert drawn.tails.tolist()[: len(tails)] == tails
-    assert set(drawn.tails.tolist()[len(tails) :]) == {n}
-    assert len(tails) > 100
-    told = zip(tails, drawn.tail_counts.tolist(), drawn.extra.tolist(), strict=False)
+    words, extra = words_with_tails(1)
+    drawn = proved.drawn(law, words, extra)
+    tails = [i for i, word in enumerate(words) if word < 32]
+    assert drawn.words.tolist() == words
+    assert drawn.tails.tolist() == tails + [len(words)] * (300 - len(tails))
+    assert len(tails) > 200
+    assert not drawn.endless
     with wide():
-        for place, count, extra in told:
+        for place, count, digits in zip(tails, drawn.tail_counts.tolist(), extra, strict=False):
             bound = int(table.tail_bounds[count]) + (lowest << 26)
-            v = drawn.words.tolist()[place] << 64 | extra
-            if v and count:
-                most = above(QUANTILES[law](IV.mpf(v) / 2**80) * 2**32)
-                assert most <= bound <= most + (1 << 27), place
+            most = above(QUANTILES[law](IV.mpf(words[place] << 64 | digits) / 2**80) * 2**32)
+            assert most <= bound <= most + (1 << 27), place
+
+
+@pytest.mark.parametrize(
+    ("room", "first", "endless"), [(300, 1, [0]), (150, 1, [0, "more"]), (150, 2**63, ["more"])]
+)
+def test_noise_without_a_bound_decides_nothing(
+    room: int, first: int, endless: list[object]
+) -> None:
+    """A V of 79 zeros, and tail words for which there is no room, are told, and nobody wins."""
+    words, extra = words_with_tails(2)
+    words[0], extra[0] = 0, first
+    tails = [i for i, word in enumerate(words) if word < 32]
+    found = proved.drawn("exponential", words, extra[:room])
+    expected = [0] if 0 in endless else []
+    assert list(found.endless) == expected + (tails[room:] if "more" in endless else [])
+    assert proved.open_ranking(found) is None
 
 
 def test_a_candidate_has_its_own_digits() -> None:
     """Its word, 64 digits more if that is a tail word, and of its slot as many as there is room."""
-    drawn = proved.drawn("exponential", 4099, 1)
-    words, tails = drawn.words.tolist(), drawn.tails.tolist()
+    words, extra = words_with_tails(3)
+    drawn = proved.drawn("exponential", words, extra)
+    tails = drawn.tails.tolist()
     asked = [0, tails[0], 1, tails[3], 4098, tails[1]]
     slots = [random.Random(place).getrandbits(64) for place in asked]
     for place, slot, (v, bits) in zip(asked, slots, drawn.known(asked, slots), strict=True):
         digits = f"{words[place]:016b}"
-        if words[place] < 32:
-            digits += f"{drawn.extra.tolist()[tails.index(place)]:064b}"
-        else:
-            digits += f"{slot:064b}"
+        digits += f"{extra[tails.index(place)]:064b}" if words[place] < 32 else f"{slot:064b}"
         assert (f"{v:0{bits}b}", bits) == (digits, 80), place
+
+
+@pytest.mark.parametrize(("removed", "room"), [([], 300), ([1], 100)])
+def test_digits_are_drawn_on_demand_and_stay(removed: list[int], room: int) -> None:
+    """What `Refine.v` takes refining for: digits once drawn stay, others follow, each of its own.
+
+    First come the digits of the draw; whoever has no bound is looked at from the first round on.
+    """
+    words, extra = words_with_tails(4)
+    words[0], words[1], extra[0], extra[1] = 0, 0, 1, 2
+    drawn = proved.drawn("exponential", words, extra[:room])
+    handed, rounds = proved.refined(drawn, removed, 3)
+    last, places = dict[int, tuple[int, int]](), drawn.tails.tolist()
+    for known in rounds:
+        assert {0, 1, *drawn.endless} - set(removed) <= set(known)
+        assert not set(known) & set(removed)
+        for i, (v, bits) in known.items():
+            own = f"{words[i]:016b}"
+            own += f"{extra[places.index(i)]:064b}" if i in places else ""
+            before, size = last.get(i, (int(own, 2), len(own)))
+            assert bits > size, i
+            assert v >> bits - size == before, i
+        last |= known
+    later = [v >> 64 * k & 2**64 - 1 for v, bits in last.values() for k in range((bits - 80) // 64)]
+    assert len(set(later)) == len(later) > 3 * len(rounds[0])
+    assert set(later) <= set(handed)

@@ -49,7 +49,7 @@ def test_many_cases_are_decided_and_many_are_not() -> None:
     assert sum(len(each.split(",")) == 3 for each in answers("peeled").values()) > 10
 
 
-@pytest.mark.parametrize("k", [-1, 0, 4])
-def test_k_is_one_to_n(k: int) -> None:
+@pytest.mark.parametrize(("k", "gaps"), [(-1, False), (0, False), (4, False), (3, True)])
+def test_k_is_one_to_n_and_with_gaps_below_n(k: int, gaps: bool) -> None:
     with pytest.raises(ParameterError, match="k must be between 1 and the number of candidates, 3"):
-        proved.refuse(3, k)
+        proved.refuse(3, k, gaps=gaps)

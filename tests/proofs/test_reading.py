@@ -35,23 +35,47 @@ def test_a_number_is_read_as_proved() -> None:
     assert mismatches(shipped) == 0
 
 
+def column(numbers: list[Fraction], kind: str) -> object:
+    """The numbers as a list of fractions or floats, or as a column of floats or integers."""
+    if kind == "integers":
+        return np.array(list(map(int, numbers)))
+    floats = list(map(float, numbers))
+    return numbers if kind == "fractions" else floats if kind == "floats" else np.array(floats)
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=str)
-@pytest.mark.parametrize("kind", ["fractions", "floats", "column"])
-def test_scores_are_read_as_proved(unit: Fraction, kind: str) -> None:
-    """All numbers of a line at once, as mechanisms read them; floats only where they are exact.
+@pytest.mark.parametrize("kind", ["fractions", "floats", "column", "integers"])
+@pytest.mark.parametrize("minimize", [False, True])
+def test_scores_are_read_as_proved(unit: Fraction, kind: str, minimize: bool) -> None:
+    """All numbers of a line at once, as mechanisms read them, whichever end is the best.
 
     4860 of each kind, on grids that are powers of two and others; floats in units of 2**-40 where
-    they would not be exact otherwise.
+    they would not be exact otherwise; integers where they are some.
     """
-    if kind != "fractions" and unit.denominator & unit.denominator - 1:
+    if kind in ("floats", "column") and unit.denominator & unit.denominator - 1:
         unit = Fraction(1, 2**40)
-    for h, *steps in read("nearest")[1]:
-        numbers: list[object] = [x * unit for x in NUMBERS]
-        if kind != "fractions":
-            numbers = [float(x * unit) for x in NUMBERS]
-        scores = np.array(numbers, dtype=np.float64) if kind == "column" else numbers
-        found = proved.differences(scores, int(h) * unit)
-        assert found == [int(step) - int(steps[0]) for step in steps], h
+    for h, *told in read("nearest")[1]:
+        kept = [
+            (x * unit, int(step))
+            for x, step in zip(NUMBERS, told, strict=True)
+            if kind != "integers" or (x * unit).denominator == 1
+        ]
+        numbers, expected = [each for each, _ in kept], [step for _, step in kept]
+        sign = 1 if minimize else -1
+        found = proved.steps(column(numbers, kind), int(h) * unit, minimize=minimize)
+        apart = [sign * (step - expected[0]) for step in expected]
+        assert [found[0] - each for each in found] == apart, h
+
+
+@pytest.mark.parametrize("kind", ["fractions", "floats", "column", "integers"])
+@pytest.mark.parametrize("step", [Fraction(1, 2**10), Fraction(1, 1000)], ids=str)
+@pytest.mark.parametrize("minimize", [False, True])
+def test_shortfalls_are_cut_as_proved(kind: str, step: Fraction, minimize: bool) -> None:
+    """At 2**64 - 1 steps (`lifted` of EndToEnd.v)."""
+    behind = [0, 1, 2**53, 2**54, 2**56, 2**62]
+    numbers = [Fraction(each if minimize else -each) for each in behind]
+    found = proved.steps(column(numbers, kind), step, minimize=minimize)
+    assert found == [2**64 - 1 - min(each / step, 2**64 - 1) for each in behind]
 
 
 def test_ranges_are_those_proved() -> None:

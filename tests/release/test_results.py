@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from written import EVERY
 
 import safeselect
 from safeselect import InputError, PureDP
@@ -140,6 +141,25 @@ def test_what_was_fixed_before_is_read_from_the_parameters() -> None:
     ]
     assert spent == [Fraction(1, 3), Fraction(2, 3), 1, 1]
     assert TopK(**SAID | {"provenance": said({"k": "3"})}, labels=()).spent is None
+
+
+def test_completion_shows_nothing_that_no_release_of_its_shape_has() -> None:
+    ledger = safeselect.Ledger.create(
+        ":memory:", {"a": safeselect.Budget("person", "add_remove", epsilon=9, delta="1e-6")}
+    )
+    scope = ledger.scope("a", unit="person", neighbours="add_remove", purpose="to complete")
+    one = {"epsilon": "1/9", "sensitivity": 1, "ledger": scope}
+    made: list[Release] = [call() for call in EVERY.values()]
+    made.append(safeselect.select_many([[1, 2]], mechanism="exponential_base2", **one))
+    made.append(EVERY["a strategy"](ledger=scope))
+    with safeselect.AdaptiveSparseVector(threshold=5, k=2, **one) as session:
+        made.append(session.query_many([10**6, 0]))
+    of_ledgers = {"receipt", "spent"}  # a ledger adds these, to every shape
+    for shape in SHAPES:
+        own = [each for each in made if type(each) is shape]
+        shown = {name for name in dir(shape) if name[0] != "_"} - of_ledgers
+        never = {n for n in shown if all(str(getattr(e, n)) in ("None", "()") for e in own)}
+        assert not never, shape
 
 
 def test_results_are_containers_of_what_was_drawn() -> None:

@@ -214,14 +214,14 @@ def accounts() -> None:
 def planned() -> None:
     """Items and groups, before any data is touched."""
     plans = estimates.explain_items(2, [1, "1/2"], "1e-6")
-    assert_type(plans, estimates.Plans[estimates.ItemPlan])
-    assert_type(plans.plans, tuple[estimates.ItemPlan, ...])
+    assert_type(plans, estimates.Plans)
+    assert_type(plans.plans, tuple[estimates.Plan, ...])
     grouped = estimates.explain_groups(2, [1], "1e-6", groups=3, groups_per_user=1)
-    assert_type(grouped, estimates.Plans[estimates.GroupPlan])
-    assert_type(grouped.plans, tuple[estimates.GroupPlan, ...])
+    assert_type(grouped, estimates.Plans)
+    assert_type(grouped.plans, tuple[estimates.Plan, ...])
     keys = estimates.explain_keys([1], "1e-6")
-    assert_type(keys, estimates.Plans[estimates.KeyPlan])
-    assert_type(keys.plans, tuple[estimates.KeyPlan, ...])
+    assert_type(keys, estimates.Plans)
+    assert_type(keys.plans, tuple[estimates.Plan, ...])
 
 
 def estimated() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, cast
@@ -50,15 +51,21 @@ __all__ = [
     "combine_floors",
     "compare",
     "decide",
-    "differences",
     "drawn",
+    "drawn_noise",
     "enclosed",
+    "enclosed_answers",
     "keys",
+    "left_out",
     "lowest",
     "one_shot",
+    "open_ranking",
     "range_in_steps",
+    "refined",
     "sparse_vector",
+    "steps",
     "told",
+    "weights_of",
     "whole",
 ]
 
@@ -178,11 +185,11 @@ def sparse_vector(session: type, noise: str, **arguments: Any) -> list[tuple[Fra
     return [(start, each.epsilon, each.noise_rate.rate) for each in terms.branches]
 
 
-def differences(scores: Any, step: Fraction) -> list[int]:
-    """How many steps each score is read above the first, as mechanisms read them."""
+def steps(scores: Any, step: Fraction, *, minimize: bool) -> list[int]:
+    """The words of scores as mechanisms read them: 2**64 - 1 for the best."""
     reading = Reading.read(grid=step, on_grid=False, score_error=0)
-    steps = [int(each) for each in read_candidates(scores).scores_on_grid(reading)]
-    return [each - steps[0] for each in steps]
+    found = read_candidates(scores).scores_on_grid(reading, minimize=minimize)
+    return [int(each) for each in found]
 
 
 class Sessions:
@@ -213,6 +220,31 @@ class Sessions:
         """These noises in the place of those that an engine draws."""
         with mock.patch.object(single, "enclosed_noise", self.enclosed_noise):
             yield
+
+
+class _Narrowing:
+    """A noise that is known to ever more places, and exactly to the test."""
+
+    def __init__(self, exactly: Fraction) -> None:
+        self._exactly, self.precision = exactly, 4
+
+    def bounds(self, precision: int, denominator: int) -> tuple[int, int]:
+        unit = denominator << precision
+        wide = Fraction(unit, 1 << self.precision)
+        low, high = self._exactly * unit - wide / 3, self._exactly * unit + wide / 5
+        return low.__floor__(), high.__ceil__()
+
+    def refine(self, bits: Any) -> None:
+        self.precision += 4
+
+
+def enclosed_answers(
+    session: type, noises: Sequence[Fraction], values: Sequence[int], **arguments: Any
+) -> list[Any]:
+    """A session's answers, where bounds of noises are known: the threshold's, then values'."""
+    with mock.patch.object(single, "enclosed_noise", side_effect=map(_Narrowing, noises)):
+        opened = session(threshold=0, noise="laplace", **arguments)
+        return [opened.query(value) for value in values if opened.remaining]
 
 
 class _Undecided(Exception):
@@ -337,11 +369,10 @@ def lowest(law: str) -> int:
     return NOISES[law].lowest
 
 
-def refuse(n: int, k: int) -> None:
+def refuse(n: int, k: int, *, gaps: bool) -> None:
     """Rank k of n candidates, which nobody can; no digit is drawn."""
-    rankings.noisy_top_k(
-        "exponential", np.zeros(n, np.uint64), k, NoiseRate(Fraction(1)), resolve(None)
-    )
+    taken: Any = ("exponential", np.zeros(n, np.uint64), k, NoiseRate(Fraction(1)), resolve(None))
+    rankings.noisy_top_k(*taken, gaps=gaps)
 
 
 def enclosed(law: str, v: int, bits: int, precision: int) -> tuple[int, int]:
@@ -367,19 +398,79 @@ def whole(rate: Fraction, v: int) -> int:
     return found.steps
 
 
-class _Tails:
-    """Random words, every twentieth of which is a tail word."""
+def drawn_noise(kind: Any, rate: Fraction, v: int, digits: int, *ends: int) -> tuple[int, int]:
+    """The bounds of a session's noise of these digits of V."""
+    taken: Any = (NoiseRate(rate), digits, SimpleNamespace(take=lambda count: v))
+    return single.enclosed_noise(kind, *taken).bounds(*ends)
 
-    def __init__(self, seed: int) -> None:
-        self._random = np.random.RandomState(seed)
+
+class _Given:
+    """A request with lanes that the test gives."""
+
+    def __init__(self, numbers: Any) -> None:
+        self._given = numbers.tobytes()
 
     def fill(self, buffer: memoryview) -> None:
-        words = self._random.randint(0, 1 << 16, len(buffer) // 2).astype(np.uint16)
-        words[::20] %= 32
-        buffer[:] = words.tobytes()
+        buffer[:] = self._given
 
 
-def drawn(law: str, n: int, seed: int) -> Draws:
-    """What is drawn for many candidates, from words with many tails among them."""
-    with mock.patch.object(draws, "tail_capacity", lambda n: n // 10):
-        return draws.draw_words(n, NOISES[law], cast(Any, _Tails(seed)), 4, 64)
+def drawn(law: str, words: Sequence[int], extra: Sequence[int]) -> Draws:
+    """What is drawn for many candidates: these words, room for so many tail words, four slots."""
+    lanes = np.array([*range(4), *extra], np.uint64).tobytes()
+    fourths = np.array([*words, *[0] * (-len(words) % 4)], np.uint16).tobytes()
+    numbers = np.frombuffer(lanes + fourths, np.uint8)
+    with mock.patch.object(draws, "tail_capacity", return_value=len(extra)):
+        return draws.draw_words(len(words), NOISES[law], cast(Any, _Given(numbers)), 4, 64)
+
+
+def open_ranking(found: Draws) -> Ranking | None:
+    """What is decided of candidates far apart, where these digits were drawn."""
+    scores = np.arange(len(found.words), dtype=np.uint64) << np.uint64(40)
+    return rankings.combine(
+        scores, found, draws.plan(EXPONENTIAL, 1, NoiseRate(Fraction(1)), False)
+    )
+
+
+def weights_of(values: Sequence[Fraction] | None) -> Any:
+    """Weights as the engine has them."""
+    return None if values is None else draws.Weights.of(values)
+
+
+def left_out(
+    law: str, rate: Fraction, v: Sequence[int], bits: int, scores: Any, weights: Any, removed: Any
+) -> tuple[list[int], tuple[int, int] | None]:
+    """The contenders by the keys of words, or by noise of 64 digits; and the bound of the rest."""
+    spread = 0 if weights is None else weights.spread
+    plan = draws.plan(NOISES[law], 1, NoiseRate(rate), False, spread=spread)
+    plan = replace(plan, weights=weights)
+    if bits == 16:
+        one = drawn(law, v, [1 << 63] * len(v))
+    else:
+        numbers = np.array([*v, *range(4)], np.uint64)
+        one = draws.draw_noise(len(v), NOISES[law], cast(Any, _Given(numbers)), 4, 64)
+    return contenders.contenders(np.array(scores, np.uint64), one, plan, 4, removed)
+
+
+Refined = list[dict[int, tuple[int, int]]]
+"""Round by round, the known digits of each contender."""
+
+
+def refined(found: Draws, removed: Sequence[int], rounds: int) -> tuple[list[int], Refined]:
+    """What is asked for until the last round decides, 64 digits each, and what is known then."""
+    handed, seen = list[int](), Refined()
+
+    def take(count: int) -> int:
+        assert count == 64
+        handed.append(len(handed) + 1)
+        return handed[-1]
+
+    def certified(candidates: list[int], scores: Any, known: Any, *_: object) -> Ranking | None:
+        assert len(set(candidates)) == len(candidates) == len(known)
+        seen.append(dict(zip(candidates, known, strict=True)))
+        return Ranking((0,), None) if len(seen) == rounds else None
+
+    scores = np.full(len(found.words), 1 << 40, np.uint64)
+    plan = draws.plan(EXPONENTIAL, 1, NoiseRate(Fraction(1)), False)
+    with mock.patch.object(rankings, "certified_order", certified):
+        rankings.refine(scores, found, plan, cast(Any, SimpleNamespace(take=take)), removed)
+    return handed, seen

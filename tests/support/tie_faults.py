@@ -10,8 +10,8 @@ from mutants import Break
 __all__ = ["TIES", "TIE_FAULTS"]
 
 _FILES = (  # the quick ones first
-    *("many", "calibrate", "bounds", "reading", "decide", "combine", "session", "kernels"),
-    *("ledger", "budget", "luce", "float_kernel"),
+    *("many", "calibrate", "released", "reading", "bounds", "decide", "combine", "session"),
+    *("kernels", "ledger", "budget", "luce", "float_kernel"),
 )
 TIES = (*(f"tests/proofs/test_{name}.py" for name in _FILES), "-m", "not nightly")
 """What runs: programs, tables and intervals; neither pages nor proofs are looked at."""

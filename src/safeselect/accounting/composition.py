@@ -332,10 +332,12 @@ def least_bound(
     known = known_bounds(plain, delta, pure_tails(plain) if delta else None, are_pure=are_pure)
     if not known or not delta:
         return known[0] if known else None
-    if gaussian := _by_gaussian(plain, delta):
-        known = [gaussian, *known]  # of equal ones the exact bound comes first
+    squares = _squares(plain)
+    if len(squares) == len(plain):
+        exact = Bound(GaussianDP(total(squares)).approximate(delta).epsilon, GAUSSIAN)
+        known = [exact, *known]  # of equal ones it comes first
     best = min(known, key=lambda bound: bound.value)
-    if gaussian or (are_pure and known[0].theorem in (OPTIMAL_EQUAL, OPTIMAL_UNEQUAL)):
+    if are_pure and known[0].theorem in (OPTIMAL_EQUAL, OPTIMAL_UNEQUAL):
         return replace(best, lower=known[0].lower)
     if all(isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)) for guarantee, _ in plain):
         return replace(best, lower=_below_noise(plain, delta))
@@ -359,16 +361,6 @@ def least_bound(
 def stated(parts: list[tuple[Accounted, int]]) -> list[tuple[AnyGuarantee, int]]:
     """The list with the pure guarantee of each known law, or its zCDP where it has none."""
     return [((g.pure or g.zcdp) if isinstance(g, KnownLaw) else g, count) for g, count in parts]
-
-
-def _by_gaussian(parts: Parts, delta: Fraction) -> Bound | None:
-    """Where all are Gaussian, their sum."""
-    squares = _squares(parts)
-    if not parts or len(squares) < len(parts):
-        return None
-    epsilon = GaussianDP(total(squares)).approximate(delta).epsilon
-    less = GaussianDP(squares_below(squares))
-    return Bound(epsilon, GAUSSIAN, lower=surely_more(less, epsilon, delta))
 
 
 def _below_noise(parts: Parts, delta: Fraction) -> Fraction:

@@ -6,7 +6,6 @@ import argparse
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from safeselect import Budget, Counts, explain, top_k, unknown_domain_top_k
 from safeselect.cli._ledger import HEAD, opened
@@ -67,9 +66,7 @@ def _explain(options: argparse.Namespace) -> int:
     return 0
 
 
-def _plan(
-    plan: Callable[..., Plans[Any]], own: tuple[Option, ...], options: argparse.Namespace
-) -> int:
+def _plan(plan: Callable[..., Plans], own: tuple[Option, ...], options: argparse.Namespace) -> int:
     """Print the table of a function of `estimates`."""
     asked = given(options, own)
     plans = plan(epsilons=asked.pop("epsilon"), **asked)
@@ -99,7 +96,7 @@ def _fits(options: argparse.Namespace) -> int:
 
 
 def _planning(
-    plan: Callable[..., Plans[Any]], purpose: str, own: tuple[Option, ...], asked: str
+    plan: Callable[..., Plans], purpose: str, own: tuple[Option, ...], asked: str
 ) -> Command:
     every = (*COMPARED, *own)
     name = plan.__name__.replace("_", "-")

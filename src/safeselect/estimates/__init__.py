@@ -22,20 +22,10 @@ from safeselect.estimates.gaps import (
     variance_ratio,
 )
 from safeselect.estimates.inference import gap_confidence_bound, gap_p_value
-from safeselect.estimates.users import (
-    GroupPlan,
-    ItemPlan,
-    KeyPlan,
-    Plans,
-    explain_groups,
-    explain_items,
-    explain_keys,
-)
+from safeselect.estimates.users import Plan, Plans, explain_groups, explain_items, explain_keys
 
 __all__ = [
-    "GroupPlan",
-    "ItemPlan",
-    "KeyPlan",
+    "Plan",
     "Plans",
     "error_from_gaps",
     "error_ratio",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
 from math import ceil
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any
 
 from safeselect.accounting.cost import PrivacyCost, rounded_text
 from safeselect.errors import ParameterError
@@ -39,110 +39,50 @@ Column = list[Fraction | int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPlan:
-    """What one epsilon buys in an unknown domain.
-
-    Attributes:
-        epsilon: the total cost, with delta.
-        noise_rate: the rate of the noise of a count, per user.
-        offset: how far the bottom lies above the (k_bar + 1)-th count, before noise.
-        users: so many users more than the (k_bar + 1)-th item an item needs to beat the bottom with
-            probability 19/20; rounded up.
-        standard_deviation: of a released count; None where no counts are released.
-    """
-
-    epsilon: Fraction
-    noise_rate: Fraction
-    offset: Fraction
-    users: int
-    standard_deviation: Fraction | None
-
-    columns: ClassVar = ("epsilon", "users", "offset", "standard_deviation")
-
-    def cells(self) -> dict[str, str]:
-        """What a table shows, under its headings."""
-        deviation = self.standard_deviation
-        return {
-            "epsilon": rounded_text(self.epsilon),
-            "an item needs about": f"{self.users} users",
-            "noise rate": decimal(self.noise_rate),
-            "standard deviation of a count": "-" if deviation is None else rounded_text(deviation),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPlan:
-    """What one epsilon buys where keys are kept one by one.
-
-    Attributes:
-        epsilon: the total cost, with delta.
-        each: what the decision about one key costs.
-        even_odds: the fewest users with which a key is kept with probability 1/2 or more.
-        users: the same for 19/20.
-        certain: the fewest users with which a key is always kept.
-        standard_deviation: of the noise of a count, rounded up to a thousandth; None where no
-            counts are released.
-        noise_95: with counts, (low, high) between which the noise of a count lies with probability
-            0.95 or more, before any key is left out: the users are the count less so much.
-    """
-
-    epsilon: Fraction
-    each: ApproximateDP
-    even_odds: int
-    users: int
-    certain: int
-    standard_deviation: Fraction | None
-    noise_95: tuple[int, int] | None
-
-    columns: ClassVar = ("epsilon", "even_odds", "users", "certain", "standard_deviation")
-
-    def cells(self) -> dict[str, str]:
-        """What a table shows, under its headings."""
-        deviation = self.standard_deviation
-        return {
-            "epsilon": rounded_text(self.epsilon),
-            "a key needs about": f"{self.users} users",
-            "even odds": str(self.even_odds),
-            "always": str(self.certain),
-            "standard deviation": "-" if deviation is None else decimal(deviation),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class GroupPlan:
-    """What one `max_groups` does at one epsilon.
+class Plan:
+    """What one epsilon buys; where there are groups, with one `max_groups`.
 
     Attributes:
         epsilon: the total cost.
-        max_groups: in how many groups a user is counted at most.
-        kept: the share of pairs of user and group that are counted.
-        users: so many users, counted or not, an item of a group needs about: see `explain_groups`.
+        users: with so many users an item or a key is shown with probability 19/20.  Of items: so
+            many more than the (k_bar + 1)-th item has.  Of groups: counted or not, see
+            `explain_groups`.  Rounded up.
         standard_deviation: of a released count; None where no counts are released.
+        noise_rate: of items, the rate of the noise of a count, per user.
+        offset: of items, how far the bottom lies above the (k_bar + 1)-th count, before noise.
+        even_odds: of keys, the fewest users with which a key is kept with probability 1/2 or more.
+        certain: of keys, the fewest users with which a key is always kept.
+        max_groups: in how many groups a user is counted at most.
+        kept: of groups, the share of pairs of user and group that are counted.
     """
 
     epsilon: Fraction
-    max_groups: int
-    kept: Fraction
     users: int
-    standard_deviation: Fraction | None
-
-    columns: ClassVar = ("epsilon", "max_groups", "kept", "users", "standard_deviation")
-
-    def cells(self) -> dict[str, str]:
-        """What a table shows, under its headings."""
-        return {
-            "epsilon": rounded_text(self.epsilon),
-            "max_groups": str(self.max_groups),
-            "counted": f"{decimal(100 * self.kept)} %",
-            "an item needs about": f"{self.users} users",
-        }
+    standard_deviation: Fraction | None = None
+    noise_rate: Fraction | None = None
+    offset: Fraction | None = None
+    even_odds: int | None = None
+    certain: int | None = None
+    max_groups: int | None = None
+    kept: Fraction | None = None
 
 
-Plan = TypeVar("Plan", bound=ItemPlan | KeyPlan | GroupPlan)
+_SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "epsilon": ("epsilon", rounded_text),
+    "max_groups": ("max_groups", str),
+    "kept": ("counted", lambda kept: f"{decimal(100 * kept)} %"),
+    "users": ("users needed", str),
+    "even_odds": ("even odds", str),
+    "certain": ("always", str),
+    "noise_rate": ("noise rate", decimal),
+    "offset": ("offset", decimal),
+    "standard_deviation": ("standard deviation", rounded_text),
+}
+"""The columns of plans, each where it has values: its heading, and how a value is written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plans(Generic[Plan]):
+class Plans:
     """Plans for several epsilons, in their order; `print` shows a table.
 
     Attributes:
@@ -170,12 +110,12 @@ class Plans(Generic[Plan]):
         chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
         if chosen not in asked:
             raise ParameterError(f"epsilon must be one of those asked, got {describe(epsilon)}")
-        return _best([plan for plan in self.plans if plan.epsilon == chosen])
+        return _best(plan for plan in self.plans if plan.epsilon == chosen)
 
     def to_dict(self) -> dict[str, Column]:
         """The columns of the plans, exact."""
-        names: tuple[str, ...] = self.plans[0].columns
-        return {name: [getattr(plan, name) for plan in self.plans] for name in names}
+        columns = {name: [getattr(plan, name) for plan in self.plans] for name in _SHOWN}
+        return {name: column for name, column in columns.items() if column[0] is not None}
 
     def plot(self) -> Any:
         """A matplotlib figure of users against epsilon, of groups against max_groups."""
@@ -188,16 +128,18 @@ class Plans(Generic[Plan]):
         return as_part(Section(self.title, {}, {self.legend: self._rows()})).text
 
     def _rows(self) -> list[tuple[str, ...]]:
-        several = len({plan.epsilon for plan in self.plans}) < len(self.plans)
-        rows: list[tuple[str, ...]] = [(*self.plans[0].cells(), "")]
-        for plan in self.plans:
-            best = "best" if several and plan == self.best(plan.epsilon) else ""
-            rows.append((*plan.cells().values(), best))
-        return rows
+        columns = [
+            [_SHOWN[name][0], *map(_SHOWN[name][1], column)]
+            for name, column in self.to_dict().items()
+        ]
+        if len({plan.epsilon for plan in self.plans}) < len(self.plans):
+            best = ["best" if plan == self.best(plan.epsilon) else "" for plan in self.plans]
+            columns.append(["", *best])
+        return list(zip(*columns, strict=True))
 
 
 def _best(plans: Iterable[Plan]) -> Plan:
-    return min(plans, key=lambda plan: (plan.users, -getattr(plan, "max_groups", 1)))
+    return min(plans, key=lambda plan: (plan.users, -(plan.max_groups or 1)))
 
 
 def _each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
@@ -222,7 +164,7 @@ def explain_items(
     max_contributions: int | None = None,
     with_counts: bool = False,
     max_groups: int = 1,
-) -> Plans[ItemPlan]:
+) -> Plans:
     """Return how many users an item needs to show, for several epsilons; no data is touched.
 
     Args:
@@ -237,10 +179,10 @@ def explain_items(
         >>> from safeselect.estimates import explain_items
         >>> print(explain_items(5, ["0.5", 1, 2], "1e-7"))
         top 5 of an unknown domain, 50 items compete, delta = 1e-7; no counts
-        epsilon  an item needs about  noise rate...
-        0.5      214 users            0.1112...
-        1        110 users            0.2189...
-        2        56 users             0.4308...
+        epsilon  users needed  noise rate...
+        0.5      214           0.1112...
+        1        110           0.2189...
+        2        56            0.4308...
         users more than the item in place 51 has, to show with probability 0.95; 0 if ...
     """
     count = integer(k, "k", minimum=1, maximum=2**20)
@@ -274,7 +216,7 @@ def read_k_bar(k: int, k_bar: object) -> int:
 
 def plan_items(
     total: ApproximateDP, k: int, k_bar: int, cap: int | None, groups: int, uncapped: bool = False
-) -> ItemPlan:
+) -> Plan:
     """What one total buys; the arguments are those of `explain_items`, read and checked.
 
     Args:
@@ -291,7 +233,7 @@ def plan_items(
         # Item and bottom have Gumbel noise: the difference is logistic.
         users = ceil(offset + _log(_CHANCE / (1 - _CHANCE)) / each)
     noise = None if deviation is None else read_exact(deviation)
-    return ItemPlan(total.epsilon, each, offset, users, noise)
+    return Plan(total.epsilon, users, noise, each, offset)
 
 
 def _log(odds: Fraction) -> Fraction:
@@ -305,7 +247,7 @@ def explain_keys(
     max_partitions: int = 1,
     pre_threshold: int = 1,
     with_counts: bool = False,
-) -> Plans[KeyPlan]:
+) -> Plans:
     """Return how many users a key needs to be kept, for several epsilons; no data is touched.
 
     Exactness: read off the table that `select_partitions` draws from.
@@ -321,9 +263,9 @@ def explain_keys(
         >>> from safeselect.estimates import explain_keys
         >>> print(explain_keys(["0.5", 1], "1e-6", with_counts=True))
         keys kept one by one, a user counts for 1 key at most, delta = 0.000001
-        epsilon  a key needs about  even odds  always  standard deviation
-        0.5      30 users           26         51      2.822
-        1        16 users           14         28      1.380
+        epsilon  users needed  even odds  always  standard deviation
+        0.5      30            26         51      2.822
+        1        16            14         28      1.38
         users as they are counted, to be kept with probability 0.95, 0.5 and 1; ...
     """
     asked = max_partitions, pre_threshold, with_counts
@@ -340,15 +282,17 @@ def explain_keys(
     )
 
 
-def plan_keys(terms: Terms) -> KeyPlan:
+def plan_keys(terms: Terms) -> Plan:
     """What these terms buy."""
     table, above = terms.table, terms.pre_threshold - 1
     even_odds, users = map(table.first_row, (Fraction(1, 2), _CHANCE))
-    found = terms.total.epsilon, terms.each, even_odds + above, users + above, table.certain + above
-    if not terms.with_counts:
-        return KeyPlan(*found, None, None)
-    noise = table.noise
-    return KeyPlan(*found, noise.deviation, (noise.low_95, noise.high_95))
+    return Plan(
+        terms.total.epsilon,
+        users + above,
+        table.noise.deviation if terms.with_counts else None,
+        even_odds=even_odds + above,
+        certain=table.certain + above,
+    )
 
 
 def explain_groups(
@@ -362,7 +306,7 @@ def explain_groups(
     k_bar: int | None = None,
     max_contributions: int | None = None,
     mechanism: str | None = None,
-) -> Plans[GroupPlan]:
+) -> Plans:
     """Return what each `max_groups` does to lists by group, from *public* facts; touches no data.
 
     Method: a user of m groups counts in C of them, chosen by a hash that knows no sizes, so a group
@@ -398,7 +342,7 @@ def explain_groups(
     count = integer(k, "k", minimum=1, maximum=2**20)
     size = integer(groups, "groups", minimum=1, maximum=_MOST)
     shares = read_groups_per_user(groups_per_user)
-    plans: list[GroupPlan] = []
+    plans: list[Plan] = []
     for epsilon in _each_of(epsilons):
         if flag(known, "known"):
             if (k_bar, max_contributions) != (None, None):
@@ -425,7 +369,7 @@ def explain_groups(
 
 def best_max_groups(groups: int, shares: Mapping[int, Fraction], need: Need) -> int:
     """In how many groups to count a user, so that an item needs the fewest users."""
-    return _best(_tried(Fraction(0), groups, shares, need)).max_groups
+    return _best(_tried(Fraction(0), groups, shares, need)).max_groups or 1
 
 
 def read_groups_per_user(groups_per_user: object) -> Mapping[int, Fraction]:
@@ -480,14 +424,14 @@ def need_unknown(total: ApproximateDP, k: int, k_bar: int, cap: int | None) -> N
 
 def _tried(
     epsilon: Fraction, groups: int, shares: Mapping[int, Fraction], need: Need
-) -> list[GroupPlan]:
+) -> list[Plan]:
     """A plan for each number of groups that is worth trying."""
     doubled = {1 << power for power in range(groups.bit_length())}
     plans = []
     for most in sorted({min(each, groups) for each in shares} | doubled | {groups}):
         kept = _counted(shares, most) / _counted(shares, groups)
         users, deviation = need(most)
-        plans.append(GroupPlan(epsilon, most, kept, ceil(users / kept), deviation))
+        plans.append(Plan(epsilon, ceil(users / kept), deviation, max_groups=most, kept=kept))
     return plans
 
 

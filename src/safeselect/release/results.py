@@ -239,16 +239,6 @@ class Release:
         require(_LAW.fullmatch(self.mechanism), "the name of its law")
         require(self.parts, "the number of its draws")
 
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units."""
-        return self.provenance.number("effective_range")
-
-    @property
-    def noise_rate(self) -> Fraction | None:
-        """The rate of the noise per unit, 1 / scale; None where the release has none such."""
-        return self.provenance.number("noise_rate")
-
     def statement(self) -> str:
         """What was asked, released, promised and to whom, assumed, and not promised: in words."""
         return str(_beside("statement").in_words(self))
@@ -290,7 +280,27 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Selection(Release, Generic[Label]):
+class _Scored(Release):
+    """What releases of candidates with scores say of their scores and their noise."""
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units."""
+        return self.provenance.number("effective_range")
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per unit, 1 / scale; None where the release has none such."""
+        return self.provenance.number("noise_rate")
+
+    @property
+    def base(self) -> Fraction | None:
+        """For base 2, the exact factor of the weights; otherwise None."""
+        return self.provenance.number("factor")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Selection(_Scored, Generic[Label]):
     """One candidate, chosen privately.
 
     Attributes:
@@ -312,11 +322,6 @@ class Selection(Release, Generic[Label]):
         require(self.index is None or self.index >= 0, "its position")
         require(self.gap is None or self.gap >= 0, "its gap")
 
-    @property
-    def base(self) -> Fraction | None:
-        """For base 2, the exact factor of the weights; otherwise None."""
-        return self.provenance.number("factor")
-
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as a dict of lists: rank, label, index, gap."""
         index = None if self.index is None else [self.index]
@@ -325,7 +330,7 @@ class Selection(Release, Generic[Label]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class TopK(Release, Generic[Label]):
+class TopK(_Scored, Generic[Label]):
     """Some candidates: best first, or without an order.
 
     Attributes:
@@ -371,11 +376,6 @@ class TopK(Release, Generic[Label]):
 
     def __getitem__(self, place: Any) -> Any:
         return self.labels[place]
-
-    @property
-    def base(self) -> Fraction | None:
-        """For base 2, the exact factor of the weights; otherwise None."""
-        return self.provenance.number("factor")
 
     @property
     def noise(self) -> Noise | None:
@@ -435,6 +435,16 @@ class Groups(Release, Generic[Label]):
         return dict(zip(self.groups, self.labels, strict=True))[group]
 
     @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units."""
+        return self.provenance.number("effective_range")
+
+    @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per unit, 1 / scale; None where the release has none such."""
+        return self.provenance.number("noise_rate")
+
+    @property
     def noise(self) -> Noise | None:
         """The noise of each count, if there are counts."""
         return Noise.of(dict(self.provenance.parameters))
@@ -452,7 +462,7 @@ class Groups(Release, Generic[Label]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Batch(Release, Generic[Label]):
+class Batch(_Scored, Generic[Label]):
     """Many independent selections, one for each row of scores.
 
     Attributes:
@@ -487,11 +497,6 @@ class Batch(Release, Generic[Label]):
 
     def __getitem__(self, place: Any) -> Any:
         return self.labels[place]
-
-    @property
-    def base(self) -> Fraction | None:
-        """For base 2, the exact factor of the weights; otherwise None."""
-        return self.provenance.number("factor")
 
     @property
     def labels(self) -> list[Any]:
@@ -546,6 +551,11 @@ class Numbers(Release, Generic[Value, Label]):
         return self.values[0]
 
     @property
+    def noise_rate(self) -> Fraction | None:
+        """The rate of the noise per unit, 1 / scale; None where the release has none such."""
+        return self.provenance.number("noise_rate")
+
+    @property
     def noise(self) -> Noise | None:
         """The noise of each value, where it is added; quantiles and runs have none such."""
         return Noise.of(dict(self.provenance.parameters))
@@ -596,6 +606,11 @@ class Answers(Release):
 
     def __len__(self) -> int:
         return len(self.indices)
+
+    @property
+    def effective_range(self) -> Fraction | None:
+        """The range of the change of the scores that the noise covers, in score units."""
+        return self.provenance.number("effective_range")
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as a dict of lists, with a row for each value above: index, gap, branch, cost."""
