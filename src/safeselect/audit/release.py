@@ -251,7 +251,7 @@ def _paid(checker: Checker, charge: _Facts) -> str:
 
 def _mispriced(charge: _Facts) -> str | None:
     try:
-        check_price(charge, charge["budgets"])
+        check_price({**charge}, charge["budgets"])
     except LedgerDamaged as error:
         return f"{str(error)[:1].upper()}{str(error)[1:]}."
     return None
