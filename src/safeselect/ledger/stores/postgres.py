@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from select import select
 from typing import Any, Literal, TypeVar, final
@@ -147,12 +147,21 @@ class Rows:
         last: the last row that was seen.
     """
 
-    __slots__ = ("_connection", "_schema", "last", "new")
+    __slots__ = ("_ahead", "_connection", "_schema", "last", "new")
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
     def __init__(self, connection: Any, schema: str, last: Row | None = None) -> None:
         self._connection, self._schema, self.last = connection, schema, last
         self.new: list[Row] = []
+        self._ahead: list[Row] = []
+
+    def hold(self, begin: str) -> None:
+        """Take the lock, and read what follows the last row that was seen, at one go."""
+        first = 0 if self.last is None else self.last.seq
+        said = self._connection.execute(f"{begin}; {_ROWS.format(self._schema, first, _AHEAD)}")
+        while said.nextset():
+            pass
+        self._ahead = [Row(*values) for values in said.fetchall()]
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a place on."""
@@ -160,9 +169,10 @@ class Rows:
             if self.last is None or first != self.last.seq:
                 raise Moved
             return [self.last]
-        query = f"""SELECT seq, body, hash, signature FROM {self._schema}.records
-            WHERE seq >= %s ORDER BY seq LIMIT %s"""  # noqa: S608
-        found = [Row(*values) for values in self._connection.execute(query, (first, count))]
+        found, self._ahead = self._ahead, []
+        if not found or found[0].seq != first:
+            query = _ROWS.format(self._schema, "%s", "%s")
+            found = [Row(*values) for values in self._connection.execute(query, (first, count))]
         where = f"in schema {self._schema} of PostgreSQL"
         if [row.seq for row in found] != list(range(first, first + len(found))):
             raise LedgerDamaged(f"a record from {first} on is missing {where}")
@@ -223,6 +233,9 @@ T = TypeVar("T")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
 _IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 _OLDEST = 130000  # gcd of numeric
+_ROWS = """SELECT seq, body, hash, signature FROM {}.records
+    WHERE seq >= {} ORDER BY seq LIMIT {}"""
+_AHEAD = 100
 _TRIES = 3
 _QUEUED = 20
 _BUSY = "55P03"
@@ -366,11 +379,11 @@ class PostgresStore:
             while True:
                 try:
                     # Read committed: what is read after the lock is all that was committed before.
-                    with self._transaction() as connection:
-                        connection.execute(self._begin_charge)
-                        journal = Rows(connection, self._schema)
+                    with self._transaction(sent := list[Row]()) as connection:
+                        journal = Rows(connection, self._schema, self._last)
+                        journal.hold(self._begin_charge)
                         done = work(journal)
-                        self._send(connection, journal.new)
+                        sent += journal.new
                     self._last = journal.last
                     return done
                 except Lost:
@@ -416,7 +429,7 @@ class PostgresStore:
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Run the work on one consistent state."""
-        with self._translated(), self._transaction(_READING) as connection:
+        with self._translated(), self._transaction(mode=_READING) as connection:
             self._check(connection)
             journal = Rows(connection, self._schema)
             done = work(journal)
@@ -428,7 +441,7 @@ class PostgresStore:
         if isinstance(self._pool, OwnPool):
             self._pool.close()
 
-    def _send(self, connection: Any, rows: list[Row]) -> None:
+    def _send(self, connection: Any, rows: Sequence[Row]) -> None:
         for row in rows:
             send(connection, self._schema, row, self._wait)
 
@@ -460,7 +473,8 @@ class PostgresStore:
         return self._pool
 
     @contextmanager
-    def _transaction(self, mode: str = _WRITING) -> Iterator[Any]:
+    def _transaction(self, sent: Sequence[Row] = (), mode: str = _WRITING) -> Iterator[Any]:
+        """Yield a connection; these rows are sent with the commit."""
         born, is_sent = generation(), False
         with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
             try:
@@ -469,7 +483,10 @@ class PostgresStore:
                 check_process(born)
                 warnings.clear()
                 is_sent = mode == _WRITING
-                done = connection.execute("COMMIT")
+                together = sent and self._psycopg.Pipeline.is_supported()
+                with connection.pipeline() if together else nullcontext():
+                    self._send(connection, sent)
+                    done = connection.execute("COMMIT")
                 self._check_warnings(warnings + ["ROLLBACK"] * (done.statusmessage != "COMMIT"))
             except BaseException as error:
                 # The error is already being raised; without a commit the server rolls back anyway.
