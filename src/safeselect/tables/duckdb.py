@@ -185,7 +185,7 @@ def open_table(
         sources = [_FRAME]
         if files is not None:
             for file, alias in zip(files, aliases, strict=True):
-                _bring(file, alias)
+                bring(file, alias)
             sources = [source_of(*each, form) for each in zip(files, aliases, strict=True)]
         failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
         limit = {} if form.memory is None else {"memory_limit": form.memory}
@@ -199,7 +199,7 @@ def open_table(
                 named = {ours: columns[ours] for ours in wanted}
                 return _view(connection, sources, named, form, dated=dated)
 
-            def bring(wanted: Sequence[str]) -> Mapping[str, str]:
+            def load(wanted: Sequence[str]) -> Mapping[str, str]:
                 for source in sources[: len(files or ())]:
                     ask(source.bring, source.failure)
                 if files is None:
@@ -216,7 +216,7 @@ def open_table(
             if empty is not None:
                 # So that no statement can read the frame without rows instead of the table.
                 _run(connection, "DROP VIEW safeselect_rows", failure)
-            yield Table(types, connection, failure, form, bring)
+            yield Table(types, connection, failure, form, load)
 
 
 def _view(
@@ -263,7 +263,7 @@ def _view(
     return found[0]
 
 
-def _bring(file: Path, alias: Path) -> None:
+def bring(file: Path, alias: Path) -> None:
     """Give a file a name of ours; standard input is copied as it is, and not looked at."""
     if file != STANDARD_INPUT:
         alias.symlink_to(file.resolve())
