@@ -78,9 +78,6 @@ _CONFIG = {
 _LOCKED_IN_ORDER = (
     # Implied by the lock below, and stated anyway: SQL cannot name the caller's variables.
     "SET python_enable_replacements = false",
-    # DuckDB would draw its bar on standard output, where the release goes; it is asked instead.
-    "SET enable_progress_bar = true",
-    "SET enable_progress_bar_print = false",
     "SET allowed_paths = [{files}]",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -141,6 +138,21 @@ class Table:
         """
         return _run(self._connection, sql, self._failure, parameters)
 
+    def columns(self, sql: str) -> Any:
+        """Run one statement and return its result as an Arrow table.
+
+        Raises:
+            InputError, ParameterError: as for `fetch`; there is no pyarrow.
+        """
+        library("pyarrow", "pip install 'safeselect[tables]'")
+
+        def question() -> Any:
+            answer = self._connection.sql(sql)
+            # The second is the older name of the first.
+            return (getattr(answer, "to_arrow_table", None) or answer.fetch_arrow_table)()
+
+        return _watched(self._connection, question, self._failure)
+
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
         cell = self._form.tidied("label")
@@ -192,6 +204,10 @@ def open_table(
         config = {"temp_directory": str(spill), **_CONFIG, **limit}
         with closing(duckdb.connect(":memory:", config=config)) as connection:
             allowed = ", ".join(literal(str(each.path)) for each in sources if each.path)
+            with suppress(duckdb.Error):  # in a notebook it needs ipywidgets
+                # It is asked for its progress; its bar would go where the release goes.
+                connection.execute("SET enable_progress_bar_print = false")
+                connection.execute("SET enable_progress_bar = true")
             for statement in _LOCKED_IN_ORDER:
                 connection.execute(statement.format(files=allowed))
 
@@ -284,8 +300,14 @@ def _run(
     connection: Any, sql: str, failure: str, parameters: tuple[object, ...] = ()
 ) -> list[tuple[Any, ...]]:
     """Run one statement and return all rows, or raise one sentence of ours."""
+    return _watched(
+        connection, lambda: connection.execute(sql, list(parameters)).fetchall(), failure
+    )
+
+
+def _watched(connection: Any, question: Callable[[], _Answer], failure: str) -> _Answer:
     with watched("counting", lambda: connection.query_progress() / 100):
-        return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure)
+        return ask(question, failure)
 
 
 def ask(question: Callable[[], _Answer], failure: str) -> _Answer:
