@@ -106,7 +106,7 @@ def did_you_mean(wanted: str, names: Iterable[object]) -> str:
     from difflib import get_close_matches  # only for a message
 
     folded = {" ".join(name.split()).casefold(): name for name in names if isinstance(name, str)}
-    near = get_close_matches(" ".join(wanted[:_LONGEST].split()).casefold(), folded, 1, 0.75)
+    near = get_close_matches(" ".join(wanted[:_LONGEST].split()).casefold(), folded, 1)
     meant = folded[near[0]] if near and wanted not in folded.values() else None
     return "" if meant is None else f"; did you mean {meant!r}?"
 
