@@ -17,6 +17,7 @@ from safeselect.cli._place import name_of, place_of, read_key
 from safeselect.cli._report import details, sections
 from safeselect.errors import LedgerRolledBack, ParameterError
 from safeselect.ledger import Budget, Checker, Ledger, Proposal, Record, Scope, log_lines
+from safeselect.ledger.balance import check_price
 from safeselect.ledger.record import BARE_HEAD
 from safeselect.ledger.restoring import append, kept_records, repair
 from safeselect.ledger.signing import Signer, approve
@@ -194,7 +195,9 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    checker, _ = checked(options)
+    checker, records = checked(options)
+    for record in records:
+        check_price(record.content, record.budgets)
     write(f"head {checker.head}\n")
     _all_fine(checker, head=options.head)
     # Of a signed ledger one expects more than that its records follow from each other.
