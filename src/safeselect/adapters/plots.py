@@ -18,7 +18,7 @@ from safeselect.scores.candidates import label_text
 
 __all__ = ["plot", "plot_plans"]
 
-_PLOTS = "pip install 'safeselect[plots]'"
+_PLOTS = "plots"
 _SHOWN = 50  # bars: about 16 inches
 _LONGEST = 40  # characters of a name
 _X_LABELS = {
