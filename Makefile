@@ -57,7 +57,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick durations docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service fuzz clean
+.PHONY: help demo test quick docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -71,9 +71,6 @@ test: $(VENV)/.dev ## run the tests (EVERY= with those that only `make nightly` 
 
 quick: $(VENV)/.dev ## run the tests of the contract that are not slow (less than a minute)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(QUICK) $(ARGS)
-
-durations: $(VENV)/.dev ## run the tests, and list those that are slow and do not say why
-	$(BIN)/python tools/durations.py -n $(WORKERS) --dist worksteal $(ARGS)
 
 docs: $(DOCS)/.installed ## build the site into docs/_build; warnings are errors
 	$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet docs $(SITE)

@@ -1,28 +1,49 @@
-"""Sphinx: the pages of this folder, and the interface from the docstrings; `make docs` builds them.
+"""Sphinx: the pages of this folder, and the reference from the docstrings; `make docs` builds them.
 
-The pages are written for a plain git forge and stay readable there; what Sphinx needs beside that
-is here.
+The pages are written for a plain git forge and stay readable there; what Sphinx needs besides is
+here and in `_site/`.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_site"))
+
+import finding  # noqa: E402 - in the folder that the line above adds
+import notebooks  # noqa: E402 - the same
+import reference  # noqa: E402 - the same
 
 project = "safeselect"
 author = "The safeselect authors"
 copyright = author
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "formulas",
+]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_site"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_title = "safeselect"
 html_static_path = ["_static"]
 html_css_files = ["safeselect.css"]
+html_search_scorer = str(HERE / "reference" / "scorer.js")  # finding.scorer writes it
 html_copy_source = False
 html_show_sourcelink = False
 
@@ -50,7 +71,7 @@ def docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
     """
     made: list[str] = []
     section = ""
-    for line in map(_escaped, lines):
+    for line in reference.as_table([*map(_escaped, lines)], obj):
         if found := _SECTION.fullmatch(line):
             section = found[1]
             made += ["", f":{section}:", *([f"    {found[2]}"] if found[2] else [])]
@@ -120,15 +141,23 @@ _ELSEWHERE = {
     "proofs/README.md": "proofs-article.md",
 }
 _LINK = re.compile(r"\]\(\.\./((?:proofs/)?[A-Z]+\.md)\)")
+_NOTEBOOK = re.compile(r"(\]\((?:\.\./)?(?:docs/)?notebooks/\w+)\.ipynb\)")
 
 
 def inside(app: Any, docname: str, source: list[str]) -> None:
     """Lead links to files that lie beside this folder to their pages on the site."""
     source[0] = _LINK.sub(lambda found: f"]({_ELSEWHERE[found[1]]})", source[0])
+    source[0] = _NOTEBOOK.sub(r"\1.md)", source[0])
+    if docname == "interface":
+        source[0] = reference.linked(source[0])
+    source[0] = finding.keywords(docname) + source[0]
 
 
 def setup(app: Any) -> None:
     """Sphinx calls this."""
+    reference.write(HERE)
+    notebooks.write(HERE)
+    finding.scorer(HERE / "reference")
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-process-signature", signature)
     app.connect("source-read", inside)

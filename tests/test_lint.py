@@ -43,6 +43,11 @@ ALLOWED = {
     ): "nonnegative terms, each rounded away from the truth",
     ("accounting/optimum/curve.py", "float("): "its constants, from intervals",
     ("accounting/optimum/bracket.py", "float type"): "turns those floats into integers",
+    ("engine/draws.py", "float type"): "the leading digits of public weights, with a stated error",
+    (
+        "mechanisms/weights.py",
+        "float type",
+    ): "columns of public weights, each the decimal it prints",
     ("mechanisms/items.py", "float type"): "recognises floats, that equal integers or not",
     ("adapters/_numbers.py", "array of a guessed type"): "one number without dimensions",
     ("known_answers/__init__.py", "array of a guessed type"): "made-up scores, none private",

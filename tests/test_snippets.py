@@ -71,6 +71,7 @@ BLOCKS_NOT_RUN = {
 }
 NEEDS = {  # a page runs where these are installed
     "docs/adapters.md": ("opendp", "dp_accounting"),
+    "docs/engineer.md": ("opentelemetry.sdk",),
     "docs/replay.md": ("pandas", "opendp", "sklearn"),
 }
 PAGES_RUN_ELSEWHERE = {

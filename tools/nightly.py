@@ -68,9 +68,6 @@ PARTS = {
         "service",
         {"answers": r"^answers (\d+) in", "kills": r", kills (\d+)$", "wrong": r"^wrong (\d+)$"},
     ),
-    "durations": Part(
-        "durations", {"slow without a reason": r"^Over .* and not marked slow: (\d+)$"}
-    ),
     "matrix": Part("matrix", {"pythons": r"^(matrix: .*)$"}),
     # Other libraries and programs, each in an environment of its own, which `make test` lacks.
     **{

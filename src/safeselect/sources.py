@@ -52,12 +52,6 @@ class SystemSource(Guarded):
 
     __slots__ = ()
 
-    name = "SystemSource"
-    """The class's name."""
-
-    production = True
-    """Its bytes are meant for production."""
-
     def __init__(self) -> None:
         self._guard = Guard(system_bytes, vouched=True, worth="yes")
 
@@ -108,9 +102,6 @@ class CallbackSource(Guarded):
     """
 
     __slots__ = ("_name",)
-
-    production = True
-    """True, because the user asserts it of the function."""
 
     def __init__(
         self,
@@ -176,22 +167,17 @@ class CombinedSource(Guarded):
         ParameterError: one of them is not a source, or both are the same object.
     """
 
-    __slots__ = ("_name", "_production")
+    __slots__ = ("_name",)
 
     def __init__(self, first: Source, second: Source) -> None:
         first, second = guarded(first), guarded(second)
         if first is second:
             raise ParameterError("a combined source needs two different sources, got one twice")
         self._name = f"CombinedSource({first.name}, {second.name})"
-        self._production = first.production and second.production
-        self._guard = mixed(guard_of(first), guard_of(second), health=self._production)
+        both = first.production and second.production
+        self._guard = mixed(guard_of(first), guard_of(second), health=both)
 
     @property
     def name(self) -> str:
         """The class's name with the names of both parts."""
         return self._name
-
-    @property
-    def production(self) -> bool:
-        """True if both parts are meant for production."""
-        return self._production

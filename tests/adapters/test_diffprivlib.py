@@ -120,11 +120,6 @@ def test_copies_and_pickles_draw_anew(name: str) -> None:
     assert len(set(found)) == 5  # 2**-60 for a right one
 
 
-def test_weights_are_refused() -> None:
-    with pytest.raises(ParameterError, match="measure must be None"):
-        ours.Exponential(epsilon=1, sensitivity=1, utility=[1, 2], measure=[1, 2])
-
-
 def test_its_forest_runs_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two well separated clouds: the forest tells them apart."""
     forest: Any = pytest.importorskip(
@@ -201,15 +196,6 @@ def test_shapes_and_places_are_those_of_numpy(quant: Any, axis: Any, keepdims: b
     assert found.dtype == np.float64
     assert np.all(below - 1e-6 <= found)
     assert np.all(found <= above + 1e-6)
-
-
-def test_median_percentile_and_bounds_for_each_output() -> None:
-    wide = TABLE[:, 0, :] * [1, 10, 100, 1000]
-    ends = [0, 0, 0, 0], np.array([10, 100, 1000, 10000])
-    found = ours.median(wide, 1e6, ends, axis=0)
-    assert np.all(np.abs(found / np.median(wide, axis=0) - 1) < 0.2)
-    tenth, last = ours.percentile(wide[:, 0], [10, np.int64(90)], 1e5, (0, 10))
-    assert tenth < found[0] < last
 
 
 def test_numbers_of_any_type_are_numbers() -> None:

@@ -340,17 +340,6 @@ def test_the_map_adds_what_reading_adds() -> None:
     assert exact.map(0.1) == at_least(Fraction(2, 10))
 
 
-def test_gaps_of_floats_are_in_score_units() -> None:
-    made = ours.make_top_k_with_gaps(
-        *floats(), PURE, k=1, scale="1/1000", grid="1/4", gap_grid="1/2", score_error=0
-    )
-    ((first, gap),) = made([0.5, 9.0, 4.0])
-    assert first == 1
-    assert type(gap) is Fraction
-    assert gap % Fraction(1, 2) == 0
-    assert abs(gap - 5) <= 1
-
-
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 def test_floats_that_nothing_covers_are_refused(
     kind: str, capfd: pytest.CaptureFixture[str]
@@ -422,14 +411,3 @@ def test_one_choice_gets_its_share_and_no_more(way: str) -> None:
         assert query.release() in range(20)
     with pytest.raises(ValueError, match="exhausted"):
         quantile_scores(made).permute_and_flip(measure, negate=True).release()
-
-
-@each_way
-def test_several_choices(way: str) -> None:
-    made, measure = context(way, 3)
-    top = quantile_scores(made).safe_top_k(measure, k=2, negate=True).release()
-    assert len(set(top)) == 2
-    pairs = quantile_scores(made).safe_top_k_with_gaps(measure, k=2, negate=True).release()
-    assert all(gap >= 0 for _, gap in pairs)
-    noisy = quantile_scores(made).safe_noisy_max(measure, noise="laplace", negate=True).release()
-    assert noisy in range(20)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -52,7 +55,10 @@ def test_the_walk(
             ]
     for form, notes in said.items():
         assert len(notes) == 1  # whatever the rows are
-        assert ("ids are compared as written" in notes.pop()) is ("--ids" not in form)
+        (said_of_it,) = notes
+        assert ("ids are compared as written" in said_of_it) is ("--ids" not in form)
+        assert "the table was read with --delimiter ';' --encoding cp1252" in said_of_it
+        assert ("--ids numbers" in said_of_it) is ("--ids" in form)
     points = "--value Betrag --user PatID --of largest --lowest 0 --highest 3000 --step 1/2"
     out, _ = run(f"quantiles export.csv {points} --quantiles 1/2 --epsilon 4 {FORM} --csv")
     assert abs(Fraction(out.splitlines()[1].split(",")[-1]) - 1500) < 50
@@ -88,3 +94,17 @@ def test_the_page_is_followed_from_its_first_line(
     assert main(["statement", "release.json", "--plot", "nowhere/release.png"]) == 2
     out, said = capfdbinary.readouterr()
     assert (out, b"cannot be written" in said) == (b"", True)
+
+
+@pytest.mark.nightly("installs the package; the same commands are typed above")
+def test_the_page_is_followed_in_a_fresh_environment(tmp_path: Path) -> None:
+    """A wheel, its dependencies and a shell; the page types six commands, and eight are allowed."""
+    page = (ROOT / "docs" / "exports.md").read_text("utf-8")
+    first, *typed = re.findall(r"^\$ (.*)$", page, re.MULTILINE)
+    assert len(typed) <= 8
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
+    place = {**os.environ, "PATH": f"{tmp_path}/env/bin:{os.environ['PATH']}", "PYTHONPATH": ""}
+    install = f"python -m pip install --quiet '{ROOT}[tables,plots]'"
+    for command in (install, first.replace("examples", f"{ROOT}/examples"), *typed):
+        subprocess.run(command, shell=True, cwd=tmp_path, env=place, check=True)  # noqa: S602 - ours
+    assert (tmp_path / "release.png").read_bytes().startswith(b"\x89PNG")

@@ -80,7 +80,8 @@ WRONG = {
     f"top-k trips.csv {KEYS} {TOP} --dates %Q": "such as '%d.%m.%Y'",
     f"top-k trips.csv {KEYS} {TOP} --ids integers": "choose from",
     f"top-k - {KEYS} {TOP}": "its first line must name the columns",
-    "look - --user rider": "save it to a file",
+    "look - --user rider": "its first line must name the columns",
+    "look halves.csv --user rider": "state it, such as 'cp1252' or 'utf-16'",
     f"top-k trips.csv {KEYS} {TOP} --candidates none.txt": "should list candidates, one a line",
     # numbers and scopes
     f"top-k trips.csv {KEYS} -k 1 --epsilon 0,5 --delta 1e-9": "write a decimal point",
@@ -104,6 +105,7 @@ def test_each_says_what_to_write_instead(
     Path("trips.txt").write_text("city,rider,fare\nOslo,ann,3\n")
     Path("windows.csv").write_bytes("city,rider,größe\nOslo,ann,3\n".encode("cp1252"))
     Path("book.xlsx").write_bytes(b"PK")
+    Path("halves.csv").write_bytes("city,rider\n".encode("utf-16-be"))
     Path("empty.csv").write_bytes(b"")
     Ledger.create("budget.db", {"trips": Budget("rider", "add_remove", epsilon=1)})
     try:

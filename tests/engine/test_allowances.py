@@ -5,8 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb
 
+import pytest
+
 from safeselect.engine import allowances, draws, laws
-from safeselect.engine.allowances import ERROR, LINE, LOSS, REACH, ROUNDINGS, UNIT_BITS
+from safeselect.engine.allowances import ERROR, LINE, LOG_ERROR, LOSS, REACH, ROUNDINGS, UNIT_BITS
+from safeselect.exact.interval import NoiseRate
 
 UNIT, WINDOW = Fraction(1, 2**UNIT_BITS), Fraction(1, 2**16)
 
@@ -19,10 +22,19 @@ def test_distances_add_up() -> None:
     assert 2 * REACH * 2 * Fraction(1, 2**30) + UNIT <= LOSS * UNIT
     key = Fraction(1, 2**allowances.KEY_BITS)
     assert Fraction(1, 32) + 2 * ERROR * UNIT + 2 * key < allowances.WINDOW * WINDOW
-    assert Fraction(1, 32) + 2 * ERROR * UNIT + 3 * key < allowances.WEIGHTED_WINDOW * WINDOW
+    weight = key * Fraction(101, 100) + LOG_ERROR * UNIT
+    wide = Fraction(1, 32) + 2 * ERROR * UNIT + 2 * key + weight
+    assert wide < allowances.WEIGHTED_WINDOW * WINDOW
     assert (2 * ERROR + LOSS) * UNIT < allowances.FINE_WINDOW * WINDOW
     most = LOSS * -(-(REACH + allowances.MOST_SPREAD) // REACH)
-    assert (2 * ERROR + most) * UNIT < allowances.WEIGHTED_FINE_WINDOW * WINDOW
+    assert (2 * ERROR + most + LOG_ERROR) * UNIT < allowances.WEIGHTED_FINE_WINDOW * WINDOW
+
+
+@pytest.mark.parametrize("spread", [1, 64, 65, 128, allowances.MOST_SPREAD])
+def test_the_loss_of_weighted_rows_has_room_for_their_logarithms(spread: int) -> None:
+    public = draws.plan(laws.GUMBEL, 1, NoiseRate(Fraction(1)), False, spread=spread)
+    lost = Fraction(2 * (REACH + spread) * 2, 2**30) + (1 + LOG_ERROR) * UNIT
+    assert lost <= public.loss * UNIT
 
 
 def test_no_tabulated_noise_is_beyond_half_the_reach() -> None:

@@ -20,8 +20,6 @@ from hypothesis import strategies as st
 from safeselect import ParameterError
 from safeselect.estimates import (
     error_from_gaps,
-    error_ratio,
-    estimate_fixed_from_gaps,
     estimate_from_answers,
     estimate_from_gaps,
     intervals_from_gaps,
@@ -46,52 +44,6 @@ def releases(draw, least: int = 1) -> tuple[list[Fraction], list[Fraction], dict
 
 def heights(gaps: list[Fraction]) -> list[Fraction]:
     return list(accumulate(reversed(gaps)))[::-1]
-
-
-@given(releases(), NUMBERS)
-@FAST
-def test_a_constant_commutes_and_no_estimate_moves_far(release, constant):
-    measured, gaps, public = release
-    found = estimate_from_gaps(measured, gaps, **public)
-    moved = estimate_from_gaps([own + constant for own in measured], gaps, **public)
-    assert moved == tuple(each + constant for each in found)
-    # Of three winners the first has two parts, of which the second counts half.
-    most = Fraction(15, 4) if len(gaps) == 3 else Fraction(5, 2)
-    assert all(
-        abs(a - b) <= most / public["measured_rate"] for a, b in zip(found, measured, strict=True)
-    )
-    assert all(type(each) is Fraction for each in found)
-
-
-@given(releases(2))
-@FAST
-def test_measurements_that_agree_with_the_gaps_stay(release):
-    _, gaps, public = release
-    high = heights(gaps)
-    assert estimate_from_gaps(high, gaps, **public) == tuple(high)
-    assert estimate_from_gaps(high, gaps[:-1], **public) == tuple(high)
-    variance = 2 / public["measured_rate"] ** 2 - Fraction(1, 6)
-    assert error_from_gaps(high, gaps, **public) <= variance
-
-
-@given(releases(2), st.data())
-@FAST
-def test_winners_far_above_the_best_loser_get_the_linear_estimate(release, data):
-    """Where measurements and gaps agree as well as noise lets them, nothing is given up."""
-    _, gaps, public = release
-    gaps = [*gaps[:-1], gaps[-1] + (9 if len(gaps) < 4 else 5) / public["rate"]]
-    scale = 1 / public["measured_rate"]
-    off = data.draw(
-        st.lists(st.sampled_from([-scale, 0, scale]), min_size=len(gaps), max_size=len(gaps))
-    )
-    measured = [height + each for height, each in zip(heights(gaps), off, strict=True)]
-    ratio = variance_ratio(
-        public["rate"], noise=public["noise"], measured_rate=public["measured_rate"]
-    )
-    linear = estimate_fixed_from_gaps(measured, gaps, variance_ratio=ratio)
-    assert estimate_from_gaps(measured, gaps, **public) == linear
-    variance = 2 * scale**2 - Fraction(1, 6)
-    assert error_from_gaps(measured, gaps, **public) >= variance * error_ratio(len(gaps), ratio)
 
 
 def in_words(measured, gaps, rate, ratio, own) -> list[Fraction]:

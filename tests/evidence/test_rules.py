@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from children import in_child
 from public import PUBLIC
-from rules_table import CALLS, COUNTS, ELSEWHERE, EPSILON, EVERY, ROWS, SESSIONS, THREE, Case
+from rules_table import CALLS, COUNTS, ELSEWHERE, EPSILON, EVERY, ROWS, SESSIONS, Case
 from tapes import TapeSource
 
 import engine
@@ -73,19 +73,6 @@ def content(result: Any) -> str:
     return result.to_json()
 
 
-def on_tape(case: Case, scores: Any = None, seed: int = 1, **more: Any) -> str:
-    """The outcome on a tape, without its cost; of a session, three answers."""
-    made = case.run(scores, source=TapeSource(seed=seed), **more)
-    if case.ask is None:
-        places = getattr(made, "indices", getattr(made, "index", None))
-        places = places.tolist() if isinstance(places, np.ndarray) else places
-        places = sorted(places) if isinstance(places, frozenset) else places
-        gaps = getattr(made, "gaps", None) or getattr(made, "gap", None)
-        return repr((places, gaps, getattr(made, "counts", None)))
-    answers = [case.ask(made) for _ in range(3)]
-    return repr([(getattr(a, "above", a), getattr(a, "gap", None)) for a in answers])
-
-
 def scope_of(neighbours: str = "add_remove", **limits: Any) -> tuple[Ledger, Any]:
     budget = Budget(
         "person", neighbours, **(limits or {"epsilon": 1, "delta": "1/10", "own_delta": "1/10"})
@@ -125,60 +112,6 @@ def test_monotonic_scores_are_refused_where_neighbours_replace(name):
 
 
 # ------------------------------------------------------------------------------- calibration
-
-
-@pytest.mark.claim("C2")
-@pytest.mark.parametrize("name", MOVING)
-def test_monotonic_scores_halve_the_noise_and_a_larger_change_widens_it(name):
-    """On one tape: what matters is epsilon over the range of the change, and it does matter."""
-    case = MOVING[name]
-    full, half = "1/8", "1/16"
-    outcomes = []
-    for seed in range(12):
-        wanted = on_tape(case, seed=seed, epsilon=full)
-        assert on_tape(case, seed=seed, epsilon=half, monotonic=True) == wanted
-        assert on_tape(case, seed=seed, epsilon="1/5", sensitivity="8/5") == wanted
-        if "range_" in inspect.signature(drawing()[case.name]).parameters:
-            wide = on_tape(case, seed=seed, epsilon=full, sensitivity=None, range_=2)
-            assert wide == wanted
-        outcomes.append(wanted)
-    assert len(set(outcomes)) > 2
-
-
-@pytest.mark.claim("C2")
-@pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
-@pytest.mark.parametrize("kind", ["SparseVector", "AdaptiveSparseVector"])
-def test_a_monotonic_session_needs_half_the_noise_for_its_values(kind, noise):
-    """a for the threshold and b for each value: a + 2 k b, or a + k b where values are monotonic.
-
-    At these scales and margins all answers on one tape are the same.
-    """
-    function = PUBLIC[kind]
-    fixed = {"threshold": 3, "k": 2, "noise": noise}
-    # a = 1/10, b = 1/40, k = 2.
-    two = {"epsilon": "2/10", "split": "1/2"}
-    one = {"epsilon": "3/20", "split": "2/3", "monotonic": True}
-    more = {"sigma": 5} if kind.startswith("Adaptive") else {}
-    answers = []
-    for cost in (two, one):
-        session = function(**fixed, **cost, **more, sensitivity=1, source=TapeSource(seed=4))
-        found = [session.query(value) for value in (-60, 3, 200)]
-        answers.append([(each.above, each.gap, each.branch) for each in found])
-    if noise != "laplace":  # the mean of the noise that is taken off is the same
-        assert answers[0] == answers[1]
-    assert [above for above, _, _ in answers[0]] == [above for above, _, _ in answers[1]]
-
-
-@pytest.mark.parametrize("name", MOVING)
-def test_smaller_is_better_is_larger_of_the_negative(name):
-    case = MOVING[name]
-    if "minimize" not in inspect.signature(drawing()[case.name]).parameters:
-        return
-    scores = ROWS if case.scores is ROWS else THREE
-    negative = (-np.array(scores)).tolist()
-    more = {"threshold": -4} if "threshold" in case.fixed else {}
-    for seed in range(5):
-        assert on_tape(case, negative, seed, minimize=True, **more) == on_tape(case, scores, seed)
 
 
 @pytest.mark.claim("C2")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, ListStore, new, pure, scope
+from ledgers import TERMS, new, pure, scope
 from workers import kinds
 
 import safeselect
@@ -319,18 +319,6 @@ def test_a_hook_that_raises_loses_neither_a_charge_nor_a_release(
         assert {str(each.message) for each in said} == {
             f"on_event failed with {type(mistake).__name__}"
         }
-
-
-def test_a_hook_may_use_the_ledger() -> None:
-    left: list[Any] = []
-    store = ListStore()
-    ledger = Ledger.create(
-        store,
-        {"a": Budget(**TERMS, epsilon=1)},
-        on_event=lambda event: left.append(ledger.balance("a").left["epsilon"]),
-    )
-    scope(ledger).pay(pure()).released("x", b"s" * 32)
-    assert left == [Fraction(9, 10)] * 2
 
 
 @pytest.mark.parametrize("wrong", [1, "x", {}])

@@ -35,19 +35,11 @@ from safeselect import (
 from safeselect.accounting import Repeated
 from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping
 from safeselect.testing import ReplaySource
-from vectors import vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
-CASES = [case for case in vectors("weights_quantiles_runs") if case["group"] == "k4"]
 MEANS = ["1/100", "1", "7/2", "40"]
 LAWS = [("1", "1/10"), ("0", "1/100"), ("1/2", "1/10"), ("-1/2", "1/20"), ("3", "1/3")]
-
-
-def cases(name):
-    found = [(case["inputs"], case["output"]) for case in CASES if case["name"] == name]
-    assert found
-    return found
 
 
 def mp(value):
@@ -79,17 +71,6 @@ class Word:
     def take(self, count):
         assert self._values, "undecided"
         return self._values.pop()
-
-
-def shipped(eta, gamma, count):
-    """P(K = 1), ... as enclosures that the shipped object compares with; and their width."""
-    stopping = Stopping(NegativeBinomial(Fraction(eta), Fraction(gamma)), Word((1 << 128) - 1))
-    sums = []
-    for _ in range(count):
-        stopping._advance()
-        sums.append(stopping._sum.fractions())
-    assert all(high - low < Fraction(1, 10**40) for low, high in sums)
-    return [high - low for (low, _), (_, high) in itertools.pairwise([(0, 0), *sums])]
 
 
 # ------------------------------------------------------------------------- the law of K
@@ -132,36 +113,6 @@ def test_every_word_stops_where_the_exact_sums_say():
                     assert not crossed, law
                 assert runs == bisect(places, low), law
             assert 0 < undecided < 1 << 8, law
-
-
-@pytest.mark.parametrize(("inputs", "output"), cases("truncated_negative_binomial"))
-def test_published_probabilities(inputs, output):
-    found = shipped(inputs["eta"], inputs["gamma"], inputs["k"])[-1]
-    assert abs(found - Fraction(output["probability"])) < Fraction(1, 10**25)
-
-
-@pytest.mark.parametrize(("inputs", "output"), cases("best_of_k_law"))
-def test_the_best_of_k_has_the_published_law(inputs, output):
-    base = list(map(Fraction, inputs["base_worst_to_best"]))
-    with mpmath.workdps(50):
-        ends = [mp(each) for each in itertools.accumulate(base)]
-        runs = [mp(each) for each in shipped(inputs["eta"], inputs["gamma"], 700)]
-        for place, given in enumerate(output):
-            below = ends[place - 1] if place else mpmath.mpf(0)
-            found = mpmath.fsum(p * (ends[place] ** k - below**k) for k, p in enumerate(runs, 1))
-            assert abs(found - mp(given)) < mpmath.mpf(10) ** -25
-
-
-@pytest.mark.parametrize(("inputs", "output"), cases("threshold_law"))
-def test_the_first_above_has_the_published_law(inputs, output):
-    with mpmath.workdps(50):
-        fails = 1 - mp(inputs["success"])
-        runs = [mp(each) for each in shipped("1", inputs["gamma"], 700)]
-        released = mpmath.fsum(p * (1 - fails**k) for k, p in enumerate(runs, 1))
-        calls = mpmath.fsum(p * (1 - fails**k) / (1 - fails) for k, p in enumerate(runs, 1))
-        assert abs(released - mp(output["released"])) < mpmath.mpf(10) ** -25
-        assert abs(1 - released - mp(output["nothing"])) < mpmath.mpf(10) ** -25
-        assert abs(calls - mp(output["mean_calls"])) < mpmath.mpf(10) ** -25
 
 
 # ------------------------------------------------------------------------- what is released

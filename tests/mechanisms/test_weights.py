@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +26,8 @@ from safeselect.engine.laws import GUMBEL
 from safeselect.engine.rankings import certified_order
 from safeselect.engine.tables import keys
 from safeselect.exact.interval import NoiseRate
+from safeselect.exact.parameters import rational
+from safeselect.mechanisms.weights import GivenWeights
 from safeselect.prepared import (
     ExponentialMechanism,
     ExponentialMechanismBase2,
@@ -132,6 +135,32 @@ def test_wrong_weights_are_refused_before_anything_is_charged(weights, match):
     assert made.balance("main").spent["epsilon"] == 0
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        (np.array([3, 0, 2**40]), [3, 0, 2**40], np.array([3.0, 0, 2**40]), ["3", 0, 2**40]),
+        (np.array([0.1, 0, 7]), [0.1, 0.0, 7.0], ["1/10", Decimal(0), 7]),
+        ([0.5, 1e300], ["0.5", 10**300], np.array([0.5, 1e300])),
+        ([2**63], np.array([2**63], np.uint64), [float(2**63), 9223372036854775808][1:]),
+        (np.array([1e22]), ["1e22"], [10**22]),
+        ([np.float32(0.1), 1], ["0.1", 1], [0.1, 1.0]),
+        ([5e-324, 1.0], ["5e-324", 1]),
+        (["1/3", 2], [Fraction(1, 3), Fraction(2)]),
+    ],
+)
+def test_equal_weights_are_one_column_whatever_they_are_written_as(given):
+    read = [GivenWeights.read(each) for each in given]
+    assert len({each.ordered.digest for each in read}) == 1
+    assert len({type(each.cells[0]) for each in read}) == 1
+    exact = [[rational(cell, "weights", zero=True) for cell in each.cells] for each in read]
+    assert exact == [[rational(cell, "weights", zero=True) for cell in given[-1]]] * len(read)
+
+
+def test_unequal_weights_have_unequal_digests():
+    given = [[1, 2], [2, 1], [49, 44, 50], ["1/2", 2], [256, 2], [1, 2, 0], ["1/3", 2], [0.1, 2.0]]
+    assert len({GivenWeights.read(each).ordered.digest for each in given}) == len(given)
+
+
 @pytest.mark.parametrize("extreme", [[Fraction(2) ** -2000, 2**2096], [0, 1]])
 def test_weights_may_differ_by_the_factor_that_the_message_names(extreme):
     ExponentialMechanism(epsilon=1, sensitivity=1, weights=extreme)
@@ -211,11 +240,11 @@ def test_keys_and_units_hold_the_largest_spread(rate):
     measure = Weights.of([Fraction(1), Fraction(2) ** 4096])
     assert measure.spread == 2840
     public = keys(GUMBEL, NoiseRate(Fraction(rate)), spread=measure.spread)
-    most = int(measure.rounded_up(np.uint32, public.nats).max())
+    most = int(measure.keys(public.nats).max())
     highest = 2 * public.reach * Fraction(2) ** public.shift + int(public.tail_bounds.max()) + most
     assert highest < 1 << public.bits <= 1 << 32
     wide = plan(GUMBEL, 1, NoiseRate(Fraction(rate)), False, spread=measure.spread)
-    units = wide.fixed_rate.units(2 * wide.fixed_rate.reach) + int(measure.rounded_up().max())
+    units = wide.fixed_rate.units(2 * wide.fixed_rate.reach) + int(measure.units.max())
     assert units < 1 << 59
     # `loss` bounds what the fixed point loses over the whole reach.
     nats = NoiseRate(Fraction(rate)).nats(200).fractions()[1]

@@ -310,11 +310,9 @@ def test_a_class_that_equals_ours_is_seen_through():
 
 
 def test_the_methods_of_ours_on_an_object_of_theirs():
-    borrowed = type(
-        "OpenSSLSource",
-        (),
-        {each: getattr(OpenSSLSource, each) for each in ("name", "production", "begin", "fill")},
-    )()
+    methods = {each: getattr(OpenSSLSource, each) for each in ("begin", "fill")}
+    said = {"name": "OpenSSLSource", "production": True}
+    borrowed = type("OpenSSLSource", (), said | methods)()
     with pytest.raises(SourceError, match="as a call began"):
         Bits(borrowed).coin()
 

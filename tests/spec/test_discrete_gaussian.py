@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 
 import pytest
-from exact_pmf import bit_tree, choice_tree, restarted
+from exact_pmf import choice_tree, restarted
 from sampler_laws import (
     agrees,
     endless,
@@ -68,12 +68,6 @@ def test_the_law_on_exact_parts(exact_parts, sigma_squared):
     law = loop_law(gaussian_attempt, sigma_squared)
     assert law.unfinished < 1e-4
     assert agrees(law, partial(gaussian_mass, sigma_squared), range(-12, 13))
-
-
-def test_the_attempt_bit_by_bit():
-    law = restarted(bit_tree(lambda b: gaussian_attempt(b, Fraction(1, 2)), max_leaves=8000))
-    assert law.unfinished < 0.35
-    assert agrees(law, partial(gaussian_mass, Fraction(1, 2)), range(-4, 5))
 
 
 def test_big_parameters():

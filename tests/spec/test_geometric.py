@@ -11,7 +11,6 @@ from functools import partial
 import pytest
 from exact_pmf import bit_tree, choice_tree, combined, restarted
 from sampler_laws import (
-    ChoiceCoin,
     agrees,
     coin_mass,
     digit_mass,
@@ -32,11 +31,9 @@ from safeselect.samplers import (
     geometric_exp,
     remainder_attempt,
 )
-from vectors import vectors
 
 pytestmark = pytest.mark.claim("C1")
 
-VECTORS = vectors("samplers")
 MODULE = sys.modules["safeselect.samplers"]
 
 E_DECAYS = [NoiseRate(Fraction(*r)) for r in ((1, 1), (2, 1), (1, 2), (2, 3), (5, 7), (1, 10))]
@@ -59,29 +56,8 @@ def exact_parts(monkeypatch):
     monkeypatch.setattr(MODULE, "bernoulli_exp", exp_choice)
 
 
-@pytest.fixture
-def exact_coins(monkeypatch):
-    """Run the loop of the digit route on exact choices with the chances of the shipped coins."""
-    real = MODULE._digit_coins
-
-    def fake(noise_rate, step):
-        return tuple(ChoiceCoin(coin.enclose(96).fractions()) for coin in real(noise_rate, step))
-
-    monkeypatch.setattr(MODULE, "_digit_coins", fake)
-
-
 def remainder_law(t, attempt=remainder_attempt, leaves=200):
     return restarted(choice_tree(lambda c: attempt(c, t), max_leaves=leaves))
-
-
-def remainder_mass(t):
-    terms = [exp_minus(Fraction(u, t)) for u in range(t)]
-    low, high = sum(a for a, _ in terms), sum(b for _, b in terms)
-
-    def mass(u):
-        return (terms[u][0] / high, terms[u][1] / low)
-
-    return mass
 
 
 def cks_law(noise_rate, quotients=45):
@@ -91,16 +67,7 @@ def cks_law(noise_rate, quotients=45):
     return combined(remainder_law(t), quotient, lambda u, v: (u + t * v) // s)
 
 
-def digits_law(noise_rate, leaves=300):
-    return choice_tree(lambda c: geometric_digits(c, noise_rate), max_leaves=leaves)
-
-
 # ------------------------------------------------------------------------- the CKS route
-@pytest.mark.parametrize("t", [1, 2, 3, 5, 7, 12])
-def test_the_remainder(exact_parts, t):
-    law = remainder_law(t)
-    assert law.unfinished < Fraction(1, 2**60)
-    assert agrees(law, remainder_mass(t), range(t))
 
 
 @pytest.mark.parametrize("noise_rate", E_DECAYS)
@@ -108,13 +75,6 @@ def test_the_cks_route_from_its_parts(exact_parts, noise_rate):
     law = cks_law(noise_rate)
     assert law.unfinished < Fraction(1, 2**50)
     assert agrees(law, partial(geometric_mass, noise_rate), range(40))
-
-
-@pytest.mark.parametrize(("rate", "unfinished"), [((2, 1), 0.03), ((1, 1), 0.03), ((1, 2), 0.08)])
-def test_the_cks_route_bit_by_bit(rate, unfinished):
-    law = bit_tree(lambda bits: geometric_exp(bits, *rate), max_leaves=10_000)
-    assert law.unfinished < unfinished
-    assert agrees(law, partial(geometric_mass, NoiseRate(Fraction(*rate))), range(10))
 
 
 # ----------------------------------------------------------------------- the digit route
@@ -126,26 +86,6 @@ def test_each_digit_bit_by_bit(noise_rate, step):
         law = bit_tree(coin.toss, max_leaves=60 if step == 1 else 120)
         assert law.unfinished < Fraction(1, 2**24)
         assert agrees(law, coin_mass(digit_mass(noise_rate, numerator, level)), (False, True))
-
-
-@pytest.mark.parametrize("name", VECTORS["exponential_bits"])
-def test_digits_against_reference_values(name):
-    rate, j = (part.partition("=")[2] for part in name.split(","))
-    noise_rate, weight = NoiseRate(Fraction(rate)), Fraction(2) ** -int(j)
-    value = Fraction(VECTORS["exponential_bits"][name])
-    level = weight.denominator.bit_length() - 1
-    coin = Coin.of(partial(digit_chance, noise_rate, weight.numerator, level), 1)
-    low, high = bit_tree(coin.toss, max_leaves=120).bounds(True)
-    assert high - low < Fraction(1, 10**33)
-    margin = value / 10**29
-    assert value - margin <= low <= high <= value + margin
-
-
-@pytest.mark.parametrize("noise_rate", [*E_DECAYS, *BASE_DECAYS])
-def test_the_digit_route_on_exact_coins(exact_coins, noise_rate):
-    law = digits_law(noise_rate)
-    assert law.unfinished < Fraction(1, 2**18)
-    assert agrees(law, partial(geometric_mass, noise_rate), range(40))
 
 
 @pytest.mark.parametrize(

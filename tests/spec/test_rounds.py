@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,47 +29,6 @@ from safeselect.samplers import (
     permutation,
     uniform_below,
 )
-
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "safeselect"
-FILES = sorted(
-    path
-    for layer in (*("spec", "engine", "randomness", "scores"), *("selection", "mechanisms"))
-    for path in (SOURCE / layer).glob("*.py")
-)
-DRAWS = {"bits", "take", "coin", "coins", "toss", "refine", "fill", "attempt"}
-ENDLESS = {"count", "cycle", "repeat", "iter"}
-
-
-def names(tree: ast.AST) -> set[str]:
-    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return found | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-
-
-def draws_itself(tree: ast.AST) -> bool:
-    """Whether there is bits.take or the like; a number of binary digits is called bits, too."""
-    return any(
-        isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "bits"
-        for node in ast.walk(tree)
-    )
-
-
-def unbounded(tree: ast.AST) -> Iterator[int]:
-    """Lines of loops that draw and have no bound, and of calls of a function by itself."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.While) and names(node) & DRAWS:
-            yield node.lineno
-        if isinstance(node, ast.For) and names(node.iter) & ENDLESS and names(node) & DRAWS:
-            yield node.lineno
-        if isinstance(node, ast.FunctionDef) and draws_itself(node):
-            calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
-            inner = (each for each in calls if getattr(each.func, "id", "") == node.name)
-            yield from (each.lineno for each in inner)
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_no_loop_that_draws_is_without_a_bound(path):
-    assert list(unbounded(ast.parse(path.read_text()))) == []
 
 
 @pytest.mark.parametrize(("digits", "expected"), [(1, 4096), (8, 512), (64, 64), (4097, 1)])

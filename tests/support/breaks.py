@@ -65,7 +65,7 @@ _BY_CLAIMS = {
             "if not self.words",
             "slots = slots[:1] * len(slots)\n        if not self.words",
         ),
-        ("engine/draws.py:logs", "logs[place] for place", "(2 * logs[p][0], 2 * logs[p][1]) for p"),
+        ("engine/draws.py:logs", "[e * ln_2() - log for", "[2 * (e * ln_2() - log) for"),
         ("engine/laws.py:minus_logs", " + (square >> 1)", ""),
         ("spec/rankings.py:combine_exponential", ", reverse=True", ""),
         ("samplers.py:_gumbel_cell", ").log() /", ").log() *"),
@@ -114,8 +114,8 @@ _BY_CLAIMS = {
         ),
         (
             "promises/guarantees.py:pure",
-            'epsilon."""\n        return PureDP(self.epsilon)',
-            'epsilon."""\n        return PureDP(self.epsilon / 2)',
+            'contains 0."""\n        return PureDP(self.epsilon)',
+            'contains 0."""\n        return PureDP(self.epsilon / 2)',
         ),
         (
             "accounting/composition.py:_best",

@@ -247,20 +247,16 @@ _CHANGES = {
         ("engine/rankings.py:certified_order", "slow * unit) ", "slow * unit) + 1 "),
     ],
     "weights decide who is compared and not who wins": [
-        (
-            "engine/draws.py:logs",
-            "place] for place in picked(self.which, candidates)",
-            "0] for _ in candidates",
-        )
+        ("engine/draws.py:logs", "for log in found]", "for log in found[:1] * len(found)]")
     ],
     "weights are not in the bounds that choose who is compared": [
-        ("engine/draws.py:rounded_up", "array(logs", "zeros(len(logs)")
+        ("engine/draws.py:_write_logs", "out += words", "out.fill(0)")
     ],
     "a candidate has one copy whatever its weight": [
         (
             "mechanisms/weights.py:used_by",
-            "repeat(np.arange(len(self.values)), np.array(self.values, int)",
-            "flatnonzero([value > 0 for value in self.values]",
+            "repeat(np.arange(len(self.cells)), np.array(self.cells, int)",
+            "flatnonzero(np.array(self.cells, bool)",
         )
     ],
     "quantiles have the noise of half their range": [

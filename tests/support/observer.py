@@ -98,7 +98,10 @@ def _rows(scores: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def _weights(weights: Any) -> tuple[Fraction, ...] | None:
-    return None if weights is None else tuple(weights.ratios[i] for i in weights.which.tolist())
+    if weights is None:
+        return None
+    found = [Fraction(str(weight)) for weight in weights.cells]  # a float is what it prints
+    return tuple(weight / min(found) for weight in found)
 
 
 def _ranked(seen: Seen, local: Local) -> Draw:

@@ -128,7 +128,7 @@ def watch(run: Callable[[], Any]) -> tuple[Any, list[Round]]:
 
 def path_of(n: int, plan: Plan, removed: int = 0) -> str:
     """Which of the three ways of drawing n candidates take."""
-    if n - removed <= max(plan.contenders, engine.draws.DIRECT_LIMIT):
+    if n - removed <= (plan.direct if removed else plan.quick):
         return "slots"
     return "noise" if n <= engine.draws.FINE_LIMIT else "keys"
 

@@ -105,7 +105,7 @@ def test_without_duckdb_one_sentence_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ParameterError, match=r"pip install 'safeselect\[tables\]'"):
+    with pytest.raises(ParameterError, match=r"pip install '\.\[tables\]' in a checkout"):
         trips(write(tmp_path / "t.csv", TRIPS))
 
 
@@ -128,6 +128,20 @@ class Spy:
                 inner.close()
 
         return Connection()
+
+
+def test_a_notebook_without_widgets_can_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There DuckDB refuses to be asked for its progress."""
+
+    def hook(connection: Any, sql: str) -> None:
+        if "progress_bar" in sql:
+            raise duckdb.InvalidInputException("required package 'ipywidgets' is missing")
+
+    monkeypatch.setitem(sys.modules, "duckdb", Spy(hook))
+    table = write(tmp_path / "t.csv", "item,user\na,1\na,2\n")
+    assert count_distinct_users(table, item="item", user="user", candidates=["a"]) == {"a": 2}
 
 
 def test_the_engine_is_locked_to_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

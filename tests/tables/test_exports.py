@@ -181,13 +181,22 @@ def test_workbooks_are_refused_with_what_to_do(tmp_path: Path, name: str) -> Non
         count_distinct_users(tmp_path / name, **KEYS)
 
 
-def test_bytes_that_are_no_text_are_found_after_the_charge(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_bytes(b"PatID,Diagnose\n1,\x81\n")  # not in the code page
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "utf-16"])
+def test_one_odd_cell_in_another_encoding_is_no_error(tmp_path: Path, encoding: str) -> None:
+    odd = b"\x00\xd8" if encoding == "utf-16" else b"\x81"  # half of a pair; no character
+    rows = "\n2;X\n".encode(encoding.replace("16", "16-le"))
+    (tmp_path / "rows.csv").write_bytes("PatID;Diagnose\n1;".encode(encoding) + odd + rows)
+    form = TableAs(tmp_path / "rows.csv", encoding=encoding, delimiter=";")
+    assert [*count_distinct_users(form, **KEYS).values()] == [1, 1]
+
+
+def test_bytes_that_are_no_utf_8_are_found_after_the_charge(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_bytes(b"PatID,Diagnose\n1,\x81\n")
     ledger = Ledger.create(":memory:", {"a": Budget("patient", "add_remove", epsilon=2)})
     scope = ledger.scope("a", unit="patient", neighbours="add_remove", purpose="a list")
-    form = TableAs(tmp_path / "rows.csv", encoding="cp1252")
+    form = TableAs(tmp_path / "rows.csv")
     given: dict[str, Any] = {"k": 1, "epsilon": 1, "candidates": ["x"], **KEYS}
-    with pytest.raises(InputError, match="not a whole CSV table of 2 columns in CP1252"):
+    with pytest.raises(InputError, match="not a whole CSV table of 2 columns in UTF-8"):
         top_items(form, **given)
     with pytest.raises(ScoreError, match="cannot be read as the arguments say"):
         top_items(form, **given, ledger=scope)

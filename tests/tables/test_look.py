@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from safeselect import InputError, ParameterError
+from safeselect import InputError
 from safeselect.tables import TableAs
 
 pa = pytest.importorskip("pyarrow")
@@ -84,8 +84,13 @@ def test_frames() -> None:
 def test_mistakes(export: Path) -> None:
     with pytest.raises(InputError, match=r"with delimiter ';' .*; did you mean 'PatID'"):
         TableAs(export).check(user="Pat ID")
-    with pytest.raises(ParameterError, match="standard input is read once: save it"):
-        TableAs("-").check(user="PatID")
+
+
+def test_standard_input_is_looked_at(export: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with export.open() as rows:
+        monkeypatch.setattr(sys, "stdin", rows)
+        found = TableAs("-").check(user="PatID", item="Diag")
+    assert found == TableAs(export).check(user="PatID", item="Diag")
 
 
 def test_no_release_loads_it() -> None:

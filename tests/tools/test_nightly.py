@@ -55,3 +55,12 @@ def test_every_target_that_runs_tests_is_a_part():
     known = {part.target for part in nightly.PARTS.values()}
     assert tested - known == {"quick", "oldest"}
     assert known <= {name for name, _ in targets}
+
+
+@pytest.mark.parametrize("mark", [pytest.mark.slow, pytest.mark.nightly("")])
+def test_a_mark_without_its_reason_is_refused(mark, request):
+    """By the settings of all tests, which look at every item."""
+    conftest = request.config.pluginmanager.get_plugin(str(ROOT / "tests" / "conftest.py"))
+    request.node.add_marker(mark)
+    with pytest.raises(pytest.UsageError, match=f'write pytest.mark.{mark.name}\\("the reason"'):
+        conftest.pytest_collection_modifyitems([request.node])

@@ -27,37 +27,12 @@ exit 0
 NO_COQ = "make: Coq with mathcomp not found"
 
 
-def matrix(place: Path, pythons: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["make", "-C", ROOT, f"MATRIX={place / 'matrix'}", f"PYTHONS={pythons}", "matrix"],
-        env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}", "MAKEFLAGS": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
     found = tmp_path / "python9.1"
     found.write_text(FAKE)
     found.chmod(0o755)
     return found
-
-
-def test_a_python_that_is_not_there_is_named_and_none_at_all_fails(
-    tmp_path: Path, python: Path
-) -> None:
-    ran = matrix(tmp_path, "python9.1 python9.9")
-    assert "matrix: ran on python9.1; not found: python9.9; failed: none\n" in ran.stdout
-    assert ran.returncode == 0
-    (tmp_path / "fails").touch()
-    ran = matrix(tmp_path, "python9.1")
-    assert "failed: python9.1\n" in ran.stdout
-    assert ran.returncode != 0
-    ran = matrix(tmp_path, "python9.9")
-    assert "matrix: ran on none; not found: python9.9; failed: none\n" in ran.stdout
-    assert ran.returncode != 0
 
 
 @pytest.fixture

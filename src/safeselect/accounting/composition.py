@@ -24,6 +24,7 @@ from safeselect.accounting.bounds import (
     pure_sum,
     without_repetition,
 )
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.accounting.gaussian import FARTHEST, GaussianDP
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.moments import Base, Parts, Repetition, delta_by_orders, size
@@ -32,7 +33,7 @@ from safeselect.accounting.optimum.pairs import profile
 from safeselect.accounting.optimum.problem import MOST_LAWS, Part, sizes_of, squares_below
 from safeselect.accounting.optimum.upper import LARGEST, problem_of, quick_epsilon
 from safeselect.accounting.pure import smallest_delta
-from safeselect.accounting.rate import growth, per_draw_epsilon
+from safeselect.accounting.rate import growth
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.accounting.search import nearer
 from safeselect.accounting.sums import is_exactly_left, sum_of_deltas, total, what_is_left
@@ -209,13 +210,7 @@ def calibrate(
     at = None if delta is None else rational(delta, "delta", below=1)
     whole = None if rho is None else rational(rho, "rho")
     near = None if precision is None else rational(precision, "precision")
-    each = per_draw_epsilon(
-        family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
-        count,
-        epsilon=most,
-        delta=at,
-        rho=whole,
-    )
+    each = PrivacyCost(most, at, whole).per_draw(family, count)
     if most is None or at is None or near is None or family is PureDP or count == 1:
         return each
 
@@ -332,10 +327,12 @@ def least_bound(
     known = known_bounds(plain, delta, pure_tails(plain) if delta else None, are_pure=are_pure)
     if not known or not delta:
         return known[0] if known else None
-    if gaussian := _by_gaussian(plain, delta):
-        known = [gaussian, *known]  # of equal ones the exact bound comes first
+    squares = _squares(plain)
+    if len(squares) == len(plain):
+        exact = Bound(GaussianDP(total(squares)).approximate(delta).epsilon, GAUSSIAN)
+        known = [exact, *known]  # of equal ones it comes first
     best = min(known, key=lambda bound: bound.value)
-    if gaussian or (are_pure and known[0].theorem in (OPTIMAL_EQUAL, OPTIMAL_UNEQUAL)):
+    if are_pure and known[0].theorem in (OPTIMAL_EQUAL, OPTIMAL_UNEQUAL):
         return replace(best, lower=known[0].lower)
     if all(isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)) for guarantee, _ in plain):
         return replace(best, lower=_below_noise(plain, delta))
@@ -359,16 +356,6 @@ def least_bound(
 def stated(parts: list[tuple[Accounted, int]]) -> list[tuple[AnyGuarantee, int]]:
     """The list with the pure guarantee of each known law, or its zCDP where it has none."""
     return [((g.pure or g.zcdp) if isinstance(g, KnownLaw) else g, count) for g, count in parts]
-
-
-def _by_gaussian(parts: Parts, delta: Fraction) -> Bound | None:
-    """Where all are Gaussian, their sum."""
-    squares = _squares(parts)
-    if not parts or len(squares) < len(parts):
-        return None
-    epsilon = GaussianDP(total(squares)).approximate(delta).epsilon
-    less = GaussianDP(squares_below(squares))
-    return Bound(epsilon, GAUSSIAN, lower=surely_more(less, epsilon, delta))
 
 
 def _below_noise(parts: Parts, delta: Fraction) -> Fraction:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
-from collections.abc import Iterator, Mapping
 
 from safeselect.cli._options import Command, declare
 from safeselect.cli._output import write
 from safeselect.cli._page import columns
-from safeselect.cli._releases import FILE, FORM, JSON, table_of
+from safeselect.cli._releases import FILE, FORM, JSON, flags, table_of
 from safeselect.tables.files import LAST, TITLE
 
 LOOKED = declare("""
@@ -19,25 +17,14 @@ LOOKED = declare("""
 """)
 
 
-def _flags(options: Mapping[str, object]) -> Iterator[str]:
-    """The options of the command that say the same as arguments of `TableAs`."""
-    for name, value in options.items():
-        flag = f"--{name.replace('_', '-')}"
-        if value is True:
-            yield flag
-        else:
-            words = value if isinstance(value, list) else [value]
-            yield from (f"{flag} {shlex.quote(str(word))}" for word in words)
-
-
 def _run(options: argparse.Namespace) -> int:
     look = table_of(options).check(user=options.user, item=options.item)
     if options.json:
         kept = {"not_for_publication": TITLE, "findings": look.findings, "options": look.options}
         write(f"{json.dumps(kept)}\n")
         return 0
-    rows = [(what, found, " ".join(_flags(settled))) for what, found, settled in look.findings]
-    every = " ".join(_flags(look.options)) or "none"
+    rows = [(what, found, " ".join(flags(settled))) for what, found, settled in look.findings]
+    every = " ".join(flags(look.options)) or "none"
     write("".join(f"{line}\n" for line in [TITLE, *columns(rows), f"options: {every}", LAST]))
     return 0
 

@@ -6,7 +6,8 @@ import argparse
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from datetime import date
@@ -158,6 +159,17 @@ def table_of(options: argparse.Namespace) -> TableAs:
     return TableAs(files, **form)
 
 
+def flags(options: Mapping[str, object]) -> Iterator[str]:
+    """The options of the command that say the same as arguments of `TableAs`."""
+    for name, value in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is True:
+            yield flag
+        else:
+            words = value if isinstance(value, list) else [value]
+            yield from (f"{flag} {shlex.quote(str(word))}" for word in words)
+
+
 def _count_items(options: argparse.Namespace) -> Release:
     _check_options(options)
     call = given(options, COUNTED)
@@ -227,7 +239,11 @@ def _run(make: Callable[[argparse.Namespace], Release], options: argparse.Namesp
     if options.quiet:
         return 0
     users = _AS_WRITTEN if "user" in options and options.ids is None else ""
-    say("\n".join([*_facts(result, users), *how_to_read(result)]))
+    stated = {each.name: getattr(options, each.name) for each in FORM if each.name != "memory"}
+    usual = [None, False, *(each.told.get("default") for each in FORM)]
+    read = [*flags({name: value for name, value in stated.items() if value not in usual})]
+    how = [f"the table was read with {' '.join(read)}"] if read else []
+    say("\n".join([*_facts(result, users), *how, *how_to_read(result)]))
     return 0
 
 

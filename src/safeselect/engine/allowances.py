@@ -7,10 +7,14 @@ that is too small makes a bound false, and a certificate with it; one too large 
 - ERROR covers LINE, for the straight line between two points of the fine table, and ROUNDINGS: 2
   for the points, 1 for the place between them, 2 for the unknown digits of V after the first 64.
 - LOSS covers `draws.fixed_point` on 2 * REACH nats: 1 for the last shift, and a 2**-30th part of
-  the distance for each of the two factors.
+  the distance for each of the two factors.  With weights it is at least twice that, and has room
+  for LOG_ERROR.
+- LOG_ERROR covers straight lines between points of the logarithm, 2**-23 nat for a weight and for
+  the least one, and 4 units of roundings for each: see `draws.Weights`.
 - WINDOW covers 1/32 nat for the width of a word, twice ERROR, and two units of a key; a weight's
-  rounded logarithm takes a unit more.
-- FINE_WINDOW covers twice ERROR, and LOSS; with weights, LOSS for the reach of the largest.
+  rounded logarithm takes a unit more, and a hundredth of one, and LOG_ERROR.
+- FINE_WINDOW covers twice ERROR, and LOSS; with weights, LOSS for the reach of the largest, and
+  LOG_ERROR.
 
 The ordinary path is left with probability below 2**-40 a ranking: RARE_WINDOW and RARE_STEEP for
 contenders by keys, or RARE_FINE and noise that the fine table lacks; 2**-42 for neighbours or gaps
@@ -31,6 +35,9 @@ REACH = 64
 
 LOSS = 1 << 11
 """How much too small a distance of 2 * REACH nats may come out."""
+
+LOG_ERROR = 2 * ((1 << UNIT_BITS - 23) + 4)
+"""How much too large the logarithm of a weight may be."""
 
 MOST_SPREAD = 2840
 """Nats: no logarithm of the ratio of two weights is larger."""

@@ -76,7 +76,7 @@ def _by_noise(
     plan.fixed_rate.apply(distances)
     noisy = np.add(draws.noise, distances.view(np.int64))
     if plan.weights is not None:
-        np.add(noisy, plan.weights.rounded_up(), out=noisy)
+        np.add(noisy, plan.weights.units, out=noisy)
     if gone.size:
         np.put(noisy, gone, np.int64(-UNKNOWN))
     places, rest = best_and_rest(noisy, count)
@@ -97,7 +97,7 @@ def _by_keys(
         last have keys as large as any key left out.  The largest key not chosen bounds all others.
     """
     public = keys(plan.law, plan.noise_rate, draws.width, draws.tail_bits, plan.spread)
-    weights = None if plan.weights is None else plan.weights.rounded_up(np.uint32, public.nats)
+    weights = None if plan.weights is None else plan.weights.keys(public.nats)
     block = block_size(scores_on_grid.size)
     near = _Near.to(level, public.reach, plan.ranked, public.shift)
     distances, bounds = np.empty(block, dtype=np.uint64), np.empty(block, dtype=np.uint32)

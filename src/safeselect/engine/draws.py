@@ -13,8 +13,8 @@ reach the j-th largest Y with probability at most P(Bin(j + m - 1, steep / 2**16
 
 **Weights** are public: Y_i = rate * score_i + ln w_i + Q(V_i) nats.  With Gumbel noise candidate i
 then wins with probability proportional to w_i rho**-score_i.  Only ratios of weights matter.  The
-logarithm of each different ratio to the least weight is enclosed once; a bound adds it rounded up,
-and `certified_order` adds both ends.
+logarithms of all ratios to the least weight are bounded at once, and a bound adds them rounded up.
+Those of the contenders are enclosed, and `certified_order` adds both ends.
 
 **The draws.**  Every candidate gets a 16-bit word, the leading digits of its uniform number V.
 Tail words get 64 digits more, so that every candidate's noise has a bound.  A fixed number of
@@ -26,18 +26,19 @@ independent, so a slot's digits are as uniform as digits drawn for that candidat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import repeat
 from math import ceil, comb, isqrt
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.engine.allowances import (
     FINE_WINDOW,
+    LOG_ERROR,
     LOSS,
     RARE_FINE,
     RARE_STEEP,
@@ -48,16 +49,26 @@ from safeselect.engine.allowances import (
     WEIGHTED_WINDOW,
     WINDOW,
 )
-from safeselect.engine.arrays import Indices, Numbers, picked, random_lanes, to_integers, word
-from safeselect.engine.laws import Known, Law
+from safeselect.engine.arrays import Indices, Numbers, picked, random_lanes, take, to_integers, word
+from safeselect.engine.laws import (
+    DIGITS,
+    EXPONENTIAL,
+    QUICK_PRECISION,
+    Known,
+    Law,
+    ln_2,
+    minus_logs,
+)
 from safeselect.engine.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
 from safeselect.exact.interval import Interval, NoiseRate
+from safeselect.exact.parameters import rational
 from safeselect.randomness.bits import Bits
 
 _ONE = Fraction(1)
 
-DIRECT_LIMIT = 24
-"""Up to so many candidates, each is given a slot: arrays would take longer."""
+DIRECT_LIMIT, QUICK_LIMIT = 24, 48
+"""Up to so many candidates, each is given a slot: arrays would take longer.  The second is for
+slots of 64 digits whose noise takes one logarithm."""
 
 FINE_LIMIT = 1 << 12
 """Up to so many candidates, the noise of each is read off the fine table: see `tables`."""
@@ -118,6 +129,7 @@ class Plan:
         k: how many to rank.
         ranked: how many must be put in order: k, or k + 1 with gaps.
         contenders: how many candidates are given a slot, if there are that many.
+        direct, quick: up to so many candidates, each is given one; the second if none is removed.
         slot_bits: digits of a slot.
         precision: enclosures are integers in units of 2**-precision nats.
         rate: encloses the nats of one grid step; see `rate`.
@@ -136,6 +148,8 @@ class Plan:
     k: int
     ranked: int
     contenders: int
+    direct: int
+    quick: int
     slot_bits: int
     precision: int
     rate: tuple[int, int]
@@ -155,7 +169,7 @@ def plan(
 
     With weights the reach grows by their spread: so a candidate whose score is clipped is still as
     far from the `ranked` best as without weights.  A bound adds ln w rounded up, so the windows
-    grow by a unit; LOSS grows with the reach.
+    grow by a unit and LOG_ERROR; LOSS grows with the reach.
     """
     ranked = k + gaps
     slot_bits = 128 if gaps or k > 256 else 64
@@ -163,12 +177,16 @@ def plan(
     # are a few units wide.  So all neighbours are told apart but with probability 2**-42.
     precision = 144 if gaps else 48 + 2 * ranked.bit_length()
     fine = WEIGHTED_FINE_WINDOW if spread else FINE_WINDOW
+    contenders = _contenders(law, ranked, WEIGHTED_WINDOW if spread else WINDOW)
+    direct, is_quick = max(contenders, DIRECT_LIMIT), law is EXPONENTIAL and slot_bits == 64
     return Plan(
         law=law,
         noise_rate=noise_rate,
         k=k,
         ranked=ranked,
-        contenders=_contenders(law, ranked, WEIGHTED_WINDOW if spread else WINDOW),
+        contenders=contenders,
+        direct=direct,
+        quick=max(direct, QUICK_LIMIT) if is_quick else direct,
         slot_bits=slot_bits,
         precision=precision,
         rate=rate(noise_rate, precision),
@@ -212,55 +230,140 @@ def _excess(ranked: int, words: int, rarity: int) -> int:
     return m
 
 
+Cells = NDArray[np.uint64] | NDArray[np.float64] | Sequence[Fraction]
+"""Numbers as parameters are read: a float is the decimal that it prints."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Weights:
     """Weights of n candidates, none zero and not all equal.
 
     Args:
-        ratios: each different weight over the least one.
-        which: int64, shape (n,): the place of each candidate's ratio.
+        cells: the weights.
+        least: the place of the least weight.
+        units: int64, shape (n,): the logarithms of the ratios to the least weight, in units of
+            `tables`, at most LOG_ERROR too large and not too small.
         spread: nats, a whole number: no ratio has a larger logarithm.
+        kept: what `keys` found.
     """
 
-    ratios: tuple[Fraction, ...]
-    which: Indices
+    cells: Cells
+    least: int
+    units: Indices
     spread: int
+    kept: dict[Fraction, Numbers]
 
     @classmethod
-    def of(cls, weights: Sequence[Fraction]) -> Self | None:
+    def of(cls, weights: Cells) -> Self | None:
         """Take positive weights; None where all are equal, so that they change nothing.
 
         Requires: none is more than 2**4096 times another; bounds of `tables` have room for that.
+            Floats are normal.
+        Exactness: of the units, see `_write_logs`; LOG_ERROR has room for two such errors.
         """
-        places: dict[Fraction, int] = {}
-        which = [places.setdefault(weight, len(places)) for weight in weights]
-        if len(places) == 1:
+        if isinstance(weights, np.ndarray):
+            least, most = int(np.argmin(weights)), int(np.argmax(weights))
+        else:
+            ends = (pick(range(len(weights)), key=weights.__getitem__) for pick in (min, max))
+            least, most = ends
+        if weights[least] == weights[most]:
             return None
-        least = min(places)
-        ratios = tuple(weight / least for weight in places)
-        return cls(ratios, np.array(which, np.int64), 1 + (_log(max(ratios), 64)[1] >> 64))
+        units = np.empty(len(weights), dtype=np.int64)
+        for start in range(0, units.size, _LOGS):
+            block = slice(start, start + _LOGS)
+            _write_logs(weights[block], units[block])
+        units += (LOG_ERROR >> 1) - int(units[least])
+        found = cls(weights, least, units, 0, {})
+        return replace(found, spread=1 + (found.exact_log(most, 64)[1] >> 64))
+
+    def exact_log(self, place: int, precision: int) -> tuple[int, int]:
+        """Integers (low, high) with low <= ln w * 2**precision <= high <= low + 2."""
+        weight, least = (self.cells[each] for each in (place, self.least))
+        if isinstance(self.cells, np.ndarray):
+            weight, least = rational(weight, "weights"), rational(least, "weights")
+        return Interval.of(weight / least, precision + 32).log().scaled(precision)
 
     def logs(self, candidates: list[int], precision: int) -> list[tuple[int, int]]:
         """The enclosures of the candidates' ln w, in units of 2**-precision nats.
 
+        Exactness: the quick ones are off by twice the 2**-52nd part of a weight and twice the error
+            of `minus_logs`, together by less than 2**-50.9.
         Reveals: nothing; the steps are the same for all candidates.
         """
-        logs = [_log(ratio, precision) for ratio in self.ratios]
-        return [logs[place] for place in picked(self.which, candidates)]
+        if precision > QUICK_PRECISION:
+            return [self.exact_log(place, precision) for place in candidates]
+        view: Any = self.cells  # memoryview gives Python's numbers
+        cells = view if isinstance(view, (list, tuple)) else memoryview(view)
+        places = [*candidates, self.least]
+        tops = [_leading(*cells[place].as_integer_ratio()) for place in places]
+        logs = minus_logs([(mantissa, 53) for mantissa, _ in tops])
+        *found, own = [e * ln_2() - log for log, (_, e) in zip(logs, tops, strict=True)]
+        cut, error = DIGITS - precision, 1 << max(0, precision - 50)
+        return [((log - own >> cut) - error, (log - own >> cut) + error + 1) for log in found]
 
-    def rounded_up(self, dtype: type = np.int64, unit: Fraction | None = None) -> Numbers:
-        """Each candidate's ln w in units of so many nats (those of `tables`), rounded up."""
-        scale = (unit or Fraction(1, 1 << UNIT_BITS)) * 2**64
-        logs = [ceil(_log(ratio, 64)[1] / scale) for ratio in self.ratios]
-        return np.take(np.array(logs, dtype), self.which)
+    def keys(self, nats: Fraction) -> Numbers:
+        """Each candidate's ln w in units of so many nats, 2**-10 to 2**-9: uint32, rounded up.
+
+        Exactness: by less than 1.01 units.  The first shift loses 2**-22 nat and the factor a
+            2**-29th part, of 2840 nats at most; products have 64 digits.
+        """
+        if nats not in self.kept:
+            factor = ceil(Fraction(1, 1 << 22) / nats * 2**42)
+            found = np.empty(self.units.size, dtype=np.uint32)
+            for start in range(0, found.size, _LOGS):
+                block = np.right_shift(self.units[start : start + _LOGS], 10).view(np.uint64)
+                block += np.uint64(1)
+                block *= np.uint64(factor)
+                block >>= np.uint64(42)
+                np.add(block, 1, out=found[start : start + _LOGS], casting="unsafe")
+            self.kept[nats] = found
+        return self.kept[nats]
 
 
-@lru_cache(maxsize=1 << 14)
-def _log(ratio: Fraction, precision: int) -> tuple[int, int]:
-    """Integers (low, high) with low <= ln(ratio) * 2**precision <= high <= low + 2."""
-    return Interval.of(ratio, precision + 32).log().scaled(precision)
+def _leading(above: int, below: int) -> tuple[int, int]:
+    """53 leading digits of a positive ratio, and an exponent: rounded down."""
+    exponent = above.bit_length() - below.bit_length() - 53
+    mantissa = (above << max(0, -exponent)) // (below << max(0, exponent))  # 53 digits or 54
+    more = mantissa >> 53
+    return mantissa >> more, exponent + more
 
 
+def _write_logs(weights: Cells, out: Indices) -> None:
+    """Write ln w in units of `tables`, up to the same number for all; too small, if anything.
+
+    Exactness: w is m * 2**e but for a 2**-52nd part, 2**52 <= m < 2**53.  A line of `_log_table` is
+        at most 2**-20 / 8 nat too low; all roundings are 4 units, for exponents of up to 4200.
+    """
+    if isinstance(weights, np.ndarray):
+        words = weights.astype(np.float64).view(np.int64)
+        exponents = words >> 52
+    else:
+        tops = [_leading(*weight.as_integer_ratio()) for weight in weights]
+        words, exponents = np.array(tops, dtype=np.int64).T
+    values, slopes, ln2 = _log_table()
+    cells = words >> 42 & 1023
+    np.multiply(exponents, ln2, out=out)
+    out >>= 12
+    out += take(values, cells)
+    words >>= 10
+    words &= (1 << 32) - 1
+    words *= take(slopes, cells)
+    words >>= 32
+    out += words
+
+
+@cache
+def _log_table() -> tuple[Indices, Indices, int]:
+    """ln(1 + cell / 2**10) for each cell, and what it grows by to the next; and 2**12 ln 2.
+
+    In units of `tables`, rounded down.
+    """
+    ends = minus_logs([((1 << 10) + cell, 10) for cell in range(1025)])
+    nodes = np.array([-end >> DIGITS - UNIT_BITS for end in ends], dtype=np.int64)
+    return nodes[:-1], np.diff(nodes), ln_2() >> DIGITS - UNIT_BITS - 12
+
+
+_LOGS = 1 << 14  # how many logarithms are found at once, so that they stay in the cache
 _CHUNK = 1 << 17  # how many words are searched for tail words at once
 _TAIL_EXTRA = 64
 _NO_WORDS = np.empty(0, dtype=np.uint64)
@@ -327,7 +430,7 @@ def draw(n: int, plan: Plan, bits: Bits, removed: int = 0) -> Draws:
     Reveals: nothing; the requests follow from the arguments but with probability 2**-50.
     """
     available = n - removed
-    if available <= max(plan.contenders, DIRECT_LIMIT):
+    if available <= (plan.direct if removed else plan.quick):
         return Draws(draw_slots(available, plan.slot_bits, bits), plan.slot_bits)
     if n <= FINE_LIMIT:
         return draw_noise(n, plan.law, bits, plan.fine_contenders, plan.slot_bits - 64)

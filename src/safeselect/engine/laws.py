@@ -42,7 +42,7 @@ from safeselect.exact.interval import contexts
 UNBOUNDED = 1 << 65536
 """Stands for infinity among integers: larger than any enclosure that is ever compared."""
 
-_QUICK_BITS, _QUICK_PRECISION = 80, 56
+_QUICK_BITS, QUICK_PRECISION = 80, 56
 
 _CELLS = 1 << 10
 _MANTISSA, _FIRST, _SECOND = 80, 22, 38  # digits of x, c and d behind the point
@@ -74,6 +74,11 @@ def _tables() -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...],
         tuple((factor, log(factor, _SECOND)) for factor in second),
         log(2, 0),
     )
+
+
+def ln_2() -> int:
+    """The logarithm of 2 in units of 2**-140, rounded down."""
+    return _tables()[2]
 
 
 def minus_logs(numbers: Iterable[Known], *, close: bool = False) -> list[int]:
@@ -148,7 +153,7 @@ def upper_ends(law: Law, known: list[Known], precision: int) -> list[int]:
 
     Reveals: the only branch on v is taken with probability 2**-bits.
     """
-    if precision > _QUICK_PRECISION or max([bits for _, bits in known]) > _QUICK_BITS:
+    if precision > QUICK_PRECISION or max([bits for _, bits in known]) > _QUICK_BITS:
         return [_upper_end(law, v, bits, precision) for v, bits in known]
     cut = DIGITS - precision
     return [(noise >> cut) + 2 for noise in law.quick(known)]

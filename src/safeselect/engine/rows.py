@@ -127,13 +127,13 @@ def combine_rows(
     public.fixed_rate.apply(short)
     np.subtract(noisy, short.view(np.int64), out=noisy)
     if public.weights is not None:
-        np.add(noisy, np.expand_dims(public.weights.rounded_up(), 1), out=noisy)
+        np.add(noisy, np.expand_dims(public.weights.units, 1), out=noisy)
     block = _Block(scores, highest, words, noisy, public, bits)
     winners, margins = _best_and_margin(noisy)
     least, _ = best_and_rest(np.negative(margins), more.shape[0])
     block.refine(least, more, winners)
     np.put(margins, least, np.int64(UNKNOWN))
-    # Rounded logarithms of weights are off by less than a unit, for which `loss` has room then.
+    # Logarithms of weights are off by LOG_ERROR, for which `loss` has room then.
     clear = 2 * ERROR + public.loss
     if np.min(margins) < clear:  # with probability below 2**-41: see `_capacity`
         unclear = np.flatnonzero(np.less(margins, clear))

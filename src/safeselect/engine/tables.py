@@ -220,6 +220,6 @@ def keys(
     )
     words[: 1 << tail_bits] = 0
     reach, nats = int((REACH + spread) / low) + 1, low / Fraction(2) ** shift
-    most = int(2 * reach * Fraction(2) ** shift) + int(np.max(tail_bounds)) + int(spread / nats)
+    most = int(2 * reach * Fraction(2) ** shift) + int(np.max(tail_bounds)) + int(spread / nats) + 2
     words, tail_bounds = _read_only(words.astype(np.uint32), tail_bounds.astype(np.uint32))
     return Keys(words, tail_bounds, shift, reach, most.bit_length(), nats)

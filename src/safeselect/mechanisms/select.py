@@ -52,7 +52,7 @@ from safeselect.scores.candidates import (
 from safeselect.scores.reading import Reading, Sensitivity, exactly_one, flag
 
 if TYPE_CHECKING:
-    from safeselect.mechanisms.weights import GivenWeights
+    from safeselect.mechanisms.weights import GivenWeights, OrderedWeights
 
 CANDIDATES = "the number of candidates"
 
@@ -820,17 +820,17 @@ class Asked:
             take: how they are read.
             threshold: a public number that takes part as one more candidate, the last.
         """
-        candidates, weights = take(scores, labels=labels), self.weights
+        candidates, weights, ordered = take(scores, labels=labels), self.weights, None
         size = candidates.size + (threshold is not None)
         if weights is not None:
-            weights = weights.of(candidates.labels, size)
-            size = sum(map(bool, weights.values))
+            ordered = weights.of(candidates.labels, size)
+            size = len(ordered)
         unit, replaced = unit_of(self.scope), is_replaced(self.scope)
         in_rows = candidates.is_matrix and isinstance(scores, (list, tuple))
         declared = self.size, self.reading
         for each in cast("Iterable[object]", scores) if in_rows else (scores,):
             unit = check_known(each, *declared, unit, replaced) or unit
-        return Here(self, candidates, weights, size, unit, threshold)
+        return Here(self, candidates, ordered, size, unit, threshold)
 
     def choose(self, plan: Calibration, scores: object, labels: object) -> Selection[Any]:
         """One candidate: the whole release."""
@@ -894,7 +894,7 @@ class Here:
 
     asked: Asked
     candidates: Candidates
-    weights: GivenWeights | None
+    weights: OrderedWeights | None
     size: int
     unit: str | None
     threshold: Fraction | None
@@ -922,7 +922,7 @@ class Here:
         if self.candidates.is_matrix:
             parameters["rows"] = str(len(self.candidates.rows))
         if self.weights is not None:
-            parameters["weights"] = self.weights.digest()
+            parameters["weights"] = self.weights.digest
             self.used = self.weights.used_by(plan.law)
         parts = ((plan.each, plan.draws),)
         charge = Charge(plan.mechanism, plan.guarantee, parts, parameters)

@@ -3,6 +3,9 @@
 The exponential mechanism, whose promise is `BoundedRange`, multiplies its probabilities by the
 weights.  Permute-and-flip takes a weight as so many equal copies of a candidate.  With weight 0 a
 candidate takes no part in a draw.
+
+Equal weights are one column, whatever they were written as: unsigned integers where all are whole,
+floats where all are numbers that a float prints, and exact numbers otherwise.
 """
 
 from __future__ import annotations
@@ -12,17 +15,57 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
+from operator import eq
 from typing import Any, Self
 
 import numpy as np
 
 from safeselect.engine.arrays import Indices
-from safeselect.engine.draws import Weights
+from safeselect.engine.draws import Cells, Weights
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import exact_text, rational
 from safeselect.mechanisms.table import Calibration, Law
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.scores.candidates import labels_of
+
+_DTYPES = {frozenset([int]): np.int64, frozenset([float]): np.float64}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OrderedWeights:
+    """Weights in the order of the candidates, and what the engine needs of them.
+
+    Args:
+        cells: 0 or more, and not all 0.
+        places: the candidates with weights above 0; None for all.
+        measure: their weights; None where all are equal.
+        digest: sha256 of all weights, for records; see `_digest`.
+    """
+
+    cells: Cells
+    places: Indices | None
+    measure: Weights | None
+    digest: str
+
+    @classmethod
+    def of(cls, cells: Cells) -> Self:
+        """Take weights that were read."""
+        above = np.array(cells, dtype=bool)
+        places = None if above.all() else np.flatnonzero(above)
+        return cls(cells, places, Weights.of(_take(cells, places)), _digest(cells))
+
+    def __len__(self) -> int:
+        """How many candidates have a weight above 0."""
+        return len(self.cells) if self.places is None else len(self.places)
+
+    def used_by(self, law: Law) -> tuple[Indices | None, Weights | None]:
+        """As the mechanism of a row uses them: which candidates take part, and what is added.
+
+        Each candidate takes part as often as it has copies; None for all of them, once.
+        """
+        if law.promise is not BoundedRange:  # copies
+            return np.repeat(np.arange(len(self.cells)), np.array(self.cells, int)), None
+        return self.places, self.measure
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -30,12 +73,14 @@ class GivenWeights:
     """Weights as a caller gave them, read once for one call or for many.
 
     Args:
-        values: 0 or more, and not all 0.
-        labelled: the same by the label of the candidate; None for the order of the scores.
+        cells: 0 or more, and not all 0.
+        labelled: the place of each label; None for the order of the scores.
+        ordered: the same in the order of the scores; None for a mapping.
     """
 
-    values: tuple[Fraction, ...]
-    labelled: Mapping[object, Fraction] | None
+    cells: Cells
+    labelled: Mapping[object, int] | None
+    ordered: OrderedWeights | None
 
     @classmethod
     def read(cls, weights: Any) -> Self:
@@ -48,18 +93,10 @@ class GivenWeights:
                 or one is more than 2**4096 times another.
         """
         names = list(weights) if isinstance(weights, Mapping) else labels_of(weights)
-        cells = weights.values() if isinstance(weights, Mapping) else weights
-        given: list[Any] = []
-        with suppress(TypeError):
-            given = [] if isinstance(cells, (str, bytes, Set)) else list(cells)
-        # Text is not quoted: it may be the labels, handed over by mistake.
-        unquoted = [ParameterError] if any(isinstance(each, str) for each in given) else []
-        values: tuple[Fraction, ...] = ()
-        with suppress(*unquoted):
-            values = tuple(rational(each, "weights", zero=True) for each in given)
-        if not any(values) or max(values) > 2**4096 * min(filter(None, values)):
-            raise _wrong("")
-        return cls(values, None if names is None else dict(zip(names, values, strict=True)))
+        cells = _read(weights.values() if isinstance(weights, Mapping) else weights)
+        if names is None:
+            return cls(cells, None, OrderedWeights.of(cells))
+        return cls(cells, {name: place for place, name in enumerate(names)}, None)
 
     def named(self, plan: Calibration) -> Calibration:
         """The same plan under a name that tells of weights.
@@ -67,11 +104,10 @@ class GivenWeights:
         Raises:
             ParameterError: its mechanism takes no weights, or none such.
         """
-        whole = all(value.denominator == 1 for value in self.values)
-        # Each copy takes as much memory as a candidate.
-        copied = (
-            (plan.law.drawn == "again") and plan.k == 1 and whole and sum(self.values) <= 1 << 24
-        )
+        cells, copied = self.cells, plan.law.drawn == "again" and plan.k == 1
+        if copied:  # each copy takes as much memory as a candidate
+            whole = isinstance(cells, np.ndarray) and cells.dtype.kind == "u"
+            copied = whole and max(cells) <= 1 << 24 and sum(map(int, cells)) <= 1 << 24
         if not copied and plan.law.promise is not BoundedRange:
             raise ParameterError(
                 "weights= goes with the exponential mechanism (exponential_mechanism, or "
@@ -80,33 +116,102 @@ class GivenWeights:
             )
         return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
 
-    def of(self, labels: tuple[object, ...] | None, size: int) -> Self:
+    def of(self, labels: tuple[object, ...] | None, size: int) -> OrderedWeights:
         """The same in the order of the candidates of one call.
 
         Raises:
             ParameterError: there is not one for each of them.
         """
+        if size == len(self.cells):
+            if self.ordered is not None:
+                return self.ordered
+            with suppress(KeyError, TypeError):  # a label that cannot be hashed is not among theirs
+                by = self.labelled or {}
+                return OrderedWeights.of(_take(self.cells, [by[n] for n in labels or range(size)]))
+        raise _wrong(f"{size} ")
+
+
+def _take(cells: Cells, places: Any) -> Cells:
+    """The weights at these places; at None, all."""
+    if places is None:
+        return cells
+    return cells[places] if isinstance(cells, np.ndarray) else [cells[place] for place in places]
+
+
+def _read(weights: Any) -> Cells:
+    """The column of these weights; see `GivenWeights.read`."""
+    given = weights
+    if type(weights) is not np.ndarray:
+        given = []
+        with suppress(TypeError):
+            given = [] if isinstance(weights, (str, bytes, Set)) else list(weights)
+    column: Cells | None = _column(given)
+    if column is None:
+        # Text is not quoted: it may be the labels, handed over by mistake.
+        unquoted = [ParameterError] if any(isinstance(each, str) for each in given) else []
         values: tuple[Fraction, ...] = ()
-        with suppress(KeyError, TypeError):  # a label that cannot be hashed is not among theirs
-            by = self.labelled
-            values = self.values if by is None else tuple(by[n] for n in labels or range(size))
-        if not size == len(values) == len(self.values):
-            raise _wrong(f"{size} ")
-        return replace(self, values=values)
+        with suppress(*unquoted):
+            values = tuple(rational(each, "weights", zero=True) for each in given)
+        if not any(values) or max(values) > 2**4096 * min(filter(None, values)):
+            raise _wrong("")
+        column = _narrowed(values)
+    if not any(column):
+        raise _wrong("")
+    return column
 
-    def used_by(self, law: Law) -> tuple[Indices, Weights | None]:
-        """As the mechanism of a row uses them: which candidates take part, and what is added.
 
-        Each candidate takes part as often as it has copies.
-        """
-        if law.promise is not BoundedRange:  # copies
-            return np.repeat(np.arange(len(self.values)), np.array(self.values, int)), None
-        places = np.flatnonzero([value > 0 for value in self.values])
-        return places, Weights.of([value for value in self.values if value])
+def _column(given: Any) -> Any:
+    """Integers or floats of one type as a column; None for what is read one by one."""
+    found = given
+    if isinstance(given, list):
+        try:
+            found = np.array(given, dtype=_DTYPES[frozenset(map(type, given))])
+        except (KeyError, OverflowError):
+            return None
+    if found.ndim != 1 or not found.size or not np.min(found) >= 0:
+        return None
+    if found.dtype.kind in "iu":
+        return found.astype(np.uint64)
+    if found.dtype.kind != "f" or found.itemsize != 8:
+        return None
+    if np.array_equal(np.rint(found), found):
+        # Beyond these, a float may not be the whole number that it prints.
+        return found.astype(np.uint64) if np.max(found) <= 1 << 53 else None
+    return found.astype(np.float64) if _is_normal(found) else None
 
-    def digest(self) -> str:
-        """sha256 of the exact texts of all weights, with commas between them, for a ledger."""
-        return "sha256:" + sha256(",".join(map(exact_text, self.values)).encode()).hexdigest()
+
+def _is_normal(floats: Any) -> bool:
+    """Whether floats are 0 or normal: the number that one prints is within a 2**-53rd part."""
+    least = np.min(floats, where=np.greater(floats, 0), initial=np.inf)
+    return bool(least >= np.finfo(np.float64).tiny and np.max(floats) < np.inf)
+
+
+def _digest(cells: Cells) -> str:
+    """sha256 of a column: the name of the smallest type that holds it, and its little-endian bytes.
+
+    Of exact numbers, their texts with commas between them.
+    """
+    if isinstance(cells, np.ndarray):
+        whole = cells.dtype.kind == "u"
+        name = np.min_scalar_type(np.max(cells)).newbyteorder("<").str if whole else "<f8"
+        found = sha256(name.encode())
+        written: Any = np.ascontiguousarray(cells, dtype=name)
+        found.update(written)
+    else:
+        found = sha256(",".join(map(exact_text, cells)).encode())
+    return "sha256:" + found.hexdigest()
+
+
+def _narrowed(values: tuple[Fraction, ...]) -> Cells:
+    """Exact numbers as the column that equal ones of another type are."""
+    if all(value.denominator == 1 for value in values) and max(values) < 1 << 64:
+        return np.array([value.numerator for value in values], dtype=np.uint64)
+    with suppress(OverflowError):
+        floats = np.array(values, dtype=np.float64)
+        printed = (rational(each, "weights", zero=True) for each in floats.tolist())
+        if _is_normal(floats) and all(map(eq, printed, values)):
+            return floats
+    return values
 
 
 def _wrong(size: str) -> ParameterError:

@@ -32,6 +32,11 @@ class _OfEpsilon:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon", zero=True))
 
+    @property
+    def pure(self) -> PureDP:
+        """epsilon-DP: so bounded is the ratio of two Laplace densities; and a range contains 0."""
+        return PureDP(self.epsilon)
+
     def delta(self, epsilon: Number) -> Fraction:
         """The smallest delta at this epsilon: what `profile` encloses; 0 from own epsilon on."""
         at = rational(epsilon, "epsilon", zero=True)
@@ -52,11 +57,6 @@ class PureDP(_OfEpsilon):
     Args:
         epsilon: rational, at least 0.
     """
-
-    @property
-    def pure(self) -> PureDP:
-        """Itself."""
-        return self
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
@@ -94,11 +94,6 @@ class LaplaceDominated(_OfEpsilon):
     """
 
     @property
-    def pure(self) -> PureDP:
-        """epsilon-DP: the ratio of the two Laplace densities is at most e**epsilon."""
-        return PureDP(self.epsilon)
-
-    @property
     def zcdp(self) -> ZeroConcentratedDP:
         """(epsilon + e**-epsilon - 1)-zCDP, tight for the Laplace mechanism.
 
@@ -125,11 +120,6 @@ class BoundedRange(_OfEpsilon):
     Args:
         epsilon: rational, at least 0.
     """
-
-    @property
-    def pure(self) -> PureDP:
-        """epsilon-DP: the interval contains 0."""
-        return PureDP(self.epsilon)
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:

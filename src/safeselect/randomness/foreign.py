@@ -195,11 +195,6 @@ class ForeignSource(Guarded):
         """ForeignSource(...) around the name that the source gives itself."""
         return self._name
 
-    @property
-    def production(self) -> bool:
-        """The value that the source gave."""
-        return self._guard.worth != "no"
-
 
 def guarded_foreign(value: object) -> ForeignSource:
     """Return a guard around a source of a class that is not this package's.

@@ -364,6 +364,16 @@ class Guarded:
 
     _guard: Guard
 
+    @property
+    def name(self) -> str:
+        """The class's name."""
+        return type(self).__name__
+
+    @property
+    def production(self) -> bool:
+        """Whether its bytes are meant for production, or somebody asserts so."""
+        return self._guard.worth != "no"
+
     def begin(self) -> bytes:
         """Start one public call; see `Source.begin`."""
         return self._guard.begin()

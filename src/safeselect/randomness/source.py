@@ -126,12 +126,6 @@ class OpenSSLSource(Guarded):
 
     __slots__ = ()
 
-    name = "OpenSSLSource"
-    """The class's name."""
-
-    production = True
-    """Its bytes are meant for production."""
-
     def __init__(self) -> None:
         self._guard = Guard(_openssl_bytes, vouched=True, worth="yes")
 

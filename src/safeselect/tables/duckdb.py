@@ -78,9 +78,6 @@ _CONFIG = {
 _LOCKED_IN_ORDER = (
     # Implied by the lock below, and stated anyway: SQL cannot name the caller's variables.
     "SET python_enable_replacements = false",
-    # DuckDB would draw its bar on standard output, where the release goes; it is asked instead.
-    "SET enable_progress_bar = true",
-    "SET enable_progress_bar_print = false",
     "SET allowed_paths = [{files}]",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -141,6 +138,21 @@ class Table:
         """
         return _run(self._connection, sql, self._failure, parameters)
 
+    def columns(self, sql: str) -> Any:
+        """Run one statement and return its result as an Arrow table.
+
+        Raises:
+            InputError, ParameterError: as for `fetch`; there is no pyarrow.
+        """
+        library("pyarrow", "pip install 'safeselect[tables]'")
+
+        def question() -> Any:
+            answer = self._connection.sql(sql)
+            # The second is the older name of the first.
+            return (getattr(answer, "to_arrow_table", None) or answer.fetch_arrow_table)()
+
+        return _watched(self._connection, question, self._failure)
+
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
         cell = self._form.tidied("label")
@@ -176,7 +188,7 @@ def open_table(
     """
     form = table if isinstance(table, TableAs) else TableAs(table)
     table, files = form.table, paths_of(form.table)
-    duckdb = library("duckdb", "pip install 'safeselect[tables]'")
+    duckdb = library("duckdb", "tables")
     empty = as_arrow(table, [*columns.values()], empty=True) if files is None else None
     with private_directory() as private:
         spill = Path(private, "spill")
@@ -185,13 +197,17 @@ def open_table(
         sources = [_FRAME]
         if files is not None:
             for file, alias in zip(files, aliases, strict=True):
-                _bring(file, alias)
+                bring(file, alias)
             sources = [source_of(*each, form) for each in zip(files, aliases, strict=True)]
         failure = sources[0].failure if len(sources) == 1 else _ONE_OF.format(len(sources))
         limit = {} if form.memory is None else {"memory_limit": form.memory}
         config = {"temp_directory": str(spill), **_CONFIG, **limit}
         with closing(duckdb.connect(":memory:", config=config)) as connection:
             allowed = ", ".join(literal(str(each.path)) for each in sources if each.path)
+            with suppress(duckdb.Error):  # in a notebook it needs ipywidgets
+                # It is asked for its progress; its bar would go where the release goes.
+                connection.execute("SET enable_progress_bar_print = false")
+                connection.execute("SET enable_progress_bar = true")
             for statement in _LOCKED_IN_ORDER:
                 connection.execute(statement.format(files=allowed))
 
@@ -199,7 +215,7 @@ def open_table(
                 named = {ours: columns[ours] for ours in wanted}
                 return _view(connection, sources, named, form, dated=dated)
 
-            def bring(wanted: Sequence[str]) -> Mapping[str, str]:
+            def load(wanted: Sequence[str]) -> Mapping[str, str]:
                 for source in sources[: len(files or ())]:
                     ask(source.bring, source.failure)
                 if files is None:
@@ -216,7 +232,7 @@ def open_table(
             if empty is not None:
                 # So that no statement can read the frame without rows instead of the table.
                 _run(connection, "DROP VIEW safeselect_rows", failure)
-            yield Table(types, connection, failure, form, bring)
+            yield Table(types, connection, failure, form, load)
 
 
 def _view(
@@ -263,7 +279,7 @@ def _view(
     return found[0]
 
 
-def _bring(file: Path, alias: Path) -> None:
+def bring(file: Path, alias: Path) -> None:
     """Give a file a name of ours; standard input is copied as it is, and not looked at."""
     if file != STANDARD_INPUT:
         alias.symlink_to(file.resolve())
@@ -284,13 +300,19 @@ def _run(
     connection: Any, sql: str, failure: str, parameters: tuple[object, ...] = ()
 ) -> list[tuple[Any, ...]]:
     """Run one statement and return all rows, or raise one sentence of ours."""
+    return _watched(
+        connection, lambda: connection.execute(sql, list(parameters)).fetchall(), failure
+    )
+
+
+def _watched(connection: Any, question: Callable[[], _Answer], failure: str) -> _Answer:
     with watched("counting", lambda: connection.query_progress() / 100):
-        return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure)
+        return ask(question, failure)
 
 
 def ask(question: Callable[[], _Answer], failure: str) -> _Answer:
     """Return DuckDB's answer, or raise one sentence of ours."""
-    duckdb = library("duckdb", "pip install 'safeselect[tables]'")
+    duckdb = library("duckdb", "tables")
     answer = None
     interrupted = exhausted = broken = False
     try:

@@ -6,8 +6,8 @@ in every table alike, so neighbouring tables stay neighbours.
 Messages name the file and the columns that were asked for.  Of the columns that were found they
 name the one that is nearly the one asked for: the header is public.
 
-DuckDB reads UTF-8, UTF-16 and Latin-1 by itself.  What Windows writes, code page 1252, is written
-as UTF-8 into the private directory when the rows are read.
+DuckDB reads UTF-8.  Text in another encoding is written as UTF-8 into the private directory when
+the rows are read; what is no character there is U+FFFD, so that one odd cell is no error.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from glob import glob
 from importlib import import_module
@@ -31,21 +30,19 @@ from typing import Any, Literal
 
 from safeselect.errors import InputError, ParameterError
 from safeselect.estimates.explain import aligned
-from safeselect.exact.parameters import describe, read_choice
+from safeselect.exact.parameters import describe, did_you_mean, read_choice
 from safeselect.scores.reading import flag
 
 _CSV = (
     "read_csv({file}, auto_detect = false, header = true, delim = {delimiter}, quote = '\"', "
     "escape = '\"', comment = '', nullstr = '', compression = {compression}, "
-    "encoding = {encoding}, "
     "hive_partitioning = false, columns = {{{columns}}})"
 )
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
 _CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "cp1252": "cp1252", "utf-16": "utf-16"}
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
-_SURROGATE = re.compile("[\\udc80-\\udcff]")  # these stand for bytes that are not UTF-8
-_NAME = 200  # characters of a name that are compared with those of columns
+_NO_TEXT = re.compile("[\0\\udc80-\\udcff]")  # bytes that are not UTF-8, or are UTF-16
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
@@ -347,7 +344,7 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     if not name.endswith(_TABLES) and file != STANDARD_INPUT:
         raise InputError(f"{shown(file)} must be named .csv, .tsv, .csv.gz or .parquet")
     delimiter = form.delimiter or ("\t" if ".tsv" in name else ",")
-    encoding, compressed = form.encoding, name.endswith(".gz")
+    compressed = name.endswith(".gz")
     header = header_of(file, alias, form.encoding, delimiter)
     # Names of ours, so that empty, repeated or odd names in the header never reach SQL.
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
@@ -359,27 +356,26 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
     )
     path = alias
     bring: Callable[[], bool] = bool
-    if form.encoding == "cp1252":
+    if form.encoding != "utf-8":
         path = alias.with_suffix(".utf-8")
         path.touch()
-        bring = partial(_as_utf_8, alias, path, compressed=compressed)
-        encoding, compressed = "utf-8", False
+        bring = partial(_as_utf_8, alias, path, form.encoding, compressed=compressed)
+        compressed = False
     rows = _CSV.format(
         file=literal(str(path)),
         compression="'gzip'" if compressed else "'none'",
         columns=columns,
         delimiter=literal(delimiter),
-        encoding=literal(encoding),
     )
     place = f"{shown(file)} with delimiter {delimiter!r}"
     return Source(rows, failure, place, header, path, bring)
 
 
-def _as_utf_8(file: Path, copy: Path, *, compressed: bool) -> bool:
-    """Copy a file in code page 1252 as UTF-8, once; return True."""
+def _as_utf_8(file: Path, copy: Path, encoding: str, *, compressed: bool) -> bool:
+    """Copy a file as UTF-8, once; return True."""
     if not copy.stat().st_size:
         with (
-            text_of(file, "cp1252", "strict", compressed=compressed) as text,
+            text_of(file, encoding, "replace", compressed=compressed) as text,
             copy.open("w", encoding="utf-8", newline="") as out,
         ):
             shutil.copyfileobj(text, out, 1 << 20)
@@ -403,13 +399,14 @@ def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[st
     # header is looked at: if the rows are not text, reading them says so later.
     header: list[str] | None = None
     try:
-        with text_of(alias, encoding, "surrogateescape", compressed=compressed) as text:
+        odd = "surrogatepass" if encoding == "utf-16" else "surrogateescape"
+        with text_of(alias, encoding, odd, compressed=compressed) as text:
             header = next(csv.reader(_lines(text), delimiter=delimiter), [])
     except csv.Error:
         header = []
     except (OSError, EOFError, UnicodeError, zlib.error):
         pass
-    if header is None or any(_SURROGATE.search(name) for name in header):
+    if header is None or any(_NO_TEXT.search(name) for name in header):
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
         raise InputError(
             f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if it is in "
@@ -436,17 +433,8 @@ def position(names: list[str], wanted: object, place: str) -> int:
         raise ParameterError(f"a column's name must be a string, got {type(wanted).__name__}")
     if names.count(wanted) != 1:
         found = "more than one column" if wanted in names else "no column"
-        raise InputError(f"{place} has {found} named {shown(wanted)}{nearest(wanted, names)}")
+        raise InputError(f"{place} has {found} named {shown(wanted)}{did_you_mean(wanted, names)}")
     return names.index(wanted)
-
-
-def nearest(wanted: str, names: Iterable[object]) -> str:
-    """The words that suggest the public name which is nearly the one wanted; none if none is."""
-    folded = {" ".join(name.split()).casefold(): name for name in names if isinstance(name, str)}
-    found = get_close_matches(" ".join(wanted[:_NAME].split()).casefold(), folded, 1, 0.75)
-    return (
-        f"; did you mean {folded[found[0]]!r}?" if found and wanted not in folded.values() else ""
-    )
 
 
 def identifier(name: str) -> str:

@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from safeselect.errors import ParameterError
-from safeselect.tables.duckdb import Table, open_table
+from safeselect.tables.duckdb import Table, bring, open_table, private_directory
 from safeselect.tables.files import (
     BLANK,
     ID,
@@ -71,8 +70,12 @@ def look(table: object, *, user: str, item: str | None = None) -> Look:
     findings: list[Finding] = []
     files = paths_of(stated.table)
     names: list[str] = []
-    if files and STANDARD_INPUT in files:
-        raise ParameterError("standard input is read once: save it to a file, and look at that")
+    if files and STANDARD_INPUT in files:  # is read once, and looked at several times
+        with private_directory() as private:
+            copy = private / "input.csv"
+            bring(STANDARD_INPUT, copy)
+            kept = [copy if file == STANDARD_INPUT else file for file in files]
+            return look(replace(stated, table=kept), user=user, item=item)
     if files and not files[0].name.endswith(".parquet"):
         form, names = _as_written(files[0], stated, user)
         for name in ("encoding", "delimiter"):

@@ -28,14 +28,6 @@ class _ForTests(Guarded):
 
     __slots__ = ()
 
-    production = False
-    """False."""
-
-    @property
-    def name(self) -> str:
-        """The class's name."""
-        return type(self).__name__
-
     def begin(self) -> bytes:
         """Start one public call; see `Source.begin`."""
         self._refuse_in_production()

@@ -97,39 +97,6 @@ def test_the_coarse_decision_is_the_exact_one(law, name, capacity):
 
 
 @pytest.mark.parametrize("law", MANY)
-def test_whoever_is_behind_wins_as_often_as_noise_says(law):
-    """Two candidates 0 to 46 nats apart: the last one wins whenever its noise makes up for it."""
-    behind = np.repeat(np.arange(0, 184, dtype=np.uint64), 40)
-    scores = np.stack([np.full_like(behind, 2**40), np.uint64(2**40) - behind], axis=1)
-    rng = np.random.default_rng(1)
-    place = rng.uniform(0, 22, (len(behind), 1))
-    words = oracle.near_ties(law, 0.25, scores, place, np.full(place.shape, 0.5), rng)
-    right, sure = oracle.winners(law, 0.25, scores, words)
-    for capacity in (0, None):
-        found = combined(law, NoiseRate(Fraction(1, 4)), scores, words, capacity)
-        assert found[sure].tolist() == right[sure].tolist()
-    assert 1000 < int(right[sure].sum()) < int(sure.sum()) - 1000
-
-
-@pytest.mark.parametrize("law", MANY)
-def test_noise_outside_the_table_is_never_clear(law):
-    """Words next to both ends, alone and several in a row, against noise of all sizes."""
-    rng = np.random.default_rng(2)
-    ends = np.array([2**e for e in range(20, 36)], dtype=np.uint64)
-    ends = np.concatenate([ends, np.invert(ends)])
-    rows = 4000
-    words = rng.integers(0, 2**64 - 1, (rows, 5), dtype=np.uint64, endpoint=True)
-    for column in (0, 3):
-        some = rng.random(rows) < 0.6
-        words[some, column] = rng.choice(ends, int(some.sum()))
-    scores = np.uint64(2**30) + rng.integers(0, 100, (rows, 5), dtype=np.uint64)
-    right, sure = oracle.winners(law, 0.25, scores, words)
-    for capacity in (0, 3, None):
-        found = combined(law, NoiseRate(Fraction(1, 4)), scores, words, capacity)
-        assert found[sure].tolist() == right[sure].tolist()
-
-
-@pytest.mark.parametrize("law", MANY)
 @pytest.mark.parametrize("n", some([5, 6, 8], 2))
 def test_who_is_left_out_of_the_settled_few_keeps_its_error(law, n):
     """The true winner lies on a point of the table, all others between points.

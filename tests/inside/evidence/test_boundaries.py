@@ -5,9 +5,7 @@ Sizes are taken from the constants themselves, so a constant that is changed tak
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,122 +15,6 @@ import engine
 import safeselect
 
 CONSTANTS = engine.constants()
-TESTS = Path(__file__).parents[2]
-
-HERE = "inside/evidence/test_boundaries.py"
-RANKINGS = "inside/evidence/test_rankings.py::test_every_size_around_a_limit"
-ARRAYS = "inside/evidence/test_noise_arrays.py::test_every_number_is_made_of_its_own_words"
-ROWS = "inside/evidence/test_batches.py::test_every_row_looks_at_its_own_words_and_at_no_others"
-REALS = "scores/test_reals.py::test_equal_numbers_have_one_place_and_others_are_in_order"
-
-SIZES = {
-    "bits.FILL_REQUEST": "inside/evidence/test_requests.py::"
-    "test_a_large_request_gets_the_next_bytes_of_the_source",
-    "bits.MAX_TAKE": f"{HERE}::test_the_most_digits_at_once",
-    "unknown._MOST_PLACES": f"{HERE}::test_the_most_places_of_a_list",
-    "items._MOST": f"{HERE}::test_counts_are_cut_at_the_largest",
-    "numbers._LARGEST": f"{HERE}::test_the_largest_score",
-    "sessions._MANY": f"{HERE}::test_many_answers_around_one_request",
-    "sessions.MAX_K": f"{HERE}::test_the_most_answers_of_a_session",
-    "sessions._REACH": f"{HERE}::test_values_are_cut_at_the_reach",
-    "geometric._PIECE": ARRAYS,
-    "geometric._SPARE": "engine/test_geometric.py::test_what_goes_beyond_the_table_is_continued",
-    "draws._CHUNK": RANKINGS,
-    "geometric._CHUNK": ARRAYS,
-    "gaussian._LAST": "engine/test_gaussian.py::test_a_magnitude_is_the_number_of_thresholds_above",
-    "contenders.GROUP": RANKINGS,
-    "contenders._BLOCK": RANKINGS,
-    "contenders._DIRECT": RANKINGS,
-    "rows._BLOCK": ROWS,
-    "rows._CONTENDERS": "inside/evidence/test_batches.py::"
-    "test_the_coarse_decision_is_the_exact_one",
-    "draws.DIRECT_LIMIT": RANKINGS,
-    "draws.FINE_LIMIT": RANKINGS,
-    "arrays._PEEL_LIMIT": f"{HERE}::test_maxima_around_the_number_that_is_peeled",
-    "guard._CHUNK": "inside/evidence/test_requests.py::test_the_last_byte_of_a_request_is_random",
-    "reals._EXPONENT": REALS,
-    "reals._FAR": REALS,
-    "reals._FAR_BITS": REALS,
-    "reals._DIGITS": "scores/test_reals.py::"
-    "test_what_a_double_holds_is_its_decimal_and_anything_else_itself",
-    "reals._MOST_PLACES": "scores/test_reals.py::"
-    "test_what_a_double_holds_is_its_decimal_and_anything_else_itself",
-    "floats._BLOCK": "scores/test_floats.py::test_columns_about_as_long_as_a_block",
-    "reading.LIMIT": "scores/test_floats.py::",
-    "reading.REACH": "scores/test_floats.py::",
-    "items._MOST_BITS": "mechanisms/test_items.py::",
-    "items._MOST_PLACES": "mechanisms/test_items.py::",
-    "numbers._MAX_EXPONENT": "mechanisms/test_scores.py::test_decimals_of_any_exponent",
-    "numbers._MAX_BITS": "mechanisms/test_scores.py::",
-    "numbers._BEYOND": "mechanisms/test_scores.py::",
-    "bits.REFINEMENTS": "spec/test_rounds.py::",
-    "bits._ROUNDS": "spec/test_rounds.py::",
-    "source._FEW_BYTES": "randomness/test_openssl.py::"
-    "test_few_bytes_are_the_xor_of_both_generators",
-    "foreign._REMEMBERED": "randomness/test_foreign.py::",
-    "guard._REMEMBERED": f"{HERE}::test_a_nonce_is_known_again_after_all_that_are_remembered",
-    "explain._LARGEST": "estimates/test_explain.py::",
-    "explain._MOST_WORK": "estimates/test_explain.py::",
-    "explain._FARTHEST": "estimates/test_explain.py::",
-}
-"""Blocks, chunks, capacities and limits, each with a test of the sizes around it."""
-
-NO_SIZES = {
-    "digits of a number, or of a table": {
-        *("geometric.FINE", "geometric.MARK", "geometric._MARGIN", "draws._TAIL_EXTRA"),
-        *("tables._POINTS_BITS", "tables._OCTAVES", "geometric._BASE_BITS", "geometric._BASE"),
-        *("geometric._GUARD", "geometric._ONE", "geometric._ENOUGH", "laws._QUICK_BITS"),
-        *("laws._QUICK_PRECISION", "laws.DIGITS", "laws._ONE", "laws._CELLS", "laws._MANTISSA"),
-        *("laws._FIRST", "laws._SECOND", "laws._PRODUCT", "laws._ONE_PRODUCT", "laws._TO_CELL"),
-        *("laws._TO_INNER_CELL", "rows._PRECISION"),
-        *("draws.GUARD", "single.SPARE", "single.MORE"),
-        *("gaussian._WORD", "gaussian._SPARE", "gaussian._GUARD"),
-        *("tables.TAIL_BITS", "tables.TAIL_DIGITS", "tables._LAST"),
-        *("tables._PRECISION", "tables._STEP_BITS"),
-        *("samplers._COIN_GUARD", "samplers._LOG_GUARD", "unknown._FINEST", "unknown._PER_NAT"),
-        *("rankings._DIGITS", "sessions._DIGITS", "sessions._MOST_PARTS", "sessions._MEAN_PLACES"),
-        "draws._DIGITS",
-    },
-    "an allowance: tests/engine/test_allowances.py adds them up": {
-        name for name in CONSTANTS if name.startswith("allowances.")
-    },
-    "a sign for something else, a count that rises, the size of a nonce": {
-        *("tables.UNKNOWN", "laws.UNBOUNDED", "sessions.BELOW", "guard._forks"),
-        *("guard.NONCE_BYTES", "source._FRESH_BYTES", "guard.CANARY_BYTES"),
-    },
-    "of keys, quantiles, runs and estimates: the tests of the file of that name": {
-        name
-        for name in CONSTANTS
-        if name.startswith(
-            ("keys.", "quantiles.", "runs.", "groups.", "inference.", "shrunk.", "users.")
-        )
-    },
-    "what people are told: where a warning begins, how much of a name is kept": {
-        *("foreign._LONGEST_NAME", "measure._THOUSAND")
-    },
-    "more than any memory holds": {"prepared._MOST"},
-    "start-up tests of sources: tests/randomness/test_startup.py": {
-        *("guard._BLOCK", "guard._BLOCKS"),
-        *("guard._WINDOW", "guard._PROPORTION_CUTOFF", "guard._MONOBIT_LIMIT"),
-    },
-}
-"""Numbers that no size is compared with, and why."""
-
-
-def test_every_constant_is_listed():
-    """A new number is a size, and has tests around it, or it is none, for a reason."""
-    reasons = [name for names in NO_SIZES.values() for name in names]
-    listed = [*SIZES, *reasons]
-    assert len(listed) == len(set(listed))
-    assert set(CONSTANTS) - set(listed) == set(), "list them in this file, each with its test"
-    assert set(listed) - set(CONSTANTS) == set(), "they are gone, or are called otherwise"
-
-
-@pytest.mark.parametrize("name", SIZES)
-def test_the_test_of_a_size_is_there(name):
-    path, _, test = SIZES[name].partition("::")
-    text = (TESTS / path).read_text(encoding="utf-8")
-    assert not test or re.search(rf"^def {test}\b", text, re.MULTILINE)
 
 
 # ------------------------------------------------------------------------------- their tests

@@ -6,7 +6,6 @@ What a ranking answers must hold for every digit that it has not drawn, by `floa
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -76,31 +75,6 @@ def ranked(law: str, noise_rate: NoiseRate, scores: Any, words: Any, k: int, **g
     return one
 
 
-SMALL = [2, 3, 9, 23, 24, 25, 26, 40, 300]
-
-
-@pytest.mark.parametrize("rate", [Fraction(1, 4), Fraction(3), Fraction(1, 2**40), Fraction(2**20)])
-@pytest.mark.parametrize("law", LAWS)
-def test_near_ties_among_few(law, rate):
-    for seed in range(60):
-        n = SMALL[seed % len(SMALL)]
-        k = 1 + seed % min(n, 4)
-        scores, words = meeting(law, float(rate), n, min(n, 2 + seed % 13), seed)
-        ranked(law, NoiseRate(rate), scores, words, k)
-
-
-@pytest.mark.parametrize("unit", [Fraction(1), Fraction(1, 3), Fraction(50)])
-@pytest.mark.parametrize("law", LAWS)
-def test_gaps_are_those_of_the_digits(law, unit):
-    for seed in range(24):
-        n = SMALL[seed % len(SMALL)]
-        k = 1 + seed % min(n - 1, 4)
-        scores, words = meeting(law, 0.25, n, min(n, 2 + seed % 13), seed)
-        ranked(law, QUARTER, scores, words, k, gaps=True, gap_unit=unit)
-    scores, words = meeting(law, 0.25, 5000, 3, 1)
-    ranked(law, QUARTER, scores, words, 2, gaps=True, gap_unit=unit)
-
-
 def limits() -> dict[int, set[int]]:
     """The numbers of candidates around each internal limit, by k."""
     result: dict[int, set[int]] = {}
@@ -108,6 +82,7 @@ def limits() -> dict[int, set[int]]:
         need = engine.ranking_plan(LAWS["gumbel"], k, QUARTER, False)
         ends = [
             CONSTANTS["draws.DIRECT_LIMIT"],
+            CONSTANTS["draws.QUICK_LIMIT"],
             need.contenders,
             CONSTANTS["draws.FINE_LIMIT"],
             CONSTANTS["contenders._DIRECT"],
@@ -141,62 +116,3 @@ def test_every_size_around_a_limit(k, n):
 def test_every_path_is_taken():
     taken = {path_of(n, engine.ranking_plan(LAWS["gumbel"], k, QUARTER, False)) for k, n in CASES}
     assert taken == {"slots", "noise", "keys"}
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("n", [40, 300, 4096, 4097, 9000])
-def test_too_few_contenders_are_noticed(law, n, monkeypatch):
-    """With as few contenders as can be, and many that meet: further ones are called in."""
-    usual = engine.draws.plan
-
-    def least(*args: Any) -> Any:
-        found = usual(*args)
-        return replace(found, contenders=found.ranked, fine_contenders=found.ranked)
-
-    monkeypatch.setattr(engine.rankings, "plan", least)
-    settled = 0
-    for seed in range(12 if n < 4000 else 6):
-        k = 1 + seed % 3
-        scores, words = meeting(law, 0.25, n, 3 + seed, seed)
-        public = least(LAWS[law], k, QUARTER, False)
-        tape = tape_for(words, public, np.random.default_rng(2))
-        result, (one,) = watch(
-            lambda s=scores, k=k, t=tape: TOPS[law](s.copy(), k, QUARTER, Stream(t, seed=4))
-        )
-        assert drawn_as_told(one, words)
-        check(QUARTER, one, scores, result.indices)
-        settled += one.decisions > 1
-    assert settled > 0
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("n", [300, 5000])
-def test_words_where_tables_end(law, n):
-    """V next to 0 and next to 1, for the best and for those far behind."""
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        scores, words = meeting(law, 0.25, n, 5, seed)
-        ends = np.array([2**e + 1 for e in range(10, 60)], dtype=np.uint64)
-        ends = np.concatenate([ends, np.invert(ends)])
-        places = rng.permutation(n)[:12]
-        words[places] = rng.choice(ends, 12)
-        scores[places[:6]] = 2**63 - rng.integers(0, 160, 6).astype(np.uint64)
-        ranked(law, QUARTER, scores, words, 1 + seed % 3)
-
-
-@pytest.mark.parametrize(("n", "k"), [(3, 3), (25, 25), (26, 5), (60, 40), (4096, 4), (4097, 4)])
-def test_every_round_of_a_peeling_has_noise_of_its_own(n, k):
-    """Each round's winner follows from that round's words; who won before takes no part."""
-    rng = np.random.default_rng(n)
-    scores = np.uint64(2**40) + rng.integers(0, 40, n).astype(np.uint64)
-    stream = Stream(seed=n)
-    result, rounds = watch(lambda: engine.PEELED["exponential"](scores.copy(), k, QUARTER, stream))
-    assert len(rounds) == k
-    drawn: set[bytes] = set()
-    for number, one in enumerate(rounds):
-        assert one.removed == list(result.indices[:number])
-        winner = result.indices[number]
-        check(QUARTER, one, scores, [winner])
-        drawn.add(one.words.tobytes() + repr(one.slots).encode())
-    assert len(drawn) == k
-    assert len(b"".join(stream.parts)) == sum(size for size in stream.requests if size > 0)

@@ -1,0 +1,79 @@
+"""What the search knows of a page beside its text: its kind, and words that people type for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+KINDS = {
+    "adr/": -40,
+    "reference/": -4,
+    "notebooks/": -4,
+    "examples/": -3,
+    **dict.fromkeys(("benchmarks", "mutants", "claims", "proofs", "changelog"), -30),
+    **dict.fromkeys(("reading", "mathematics", "timing", "performance", "renamed"), -12),
+}
+"""Points by the beginning of a page's name: decisions and evidence come last."""
+
+WORDS = {
+    "tutorial": "tutorial start begin beginner first steps release",
+    "install": "install installation setup pip wheel requirements upgrade",
+    "faq": "question faq why seed random monotonic sensitivity wrong empty winner "
+    "reproducible exact rerun repeat delta",
+    "choosing": "choose which mechanism function best top k rank ranking compare permute "
+    "flip exponential",
+    "scores": "float score grid decimal real rounding number integer nan accuracy",
+    "tables": "table csv parquet spark pandas polars duckdb dataframe file group cap contribution "
+    "count user sql warehouse",
+    "exports": "excel export messy delimiter encoding analyst umlaut semicolon spreadsheet",
+    "budgets": "budget epsilon which choose month monthly total plan spend annual left",
+    "accounting": "composition compose add accounting zcdp rho several releases total",
+    "ledger": "ledger record log append approval approve sign signature postgres postgresql "
+    "damaged corrupted backup busy lock crash",
+    "restoring": "restore backup lost disk recover",
+    "upgrading": "upgrade version migrate new",
+    "keys": "partition key group histogram select partitions threshold",
+    "gaps": "gap margin confidence interval win lead count difference",
+    "weights-quantiles": "median quantile percentile weight average quartile",
+    "service": "service server http api fastapi retry idempotent production deploy concurrent",
+    "engineer": "engineer logging log metrics opentelemetry monitoring alert observability",
+    "scientist": "scientist own custom mechanism noise law experiment paper",
+    "experiments": "experiment simulate simulation probability made up synthetic scores notebook",
+    "testing": "test unit pytest fixture mock deterministic",
+    "replay": "pipeline mistake bug find neighbour check sensitivity",
+    "adapters": "opendp dp accounting dp_accounting tumult google integrate library",
+    "drop-ins": "diffprivlib aim mst pipelinedp drop replace patch synthetic data",
+    "audit": "audit auditor verify evidence verdict regulator",
+    "audit-checklist": "nist checklist 226 regulator",
+    "advisories": "advisory vulnerability defect cve recall bug",
+    "security": "security threat vulnerability report claim guarantee known limits",
+    "threat-model": "threat attack attacker adversary side channel",
+    "timing": "timing time side channel constant",
+    "performance": "fast speed performance slow benchmark memory million",
+    "citing": "cite citation bibtex reference paper doi",
+    "stability": "stable stability semver compatibility support version promise deprecated",
+    "glossary": "glossary term word meaning definition what",
+    "publishing": "publish publication pypi",
+    "releases": "wheel checksum sbom reproducible build verify release json schema",
+    "interface": "api reference function class interface parameter",
+    "mathematics": "proof theorem mathematics formula",
+    "renamed": "renamed old name removed",
+    "notebooks/analyst": "jupyter notebook plot analyst",
+    "examples/README": "example gallery program",
+}
+"""By page, in lower case and the singular; all are also words of the page for the search."""
+
+
+def keywords(page: str) -> str:
+    """Front matter that makes the words of a page part of what the search reads."""
+    words = ", ".join(WORDS.get(page, "").split())
+    return f"---\nmyst:\n  html_meta:\n    keywords: {json.dumps(words)}\n---\n" if words else ""
+
+
+def scorer(folder: Path) -> None:
+    """Put the tables above in front of the scorer, where Sphinx takes it from."""
+    tables = {"KINDS": KINDS, "WORDS": {page: words.split() for page, words in WORDS.items()}}
+    made = "".join(f"const {name} = {json.dumps(table)};\n" for name, table in tables.items())
+    template = Path(__file__).with_name("scorer.js").read_text("utf-8")
+    folder.mkdir(exist_ok=True)
+    (folder / "scorer.js").write_text(made + template, "utf-8")
