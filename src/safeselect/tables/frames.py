@@ -118,10 +118,10 @@ def _from_pandas(arrow: Any, table: Any, places: dict[str, int], values: Collect
 
 def _texts_of(arrow: Any, column: Any) -> Any:
     """Values of a pandas column of objects as texts: at once, or else cell by cell."""
-    cells = column.astype(object)
+    cells, found = column.astype(object), None
     with hushed():  # one that is no text
-        return arrow.array(cells, type=arrow.string(), from_pandas=True)
-    return arrow.array(map(_value, cells), arrow.string())
+        found = arrow.array(cells, type=arrow.string(), from_pandas=True)
+    return arrow.array(map(_value, cells), arrow.string()) if found is None else found
 
 
 def _value(cell: Any) -> str | None:
