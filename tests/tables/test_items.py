@@ -118,7 +118,7 @@ def test_the_command_and_the_call_are_one(
         ({"mechanism": "exponential"}, "mechanism goes with known candidates"),
         ({"candidates_are_public": 1}, "candidates_are_public must be True or False"),
         ({"candidates_are_public": True, "candidates": ["a"]}, "goes without candidates"),
-        ({"candidates_are_public": True, "k_bar": 3}, "go with an unknown domain"),
+        ({"candidates_are_public": True, "k_bar": 3}, "are for an unknown domain"),
         ({"rows": 0}, "rows must be between 1"),
         ({"ledger": "wards"}, "ledger must be what ledger.scope"),
     ],

@@ -303,7 +303,7 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     rest = what_is_left(delta, deltas)
     best = least_bound(without_deltas(parts), rest, precision)
     if best is None:
-        raise ParameterError("delta must be larger than what the ApproximateDP parts have already")
+        raise ParameterError("delta must be larger than the total delta of the ApproximateDP parts")
     # The lower bound holds at the remaining delta alone, which may have been rounded down.
     lower = best.lower if is_exactly_left(rest, delta, deltas) else Fraction(0)
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)

@@ -80,7 +80,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
     if {options.ledger, options.purpose, options.head} == {None} and options.scope is None:
         return None
     if options.ledger is None or options.scope is None:
-        raise ParameterError("--ledger and --scope go together; --purpose and --head go with them")
+        raise ParameterError("--ledger and --scope need each other; --purpose and --head need both")
     ledger = Ledger.open(place_of(options.ledger), head=options.head)
     purpose = f"safeselect {options.command}" if options.purpose is None else options.purpose
     found: list[Scope] = []
@@ -228,7 +228,7 @@ def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     with reading(options.file):
         records = list(kept_records(place_of(options.file), checker))
     if bare and options.head not in {record.hash for record in records}:
-        raise LedgerRolledBack("no record is the published head's: the end was cut, or rewritten")
+        raise LedgerRolledBack("no record matches the published head: the end was cut or rewritten")
     return checker, records
 
 

@@ -78,11 +78,11 @@ class Terms:
     def __post_init__(self) -> None:
         stated = [each for each in (self.epsilon, self.rho) if each is not None]
         if len(stated) != 1 or stated[0] <= 0:
-            raise ParameterError("a budget adds up to a positive epsilon, or to a positive rho")
+            raise ParameterError("a budget needs a positive epsilon or a positive rho")
         if not 0 <= self.own_delta <= self.delta < 1:
             raise ParameterError("own_delta must be from 0 to delta, and delta below 1")
         if self.epsilon is None and self.own_delta != self.delta:
-            raise ParameterError("with rho all of delta is for the deltas that releases bring")
+            raise ParameterError("with rho, all of delta is reserved for the deltas of releases")
         if len(self.weights) != len(self.excesses) or bool(self.excesses) != (self.rest > 0):
             raise ParameterError("each order needs a weight, and each rest of delta an order")
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
