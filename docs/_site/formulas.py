@@ -9,8 +9,8 @@ from latex2mathml.converter import convert
 
 _KEPT = re.compile(r"(`+[^`]*`+|\]\([^)]*\)|\$\$.*?\$\$|^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _BRACKETS = r"\((?:[^()]|\([^()]*\))*\)"
-_RAISED = re.compile(rf"\^({_BRACKETS}|[−-]?\w[′']?)")
-_LOWERED = re.compile(r"(?<=[\w₊₋Σ∏])_(\{[^{}]*\}|[A-Za-z0-9]+\b)")
+_RAISED = re.compile(rf"\^({_BRACKETS}|[−-]?\d+|[−-]?\w[′']?)")
+_LOWERED = re.compile(rf"(?<=[\w₊₋′'])_(\{{[^{{}}]*\}}|{_BRACKETS}|[^\W_]+)")
 
 
 def raised(text: str) -> str:

@@ -89,7 +89,7 @@ CORRECT = Command(
 )
 ADVISORIES = Command(
     "advisories",
-    "say which advisories touch the installed version",
+    "list the advisories that affect the installed version",
     declare("ADVISORY several  files such as docs/advisories/*.json"),
     _list,
     "Offline: get the files from the project's docs/advisories. The exit code is 3 if any does.\n",
