@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from safeselect.exact.parameters import did_you_mean
+from safeselect.release.page import did_you_mean
 from safeselect.release.results import code
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack, ParameterError
-from safeselect.exact.parameters import did_you_mean
 from safeselect.ledger.balance import Balance, Budget, charged, opened, raised, refused
 from safeselect.ledger.record import (
     OUTCOMES,
@@ -40,6 +39,7 @@ from safeselect.ledger.signing import (
     read_public_keys,
 )
 from safeselect.ledger.store import Row
+from safeselect.release.page import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
