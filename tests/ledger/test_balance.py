@@ -300,7 +300,27 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         ApproximateDP("1/100", "1e-7"),
         (
             f"the budget (1, 0.000001) {REFUSED} brings its own "
-            "delta 1e-7, and none is set aside here"
+            "delta 1e-7, and none is set aside here; a scope that is opened with own_delta=1e-7 "
+            "takes it"
+        ),
+    ),
+    (
+        MILLIONTH,
+        [],
+        ApproximateDP("1/10", "5e-7"),
+        (
+            f"the budget (1, 0.000001) {REFUSED} brings its own delta 5e-7, and 2.5e-7 of 2.5e-7 "
+            "is left: give the release a smaller delta; a scope that is opened with "
+            "own_delta=5e-7 takes it"
+        ),
+    ),
+    (
+        MILLIONTH,
+        [],
+        ApproximateDP("1/10", "5e-6"),
+        (
+            f"the budget (1, 0.000001) {REFUSED} brings its own delta 0.000005, and 2.5e-7 of "
+            "2.5e-7 is left: give the release a smaller delta"
         ),
     ),
     (

@@ -73,7 +73,8 @@ def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None
     original = items.release_keys
 
     def spy(terms: Any, counts: Any, *more: Any) -> Any:
-        found = counts.read()
+        users, labels = counts.read()
+        found = dict(zip(labels.to_pylist(), users.to_pylist(), strict=True))
         seen.append((found, terms))
         return original(terms, found, *more)
 

@@ -118,6 +118,16 @@ class TestReports:
         assert found.kind == "path"
         assert len(found.rows[0]) > len(found.rows[1]) == 0
 
+    def test_of_arguments_that_differ_the_callers_own_is_named(self):
+        def some(rows):
+            wards = sorted({"eye", *(row["ward"] for row in rows)})
+            scores = dict.fromkeys(["bone", "ear", "eye"], 1)
+            size = 1 + (len(wards) > 3)
+            return safeselect.top_k(scores, k=size, epsilon=1, sensitivity=1).labels
+
+        (found,) = replay(some, visits(), unit="patient").findings
+        assert (found.kind, found.seen) == ("public", "k is 2 and 1")
+
     def test_prints_and_files_are_compared_if_asked(self, tmp_path: Path):
         log = tmp_path / "log"
 

@@ -78,32 +78,35 @@ class HeldCounts:
             ParameterError: there are more or fewer labels than counts.
             ScoreError: a count is not an integer.
         """
-        largest, _ = self.found()
+        counts, labels = self.columns()
+        values = whole_counts(counts)
+        largest = merged(values, labels)
+        values.fill(0)
         found = sorted((-count, name) for name, count in _at_least(largest, self.size))[: self.size]
         padding = self.size - len(found)
         self.items = (*(name for _, name in found), *(None,) * padding)
         return np.array([-count for count, _ in found] + [0] * padding, dtype=np.int64)
 
-    def found(self) -> tuple[dict[str, int], int]:
-        """Return all items with the largest of their counts, and how many counts there were.
+    def columns(self) -> tuple[Column, Any]:
+        """Return the counts and their labels, as they were handed over or are read now."""
+        if type(self._counts) is not Unread:
+            return self._counts, self._labels
+        found = self._counts.read()
+        return _both(*found) if isinstance(found, tuple) else _both(found, None)
 
-        Counts of no item are among these; below 1 an item counts as absent.
 
-        Raises:
-            ParameterError, ScoreError: as for `read`.
-        """
-        counts, labels = self._counts, self._labels
-        if type(counts) is Unread:
-            counts, labels = _both(counts.read(), None)
-        values = whole_counts(counts)
-        largest: dict[str, int] = {}
-        for name, value in zip(read_items(labels, values.size), values.tolist(), strict=True):
-            # One item has two labels: the larger count is as sensitive as each of them.
-            if name is not None and value > largest.get(name, 0):
-                largest[name] = value
-        size = values.size
-        values.fill(0)
-        return largest, size
+def merged(values: npt.NDArray[np.int64], labels: Any) -> dict[str, int]:
+    """Return all items with the largest of their counts; below 1 an item counts as absent.
+
+    Raises:
+        ParameterError: there are more or fewer labels than counts.
+    """
+    largest: dict[str, int] = {}
+    for name, value in zip(read_items(labels, values.size), values.tolist(), strict=True):
+        # One item has two labels: the larger count is as sensitive as each of them.
+        if name is not None and value > largest.get(name, 0):
+            largest[name] = value
+    return largest
 
 
 def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
@@ -173,7 +176,7 @@ def whole_counts(column: Column) -> npt.NDArray[np.int64]:
         values = column.numbers() if column.size else []
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
-        counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST).astype(np.int64)
+        counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST, out=wide).view(np.int64)
         return np.maximum(counts, 0, out=counts)
     try:
         whole = read_values(Column(values, len(values)))

@@ -29,7 +29,7 @@ from bisect import bisect_left, bisect_right
 from contextlib import suppress
 from dataclasses import FrozenInstanceError, dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from math import isqrt
 from typing import Any, final
@@ -44,6 +44,7 @@ from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
 from safeselect.mechanisms.items import NOT_WHOLE, check_cap, hold_counts, item, whole_counts
+from safeselect.mechanisms.key_columns import BATCH, KeyColumns, read_columns
 from safeselect.mechanisms.unknown import COUNTED, read_total
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.randomness.bits import Bits
@@ -425,7 +426,8 @@ def select_partitions(
 
     Args:
         counts: `Counts`, a mapping key -> number of users, a pandas column with its index, or
-            numbers with `labels`; integers of any type.  An empty table is not an error.
+            numbers with `labels`; integers of any type.  An empty table is not an error.  Columns
+            of Arrow, with labels of type string, stay columns: ten million keys take a second.
         epsilon, delta: total cost of this call; positive rationals.
         max_partitions: for how many keys one user counts at most; not chosen by looking at data.
         pre_threshold: keys with fewer users are never kept, and others as if they had
@@ -465,18 +467,29 @@ def release_keys(
     chosen = resolve(source)
     held = hold_counts(counts, labels, 0)
     charge = terms.charge("select_partitions")
-    with Call(charge, held.found, source=chosen, scope=scope, unit=held.unit) as call:
-        largest, passed = call.values
-        # As many thresholds are drawn as counts were passed, whether or not they are keys.
-        thresholds = draw_thresholds(terms.table, passed, call.bits).tolist()
-        kept = sorted(
-            (label, count)
-            for (label, users), drawn in zip(largest.items(), thresholds, strict=False)
-            if (count := terms.released(users, drawn)) is not None
-        )
-        keys, noisy = zip(*kept, strict=True) if kept else ((), ())
-        found = noisy if terms.with_counts else None
-        return call.commit(TopK(labels=keys, counts=found, ordered=False, **call.header))
+    read = partial(read_columns, held)
+    with Call(charge, read, source=chosen, scope=scope, unit=held.unit) as call:
+        labels, counts = _decided(terms, call.values, call.bits)
+        found = counts if terms.with_counts else None
+        return call.commit(TopK(labels=labels, counts=found, ordered=False, **call.header))
+
+
+def _decided(terms: Terms, keys: KeyColumns, bits: Bits) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The keys that are kept, by their labels, and their noisy counts.
+
+    As many thresholds are drawn as counts were passed, whether or not they are keys.
+    """
+    found: list[tuple[str, int]] = []
+    for start in range(0, keys.passed, BATCH):
+        drawn = draw_thresholds(terms.table, min(BATCH, keys.passed - start), bits)
+        users = keys.users[start : start + BATCH]
+        drawn = drawn[: users.size]
+        places = np.flatnonzero(users - (terms.pre_threshold - 1) >= drawn)
+        noisy = users[places] + (terms.table.centre - drawn[places])
+        found += zip(keys.labels_of(start, places), noisy.tolist(), strict=True)
+    keys.users.fill(0)
+    labels, counts = zip(*sorted(found), strict=True) if found else ((), ())
+    return labels, counts
 
 
 _WORD = 64  # bits: an integer of more is compared with the limit of all numbers

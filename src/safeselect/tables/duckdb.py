@@ -138,6 +138,21 @@ class Table:
         """
         return _run(self._connection, sql, self._failure, parameters)
 
+    def columns(self, sql: str) -> Any:
+        """Run one statement and return its result as an Arrow table.
+
+        Raises:
+            InputError, ParameterError: as for `fetch`; there is no pyarrow.
+        """
+        library("pyarrow", "pip install 'safeselect[tables]'")
+
+        def question() -> Any:
+            answer = self._connection.sql(sql)
+            # The second is the older name of the first.
+            return (getattr(answer, "to_arrow_table", None) or answer.fetch_arrow_table)()
+
+        return _watched(self._connection, question, self._failure)
+
     def tidied(self, labels: list[str]) -> list[str | None]:
         """Return public labels as the same text in a cell would be read; None where missing."""
         cell = self._form.tidied("label")
@@ -173,7 +188,7 @@ def open_table(
     """
     form = table if isinstance(table, TableAs) else TableAs(table)
     table, files = form.table, paths_of(form.table)
-    duckdb = library("duckdb", "pip install 'safeselect[tables]'")
+    duckdb = library("duckdb", "tables")
     empty = as_arrow(table, [*columns.values()], empty=True) if files is None else None
     with private_directory() as private:
         spill = Path(private, "spill")
@@ -285,13 +300,19 @@ def _run(
     connection: Any, sql: str, failure: str, parameters: tuple[object, ...] = ()
 ) -> list[tuple[Any, ...]]:
     """Run one statement and return all rows, or raise one sentence of ours."""
+    return _watched(
+        connection, lambda: connection.execute(sql, list(parameters)).fetchall(), failure
+    )
+
+
+def _watched(connection: Any, question: Callable[[], _Answer], failure: str) -> _Answer:
     with watched("counting", lambda: connection.query_progress() / 100):
-        return ask(lambda: connection.execute(sql, list(parameters)).fetchall(), failure)
+        return ask(question, failure)
 
 
 def ask(question: Callable[[], _Answer], failure: str) -> _Answer:
     """Return DuckDB's answer, or raise one sentence of ours."""
-    duckdb = library("duckdb", "pip install 'safeselect[tables]'")
+    duckdb = library("duckdb", "tables")
     answer = None
     interrupted = exhausted = broken = False
     try:

@@ -537,10 +537,14 @@ def select_keys(
     _warn_delta(terms.total.delta, rows)
     scope = check_scope(unit, ledger, monotonic=True)
     warn_if_same(item=item, user=user)
-    sql = counts_of_items(contributions=terms.max_partitions, least=terms.pre_threshold)
+    bytes_from = resolve(source)
+    # A replay needs the same thresholds for the same keys.
+    places = 0 if bytes_from.production else None
+    sql = counts_of_items(
+        contributions=terms.max_partitions, least=terms.pre_threshold, places=places
+    )
     with open_keyed(table, item, user) as keyed:
-        # How many there are is private, and nobody asks.
-        return release_keys(terms, keyed.counts(0, sql, unit), None, source, scope)
+        return release_keys(terms, keyed.columns(sql, unit), None, bytes_from, scope)
 
 
 def choose_cap(

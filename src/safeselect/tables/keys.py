@@ -169,18 +169,31 @@ class Keyed:
         Args:
             listed: public lists that the statement reads: `candidates` and `groups`.
         """
-        wanted = columns or ("item", "person")
-        kinds = self.table.load(*wanted)
-        for ours in wanted:
-            require_key(kinds[ours], self.names[ours], item=ours in LABELS)
+        self._bring(*(columns or ("item", "person")))
         for name, labels in listed.items():
             if labels is not None:
                 self.table.store(f"safeselect_{name}", labels)
         return self.table.fetch(sql)
 
+    def _bring(self, *wanted: str) -> None:
+        """Bring columns for one statement, and check what their types are."""
+        kinds = self.table.load(*wanted)
+        for ours in wanted:
+            require_key(kinds[ours], self.names[ours], item=ours in LABELS)
+
     def counts(self, size: int, sql: str, unit: str | None) -> Any:
         """What one statement counts, not read yet."""
         return self.unread(size, lambda: dict(self.fetch(sql)), unit)
+
+    def columns(self, sql: str, unit: str | None) -> Any:
+        """The same, counts and labels by themselves, as Arrow's columns."""
+
+        def read() -> tuple[Any, Any]:
+            self._bring("item", "person")
+            found = self.table.columns(sql)
+            return found.column("users"), found.column("label")
+
+        return self.unread(0, read, unit)
 
     def unread(
         self,

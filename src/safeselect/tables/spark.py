@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from safeselect.errors import InputError
+from safeselect.release.display import library
 from safeselect.release.progress import watched
 from safeselect.scores.columns import hushed
 from safeselect.tables.files import position
@@ -61,9 +62,21 @@ class SparkTable:
         Raises:
             InputError: Spark failed; the message has no word of Spark's own.
         """
+        return [tuple(row) for row in self._asked(sql, "collect")]
+
+    def columns(self, sql: str) -> Any:
+        """Run one statement of `sql` and return its result as an Arrow table.
+
+        Raises:
+            InputError, ParameterError: as for `fetch`; there is no pyarrow, or Spark is below 4.0.
+        """
+        library("pyarrow", "pip install pyarrow")
+        return self._asked(sql, "toArrow")
+
+    def _asked(self, sql: str, form: str) -> Any:
         renamed = sql.replace("safeselect_", self._name)
         with watched("counting", self._share):
-            return [tuple(row) for row in _ask(lambda: self._session.sql(renamed).collect())]
+            return _ask(lambda: getattr(self._session.sql(renamed), form)())
 
     def _share(self) -> float:
         """How many of the tasks are done that Spark knows of now."""

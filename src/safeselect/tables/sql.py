@@ -115,13 +115,14 @@ def counts_of_items(
         contributions: for how many items a person counts at most, and so moves so many counts; None
             counts all.
         least: leave out items of fewer persons: that depends on an item's own count alone.
-        places: so many of the largest counts; None all, in the order of the labels.
+        places: so many of the largest counts; None all, in the order of the labels; 0 all, in any
+            order.
     """
     known, capped = _AMONG_CANDIDATES if among else "", contributions is not None
     counted = _CAPPED if capped else _COUNTED
     counted = counted.format(known=known, contributions=contributions, **_BY_HASH)
-    order = "label" if places is None else f"users DESC, label LIMIT {places}"
-    return f"{counted}GROUP BY item HAVING users >= {least} ORDER BY {order}"
+    order = "ORDER BY label" if places is None else f"ORDER BY users DESC, label LIMIT {places}"
+    return f"{counted}GROUP BY item HAVING users >= {least} {order if places != 0 else ''}"
 
 
 _GROUPED = """
