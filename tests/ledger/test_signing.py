@@ -97,9 +97,9 @@ def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     ledger = new(":memory:", signer=Ed25519Signer(SEED, key_id="k"))
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
-    with pytest.raises(ParameterError, match=r"safeselect\[signing\]"):
+    with pytest.raises(ParameterError, match=r"\.\[signing\]"):
         Ed25519Signer(SEED, key_id="k")
-    with pytest.raises(LedgerError, match=r"cannot be checked: .*safeselect\[signing\]"):
+    with pytest.raises(LedgerError, match=r"cannot be checked: .*\.\[signing\]"):
         ledger.check(public_keys=[PUBLIC])
 
 

@@ -24,6 +24,7 @@ from safeselect.accounting.bounds import (
     pure_sum,
     without_repetition,
 )
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.accounting.gaussian import FARTHEST, GaussianDP
 from safeselect.accounting.laws import KnownLaw
 from safeselect.accounting.moments import Base, Parts, Repetition, delta_by_orders, size
@@ -32,7 +33,7 @@ from safeselect.accounting.optimum.pairs import profile
 from safeselect.accounting.optimum.problem import MOST_LAWS, Part, sizes_of, squares_below
 from safeselect.accounting.optimum.upper import LARGEST, problem_of, quick_epsilon
 from safeselect.accounting.pure import smallest_delta
-from safeselect.accounting.rate import growth, per_draw_epsilon
+from safeselect.accounting.rate import growth
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.accounting.search import nearer
 from safeselect.accounting.sums import is_exactly_left, sum_of_deltas, total, what_is_left
@@ -209,13 +210,7 @@ def calibrate(
     at = None if delta is None else rational(delta, "delta", below=1)
     whole = None if rho is None else rational(rho, "rho")
     near = None if precision is None else rational(precision, "precision")
-    each = per_draw_epsilon(
-        family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
-        count,
-        epsilon=most,
-        delta=at,
-        rho=whole,
-    )
+    each = PrivacyCost(most, at, whole).per_draw(family, count)
     if most is None or at is None or near is None or family is PureDP or count == 1:
         return each
 

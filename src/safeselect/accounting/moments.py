@@ -121,6 +121,15 @@ _FLOOR = -3000  # of ln delta: `above_zero` says 2**-4000 at least
 _SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
 
 
+_Factors = list[Interval | None]
+"""P, A and B under P A**a / B**(a - 1); None is 1."""
+
+
+def _times(one: _Factors, other: _Factors) -> _Factors:
+    pairs = zip(one, other, strict=True)
+    return [mine * its if mine and its else mine or its for mine, its in pairs]
+
+
 class Moments:
     """Enclosures of ln M(a) at one order, a = 1 + excess; what the parts share is found once."""
 
@@ -142,13 +151,19 @@ class Moments:
             ParameterError: a part is ApproximateDP, which bounds no moment.
         """
         total = self._none
+        # Logarithms cost most, so parts that occur once share theirs.
+        once: _Factors = [None, None, None]
         for guarantee, count in parts:
             if isinstance(guarantee, Repetition):
-                each = self._repeated(guarantee)
+                total = total + Interval.of(count, self._precision) * self._repeated(guarantee)
+                continue
+            added, factors = self._moment(guarantee)
+            if count == 1:
+                total, once = total + added, _times(once, factors)
             else:
-                each = self._moment(guarantee)
-            total = total + Interval.of(count, self._precision) * each
-        return total
+                whole = Interval.of(count, self._precision)
+                total = total + whole * (added + self._weighed(factors))
+        return total + self._weighed(once)
 
     def _repeated(self, guarantee: Repetition) -> Interval:
         """From ln M(a) of one run, or that of the pure guarantee.
@@ -165,15 +180,25 @@ class Moments:
         ends = min(found.lower, pure.lower), min(found.upper, pure.upper)
         return Interval(*ends, self._precision)
 
-    def _moment(self, guarantee: Guarantee | GaussianDP) -> Interval:
+    def _weighed(self, factors: _Factors) -> Interval:
+        """ln(P) + a ln(A) - (a - 1) ln(B)."""
+        plain, upper, lower = factors
+        total = self._none if plain is None else plain.log()
+        if upper is not None and lower is not None:
+            total = total + self._order * upper.log() - self._excess * lower.log()
+        return total
+
+    def _moment(self, guarantee: Guarantee | GaussianDP) -> tuple[Interval, _Factors]:
+        """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
         one = self._one
         if isinstance(guarantee, ApproximateDP):
             raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
         if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
             # mu-GDP has the moments of (mu**2 / 2)-zCDP.
-            return self._order * self._excess * Interval.of(guarantee.zcdp.rho, self._precision)
+            rho = Interval.of(guarantee.zcdp.rho, self._precision)
+            return self._order * self._excess * rho, [None, None, None]
         if not guarantee.epsilon:
-            return self._none
+            return self._none, [None, None, None]
         epsilon, log_rest = _shared(guarantee.epsilon, self._precision)
         leading = self._excess * epsilon
         if isinstance(guarantee, BoundedRange):
@@ -182,14 +207,13 @@ class Moments:
             # B = e**-epsilon - e**(-a epsilon).  Source: `docs/mathematics.md`, section 3.
             upper = -(-(self._order * epsilon)).expm1()
             lower = -(-leading).expm1()
-            worst = self._order * upper.log() - self._excess * lower.log()
-            return leading + self.constant - log_rest + worst
+            return leading + self.constant - log_rest, [None, upper, lower]
         # e**-(2a - 1) epsilon: what the reflected outcome adds
         reflected = (-(self._twice * epsilon)).exp()
         if isinstance(guarantee, LaplaceDominated):
-            return leading + (one - self._share + self._share * reflected).log()
+            return leading, [one - self._share + self._share * reflected, None, None]
         if isinstance(guarantee, PureDP):
-            return leading + ((one + reflected) / (one + (-epsilon).exp())).log()
+            return leading, [(one + reflected) / (one + (-epsilon).exp()), None, None]
         assert_never(guarantee)
 
     def epsilon(self, parts: Parts, delta: Fraction) -> Interval:
@@ -203,6 +227,11 @@ def _shared(epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
     """Enclose epsilon and ln(1 - e**-epsilon), which all orders share."""
     enclosed = Interval.of(epsilon, precision)
     return enclosed, (-(-enclosed).expm1()).log()
+
+
+def log_moment(guarantee: Composable, excess: Fraction, precision: int) -> Interval:
+    """Enclose ln M(a) at the order a = 1 + excess, excess > 0."""
+    return Moments(excess, precision).log_product([(guarantee, 1)])
 
 
 def epsilon_at_order(parts: Parts, delta: Fraction, excess: Fraction, precision: int) -> Interval:

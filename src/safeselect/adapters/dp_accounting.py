@@ -1,4 +1,4 @@
-"""Guarantees as events of dp-accounting: `safeselect[dp-accounting]`.
+"""Guarantees as events of dp-accounting (the extra `dp-accounting`).
 
     accountant = RdpAccountant(neighboring_relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
     accountant.compose(dp_events(best.parts, accountant="rdp")).get_epsilon(1e-6)
@@ -200,4 +200,4 @@ def _noise_multiplier(epsilon: Fraction) -> float:
 
 
 def _library(name: str) -> Any:
-    return library(name, "pip install 'safeselect[dp-accounting]'")
+    return library(name, "dp-accounting")

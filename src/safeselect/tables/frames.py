@@ -73,7 +73,7 @@ def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]
 
 
 def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
-    arrow, converted = library("pyarrow", "pip install pyarrow"), None
+    arrow, converted = library("pyarrow"), None
     with hushed():  # any error may quote cells
         converted = convert(arrow)
     if converted is None:

@@ -244,10 +244,12 @@ def commits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Commit]]:
     def planned(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         if "begin_charge" in query:
             writing.add(id(self))
-        if query == "COMMIT" and id(self) in writing:
-            writing.remove(id(self))
+        alone = self.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        is_sent = alone and (".charge(" in query or ".settle(" in query)
+        if is_sent or (query == "COMMIT" and id(self) in writing):
+            writing.discard(id(self))
             if plan:
-                return plan.pop(0)(self, lambda: execute(self, query))
+                return plan.pop(0)(self, lambda: execute(self, query, *more, **options))
         return execute(self, query, *more, **options)
 
     monkeypatch.setattr(psycopg.Connection, "execute", planned)
@@ -433,3 +435,51 @@ def test_a_release_without_epsilon_closes_its_way_on_the_server(place: Place) ->
         query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
         with refused("that its scope has not|not of its form"):
             place.sql("owner", query, values=(json.dumps(dict.fromkeys(wrong, "1/100")),))
+
+
+def test_who_writes_alone_sends_one_statement_and_who_meets_another_queues(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    place.make(epsilon=100)
+    mine, other = (Ledger.open(place.store(CHARGER)) for _ in range(2))
+    execute, sent = psycopg.Connection.execute, list[str]()
+
+    def counted(self: Any, query: Any, *more: Any, **options: Any) -> Any:
+        sent.append(query)
+        return execute(self, query, *more, **options)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", counted)
+    there = scope(mine)
+    sent.clear()
+    there.pay(pure()).released("x", b"s" * 32)
+    assert [query.partition("(")[0] for query in sent] == [
+        f"SELECT {place.name}.charge",
+        f"SELECT {place.name}.settle",
+    ]
+    scope(other).pay(pure())
+    for _ in range(22):  # the first is refused by the server, 20 queue, the last is alone again
+        sent.clear()
+        there.pay(pure())
+        locked = sum("begin_charge" in query for query in sent)
+        assert locked == (len(sent) > 1)
+    assert len(sent) == 1
+    assert mine.check().count == other.check().count == 27
+
+
+def test_what_is_refused_without_the_lock_is_judged_anew(place: Place) -> None:
+    """A refusal is told of all records, never of those that were seen alone."""
+    place.make(epsilon=1)
+    mine, other = (Ledger.open(place.store(CHARGER)) for _ in range(2))
+    there, same = (scope(each).asked("r") for each in (mine, other))
+    pending = there.pay(pure())
+    pending.released("x", b"s" * 32)
+    with pytest.raises(RepeatedRequest, match="was released"):
+        same.pay(pure())
+    for _ in range(9):
+        scope(mine).pay(pure())
+    for ledger in (mine, other):
+        with pytest.raises(BudgetError, match="does not allow"):
+            scope(ledger).pay(pure())
+    assert other.check().count == 13
