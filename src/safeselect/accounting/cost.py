@@ -99,13 +99,8 @@ class PrivacyCost:
         # Loaded where it is needed: a release of pure epsilon runs nothing of it.
         from safeselect.accounting.rate import per_draw_epsilon
 
-        return per_draw_epsilon(
-            family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
-            count,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            rho=self.rho,
-        )
+        total = self.epsilon, self.delta, self.rho
+        return per_draw_epsilon(family, count, *total)  # type: ignore[arg-type]  # it is hashable
 
     @property
     def is_pure(self) -> bool:

@@ -235,12 +235,23 @@ def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
 
 
 def _action(
-    name: str, purpose: str, run: Callable[[argparse.Namespace], int], own: tuple[Option, ...] = ()
+    name: str,
+    purpose: str,
+    run: Callable[[argparse.Namespace], int],
+    own: tuple[Option, ...] = (),
+    example: str = "",
 ) -> Command:
-    return Command(name, purpose, (*FILE, *own, *HEAD), run)
+    proposed = "propose " if run is _propose else ""
+    about = f"For example: safeselect ledger {proposed}{name} budget.db{example}\n"
+    return Command(name, purpose, (*FILE, *own, *HEAD), run, about)
 
 
 OPENED = SCOPE + BUDGET + CEILING
+_OPENED = " --scope trips --unit rider --neighbours add_remove --epsilon 4"
+_REASON = " --scope trips --reason 'the second year'"
+_APPROVE = """\
+For example: safeselect ledger approve proposal.json --key approver.pem > approval.json
+"""
 LEDGER = Command(
     "ledger",
     "create, show and check a privacy budget and its records",
@@ -252,10 +263,14 @@ A ledger in PostgreSQL is written postgresql://USER@HOST/DB?schema=NAME, without
 goes into PGPASSWORD or ~/.pgpass.
 """,
     actions=(
-        _action("create", "make a new ledger with one scope", _create, OPENED + APPROVERS),
-        _action("add", "open another scope in a ledger", _add, OPENED),
+        _action("create", "make a new ledger with one scope", _create, OPENED + APPROVERS, _OPENED),
+        _action("add", "open another scope in a ledger", _add, OPENED, _OPENED),
         _action(
-            "reopen", "let a scope answer again that refusals have closed", _reopen, SCOPE + REASON
+            "reopen",
+            "let a scope answer again that refusals have closed",
+            _reopen,
+            SCOPE + REASON,
+            _REASON,
         ),
         _action("repair", "move what follows the last good line out of a damaged ledger", _repair),
         _action(
@@ -263,18 +278,31 @@ goes into PGPASSWORD or ~/.pgpass.
             "make an older copy whole from the lines that its witness kept",
             _append,
             LINES + PUBLIC_KEYS,
+            " witness.jsonl",
         ),
         Command(
             "propose",
             "print a change for approvers to sign; nothing is written",
             actions=(
-                _action("scope", "another scope", _propose, OPENED + WITHIN),
-                _action("limit", "a greater budget", _propose, SCOPE + LIMIT + REASON + WITHIN),
-                _action("reopening", "more refusals", _propose, SCOPE + REASON + WITHIN),
+                _action("scope", "another scope", _propose, OPENED + WITHIN, _OPENED),
+                _action(
+                    "limit",
+                    "a greater budget",
+                    _propose,
+                    SCOPE + LIMIT + REASON + WITHIN,
+                    f"{_REASON} --limit epsilon --to 6",
+                ),
+                _action("reopening", "more refusals", _propose, SCOPE + REASON + WITHIN, _REASON),
             ),
         ),
-        Command("approve", "sign a proposal with an approver's key", SIGNED, _approve),
-        _action("enact", "write a change that enough approvers signed", _enact, APPROVED),
+        Command("approve", "sign a proposal with an approver's key", SIGNED, _approve, _APPROVE),
+        _action(
+            "enact",
+            "write a change that enough approvers signed",
+            _enact,
+            APPROVED,
+            " proposal.json approval.json",
+        ),
         _action("show", "print where each scope stands, and every charge", _show, SHOWN),
         _action("export", "print all records, one line of JSON each", _export, PUBLIC_KEYS),
         _action("verify", "check all records of a ledger or of a log", _verify, PUBLIC_KEYS),

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from safeselect.release.page import did_you_mean
 from safeselect.release.results import code
-from safeselect.tables.files import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +185,13 @@ class _Parser(argparse.ArgumentParser):
         flags = [] if self._subparsers else [word.partition("=")[0] for word in args]
         for flag in flags[: flags.index("--")] if "--" in flags else flags:
             if flag.startswith("--") and flag not in self._option_string_actions:
-                near = nearest(flag, self._option_string_actions)
+                near = did_you_mean(flag, self._option_string_actions)
                 self.error(f"there is no option {flag}{near}")
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         if chosen := _CHOICE.search(message):
-            message += nearest(chosen[1], re.findall(r"[\w-]+", chosen[2]))
+            message += did_you_mean(chosen[1], re.findall(r"[\w-]+", chosen[2]))
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 

@@ -39,6 +39,7 @@ from safeselect.ledger.signing import (
     read_public_keys,
 )
 from safeselect.ledger.store import Row
+from safeselect.release.page import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,10 +377,7 @@ class Checker:
                     f"scope {scope!r} has a budget for each block or month: name those whose rows "
                     f"the release reads, such as {name!r}, joined by & if they are several"
                 )
-        from difflib import get_close_matches  # only for a message
-
-        near = get_close_matches(scope[:200], self.scopes, 1)
-        also = f"; did you mean {near[0]!r}?" if near else ""
+        also = did_you_mean(scope, self.scopes)
         raise ParameterError(f"there is no scope {scope!r} in this ledger{also}")
 
     def has_nonce(self, nonce: bytes) -> bool:

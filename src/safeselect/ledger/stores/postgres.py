@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from select import select
 from typing import Any, Literal, TypeVar, final
@@ -147,12 +147,24 @@ class Rows:
         last: the last row that was seen.
     """
 
-    __slots__ = ("_connection", "_schema", "last", "new")
+    __slots__ = ("_ahead", "_connection", "_schema", "last", "new")
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
     def __init__(self, connection: Any, schema: str, last: Row | None = None) -> None:
         self._connection, self._schema, self.last = connection, schema, last
         self.new: list[Row] = []
+        self._ahead: list[Row] = []
+
+    def after(self, statement: str) -> list[Any]:
+        """Return what a statement says; what follows the last row that was seen is read with it."""
+        if self.last is None:
+            return list(self._connection.execute(statement))
+        rows = _ROWS.format(self._schema, self.last.seq, _AHEAD)
+        said = self._connection.execute(f"{statement}; {rows}")
+        found = said.fetchall()
+        said.nextset()
+        self._ahead = [Row(*values) for values in said]
+        return list(found)
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a place on."""
@@ -160,9 +172,10 @@ class Rows:
             if self.last is None or first != self.last.seq:
                 raise Moved
             return [self.last]
-        query = f"""SELECT seq, body, hash, signature FROM {self._schema}.records
-            WHERE seq >= %s ORDER BY seq LIMIT %s"""  # noqa: S608
-        found = [Row(*values) for values in self._connection.execute(query, (first, count))]
+        found, self._ahead = self._ahead, []
+        if not found or found[0].seq != first:
+            query = _ROWS.format(self._schema, "%s", "%s")
+            found = [Row(*values) for values in self._connection.execute(query, (first, count))]
         where = f"in schema {self._schema} of PostgreSQL"
         if [row.seq for row in found] != list(range(first, first + len(found))):
             raise LedgerDamaged(f"a record from {first} on is missing {where}")
@@ -223,10 +236,12 @@ T = TypeVar("T")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
 _IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 _OLDEST = 130000  # gcd of numeric
+_ROWS = """SELECT seq, body, hash, signature FROM {}.records
+    WHERE seq >= {} ORDER BY seq LIMIT {}"""
+_AHEAD = 100
 _TRIES = 3
 _QUEUED = 20
 _BUSY = "55P03"
-_WRITING, _READING = "READ COMMITTED", "REPEATABLE READ, READ ONLY"
 _UNSAFE = "cannot be used: the server only follows another, or does not wait for its disk"
 # What to say of a failure, by SQLSTATE or its first two characters, and whether to try again.
 _PROBLEMS = {
@@ -345,7 +360,7 @@ class PostgresStore:
         if duty not in GRANTS:
             raise ParameterError(f"duty must be reader, charger or approver, got {describe(duty)}")
         with self._translated(), self._transaction() as connection:
-            self._check(connection)
+            self._check(Rows(connection, self._schema))
             # The server only warns of a grant that grants nothing.
             if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
                 raise LedgerError(f"only the owner of {self.name} grants rights")
@@ -366,11 +381,11 @@ class PostgresStore:
             while True:
                 try:
                     # Read committed: what is read after the lock is all that was committed before.
-                    with self._transaction() as connection:
-                        connection.execute(self._begin_charge)
-                        journal = Rows(connection, self._schema)
+                    with self._transaction(sent := list[Row]()) as connection:
+                        journal = Rows(connection, self._schema, self._last)
+                        journal.after(self._begin_charge)
                         done = work(journal)
-                        self._send(connection, journal.new)
+                        sent += journal.new
                     self._last = journal.last
                     return done
                 except Lost:
@@ -415,10 +430,10 @@ class PostgresStore:
             )
 
     def read(self, work: Callable[[Journal], T]) -> T:
-        """Run the work on one consistent state."""
-        with self._translated(), self._transaction(_READING) as connection:
-            self._check(connection)
-            journal = Rows(connection, self._schema)
+        """Run the work on the rows that were committed: their order is one, and they only grow."""
+        with self._translated(), borrowed(self._pool_here(), self._psycopg) as (connection, _):
+            journal = Rows(connection, self._schema, self._last)
+            self._check(journal)
             done = work(journal)
         self._last = journal.last
         return done
@@ -428,7 +443,7 @@ class PostgresStore:
         if isinstance(self._pool, OwnPool):
             self._pool.close()
 
-    def _send(self, connection: Any, rows: list[Row]) -> None:
+    def _send(self, connection: Any, rows: Sequence[Row]) -> None:
         for row in rows:
             send(connection, self._schema, row, self._wait)
 
@@ -461,16 +476,20 @@ class PostgresStore:
         return self._pool
 
     @contextmanager
-    def _transaction(self, mode: str = _WRITING) -> Iterator[Any]:
+    def _transaction(self, sent: Sequence[Row] = ()) -> Iterator[Any]:
+        """Yield a connection; these rows are sent with the commit."""
         born, is_sent = generation(), False
         with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
             try:
-                connection.execute(f"BEGIN TRANSACTION ISOLATION LEVEL {mode}")
+                connection.execute("BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 yield connection
                 check_process(born)
                 warnings.clear()
-                is_sent = mode == _WRITING
-                done = connection.execute("COMMIT")
+                is_sent = True
+                together = sent and self._psycopg.Pipeline.is_supported()
+                with connection.pipeline() if together else nullcontext():
+                    self._send(connection, sent)
+                    done = connection.execute("COMMIT")
                 self._check_warnings(warnings + ["ROLLBACK"] * (done.statusmessage != "COMMIT"))
             except BaseException as error:
                 # The error is already being raised; without a commit the server rolls back anyway.
@@ -504,10 +523,10 @@ class PostgresStore:
             raised.sqlstate, raised.try_again = state or None, found[1]
             raise raised from None
 
-    def _check(self, connection: Any) -> None:
+    def _check(self, journal: Rows) -> None:
         query = f"""SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
             FROM {self._schema}.format"""  # noqa: S608
-        found = connection.execute(query).fetchall()
+        found = journal.after(query)
         if [version for version, _ in found] != [FORMAT]:
             raise LedgerError(f"the ledger in {self.name} is not of format {FORMAT}")
         if not found[0][1]:
