@@ -155,13 +155,16 @@ class Rows:
         self.new: list[Row] = []
         self._ahead: list[Row] = []
 
-    def hold(self, begin: str) -> None:
-        """Take the lock, and read what follows the last row that was seen, at one go."""
-        first = 0 if self.last is None else self.last.seq
-        said = self._connection.execute(f"{begin}; {_ROWS.format(self._schema, first, _AHEAD)}")
-        while said.nextset():
-            pass
-        self._ahead = [Row(*values) for values in said.fetchall()]
+    def after(self, statement: str) -> list[Any]:
+        """Return what a statement says; what follows the last row that was seen is read with it."""
+        if self.last is None:
+            return list(self._connection.execute(statement))
+        rows = _ROWS.format(self._schema, self.last.seq, _AHEAD)
+        said = self._connection.execute(f"{statement}; {rows}")
+        found = said.fetchall()
+        said.nextset()
+        self._ahead = [Row(*values) for values in said]
+        return list(found)
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a place on."""
@@ -239,7 +242,6 @@ _AHEAD = 100
 _TRIES = 3
 _QUEUED = 20
 _BUSY = "55P03"
-_WRITING, _READING = "READ COMMITTED", "REPEATABLE READ, READ ONLY"
 _UNSAFE = "cannot be used: the server only follows another, or does not wait for its disk"
 # What to say of a failure, by SQLSTATE or its first two characters, and whether to try again.
 _PROBLEMS = {
@@ -285,7 +287,7 @@ class PostgresStore:
         if (conninfo is None) == (pool is None):
             raise ParameterError("give conninfo, or pool= instead of it")
         if conninfo is not None and not isinstance(conninfo, str):
-            raise ParameterError("conninfo must be text in libpq's words")
+            raise ParameterError("conninfo must be a connection string of libpq")
         if pool is not None and not all(
             callable(getattr(pool, name, None)) for name in ("getconn", "putconn")
         ):
@@ -358,7 +360,7 @@ class PostgresStore:
         if duty not in GRANTS:
             raise ParameterError(f"duty must be reader, charger or approver, got {describe(duty)}")
         with self._translated(), self._transaction() as connection:
-            self._check(connection)
+            self._check(Rows(connection, self._schema))
             # The server only warns of a grant that grants nothing.
             if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
                 raise LedgerError(f"only the owner of {self.name} grants rights")
@@ -381,7 +383,7 @@ class PostgresStore:
                     # Read committed: what is read after the lock is all that was committed before.
                     with self._transaction(sent := list[Row]()) as connection:
                         journal = Rows(connection, self._schema, self._last)
-                        journal.hold(self._begin_charge)
+                        journal.after(self._begin_charge)
                         done = work(journal)
                         sent += journal.new
                     self._last = journal.last
@@ -423,15 +425,15 @@ class PostgresStore:
     def _check_warnings(self, warnings: list[str]) -> None:
         if warnings:
             raise LedgerError(
-                f"the ledger in {self.name}: the server warned while it committed; nothing "
-                "is released, and the charge may stand"
+                f"the ledger in {self.name}: the server warned while it committed; nothing is "
+                "released, and the charge may remain"
             )
 
     def read(self, work: Callable[[Journal], T]) -> T:
-        """Run the work on one consistent state."""
-        with self._translated(), self._transaction(mode=_READING) as connection:
-            self._check(connection)
-            journal = Rows(connection, self._schema)
+        """Run the work on the rows that were committed: their order is one, and they only grow."""
+        with self._translated(), borrowed(self._pool_here(), self._psycopg) as (connection, _):
+            journal = Rows(connection, self._schema, self._last)
+            self._check(journal)
             done = work(journal)
         self._last = journal.last
         return done
@@ -460,29 +462,30 @@ class PostgresStore:
                 return not there or there[0].hash == rows[0].hash
             pause()
         raise LedgerError(
-            f"the connection to the ledger in {self.name} was lost, and what became of the record "
-            "cannot be asked: nothing is released, and the charge may stand"
+            f"the connection to the ledger in {self.name} was lost, and the state of the record "
+            "is unknown: nothing is released, and the charge may remain"
         )
 
     def _pool_here(self) -> Any:
         """Return the pool, unless it is the parent's."""
         if generation() != self._born and not isinstance(self._pool, OwnPool):
             raise LedgerError(
-                "this process was forked after the store got its pool: make both anew in the child"
+                "this process was forked after the store got its pool: create both again in "
+                "the child"
             )
         return self._pool
 
     @contextmanager
-    def _transaction(self, sent: Sequence[Row] = (), mode: str = _WRITING) -> Iterator[Any]:
+    def _transaction(self, sent: Sequence[Row] = ()) -> Iterator[Any]:
         """Yield a connection; these rows are sent with the commit."""
         born, is_sent = generation(), False
         with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
             try:
-                connection.execute(f"BEGIN TRANSACTION ISOLATION LEVEL {mode}")
+                connection.execute("BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 yield connection
                 check_process(born)
                 warnings.clear()
-                is_sent = mode == _WRITING
+                is_sent = True
                 together = sent and self._psycopg.Pipeline.is_supported()
                 with connection.pipeline() if together else nullcontext():
                     self._send(connection, sent)
@@ -504,7 +507,9 @@ class PostgresStore:
         try:
             yield
         except Lost:
-            raise LedgerError(f"{where}: the connection was lost; the change may stand") from None
+            raise LedgerError(
+                f"{where}: the connection was lost; the change may have been made"
+            ) from None
         except self._psycopg.Error as error:
             state = error.sqlstate or ""
             found = _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
@@ -518,10 +523,10 @@ class PostgresStore:
             raised.sqlstate, raised.try_again = state or None, found[1]
             raise raised from None
 
-    def _check(self, connection: Any) -> None:
+    def _check(self, journal: Rows) -> None:
         query = f"""SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
             FROM {self._schema}.format"""  # noqa: S608
-        found = connection.execute(query).fetchall()
+        found = journal.after(query)
         if [version for version, _ in found] != [FORMAT]:
             raise LedgerError(f"the ledger in {self.name} is not of format {FORMAT}")
         if not found[0][1]:
