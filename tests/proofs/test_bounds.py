@@ -182,27 +182,23 @@ def test_the_noise_of_a_session_is_enclosed(kind: str, rate: Fraction) -> None:
             assert above(at_left) <= high, v
 
 
-@pytest.mark.parametrize("unit", [None, Fraction(1, 3000)], ids=str)
-def test_logarithms_of_weights_are_enclosed(unit: Fraction | None) -> None:
-    values = [
-        Fraction(1),
-        Fraction(3, 2),
-        Fraction(10**9),
-        Fraction(1, 7),
-        Fraction(1),
-        Fraction(2),
-    ]
+@pytest.mark.parametrize("precision", [48, 64])
+def test_logarithms_of_weights_are_enclosed(precision: int) -> None:
+    """Both ends for a decision, and, rounded up, the parts of noisy scores and of keys."""
+    values = [*map(Fraction, ("1", "3/2", "1000000000", "1/7", "1", "2"))]
     weights, least = proved.weights_of(values), min(values)
     assert proved.weights_of([Fraction(5)] * 3) is None
     with wide():
-        logs = [
-            IV.log(IV.mpf((each / least).numerator) / (each / least).denominator) for each in values
-        ]
-        for (low, high), log in zip(weights.logs(list(range(6)), 64), logs, strict=True):
-            assert low <= below(log * 2**64) <= above(log * 2**64) <= high
-        scale = IV.mpf(2) ** 32 if unit is None else IV.mpf(unit.denominator) / unit.numerator
-        for found, log in zip(weights.rounded_up(np.int64, unit).tolist(), logs, strict=True):
-            assert above(log * scale) <= found <= above(log * scale) + 1
+        ratios = [each / least for each in values]
+        logs = [IV.log(IV.mpf(each.numerator) / each.denominator) for each in ratios]
+        ends = zip(weights.logs(list(range(6)), precision), logs, strict=True)
+        assert all(
+            a <= below(log * 2**precision) <= above(log * 2**precision) <= b for (a, b), log in ends
+        )
+        for found, log in zip(weights.units.tolist(), logs, strict=True):
+            assert above(log * 2**32) <= found <= above(log * 2**32) + 2**11
+        for found, log in zip(weights.keys(Fraction(1, 700)).tolist(), logs, strict=True):
+            assert above(log * 700) <= found <= above(log * 700) + 2
         assert weights.spread >= above(max(logs, key=lambda each: each.b))
 
 
