@@ -166,7 +166,7 @@ def test_orders_are_those_of_the_ceiling_and_the_share_of_own_deltas_is_kept() -
         with pytest.raises(ParameterError, match="up to the ceiling that was stated when"):
             low.at(limit, Fraction(value))
     for limit, value in (("epsilon", 1), ("delta", Fraction(1, 10**7)), ("rho", 1), ("unit", 1)):
-        with pytest.raises(ParameterError, match=f"{limit} is no limit that this raises"):
+        with pytest.raises(ParameterError, match=f"{limit} is not a limit that can be raised here"):
             low.at(limit, Fraction(value))
     with pytest.raises(ParameterError, match="which is none: open another scope"):
         made(epsilon=1).at("epsilon", Fraction(2))

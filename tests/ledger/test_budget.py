@@ -254,6 +254,8 @@ def test_parts_pay_no_more_than_the_whole_that_is_their_sum(listed: Any, terms: 
         alone = dict(price(terms, whole) or {})
         assert price(terms, whole, parts) == by_parts
         assert all(by_parts[name] <= alone[name] for name in alone)
+    less, both = (price(terms, PureDP(epsilon / 2), each) or {} for each in ((), parts))
+    assert all(both[name] <= less[name] for name in less)
 
 
 def test_a_release_of_pure_delta_fits_where_epsilon_is_used_up() -> None:
@@ -351,6 +353,14 @@ def test_never_fewer_than_sums_where_nothing_has_a_delta(
     number: int, kind: Callable[[Fraction], AnyGuarantee]
 ) -> None:
     assert count(TERMS, [], ((kind(Fraction(1, number)), 1),)) >= number
+
+
+def test_after_a_release_without_an_epsilon_the_sum_of_epsilons_takes_none() -> None:
+    first = ((KINDS["zcdp"]("1/1000"), 1),)
+    for size in ("1/20", "1/4", "1/2"):
+        each = ((PureDP(exact(size)), 1),)
+        found = fits(caps(TERMS), priced(TERMS, first), priced(TERMS, each))
+        assert found[0] == count(TERMS, [first], each)
 
 
 def test_with_all_of_delta_set_aside_epsilons_and_deltas_add_up() -> None:

@@ -104,7 +104,7 @@ def test_scopes_have_budgets_of_their_own_and_may_be_added(place: Any) -> None:
 )
 def test_a_scope_adds_up_one_unit_and_one_kind_of_neighbours(unit: Any, neighbours: Any) -> None:
     ledger = new(":memory:")
-    with pytest.raises(ParameterError, match="unit 'person' and neighbours 'add_remove', not"):
+    with pytest.raises(ParameterError, match="protects unit 'person' under 'add_remove'"):
         ledger.scope("a", unit=unit, neighbours=neighbours, purpose="p")
 
 
@@ -147,7 +147,7 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
         with pytest.raises(ParameterError, match="signer"):
             new(path, signer=signer)
     for wrong in (7, b"x.db", None, ListStore):
-        with pytest.raises(ParameterError, match="a ledger is at a path or in a Store"):
+        with pytest.raises(ParameterError, match="a ledger needs a path or a Store"):
             Ledger.open(wrong)  # type: ignore[arg-type]
     assert not path.exists()
     ledger = new(path)

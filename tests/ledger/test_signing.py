@@ -80,7 +80,7 @@ def test_keys_are_pem_files(tmp_path: Path) -> None:
     for wrong in (b"", PUBLIC.hex(), None, private):
         with pytest.raises(ParameterError, match="a public key must be"):
             ledger.check(public_keys=[wrong])  # type: ignore[list-item]
-    with pytest.raises(ParameterError, match="public keys must be in a list"):
+    with pytest.raises(ParameterError, match="public keys must be a list"):
         ledger.check(public_keys=public)  # type: ignore[arg-type]
 
 

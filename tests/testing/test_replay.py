@@ -23,13 +23,20 @@ pandas = pytest.importorskip("pandas")
 BOTH = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
 
 
+def each(planted: Planted) -> object:
+    longest = pytest.mark.nightly("liked_genres has a mistake of its kind")
+    return pytest.param(
+        planted, id=planted.name, marks=[longest] * (planted.name == "counted_wards")
+    )
+
+
 def line_of(finding):
     return str(finding).splitlines()[1].partition(": ")[2]
 
 
 class TestPipelines:
     @pytest.mark.slow("two hundred runs of ordinary pipelines")
-    @BOTH
+    @pytest.mark.parametrize("planted", [each(planted) for planted in PLANTED])
     def test_the_mistake_is_found_at_its_line(self, planted: Planted):
         report = replay(planted.pipeline(wrong=True), planted.data(), unit=planted.unit)
         assert report

@@ -85,7 +85,7 @@ class PrivacyCost:
         if (epsilon is None) == (rho is None):
             exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
         if delta is not None and epsilon is None:
-            raise ParameterError("delta goes with epsilon; with rho there is none")
+            raise ParameterError("delta needs epsilon; rho takes no delta")
         return cls(
             None if epsilon is None else read_epsilon(epsilon),
             None if delta is None else rational(delta, "delta", below=1),

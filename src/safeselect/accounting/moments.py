@@ -13,7 +13,7 @@ seen, the order must be fixed first, as a `Budget` does.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
@@ -21,13 +21,7 @@ from typing import assert_never
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import (
-    Interval,
-    above_zero,
-    log_order_constant,
-    rounded_down,
-    rounded_up,
-)
+from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -117,7 +111,6 @@ Parts = Sequence[tuple[Composable, int]]
 """Guarantees, each with how often it occurs."""
 
 _START = Fraction(8)  # a - 1 where a search for an order begins
-_FLOOR = -3000  # of ln delta: `above_zero` says 2**-4000 at least
 _SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
 
 
@@ -245,32 +238,18 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
     Rounded up to 64 significant bits.  The search for the order looks at a summary of long lists;
     the bound is certified for the list itself.
     """
-    parts = _of_moments(parts)
-    summary, bits = _summary(parts), _searched_bits(parts)
-    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, bits), _START)
+    parts, best = best_order(parts, lambda some, x, bits: epsilon_at_order(some, delta, x, bits))
     bound = rounded_up(lambda precision: epsilon_at_order(parts, delta, best, precision))
     return max(Fraction(0), bound), best
 
 
-def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """A delta that the product accountant certifies at this epsilon, and a - 1 for its order."""
+def best_order(
+    parts: Parts, bound: Callable[[Parts, Fraction, int], Interval]
+) -> tuple[Parts, Fraction]:
+    """The list with Gaussian noise as zCDP, and a - 1 for an order at which its bound is small."""
     parts = _of_moments(parts)
     summary, bits = _summary(parts), _searched_bits(parts)
-
-    def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
-        moments = Moments(excess, precision)
-        leading = Interval.of(excess * epsilon, precision)
-        return moments.log_product(listed) + moments.constant - leading
-
-    def least(precision: int) -> Interval:
-        # The exponential of a number far below would have millions of digits.
-        found, floor = log_delta(parts, best, precision), Interval.of(_FLOOR, precision)
-        ends = max(found.lower, floor.lower), max(found.upper, floor.upper)
-        return Interval(*ends, precision).exp()
-
-    best = argmin(lambda excess: log_delta(summary, excess, bits), _START)
-    bound = above_zero(least)
-    return min(Fraction(1), bound), best
+    return parts, argmin(lambda excess: bound(summary, excess, bits), _START)
 
 
 def _of_moments(parts: Parts) -> Parts:

@@ -26,7 +26,7 @@ from safeselect.release.page import shown
 _NEW_HEAD = "the new head is above"
 FILE = declare("FILE  the ledger: a file, or a URL of PostgreSQL")
 HEAD = declare("--head HEAD  a head of the ledger that was published earlier")
-SCOPE = declare("--scope NAME required  such as a data set")
+SCOPE = declare("--scope NAME required  name of the scope, such as a data set")
 PUBLIC_KEYS = declare("""
 --public-key HEX hex repeated  an Ed25519 key of a signed ledger; of several, all that it had
 """)
@@ -37,17 +37,19 @@ SHOWN = PUBLIC_KEYS + declare("""
 REASON = declare("--reason TEXT required  why; for the record")
 LINES = declare("LINES optional =-  a file; or input")
 BUDGET = declare("""
---unit UNIT required  whose privacy, such as person
+--unit UNIT required  the unit of privacy, such as person
 --neighbours NAME required  add_remove, replace_one or your words: how data sets differ by a unit
 --epsilon E  the most that all releases of the scope may cost
 --delta D  with --epsilon: takes every release; with --rho
 --own-delta D  the part of delta for the deltas that releases bring (default: a quarter of it)
 --rho R  instead of --epsilon: a budget of zero-concentrated privacy
 """)
-CEILING = declare("--ceiling N  up to where approvers may raise epsilon, or rho; it is promised")
+CEILING = declare(
+    "--ceiling N  the limit of later raises of epsilon or rho, by approvers; it is promised"
+)
 APPROVERS = declare("""
---approver HEX hex repeated  a public Ed25519 key of somebody who approves later scopes and limits
---approvals-needed N integer  how many of them must sign (default: all)
+--approver HEX hex repeated  the public Ed25519 key of an approver of later scopes and limits
+--approvals-needed N integer  number of approvers who must sign (default: all)
 """)
 WITHIN = declare("--within N integer =1000  approvals expire after so many more records")
 LIMIT = declare("""
@@ -64,9 +66,9 @@ APPROVALS several  files with what approve printed
 """)
 CHARGED = declare("""
 ledger
---ledger FILE  made with: safeselect ledger create; or a URL, as for safeselect ledger show
+--ledger FILE  a ledger made by safeselect ledger create; or a URL, as for safeselect ledger show
 --scope NAME repeated  scope of the ledger to charge; several are charged together or not at all
---purpose TEXT  why; one line for the record (default: the command's name)
+--purpose TEXT  the reason, one line for the record (default: the command's name)
 --head HEAD  a head of the ledger that was published earlier
 """)
 
@@ -80,7 +82,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
     if {options.ledger, options.purpose, options.head} == {None} and options.scope is None:
         return None
     if options.ledger is None or options.scope is None:
-        raise ParameterError("--ledger and --scope go together; --purpose and --head go with them")
+        raise ParameterError("--ledger and --scope need each other; --purpose and --head need both")
     ledger = Ledger.open(place_of(options.ledger), head=options.head)
     purpose = f"safeselect {options.command}" if options.purpose is None else options.purpose
     found: list[Scope] = []
@@ -228,7 +230,7 @@ def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     with reading(options.file):
         records = list(kept_records(place_of(options.file), checker))
     if bare and options.head not in {record.hash for record in records}:
-        raise LedgerRolledBack("no record is the published head's: the end was cut, or rewritten")
+        raise LedgerRolledBack("no record matches the published head: the end was cut or rewritten")
     return checker, records
 
 
@@ -252,7 +254,7 @@ For example: safeselect ledger approve proposal.json --key approver.pem > approv
 """
 LEDGER = Command(
     "ledger",
-    "make, show and check a privacy budget and its records",
+    "create, show and check a privacy budget and its records",
     about="""\
 A ledger holds a privacy budget for each scope (a data set, say) and a record of every release. Its
 head is what to publish: with it anybody can tell later that no record was changed or removed.

@@ -28,8 +28,8 @@ def refuse_password(word: str) -> None:
     found = _URL.fullmatch(word)
     if _SECRET.search(unquote(word)) or (found and not _PLAIN.fullmatch(found[2])):
         raise InputError(
-            f"a ledger in PostgreSQL is written {_FORM}, without a password: that goes into the "
-            "variable PGPASSWORD or the file ~/.pgpass"
+            f"write a ledger in PostgreSQL as {_FORM}, without a password; put the password "
+            "into the variable PGPASSWORD or the file ~/.pgpass"
         )
 
 

@@ -93,7 +93,7 @@ safeselect ledger correct advisory.json budget.db
 )
 ADVISORIES = Command(
     "advisories",
-    "say which advisories touch the installed version",
+    "list the advisories that affect the installed version",
     declare("ADVISORY several  files such as docs/advisories/*.json"),
     _list,
     """\

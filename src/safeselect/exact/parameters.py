@@ -12,7 +12,6 @@ so that none of its own runs: a subclass may say anything of itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -30,7 +29,6 @@ MAX_BITS = 4096
 """Largest bit length of a parameter's numerator and of its denominator."""
 
 _SMALL = 1 << 32  # people mostly type integers below this: each is read once, and kept
-_LONGEST = 200  # characters of a name that are compared with those of others
 _MAX_DIGITS = 1234  # decimal digits of 2**MAX_BITS, and far below int()'s own limit
 _TOO_LONG = f"has too many digits: at most {_MAX_DIGITS} are read"
 _FRACTION = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?", re.ASCII)
@@ -99,16 +97,6 @@ def describe(value: object) -> str:
         text = repr(value)
         return f"{text} ({kind})" if len(text) <= 60 else f"a {kind} of {len(text)} characters"
     return f"an object of type {kind}"
-
-
-def did_you_mean(wanted: str, names: Iterable[object]) -> str:
-    """Words that suggest the public name which is nearly the one wanted; none if none is."""
-    from difflib import get_close_matches  # only for a message
-
-    folded = {" ".join(name.split()).casefold(): name for name in names if isinstance(name, str)}
-    near = get_close_matches(" ".join(wanted[:_LONGEST].split()).casefold(), folded, 1)
-    meant = folded[near[0]] if near and wanted not in folded.values() else None
-    return "" if meant is None else f"; did you mean {meant!r}?"
 
 
 def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str = "") -> int:
@@ -229,7 +217,9 @@ def _wrong(wanted: str, value: object, name: str, *, comma: bool = False) -> Par
 
 def _check_size(value: Any, name: str) -> None:
     if _bits(value) > MAX_BITS:
-        raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
+        raise ParameterError(
+            f"{name} must have at most {MAX_BITS} bits in numerator and denominator"
+        )
 
 
 def _bits(value: Any) -> int:

@@ -176,7 +176,7 @@ class Budget:
                 states no ceiling that high.
         """
         if value <= self.terms.limits.get(limit, value):
-            raise ParameterError(f"{limit} is no limit that this raises")
+            raise ParameterError(f"{limit} is not a limit that can be raised here")
         if value > self.ceiling.get(limit, Fraction(0)):
             said = exact_text(self.ceiling[limit]) if limit in self.ceiling else "none"
             raise ParameterError(
@@ -444,7 +444,7 @@ def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
 def _read(value: object, name: str, *, zero: bool = False) -> Fraction:
     number = rational(value, name, below=1 if "delta" in name else None, zero=zero)
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > BITS:
-        raise ParameterError(f"{name} must have at most {BITS} bits above and below the line")
+        raise ParameterError(f"{name} must have at most {BITS} bits in numerator and denominator")
     return number
 
 

@@ -541,7 +541,7 @@ class Book:
     def _look(self) -> Known:
         """Return the state, updated to the last row that exists."""
         if self._closed:
-            raise LedgerError(f"the ledger {self.name!r} was closed: open it again")
+            raise LedgerError(f"the ledger {self.name!r} is closed: open it again")
         known = self._store.read(self._caught_up)
         if self._witness is not None and self._witness.reached < known.last.seq:
             # Whatever is told of a record is sent first, if it continues what was sent before.

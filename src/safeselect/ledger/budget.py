@@ -78,11 +78,11 @@ class Terms:
     def __post_init__(self) -> None:
         stated = [each for each in (self.epsilon, self.rho) if each is not None]
         if len(stated) != 1 or stated[0] <= 0:
-            raise ParameterError("a budget adds up to a positive epsilon, or to a positive rho")
+            raise ParameterError("a budget needs a positive epsilon or a positive rho")
         if not 0 <= self.own_delta <= self.delta < 1:
             raise ParameterError("own_delta must be from 0 to delta, and delta below 1")
         if self.epsilon is None and self.own_delta != self.delta:
-            raise ParameterError("with rho all of delta is for the deltas that releases bring")
+            raise ParameterError("with rho, all of delta is reserved for the deltas of releases")
         if len(self.weights) != len(self.excesses) or bool(self.excesses) != (self.rest > 0):
             raise ParameterError("each order needs a weight, and each rest of delta an order")
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
@@ -184,12 +184,9 @@ def price(terms: Terms, guarantee: AnyGuarantee, parts: View = ()) -> Mapping[st
 
     It is a function of public parameters and of earlier outcomes, and known before the draw.
     """
-    views = _views(terms, guarantee, parts)
-    found = _exact(terms, views)
+    found = _cost(terms, _views(terms, guarantee, parts), _log_moment)
     if found is None:
         return None
-    for name, excess in terms.moments.items():
-        found[name] = min(_log_moment(view, excess) for view in views)
     least = _NONE if found.get("own_delta") else _UNIT
     for name in found.keys() - {"not_pure", "own_delta"}:
         if name != "epsilon" or not found.get("not_pure"):
@@ -293,13 +290,11 @@ def understated(
 @lru_cache(maxsize=256)
 def _least(terms: Terms, guarantee: AnyGuarantee, parts: View) -> Mapping[str, Fraction] | None:
     """What a release surely costs: as `price`, with moments from below; None if not bounded."""
-    views = _views(terms, guarantee, parts)
-    found = _exact(terms, views)
-    if found is None:
-        return None
-    for name, excess in terms.moments.items():
-        found[name] = min(_log_moments(view, excess, _CHECKED).fractions()[0] for view in views)
-    return found
+    return _cost(
+        terms,
+        _views(terms, guarantee, parts),
+        lambda view, excess: _log_moments(view, excess, _CHECKED).fractions()[0],
+    )
 
 
 def overstated(terms: Terms, stated: Caps) -> list[str]:
@@ -351,6 +346,17 @@ def _exact(terms: Terms, views: tuple[View, ...]) -> Amounts | None:
         found["own_delta"] = _rounded(max(own))
     elif max(own):
         return None
+    return found
+
+
+def _cost(
+    terms: Terms, views: tuple[View, ...], log_moment: Callable[[View, Fraction], Fraction]
+) -> Amounts | None:
+    """All amounts; each moment that of the view where it is least."""
+    found = _exact(terms, views)
+    if found is not None:
+        for name, excess in terms.moments.items():
+            found[name] = min(log_moment(view, excess) for view in views)
     return found
 
 

@@ -51,7 +51,7 @@ def read_place(place: str | os.PathLike[str] | Store) -> Store:
     if isinstance(place, Store) and not isinstance(place, type):
         return place
     if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
-        raise ParameterError(f"a ledger is at a path or in a Store, not {describe(place)}")
+        raise ParameterError(f"a ledger needs a path or a Store, got {describe(place)}")
     return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
 
 

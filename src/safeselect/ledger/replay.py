@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack, ParameterError
-from safeselect.exact.parameters import did_you_mean
 from safeselect.ledger.balance import Balance, Budget, charged, opened, raised, refused
 from safeselect.ledger.record import (
     OUTCOMES,
@@ -40,6 +39,7 @@ from safeselect.ledger.signing import (
     read_public_keys,
 )
 from safeselect.ledger.store import Row
+from safeselect.release.page import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ class Keys:
 
     def _check_pinned(self, public: str, where: str) -> None:
         if len(self.pinned) > 1 and public not in self.pinned:
-            raise LedgerDamaged(f"{where} names a key that is none of those that are accepted")
+            raise LedgerDamaged(f"{where} names a key that is not among the accepted keys")
 
 
 _NOT_FOUND = "the ledger is not signed with the key that is to verify it"
@@ -414,7 +414,7 @@ class Checker:
         if record["seq"] != str(self.count) or record["previous"] != self.last:
             raise LedgerDamaged(f"{where} does not follow the record before it")
         if (record["kind"] == "created") != (self.count == 0):
-            raise LedgerDamaged(f"{where} is of a kind that does not belong at this place")
+            raise LedgerDamaged(f"{where} has a kind that is not allowed at this place")
         if self.count == 0:
             self.keys.check_first(row, record["signer"], where)
             if "approvers" in record:
@@ -545,7 +545,7 @@ class Checker:
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
         charge = self._open.get(record["charge"])
         if charge is None:
-            raise LedgerDamaged(f"{where} tells the outcome of a charge that awaits none")
+            raise LedgerDamaged(f"{where} states the outcome of a charge that awaits none")
         scopes: dict[str, Balance] = {}
         if record["kind"] == "settled":
             check_spent(record["spent"], charge.parameters, where)

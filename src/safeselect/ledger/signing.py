@@ -172,7 +172,7 @@ def read_public_keys(value: object) -> frozenset[str]:
         ParameterError: it is something else.
     """
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise ParameterError(f"public keys must be in a list, got {describe(value)}")
+        raise ParameterError(f"public keys must be a list, got {describe(value)}")
     return frozenset(map(read_public_key, value))
 
 

@@ -30,7 +30,8 @@ from typing import Any, Literal
 
 from safeselect.errors import InputError, ParameterError
 from safeselect.estimates.explain import aligned
-from safeselect.exact.parameters import describe, did_you_mean, read_choice
+from safeselect.exact.parameters import describe, read_choice
+from safeselect.release.page import did_you_mean
 from safeselect.scores.reading import flag
 
 _CSV = (

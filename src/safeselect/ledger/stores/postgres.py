@@ -293,7 +293,7 @@ class PostgresStore:
         if (conninfo is None) == (pool is None):
             raise ParameterError("give conninfo, or pool= instead of it")
         if conninfo is not None and not isinstance(conninfo, str):
-            raise ParameterError("conninfo must be text in libpq's words")
+            raise ParameterError("conninfo must be a connection string of libpq")
         if pool is not None and not all(
             callable(getattr(pool, name, None)) for name in ("getconn", "putconn")
         ):
@@ -431,8 +431,8 @@ class PostgresStore:
     def _check_warnings(self, warnings: list[str]) -> None:
         if warnings:
             raise LedgerError(
-                f"the ledger in {self.name}: the server warned while it committed; nothing "
-                "is released, and the charge may stand"
+                f"the ledger in {self.name}: the server warned while it committed; nothing is "
+                "released, and the charge may remain"
             )
 
     def read(self, work: Callable[[Journal], T]) -> T:
@@ -468,15 +468,16 @@ class PostgresStore:
                 return not there or there[0].hash == rows[0].hash
             pause()
         raise LedgerError(
-            f"the connection to the ledger in {self.name} was lost, and what became of the record "
-            "cannot be asked: nothing is released, and the charge may stand"
+            f"the connection to the ledger in {self.name} was lost, and the state of the record "
+            "is unknown: nothing is released, and the charge may remain"
         )
 
     def _pool_here(self) -> Any:
         """Return the pool, unless it is the parent's."""
         if generation() != self._born and not isinstance(self._pool, OwnPool):
             raise LedgerError(
-                "this process was forked after the store got its pool: make both anew in the child"
+                "this process was forked after the store got its pool: create both again in "
+                "the child"
             )
         return self._pool
 
@@ -512,7 +513,9 @@ class PostgresStore:
         try:
             yield
         except Lost:
-            raise LedgerError(f"{where}: the connection was lost; the change may stand") from None
+            raise LedgerError(
+                f"{where}: the connection was lost; the change may have been made"
+            ) from None
         except self._psycopg.Error as error:
             state = error.sqlstate or ""
             found = _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])

@@ -44,8 +44,7 @@ def check_process(born: Generation) -> None:
     """
     if generation() != born:
         raise LedgerError(
-            "this process was forked in the middle of a call of its parent's, to which what was "
-            "begun belongs: call anew"
+            "this process was forked during a call of its parent, which owns that call: call again"
         )
 
 
