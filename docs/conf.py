@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_site"))
 
 import finding  # noqa: E402 - in the folder that the line above adds
+import formulas  # noqa: E402 - the same
 import notebooks  # noqa: E402 - the same
 import reference  # noqa: E402 - the same
 
@@ -148,6 +149,8 @@ def inside(app: Any, docname: str, source: list[str]) -> None:
     """Lead links to files that lie beside this folder to their pages on the site."""
     source[0] = _LINK.sub(lambda found: f"]({_ELSEWHERE[found[1]]})", source[0])
     source[0] = _NOTEBOOK.sub(r"\1.md)", source[0])
+    if docname == "mathematics":
+        source[0] = formulas.raised(source[0])
     if docname == "interface":
         source[0] = reference.linked(source[0])
     source[0] = finding.keywords(docname) + source[0]

@@ -16,6 +16,7 @@
    ranked <k> <over slow fast | -> <group block direct count> <first key ...> / <tail ...> / <low high ...>
                                                           order, then gaps, or -
    peeled <group block direct count> <first key ...> / <tail ...> / <low high ...> ; <the next round>    the winners
+   keep <one> <growth> <delta>                            the rows of a table that keeps keys
    where an epsilon, a share or a range is a numerator and a denominator *)
 open Programs
 
@@ -140,6 +141,9 @@ let answer = function
   | "peeled" :: g :: b :: d :: count :: rest ->
     commas (peeled (int_of_string g) (int_of_string b) (int_of_string d) (int_of_string count) []
               (rounds_of rest))
+  | [ "keep"; one; growth; delta ] ->
+    let one = int_of_string one in
+    commas (keep_rows one (int_of_string growth) (int_of_string delta) one)
   | _ -> failwith "unknown case"
 
 let () =

@@ -36,6 +36,14 @@ def test_the_page_is_what_the_marks_say():
     assert claims.written(PAGE, claims.evidence()) == PAGE
 
 
+def test_no_claim_changes_unseen():
+    """Otherwise: name the sentence in CHANGELOG.md, with what the code does, and `make claims`."""
+    listed = claims.SENTENCES.read_text("utf-8")
+    assert listed.count("\nSECURITY.md: | C") == 12  # and the first line
+    assert listed.count("Guarantee: ") > 30
+    assert claims.sentences() == listed
+
+
 def test_every_claim_has_code_that_can_be_broken():
     assert {claim for each in BREAKS for claim in each.claims} == set(CLAIMS)
 

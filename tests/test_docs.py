@@ -13,6 +13,7 @@ import safeselect.prepared
 import safeselect.results
 import safeselect.testing
 from safeselect import tables
+from safeselect.release.display import PUBLISHED
 
 INTERFACE = (ROOT / "docs" / "interface.md").read_text("utf-8")
 MODULE = re.compile(r"currentmodule:: (\S+)(.*?)(?=currentmodule|\Z)", re.DOTALL)
@@ -51,3 +52,16 @@ def test_links_lead_to_files() -> None:
         if not (ROOT / page).parent.joinpath(target).exists()
     ]
     assert broken == []
+
+
+def test_install_lines_are_true_today() -> None:
+    """On the day of publication `PUBLISHED` becomes true, and this names the pages to change."""
+    own = re.compile(r"pip install '?(safeselect|\.)(?:\[|\s|$)", re.MULTILINE)
+    typed = [(page, *own.findall((ROOT / page).read_text("utf-8"))) for page in PAGES]
+    wrong = "." if PUBLISHED else "safeselect"
+    assert [page for page, *names in typed if wrong in names] == []
+    assert sum(len(names) for _, *names in typed) >= 5
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").split()) < 900

@@ -116,7 +116,7 @@ MISTAKES = {
         "labels=['red', 'blue']"
     ),
     "permute_and_flip(votes, labels=['red', 'blue', 'green'], epsilon=1, sensitivity=1)": (
-        "labels= is not needed with a mapping, whose keys are the labels; leave it out"
+        "a mapping's keys are its labels; leave out labels="
     ),
     # --- how much it may cost
     "permute_and_flip(votes, epsilon=0, sensitivity=1)": (

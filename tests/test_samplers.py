@@ -50,6 +50,7 @@ STATED = [
 
 
 @pytest.mark.parametrize(("name", "draw", "stated"), STATED)
+@pytest.mark.nightly("tests/test_mission.py counts the bits of each call")
 def test_expected_bits(name, draw, stated):
     bits = endless(f"bits {name}")
     n = 2000

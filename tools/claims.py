@@ -7,11 +7,16 @@ with marks.
 `pytestmark = pytest.mark.claim("C3")` does so for all tests of a file, which is named as a whole.
 `make claims` writes the last two tables of the page; `tests/test_claims.py` fails when they are not
 what the breaks and the marks say.  `tools/execute_claims.py` makes the breaks.
+
+It also writes the sentences of all claims into `tests/vectors/sentences.txt`, one a line: C1 to
+C13, what is not claimed, known limits, and every Guarantee and Reveals of a docstring.  A
+difference there is a changed claim: CHANGELOG.md names it, and says what the code does.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +25,9 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "claims.md"
 LINE = "| claim | test, or file of tests |\n|---|---|\n"
 CODE = "| claim | where it is kept |\n|---|---|\n"
+SENTENCES = ROOT / "tests" / "vectors" / "sentences.txt"
+_OF_SECURITY = re.compile(r"^(?:\| C\d+ \|.*|- .*(?:\n {2,}\S.*)*)", re.MULTILINE)
+_OF_DOCSTRINGS = re.compile(r"^( *)(?:Guarantee|Reveals): .*(?:\n\1 +\S.*)*", re.MULTILINE)
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 
@@ -77,9 +85,22 @@ def lines(pairs: list[tuple[str, str]]) -> str:
     return "".join(f"| {claim} | `{place}` |\n" for claim, place in pairs)
 
 
+def sentences() -> str:
+    """All sentences that claim something, one a line, each with its file."""
+    places = [(ROOT / "SECURITY.md", _OF_SECURITY)]
+    places += [(path, _OF_DOCSTRINGS) for path in sorted((ROOT / "src").rglob("*.py"))]
+    found = (
+        f"{path.relative_to(ROOT).as_posix()}: {' '.join(one[0].split())}\n"
+        for path, form in places
+        for one in form.finditer(path.read_text("utf-8"))
+    )
+    return "".join(found)
+
+
 def main() -> int:
-    """Write the page."""
+    """Write the page and the list of sentences."""
     PAGE.write_text(written(PAGE.read_text(), evidence()))
+    SENTENCES.write_text(sentences(), "utf-8")
     return 0
 
 

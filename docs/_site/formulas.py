@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from latex2mathml.converter import convert
+
+_KEPT = re.compile(r"(`+[^`]*`+|\]\([^)]*\)|\$\$.*?\$\$|^```.*?^```$)", re.DOTALL | re.MULTILINE)
+_BRACKETS = r"\((?:[^()]|\([^()]*\))*\)"
+_RAISED = re.compile(rf"\^({_BRACKETS}|[−-]?\d+|[−-]?\w[′']?)")
+_LOWERED = re.compile(rf"(?<=[\w₊₋′'])_(\{{[^{{}}]*\}}|{_BRACKETS}|[^\W_]+)")
+
+
+def raised(text: str) -> str:
+    """Exponents and indices within sentences as such: `e^(x)` and `q_j` outside of code."""
+    parts = _KEPT.split(text)
+    for place in range(0, len(parts), 2):
+        part = _RAISED.sub(lambda one: f"<sup>{_bare(one[1])}</sup>", parts[place])
+        parts[place] = _LOWERED.sub(lambda one: f"<sub>{_bare(one[1])}</sub>", part)
+    return "".join(parts)
+
+
+def _bare(text: str) -> str:
+    """Without the brackets around the whole."""
+    return text[1:-1] if text[0] in "({" else text
 
 
 def _inline(self: Any, node: Any) -> None:

@@ -6,7 +6,7 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from composed import composed_epsilon, log_moment
+from composed import composed_epsilon
 from effort import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ from safeselect import (
     permute_and_flip,
     top_k,
 )
-from safeselect.accounting.moments import epsilon_at_order
+from safeselect.accounting.moments import epsilon_at_order, log_moment
 from safeselect.accounting.pure import equal_pure, smallest_delta
 from vectors import vectors
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from composed import composed_epsilon, log_moment
+from composed import composed_epsilon
 from effort import some
 
 from safeselect import (
@@ -24,6 +24,7 @@ from safeselect.accounting.moments import (
     dong_durfee_rogers_epsilon,
     epsilon_at_order,
     epsilon_by_orders,
+    log_moment,
 )
 from vectors import vectors
 

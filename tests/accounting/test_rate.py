@@ -202,6 +202,7 @@ def test_calibrate_checks_its_parameters():
             calibrate(family, k=3, epsilon=1)
 
 
+@pytest.mark.nightly("tests/exact/test_interval.py sees contexts")
 def test_a_calibrated_rate_is_the_same_whatever_a_thread_rounds_to(tmp_path: Path) -> None:
     program = (
         "import gmpy2; gmpy2.get_context().round = gmpy2.{}\n"

@@ -8,7 +8,6 @@ from itertools import cycle, product
 
 import mpmath
 import pytest
-from composed import log_moment
 from effort import LONG
 
 from safeselect import (
@@ -22,6 +21,7 @@ from safeselect import (
     compose,
 )
 from safeselect.accounting import PoissonRepeated, Repeated
+from safeselect.accounting.moments import log_moment
 from safeselect.accounting.repetition import log_of_ratio_at
 from safeselect.promises.guarantees import guarantee_record
 from vectors import vectors

@@ -214,7 +214,7 @@ def test_numbers_of_any_type_are_numbers() -> None:
         ({"quant": 1.5}, ParameterError, "quant must be a number from 0 to 1"),
         ({"epsilon": 0}, ParameterError, "epsilon must be greater than zero"),
         ({"axis": 1}, ParameterError, "axis must be a dimension of the array, which has 1"),
-        ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "array must have a column"),
+        ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "array must have at least one"),
         ({"accountant": 3}, Exception, "BudgetAccountant"),
         ({"neighbours": "some"}, ParameterError, "neighbours must be"),
         ({"array": np.ma.masked_equal([900, 1], 900)}, ParameterError, "must not be masked"),

@@ -177,7 +177,7 @@ def test_a_distribution_costs_at_least_its_list(parts: Any) -> None:
 
 
 def test_what_has_no_distribution_is_refused() -> None:
-    with pytest.raises(ParameterError, match="no pair of laws"):
+    with pytest.raises(ParameterError, match="no dominating pair"):
         dp_pld([ZeroConcentratedDP(1)], 1e-3)
     with pytest.raises(ParameterError, match="must be a list"):
         dp_pld(PureDP(1), 1e-3)  # type: ignore[arg-type]

@@ -102,7 +102,8 @@ def test_a_real_ledger(tmp_path: Path, capfdbinary: Run) -> None:
     first, second = page["Budget"].values()
     assert first.startswith("for each single plane, neighbours add_remove: (2, 0.000001): ")
     assert "refusals of private input: 1 of 10; approvers may raise it up to epsilon 3" in first
-    assert "refusals of private input: 0 of 10" in second
+    assert "refusals of private input: 0 of 10. For each single plane, with probability" in second
+    assert "counted from the opening, the privacy loss never exceeded" in second
     assert "1 aborted, 1 raised, 1 torn; 1 approved by other keys" in page["Ledger"]["records"]
     assert page["What is absent"] == {"none": "nothing", "not compared": "nothing"}
     assert page["What ran"]["FIPS mode"].partition(",")[0] in ("off", "on", "not known")

@@ -11,6 +11,7 @@ import pytest
 from audited import CHARGED, UP_TO, Case, Forgery, Json, certificate, record
 from written import EVERY, RHO
 
+from safeselect.cli import main
 from safeselect.ledger.balance import exact_texts
 from safeselect.ledger.record import read_numbers
 
@@ -34,7 +35,7 @@ OTHERS = {
     "a charge below the price": (
         "price",
         record(CHARGED, cheaper),
-        "was charged less epsilon than its guarantee costs",
+        "charges scope 'a' less epsilon than its guarantee costs",
     ),
     "a source for tests": (
         "source",
@@ -79,10 +80,15 @@ def a_hair_less(name: str) -> Callable[[dict[str, Fraction]], Fraction]:
         *(("discovered", name) for name in ("moment_1", "own_delta", "epsilon")),
     ],
 )
-def test_a_charge_a_hair_below_the_price_will_not_do(refuse: Any, kind: str, name: str) -> None:
-    """In a budget of epsilon and delta, of each amount by itself."""
-    said = f"was charged less {name} than its guarantee costs"
+def test_a_charge_a_hair_below_the_price_will_not_do(
+    refuse: Any, tmp_path: Path, capfdbinary: Run, kind: str, name: str
+) -> None:
+    """In a budget of epsilon and delta, of each amount by itself; the whole ledger, too."""
+    said = f"charges scope 'a' less {name} than its guarantee costs"
     refuse("price", restated(a_hair_less(name), name), said, kind=kind)
+    assert main(["ledger", "verify", str(tmp_path / "log")]) == 3
+    assert said in capfdbinary.readouterr().err.decode()
+    assert main(["ledger", "show", str(tmp_path / "log")]) == 0
 
 
 @pytest.mark.parametrize("name", ["epsilon", "moment_1", "moment_3", "own_delta"])

@@ -146,7 +146,13 @@ def test_help_explains_known_candidates_and_exit_codes(capsys: pytest.CaptureFix
     text = " ".join(said["top-k"].split())
     for phrase in ("the domain is unknown", "--candidates-are-public", "this asserts that"):
         assert phrase in text
-    for meaning in ("0 done", "3 the budget", "5 the ledger", "6 it is busy", "1 unforeseen"):
+    for meaning in (
+        "0 success",
+        "3 the budget",
+        "5 the ledger",
+        "6 the ledger is busy",
+        "1 unexpected",
+    ):
         for command in ("top-k", "select", "keys"):
             assert meaning in " ".join(said[command].split())
     assert "must be public" in said["select"]

@@ -14,7 +14,6 @@ from safeselect.cli._options import Command, build_parser, declare, given
 
 ACTIONS = ["create", "add", "reopen", "repair", "append", "propose", "approve", "enact"]
 ACTIONS += ["show", "export", "verify", "plan", "recall", "correct", "registry"]
-SHORT = "safeselect verify", "safeselect ledger", "safeselect advisories"  # by their pages
 PROPOSED = ["scope", "limit", "reopening"]
 EXPLAINED = ["explain", *(f"explain-{what}" for what in ("items", "groups", "keys"))]
 NAMES = [
@@ -117,9 +116,10 @@ def test_the_help_of_a_command_has_an_example_that_is_read():
     lacking = []
     for name, example in examples(COMMANDS):
         if example.startswith(name):
-            options = build_parser(COMMANDS).parse_args(shlex.split(example)[1:])
+            words = shlex.split(example.partition(" > ")[0])[1:]
+            options = build_parser(COMMANDS).parse_args(words)
             assert options.run is not None
-        elif not name.startswith(SHORT):
+        else:
             lacking.append(name)
     assert lacking == []
 

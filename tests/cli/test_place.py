@@ -35,6 +35,13 @@ SECRETS = [
     "postgresql://host/db?schema=s&pass%77ord=hunter2",
     "postgresql://host/db?schema=s&sslpassword=hunter2",
     "postgresql:/user:hunter2@host/db",
+    " postgresql://user:hunter2@host/db?schema=s",
+    "postgresql+psycopg://user:hunter2@host/db?schema=s",
+    "pg://user:hunter2@host/db",
+    "jdbc:postgresql://host/db?user=user&password=hunter2",
+    "postgresql://host/db?schema=s;password=hunter2",
+    "host=h user=u password=hunter2",
+    "service=s  PassWord = 'hunter2'",
 ]
 
 

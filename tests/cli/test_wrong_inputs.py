@@ -87,7 +87,7 @@ WRONG = {
     f"top-k trips.csv {KEYS} -k 1 --epsilon 0,5 --delta 1e-9": "write a decimal point",
     f"top-k trips.csv {KEYS} {TOP} --rho 1": "not allowed with argument --epsilon",
     f"{FARES} --lowest 0 --highest 9 --step 0 --epsilon 1": "step must be",
-    f"top-k trips.csv {KEYS} {TOP} --ledger budget.db": "--ledger and --scope go together",
+    f"top-k trips.csv {KEYS} {TOP} --ledger budget.db": "--ledger and --scope need each other",
     f"top-k trips.csv {KEYS} {TOP} --ledger budget.db --scope trisp": "did you mean 'trips'?",
 }
 

@@ -49,6 +49,9 @@ def plain_noise(law: Law) -> list[mpmath.mpf]:
 @pytest.mark.slow("every entry of every table")
 @pytest.mark.claim("C1")
 @each_law
+@pytest.mark.nightly(
+    "tests/proofs/test_bounds.py looks at the same words, and at no word too small"
+)
 def test_every_word_is_bounded_and_tightly(law: Law) -> None:
     bounds = bound_table(law).word_bounds.tolist()[1 << TAIL_BITS :]
     for bound, exact in zip(bounds, plain_noise(law), strict=True):

@@ -300,6 +300,7 @@ def test_short_values_are_quoted_and_others_measured(value, text):
 
 @given(st.text(max_size=300) | st.integers() | st.floats() | st.decimals() | st.binary(max_size=50))
 @settings(derandomize=True, deadline=None)
+@pytest.mark.slow("numbers of millions of digits")
 def test_a_description_is_short(value):
     assert len(describe(value)) <= 120
 

@@ -367,6 +367,7 @@ TABLES: dict[str, Case] = {
 }
 
 
+COMPOSED = [pytest.mark.nightly("tests/accounting has lists without end")]
 CASES: dict[str, Case] = {**WITHIN, **BEYOND, **TABLES}
 
 
@@ -377,7 +378,9 @@ def nursery() -> Iterator[Nursery]:
     started.close()
 
 
-@pytest.mark.parametrize("name", WITHIN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=COMPOSED * (name == "many parts")) for name in WITHIN]
+)
 def test_within_the_limits(nursery, name):
     """About a second each: sixty times that is a hang."""
     assert nursery.run(name, seconds=60, mebibytes=256) == DONE

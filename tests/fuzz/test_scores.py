@@ -78,6 +78,9 @@ def test_counts(counts, labels, size):
     st.sampled_from(["1e-6", "1/3", 1, 1000]),
 )
 @pytest.mark.parametrize("name", ["permute_and_flip", "exponential_mechanism", "report_noisy_max"])
+@pytest.mark.nightly(
+    "tests/mechanisms/test_equal_inputs.py and test_mission.py release what is accepted"
+)
 def test_whatever_is_accepted_is_released(name, given_scores, epsilon):
     more: dict[str, Any] = {"noise": "laplace"} if name == "report_noisy_max" else {}
     found = PUBLIC[name](given_scores, epsilon=epsilon, sensitivity=1, **more)

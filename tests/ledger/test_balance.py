@@ -166,7 +166,7 @@ def test_orders_are_those_of_the_ceiling_and_the_share_of_own_deltas_is_kept() -
         with pytest.raises(ParameterError, match="up to the ceiling that was stated when"):
             low.at(limit, Fraction(value))
     for limit, value in (("epsilon", 1), ("delta", Fraction(1, 10**7)), ("rho", 1), ("unit", 1)):
-        with pytest.raises(ParameterError, match=f"{limit} is no limit that this raises"):
+        with pytest.raises(ParameterError, match=f"{limit} is not a limit that can be raised here"):
             low.at(limit, Fraction(value))
     with pytest.raises(ParameterError, match="which is none: open another scope"):
         made(epsilon=1).at("epsilon", Fraction(2))
@@ -300,7 +300,27 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         ApproximateDP("1/100", "1e-7"),
         (
             f"the budget (1, 0.000001) {REFUSED} brings its own "
-            "delta 1e-7, and none is set aside here"
+            "delta 1e-7, and none is set aside here; a scope that is opened with own_delta=1e-7 "
+            "takes it"
+        ),
+    ),
+    (
+        MILLIONTH,
+        [],
+        ApproximateDP("1/10", "5e-7"),
+        (
+            f"the budget (1, 0.000001) {REFUSED} brings its own delta 5e-7, and 2.5e-7 of 2.5e-7 "
+            "is left: give the release a smaller delta; a scope that is opened with "
+            "own_delta=5e-7 takes it"
+        ),
+    ),
+    (
+        MILLIONTH,
+        [],
+        ApproximateDP("1/10", "5e-6"),
+        (
+            f"the budget (1, 0.000001) {REFUSED} brings its own delta 0.000005, and 2.5e-7 of "
+            "2.5e-7 is left: give the release a smaller delta"
         ),
     ),
     (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from types import ModuleType
 from typing import Any
 
 import budget_oracle as oracle
@@ -53,10 +52,10 @@ def exact(text: str) -> Fraction:
     return Fraction(text)
 
 
-def terms_of(stated: dict[str, Any], module: ModuleType = budget) -> Terms:
+def terms_of(stated: dict[str, Any]) -> Terms:
     """The default terms that a vector names."""
     own = exact(stated["own_delta"]) if "own_delta" in stated else None
-    made: Terms = module.Terms.of(exact(stated["epsilon"]), exact(stated["delta"]), own)
+    made: Terms = budget.Terms.of(exact(stated["epsilon"]), exact(stated["delta"]), own)
     return made
 
 
@@ -70,28 +69,29 @@ def nothing(terms: Terms) -> dict[str, Fraction]:
     return dict.fromkeys(terms.names, Fraction(0))
 
 
-def priced(terms: Terms, parts: View, module: ModuleType = budget) -> dict[str, Fraction]:
+def priced(terms: Terms, parts: View) -> dict[str, Fraction]:
     """The price of a release of which these are the parts, or which this one is."""
     if len(parts) == 1 and parts[0][1] == 1:
-        found = module.price(terms, parts[0][0])
+        found = budget.price(terms, parts[0][0])
     elif any(isinstance(each, ApproximateDP) for each, _ in parts):
-        found = module.price(terms, COSTLY, parts)
+        found = budget.price(terms, COSTLY, parts)
     else:  # nothing has a delta: a whole that bounds less than its parts do
-        found = module.price(terms, ZeroConcentratedDP(Fraction(10**9)), parts)
+        found = budget.price(terms, ZeroConcentratedDP(Fraction(10**9)), parts)
     assert found is not None
     return dict(found)
 
 
-def count(terms: Terms, first: Sequence[View], each: View, module: ModuleType = budget) -> int:
+def count(terms: Terms, first: Sequence[View], each: View) -> int:
     """How many of `each` are granted one after the other, after `first`."""
-    allowed, total = module.caps(terms), nothing(terms)
+    allowed, total = budget.caps(terms), nothing(terms)
     for one in first:
-        cost = priced(terms, one, module)
-        total = module.add(total, cost)
-        assert module.allows(allowed, cost, total)
-    cost, granted = priced(terms, each, module), 0
-    while module.allows(allowed, cost, after := module.add(total, cost)):
+        cost = priced(terms, one)
+        total = budget.add(total, cost)
+        assert budget.allows(allowed, cost, total)
+    cost, granted = priced(terms, each), 0
+    while budget.allows(allowed, cost, after := budget.add(total, cost)):
         total, granted = after, granted + 1
+        assert granted < 10**5  # a budget that takes everything would never end
     return granted
 
 
@@ -232,6 +232,32 @@ def test_every_guarantee_has_a_price(
         assert low <= cost[name] <= high * (1 + Fraction(1, 2**62))
 
 
+SUMMED = st.lists(
+    st.tuples(
+        st.sampled_from([PureDP, LaplaceDominated, BoundedRange]),
+        st.fractions(Fraction(1, 1000), 3, max_denominator=1000),
+        st.integers(1, 9),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(SUMMED, st.sampled_from([TERMS, Terms(epsilon=Fraction(1)), Terms(rho=Fraction(1))]))
+def test_parts_pay_no_more_than_the_whole_that_is_their_sum(listed: Any, terms: Terms) -> None:
+    parts = tuple((kind(size), times) for kind, size, times in listed)
+    epsilon = sum((size * times for _, size, times in listed), Fraction(0))
+    is_laplace = all(kind is not PureDP for kind, _, _ in listed)
+    wholes = [PureDP(epsilon), *([LaplaceDominated(epsilon)] if is_laplace else [])]
+    by_parts = dict(price(terms, PureDP(2 * epsilon), parts) or {})
+    for whole in wholes:
+        alone = dict(price(terms, whole) or {})
+        assert price(terms, whole, parts) == by_parts
+        assert all(by_parts[name] <= alone[name] for name in alone)
+    less, both = (price(terms, PureDP(epsilon / 2), each) or {} for each in ((), parts))
+    assert all(both[name] <= less[name] for name in less)
+
+
 def test_a_release_of_pure_delta_fits_where_epsilon_is_used_up() -> None:
     cost, all_of_it = price(TERMS, KINDS["own"]("1e-9")), price(TERMS, PureDP(Fraction(1)))
     assert cost is not None
@@ -327,6 +353,14 @@ def test_never_fewer_than_sums_where_nothing_has_a_delta(
     number: int, kind: Callable[[Fraction], AnyGuarantee]
 ) -> None:
     assert count(TERMS, [], ((kind(Fraction(1, number)), 1),)) >= number
+
+
+def test_after_a_release_without_an_epsilon_the_sum_of_epsilons_takes_none() -> None:
+    first = ((KINDS["zcdp"]("1/1000"), 1),)
+    for size in ("1/20", "1/4", "1/2"):
+        each = ((PureDP(exact(size)), 1),)
+        found = fits(caps(TERMS), priced(TERMS, first), priced(TERMS, each))
+        assert found[0] == count(TERMS, [first], each)
 
 
 def test_with_all_of_delta_set_aside_epsilons_and_deltas_add_up() -> None:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import comb
-from types import ModuleType
 from typing import Any
 
 import budget_oracle as oracle
@@ -43,9 +42,9 @@ def _deep() -> Iterator[None]:
     sys.setrecursionlimit(before)
 
 
-def sums_of(terms: Terms, parts: Sequence[Part], module: ModuleType = budget) -> Any:
+def sums_of(terms: Terms, parts: Sequence[Part]) -> Any:
     """The sums after so many of each part, as a function of the counts."""
-    prices = [module.price(terms, each.guarantee) for each in parts]
+    prices = [budget.price(terms, each.guarantee) for each in parts]
 
     def sums(counts: Counts) -> Sums:
         charged = list(zip(counts, prices, strict=True))
@@ -54,12 +53,10 @@ def sums_of(terms: Terms, parts: Sequence[Part], module: ModuleType = budget) ->
     return sums
 
 
-def by_the_rule(
-    terms: Terms, parts: Sequence[Part], module: ModuleType = budget
-) -> Callable[[Counts], bool]:
+def by_the_rule(terms: Terms, parts: Sequence[Part]) -> Callable[[Counts], bool]:
     """What the code under test grants."""
-    allowed, sums = module.caps(terms), sums_of(terms, parts, module)
-    return lambda counts: module.allows(allowed, ONE, sums(counts))
+    allowed, sums = budget.caps(terms), sums_of(terms, parts)
+    return lambda counts: budget.allows(allowed, ONE, sums(counts))
 
 
 def attacked(name: str) -> tuple[Fraction, int, Terms, list[Part], Fraction]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def test_scopes_have_budgets_of_their_own_and_may_be_added(place: Any) -> None:
 )
 def test_a_scope_adds_up_one_unit_and_one_kind_of_neighbours(unit: Any, neighbours: Any) -> None:
     ledger = new(":memory:")
-    with pytest.raises(ParameterError, match="unit 'person' and neighbours 'add_remove', not"):
+    with pytest.raises(ParameterError, match="protects unit 'person' under 'add_remove'"):
         ledger.scope("a", unit=unit, neighbours=neighbours, purpose="p")
 
 
@@ -146,7 +147,7 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
         with pytest.raises(ParameterError, match="signer"):
             new(path, signer=signer)
     for wrong in (7, b"x.db", None, ListStore):
-        with pytest.raises(ParameterError, match="a ledger is at a path or in a Store"):
+        with pytest.raises(ParameterError, match="a ledger needs a path or a Store"):
             Ledger.open(wrong)  # type: ignore[arg-type]
     assert not path.exists()
     ledger = new(path)
@@ -223,3 +224,43 @@ def test_messages_quote_parameters_however_long() -> None:
     ledger = new(":memory:", epsilon="1e-30")
     with pytest.raises(BudgetError, match=r"budget epsilon 1e-30 of .* more than 1000 % of it"):
         scope(ledger).pay(pure(2**4000))
+
+
+@pytest.mark.parametrize(
+    ("people", "places"),
+    [
+        (3000, 4),
+        pytest.param(10**6, 64, marks=pytest.mark.nightly("3000 people have the same budgets")),
+    ],
+)
+def test_each_of_very_many_people_has_a_budget_in_the_ledger_of_their_hash(
+    tmp_path: Path, people: int, places: int
+) -> None:
+    def place(person: str) -> int:
+        digest = sha256(f"places/1 {person}".encode()).digest()
+        return int.from_bytes(digest, "big") % places
+
+    held: list[list[str]] = [[] for _ in range(places)]
+    for number in range(people):
+        held[place(f"p{number}")].append(f"p{number}")
+    assert max(map(len, held)) < 2 * people / places
+    for number, names in enumerate(held):
+        parts = [names[start : start + 1000] for start in range(0, len(names), 1000)]
+        budgets = {
+            f"part{part}": Budget("person", "add_remove", epsilon=1, blocks=blocks)
+            for part, blocks in enumerate(parts)
+        }
+        Ledger.create(tmp_path / f"{number}.ledger", budgets)
+    for person in ("p0", "p7", f"p{people - 1}"):
+        path = tmp_path / f"{place(person)}.ledger"
+        where = held[place(person)].index(person) // 1000
+        ledger = Ledger.open(path)
+        name = f"part{where}/{person}"
+        there = ledger.scope(name, unit="person", neighbours="add_remove", purpose="a survey")
+        there.pay(pure("1")).released("x", b"s" * 32)
+        with pytest.raises(BudgetError, match="does not allow"):
+            Ledger.open(path).scope(
+                name, unit="person", neighbours="add_remove", purpose="a survey"
+            ).pay(pure("1"))
+        spent = [each for each in ledger.check().scopes.values() if each.spent["epsilon"]]
+        assert len(spent) == 1

@@ -265,9 +265,9 @@ def test_file_systems_that_are_not_known_to_be_good_are_refused(
     there = Ledger.open(path) if path.exists() else new(path, epsilon=1)
     opened = scope(Ledger.open(path))
     monkeypatch.setattr(place, "file_system", lambda _: kind)
-    with pytest.raises(LedgerError, match=f"of type {kind}: whether its locks"):
+    with pytest.raises(LedgerError, match=f"of type {kind}: its locks"):
         opened.pay(pure())
-    with pytest.raises(LedgerError, match=f"of type {kind}: whether its locks"):
+    with pytest.raises(LedgerError, match=f"of type {kind}: its locks"):
         new(tmp_path / "new.ledger")
     assert there.check().count == 2  # it may be read
 
@@ -298,14 +298,14 @@ def test_a_file_that_anybody_may_write_or_replace_is_refused(tmp_path: Path) -> 
     path = folder / "budget.ledger"
     there = scope(new(path, epsilon=1))
     path.chmod(0o602)
-    with pytest.raises(LedgerError, match="anybody may write to the ledger"):
+    with pytest.raises(LedgerError, match="all users can write to the ledger"):
         there.pay(pure())
     path.chmod(0o640)
     folder.chmod(0o777)
-    with pytest.raises(LedgerError, match="anybody may replace the ledger"):
+    with pytest.raises(LedgerError, match="all users can replace the ledger"):
         there.pay(pure())
     (tmp_path / "link").symlink_to(path)
-    with pytest.raises(LedgerError, match="anybody may replace the ledger"):
+    with pytest.raises(LedgerError, match="all users can replace the ledger"):
         Ledger.open(tmp_path / "link")
     folder.chmod(0o1777)
     there.pay(pure())
@@ -318,7 +318,7 @@ def test_a_ledger_is_not_made_where_anybody_may_replace_it(tmp_path: Path, mode:
     link.symlink_to(folder)
     folder.chmod(mode)
     for there in (folder, link):
-        with pytest.raises(LedgerError, match="say chmod o-w for its folder"):
+        with pytest.raises(LedgerError, match="run chmod o-w on its folder"):
             new(there / "budget.ledger")
     assert list(folder.iterdir()) == []
     folder.chmod(mode | stat.S_ISVTX)

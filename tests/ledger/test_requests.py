@@ -128,9 +128,9 @@ def test_the_scopes_belong_to_the_question_in_any_order() -> None:
         select(a.asked(ID) & b)
     with pytest.raises(ParameterError, match="another question"):
         select(a.asked(ID))
-    with pytest.raises(ParameterError, match="have one request"):
+    with pytest.raises(ParameterError, match="have the same request"):
         a.asked(ID) & b.asked("another")
-    with pytest.raises(ParameterError, match="belongs to a request already"):
+    with pytest.raises(ParameterError, match="already belongs to a request"):
         a.asked(ID).asked("another")
     assert ledger.balance("a").spent == ledger.balance("b").spent
 

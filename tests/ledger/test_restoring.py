@@ -160,7 +160,7 @@ def test_a_signed_ledger_is_repaired_with_its_key(tmp_path: Path) -> None:
     signature = json.loads(lines[5])["signature"].encode()
     path.write_bytes(b"".join(lines).replace(signature, b"0" * len(signature)))
     before = path.read_bytes()
-    with pytest.raises(ParameterError, match="the ledger is signed: give its key"):
+    with pytest.raises(ParameterError, match="the ledger is signed: pass its key"):
         repair(path)
     with pytest.raises(LedgerDamaged, match="not signed with the key"):
         repair(path, signer=Ed25519Signer(b"o" * 32, key_id="k"))
@@ -311,7 +311,7 @@ def test_lines_of_a_signed_ledger_are_verified(tmp_path: Path) -> None:
     before = old.read_bytes()
     forged = [*lines[:-1], lines[-1][:-4] + b"0" + lines[-1][-3:]]
     assert forged != lines or lines[-1][-4:-3] == b"0"
-    with pytest.raises(ParameterError, match="only with public_keys="):
+    with pytest.raises(ParameterError, match="pass public_keys="):
         append(old, lines)
     with pytest.raises(LedgerDamaged, match="not signed with the key"):
         append(old, lines, public_keys=[Ed25519Signer(b"o" * 32, key_id="other").public_key])

@@ -116,7 +116,7 @@ def test_what_cannot_be_joined() -> None:
             join()
     with pytest.raises(ParameterError, match="one ledger"):
         a & named(other, "analyst")[0]
-    with pytest.raises(ParameterError, match="one purpose"):
+    with pytest.raises(ParameterError, match="the same purpose"):
         a & named(ledger, "analyst", purpose="another")[0]
     ledger.add_scope("visits", Budget("visit", "add_remove", epsilon=1))
     ledger.add_scope("swapped", Budget("person", "replace_one", epsilon=1))

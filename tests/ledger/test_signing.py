@@ -80,7 +80,7 @@ def test_keys_are_pem_files(tmp_path: Path) -> None:
     for wrong in (b"", PUBLIC.hex(), None, private):
         with pytest.raises(ParameterError, match="a public key must be"):
             ledger.check(public_keys=[wrong])  # type: ignore[list-item]
-    with pytest.raises(ParameterError, match="public keys must be in a list"):
+    with pytest.raises(ParameterError, match="public keys must be a list"):
         ledger.check(public_keys=public)  # type: ignore[arg-type]
 
 
@@ -97,9 +97,9 @@ def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     ledger = new(":memory:", signer=Ed25519Signer(SEED, key_id="k"))
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
-    with pytest.raises(ParameterError, match=r"safeselect\[signing\]"):
+    with pytest.raises(ParameterError, match=r"\.\[signing\]"):
         Ed25519Signer(SEED, key_id="k")
-    with pytest.raises(LedgerError, match=r"cannot be checked: .*safeselect\[signing\]"):
+    with pytest.raises(LedgerError, match=r"cannot be checked: .*\.\[signing\]"):
         ledger.check(public_keys=[PUBLIC])
 
 

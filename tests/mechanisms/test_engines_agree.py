@@ -28,7 +28,9 @@ from safeselect.exact.interval import NoiseRate
 
 pytestmark = [
     pytest.mark.claim("C1"),
-    pytest.mark.slow("laws of both tiers, enumerated over all cells"),
+    pytest.mark.nightly(
+        "test_luce.py, test_combine.py and known answers see the faults that this sees"
+    ),
 ]
 
 SLACK = Fraction(1, 2**48)

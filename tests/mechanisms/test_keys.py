@@ -78,7 +78,8 @@ def test_a_keyed_threshold_is_the_prf_of_the_key() -> None:
         inner = hashlib.sha512(bytes(b ^ 0x36 for b in key) + message).digest()
         return hashlib.sha512(bytes(b ^ 0x5C for b in key) + inner).digest()
 
-    for key, spelled in (("7", b"s7"), ("-26", b"s-26"), ("ø\ud800", b"s\xc3\xb8\xed\xa0\x80")):
+    spellings = {"7": b"s7", "-26": b"s-26", "Oslo": b"sOslo", " a": b"s a"}
+    for key, spelled in (*spellings.items(), ("ø\ud800", b"s\xc3\xb8\xed\xa0\x80")):
         code = hmac_sha512(b"x" * 32, b"safeselect/partition/1\x00" + bytes(4) + spelled)
         uniform = int.from_bytes(code, "big") >> (512 - TABLE.bits)
         assert keyed_threshold(TABLE, b"x" * 32, key) == bisect_right(TABLE.rows, uniform)
@@ -110,6 +111,15 @@ def test_equal_keys_are_one_and_others_are_dropped() -> None:
     assert kept.labels == ("1",)
     for counts in ({}, {"a": 0}, {"a": -5}, {None: 10**6}):
         assert select_partitions(counts, **COST, with_counts=True).labels == ()
+
+
+@pytest.mark.parametrize("label", ["a", None, float("nan"), ("a",)])
+def test_as_many_bytes_are_asked_for_whatever_the_keys_are(label: object) -> None:
+    """Of 300 counts: of one key, of no key, of no user."""
+    for users in (0, 1, 10**6):
+        source = TapeSource(seed=1)
+        select_partitions([users] * 300, labels=[label] * 300, **COST, source=source)
+        assert source.asked == 300 * 8
 
 
 def test_a_pre_threshold_is_never_undercut() -> None:

@@ -80,8 +80,8 @@ def test_it_is_charged_and_has_its_receipt(name: str) -> None:
     [
         ({}, "epsilon, rho and mu|exactly one"),
         ({"epsilon": 1, "rho": 1, "sensitivity_l1": 1}, "exactly one"),
-        ({"epsilon": 1}, "goes with sensitivity_l1"),
-        ({"epsilon": 1, "sensitivity_l1": 1, "sensitivity_l2_squared": 1}, "goes with"),
+        ({"epsilon": 1}, "needs sensitivity_l1"),
+        ({"epsilon": 1, "sensitivity_l1": 1, "sensitivity_l2_squared": 1}, "needs"),
         ({"rho": 1, "sensitivity_l1": 1}, "sensitivity_l2_squared"),
         ({"mu": 0, "sensitivity_l2_squared": 1}, "mu must be greater"),
         ({"mu": 1, "sensitivity_l2_squared": 2**101}, "sigma squared"),

@@ -113,8 +113,8 @@ def test_a_step_is_proposed_by_the_ends_alone(ends, proposed):
 
 def test_wrong_lists_of_quantiles():
     for given, match in (
-        ({"quantiles": []}, "different from one another, and at least one"),
-        ({"quantiles": ["1/2", "0.5"]}, "different from one another"),
+        ({"quantiles": []}, "one or more different numbers"),
+        ({"quantiles": ["1/2", "0.5"]}, "one or more different numbers"),
         ({"quantiles": "1/2"}, "quantiles must be a list"),
         ({"quantiles": ["1/2", "1/3"], "max_contributions": 2}, "max_contributions=1"),
     ):

@@ -374,4 +374,4 @@ def test_wrong_labels(labels, match):
 
 
 def test_a_mapping_brings_its_labels():
-    assert "keys are the labels" in refused({"a": 1}, ParameterError, labels=["a"])
+    assert "keys are its labels" in refused({"a": 1}, ParameterError, labels=["a"])

@@ -116,7 +116,7 @@ def test_exactly_one_change(name):
 
 def test_delta_goes_with_epsilon():
     change = {"k": 1, "sensitivity": 1}
-    assert "delta goes with epsilon" in refused(top_k, [SENTINEL, 1], rho=1, delta=0.1, **change)
+    assert "delta needs epsilon" in refused(top_k, [SENTINEL, 1], rho=1, delta=0.1, **change)
     assert "got none" in refused(top_k, [SENTINEL, 1], delta=0.1, **change)
 
 

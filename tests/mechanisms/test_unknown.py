@@ -340,7 +340,7 @@ def test_no_items_are_no_error(empty: Any, contributions: int | None) -> None:
         ({"noise": "laplace"}, "noise='laplace' needs max_contributions"),
         ({"noise": "exponential"}, "noise must be 'gumbel' or 'laplace', got 'exponential'"),
         ({"max_contributions": 2, "k_bar": (2, 3)}, "takes one k_bar"),
-        ({"labels": ["a"]}, "labels= is not needed with a mapping"),
+        ({"labels": ["a"]}, "a mapping's keys are its labels"),
         ({"epsilon": 2**45}, "noise rate"),
     ],
 )

@@ -200,6 +200,7 @@ sys.stdin.read()
 
 @pytest.mark.claim("C8")
 @pytest.mark.skipif(os.name != "posix", reason="kills as Unix does")
+@pytest.mark.slow("starts processes")
 def test_a_process_that_is_killed_keeps_the_reservation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

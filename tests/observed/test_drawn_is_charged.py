@@ -321,6 +321,7 @@ FAULTS = {
     ("name", "place", "text", "other"),
     [(name, *each) for name, found in FAULTS.items() for each in found],
 )
+@pytest.mark.nightly("the observer itself: what is drawn is held against what is charged above")
 def test_a_planted_fault_is_found(name, place, text, other):
     case = CASES[name]
     changes = [{}, *(each for some in case.vary.values() for each in some), *case.more]

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from composed import log_moment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from safeselect import (
     PureDP,
     ZeroConcentratedDP,
 )
+from safeselect.accounting.moments import log_moment
 from safeselect.exact.parameters import MAX_BITS
 from vectors import vectors
 

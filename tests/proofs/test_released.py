@@ -22,7 +22,7 @@ from tapes import TapeSource
 from tiers import Noise
 
 import safeselect
-from safeselect import ParameterError
+from safeselect import ParameterError, permute_and_flip
 from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
@@ -142,3 +142,11 @@ def test_a_gap_needs_one_candidate_more(n: int, k: dict[str, int]) -> None:
     call = CALLS["top_k_with_gaps" if k else "permute_and_flip_with_gap"]
     with pytest.raises(ParameterError, match=r"at least two|between 1 and 2"):
         call.function(list(range(n)), epsilon=1, sensitivity=1, **k)
+
+
+@pytest.mark.parametrize("name", ["grid", "epsilon"])
+@pytest.mark.parametrize("value", [0, -1, Fraction(-1, 3)], ids=str)
+def test_grid_and_epsilon_are_positive(name: str, value: Fraction) -> None:
+    said = {"epsilon": 1, "sensitivity": 1, name: value}
+    with pytest.raises(ParameterError, match=f"{name} must be greater than zero"):
+        permute_and_flip([1, 2], **said)

@@ -323,6 +323,7 @@ def test_another_thread_may_draw_meanwhile():
     guard.begin()
 
 
+@pytest.mark.slow("collects all garbage")
 def test_guards_keep_no_views_and_no_cycles():
     gc.collect()
     source = SystemSource()

@@ -48,6 +48,7 @@ def test_eight_threads(build):
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.slow("forks beside threads")
 def test_a_fork_while_other_threads_draw_leaves_no_lock_behind():
     source, stop = OpenSSLSource(), threading.Event()
 

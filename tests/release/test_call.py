@@ -173,6 +173,6 @@ def test_a_child_that_was_forked_in_a_call_cannot_end_it() -> None:
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
-        assert "forked in the middle of a call" in json.loads(os.read(read, 9999))
+        assert "forked during a call" in json.loads(os.read(read, 9999))
         this.commit(Result())
     assert outcomes(ledger) == ["charged", "released"]

@@ -121,7 +121,11 @@ def pandas_table():
     [
         (draws, "draws"),
         (rows_of_a_ledger, "records checked"),
-        pytest.param(answers, "known answers", marks=pytest.mark.slow("gives all answers")),
+        pytest.param(
+            answers,
+            "known answers",
+            marks=pytest.mark.nightly("the other long work has the same bar"),
+        ),
         (table, "counting"),
     ],
 )

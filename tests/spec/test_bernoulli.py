@@ -86,6 +86,7 @@ def test_what_is_no_chance_is_refused(numerator, denominator):
         (Fraction(5), 2**-5),
     ],
 )
+@pytest.mark.nightly("tests/test_mission.py has its answers")
 def test_exp_bit_by_bit(x, unfinished):
     law = rational_law(bernoulli_exp, x, leaves=8000)
     assert law.unfinished < unfinished
@@ -115,6 +116,7 @@ def lazy_law(enclose, step, leaves=100):
 @pytest.mark.parametrize(
     ("noise_rate", "step"), some([(rate, step) for rate in DECAYS for step in (1, 2, 4)], 2)
 )
+@pytest.mark.nightly("tests/test_mission.py has its answers")
 def test_powers(noise_rate, step):
     leaves = 150 if step > 1 else 70
     for exponent in (0, 1, 2, 3, 7):

@@ -80,6 +80,7 @@ def test_the_cks_route_from_its_parts(exact_parts, noise_rate):
 # ----------------------------------------------------------------------- the digit route
 @pytest.mark.parametrize("step", [1, 3])
 @pytest.mark.parametrize("noise_rate", [E_DECAYS[0], E_DECAYS[5], *BASE_DECAYS])
+@pytest.mark.nightly("tests/test_mission.py has its answers")
 def test_each_digit_bit_by_bit(noise_rate, step):
     for numerator, level in ((1, 0), (4, 0), (1, 1), (1, 5)):
         coin = Coin.of(partial(digit_chance, noise_rate, numerator, level), step)
@@ -97,6 +98,7 @@ def test_each_digit_bit_by_bit(noise_rate, step):
         (BASE_DECAYS[3], 1, 2**-6),
     ],
 )
+@pytest.mark.nightly("tests/test_mission.py has its answers")
 def test_the_digit_route_bit_by_bit(noise_rate, step, unfinished):
     law = bit_tree(lambda bits: geometric_digits(bits, noise_rate, step=step), max_leaves=1500)
     assert law.unfinished < unfinished

@@ -75,6 +75,7 @@ def exact_parts(monkeypatch):
 
 @pytest.mark.parametrize("levels", [0, 1, 2, 3])
 @pytest.mark.parametrize("noise_rate", DECAYS)
+@pytest.mark.nightly("tests/test_mission.py has its answers")
 def test_exponential_and_laplace_at_every_depth(exact_parts, noise_rate, levels):
     outcomes = range(-8 << levels, 8 << levels)
     law = choice_tree(floor_of(LazyExponential, noise_rate, levels, 64), max_leaves=160)
@@ -123,6 +124,7 @@ def test_a_tied_fraction_digit_goes_on_to_the_next_word():
     ("steps", "depth", "noise_rate"),
     pairs([(1, 400), (2, 500), (3, 600)], [(0, 2**-7), (1, 2**-4), (3, 0.36)], DECAYS),
 )
+@pytest.mark.nightly("tests/test_mission.py has its answers")
 def test_gumbel_bit_by_bit(steps, depth, noise_rate):
     (step, leaves), (levels, unfinished) = steps, depth
     law = bit_tree(floor_of(LazyGumbel, noise_rate, levels, step), max_leaves=leaves)

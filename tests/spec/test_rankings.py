@@ -164,6 +164,7 @@ def test_combine_continuous_decides_exactly_when_all_completions_agree(level, ca
 # ------------------------------------------------------------------------- the draw, by bit tree
 
 
+@pytest.mark.nightly("tests/proofs/test_luce.py")
 def test_draw_exponential_is_independent_geometric_noise_and_a_uniform_ranking():
     law = bit_tree(
         lambda bits: (lambda noise: (noise.floors, noise.ranks))(

@@ -42,7 +42,11 @@ _CHANGES = {
         OPTIMUM + "test_bracket.py::test_an_epsilon_is_read_on_the_chord",
     ),
     "tangent for chord: where a delta is read": (
-        ("accounting/optimum/bracket.py:delta", "here - there", "self.at(place - 1) - here"),
+        (
+            "accounting/optimum/certified.py:delta_of",
+            "here - there",
+            "profile.at(place - 1) - here",
+        ),
         OPTIMUM + "test_bracket.py::test_a_delta_is_read_on_the_chord",
     ),
     "tangent for chord: a curve on another grid": (

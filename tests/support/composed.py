@@ -1,4 +1,4 @@
-"""The epsilon that `compose` finds for guarantees with how often each occurs; one moment."""
+"""The epsilon that `compose` finds for guarantees with how often each occurs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from safeselect.accounting.composition import Accounted, _best, _ordered
-from safeselect.accounting.moments import Composable, Moments
-from safeselect.exact.interval import Interval
 from safeselect.promises.guarantees import ApproximateDP
 
-__all__ = ["FINEST", "composed_epsilon", "log_moment"]
+__all__ = ["FINEST", "composed_epsilon"]
 
 FINEST = Fraction(1, 10**6)
 """The precision of `compose` unless one is given."""
@@ -25,8 +23,3 @@ def composed_epsilon(
     found = _best(_ordered(parts), Fraction(delta), precision).guarantee
     assert isinstance(found, ApproximateDP)
     return found.epsilon
-
-
-def log_moment(guarantee: Composable, excess: Fraction, precision: int) -> Interval:
-    """Enclose ln M(a) at the order a = 1 + excess, excess > 0."""
-    return Moments(excess, precision).log_product([(guarantee, 1)])

@@ -24,6 +24,7 @@ from safeselect.engine.laws import EXPONENTIAL, enclose
 from safeselect.engine.laws import LAWS as NOISES
 from safeselect.engine.single import WholeNoise
 from safeselect.exact.interval import NoiseRate
+from safeselect.mechanisms import keys as kept
 from safeselect.mechanisms import sessions
 from safeselect.mechanisms.sessions import SparseVector
 from safeselect.mechanisms.table import LAWS, calibrate
@@ -55,6 +56,8 @@ __all__ = [
     "drawn_noise",
     "enclosed",
     "enclosed_answers",
+    "keep_rows",
+    "keeps_its_promise",
     "keys",
     "left_out",
     "lowest",
@@ -474,3 +477,13 @@ def refined(found: Draws, removed: Sequence[int], rounds: int) -> tuple[list[int
     with mock.patch.object(rankings, "certified_order", certified):
         rankings.refine(scores, found, plan, cast(Any, SimpleNamespace(take=take)), removed)
     return handed, seen
+
+
+def keep_rows(bits: int, growth: int, delta: int) -> list[int]:
+    """The table that keeps keys, in units of 2**-bits."""
+    return kept._rows(bits, growth, delta)
+
+
+def keeps_its_promise(bits: int, growth: int, delta: int, rows: Sequence[int]) -> bool:
+    """What is asked of every table before it decides about a key."""
+    return kept.KeepTable(bits, growth, delta, tuple(rows), 1).keeps_its_promise(with_counts=False)

@@ -22,7 +22,7 @@ from many import STYLES, peelings, rankings
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ["Combine.v", "Decide.v", "Reading.v", "Luce.v", "Ledger.v", "Budget.v", "Session.v"]
-SOURCES += ["Calibrate.v", "Ceiling.v", "Extract.v", "answer.ml"]
+SOURCES += ["Calibrate.v", "Ceiling.v", "Keep.v", "Extract.v", "answer.ml"]
 TABLES = ROOT / "tests" / "vectors" / "proved"
 
 Line = tuple[str, list[str]]
@@ -213,6 +213,17 @@ def peeled_cases() -> Iterator[Line]:
         yield from ((each.name, [each.asked("peeled")]) for each in peelings(style))
 
 
+KEEP_BITS, KEEP_DELTAS = (5, 8), (1, 2, 3, 7, 20)
+
+
+def keep_cases() -> Iterator[Line]:
+    """For tables of few digits and factors from 1 to 8: all deltas."""
+    for bits in KEEP_BITS:
+        for growth in range(1 << bits, 8 << bits, 1 << bits - 2):
+            asked = [f"keep {1 << bits} {growth} {delta}" for delta in KEEP_DELTAS]
+            yield f"{bits},{growth}", asked
+
+
 CASES = {
     "combine": combine_cases,
     "decide": decide_cases,
@@ -228,6 +239,7 @@ CASES = {
     "contenders": contenders_cases,
     "ranked": ranked_cases,
     "peeled": peeled_cases,
+    "keep": keep_cases,
 }
 
 

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 from mutants import Break
 
-__all__ = ["TIES", "TIE_FAULTS"]
+__all__ = ["PREMISES", "TIES", "TIE_FAULTS"]
 
 _FILES = (  # the quick ones first
     *("many", "calibrate", "released", "reading", "bounds", "decide", "combine", "session"),
-    *("kernels", "ledger", "budget", "luce", "float_kernel"),
+    *("keep", "kernels", "ledger", "budget", "luce", "float_kernel"),
 )
 TIES = (*(f"tests/proofs/test_{name}.py" for name in _FILES), "-m", "not nightly")
 """What runs: programs, tables and intervals; neither pages nor proofs are looked at."""
 
 _CHANGES: dict[str, tuple[str, str, str]] = {
-    "noise: an enclosure is too low": (
-        "engine/laws.py:upper_ends",
-        "(noise >> cut) + 2",
-        "(noise >> cut) - 2",
-    ),
     "noise: half the slope of a cell": (
         "engine/laws.py:lower_end",
         "(2 << precision + 64)",
@@ -37,11 +32,6 @@ _CHANGES: dict[str, tuple[str, str, str]] = {
         "engine/single.py:_whole",
         "return low",
         "return low + 1",
-    ),
-    "noise: tables without their error": (
-        "engine/tables.py:bound_table",
-        "noise += ERROR - (",
-        "noise += -(1 << 18) - (",
     ),
     "noise: a key is not rounded up": (
         "engine/tables.py:keys",
@@ -63,20 +53,10 @@ _CHANGES: dict[str, tuple[str, str, str]] = {
         "count + 1, read",
         "count, read",
     ),
-    "contenders: the least of the rest": (
-        "engine/arrays.py:best_and_rest",
-        "int(largest_of(rest))",
-        "int(np.min(rest))",
-    ),
     "contenders: of equal keys one is missed": (
         "engine/arrays.py:top_places",
         "np.less_equal(slots",
         "np.less(slots",
-    ),
-    "contenders: the level is that of the best": (
-        "engine/contenders.py:contenders",
-        "_level(scores_on_grid, plan.ranked)",
-        "_level(scores_on_grid, 1)",
     ),
     "contenders: scores far ahead wrap": (
         "engine/contenders.py:distances",
@@ -88,11 +68,6 @@ _CHANGES: dict[str, tuple[str, str, str]] = {
         "    np.multiply(values, no_tails, out=values)\n",
         "",
     ),
-    "tails: a bound of another step": (
-        "engine/contenders.py:_tail_keys",
-        "np.take(public.tail_bounds, draws.tail_counts)",
-        "np.take(public.tail_bounds, np.minimum(draws.tail_counts + 1, 39))",
-    ),
     "tails: padding has a key": (
         "engine/contenders.py:_tail_keys",
         "np.less(draws.tails, scores_on_grid.size)",
@@ -103,17 +78,11 @@ _CHANGES: dict[str, tuple[str, str, str]] = {
         "np.less(piece, np.uint16(1 << TAIL_BITS))",
         "np.less(piece, np.uint16((1 << TAIL_BITS) - 1))",
     ),
-    "tails: a threshold is rounded down": (
-        "engine/tables.py:_threshold",
-        "-(-int(mantissa) >> -(int(exponent) + bits))",
-        "(int(mantissa) >> -(int(exponent) + bits))",
-    ),
     "tails: further digits of the slot alone": (
         "engine/draws.py:known",
         "np.multiply(is_tail, np.int64(_TAIL_EXTRA))",
         "np.multiply(is_tail, np.int64(0))",
     ),
-    "rankings: the worst first": ("engine/rankings.py:certified_order", ", reverse=True", ""),
     "rankings: decided a unit too early": (
         "engine/rankings.py:certified_order",
         "lows[i] >= behind",
@@ -129,32 +98,74 @@ _CHANGES: dict[str, tuple[str, str, str]] = {
         "public, bits, winners)",
         "public, bits, winners[:-1])",
     ),
-    "gaps: a floor that is not decided": (
-        "engine/rankings.py:certified_order",
-        "decided.append(least == most)",
-        "decided.append(True)",
-    ),
     "gaps: the rest below the lattice is forgotten": (
         "spec/rankings.py:combine_exponential",
         " - (noise.ranks[upper] < noise.ranks[lower])",
         "",
     ),
     "sessions: a tie is below": ("mechanisms/sessions.py:compare", "high < least", "high <= least"),
-    "sessions: the threshold pays nothing": (
-        "mechanisms/sessions.py:read_terms",
-        "dear = total * (1 - share) / count",
-        "dear = total / count",
-    ),
     "calibration: wide noise is not wide": (
         "mechanisms/table.py:calibrate",
         "(wide * range_in_steps)",
         "range_in_steps",
     ),
-    "calibration: errors count once": (
-        "scores/reading.py:moves",
-        "sensitivity, 2 * self.error",
-        "sensitivity, self.error",
+    "noise: V = 0 has a bound": ("engine/laws.py:_upper_end", "return UNBOUNDED", "return 0"),
+    "noise: logarithms near 0 are not close": ("engine/laws.py:_gumbel_quick", ", close=True", ""),
+    "contenders: beyond the fine table there is a bound": (
+        "engine/contenders.py:_by_noise",
+        "[rest >= limit]",
+        "[False]",
+    ),
+    "tails: no room, and no bound": (
+        "engine/draws.py:draw_words",
+        "        beyond += found[room.size :].tolist()\n",
+        "",
+    ),
+    "rankings: the upper end of a weight for its lower": (
+        "engine/rankings.py:certified_order",
+        "lows[i] += logs[i][0]",
+        "lows[i] += logs[i][1]",
+    ),
+    "rankings: fresh digits at each refinement": (
+        "engine/rankings.py:refine",
+        "(v << 64 | bits.take(64), size + 64)",
+        "(bits.take(size + 64), size + 64)",
+    ),
+    "gaps: as many as candidates": ("engine/rankings.py:noisy_top_k", "k + gaps)", "k)"),
+    "gaps: their unit is that of scores": (
+        "mechanisms/select.py:rank",
+        "step / self.asked.reading.step",
+        "step",
+    ),
+    "sessions: an answer pays for a rise alone": (
+        "mechanisms/sessions.py:read_terms",
+        "NoiseRate(cost / spread)",
+        "NoiseRate(cost / rise)",
+    ),
+    "calibration: half of k": (
+        "mechanisms/table.py:calibrate",
+        "wide = k if",
+        "wide = (k + 1) // 2 if",
     ),
 }
 
 TIE_FAULTS = {name: Break(*change) for name, change in _CHANGES.items()}
+
+PREMISES = {
+    "scores/reading.py: read": ('rational(grid, "grid")', 'rational(grid, "grid", signed=True)'),
+    "scores/reading.py: nearest": ("+ p * below) //", "+ p * below - 1) //"),
+    "scores/numbers.py: write_steps": ("pick = min if minimize else max", "pick = max"),
+    "scores/reading.py: range_in_steps": ("monotonic=self.monotonic", "monotonic=True"),
+    "accounting/cost.py: read_epsilon": ('"epsilon")', '"epsilon", signed=True)'),
+    "mechanisms/table.py: calibrate": ("wide = k if", "wide = (k + 1) // 2 if"),
+    "exact/interval.py: __post_init__": ("high < MIN_RATE or low > MAX_RATE", "low > MAX_RATE"),
+    "engine/rankings.py: _check": ("1 <= need <= n", "need <= n"),
+    "mechanisms/select.py: read_gap_grid": ('"gap_grid")', '"gap_grid") / 2'),
+    "spec/rankings.py: draw_exponential": ("permutation(bits, count)", "range(count)"),
+    "engine/rankings.py: combine": ("scores, known, ceiling", "scores, known[::-1], ceiling"),
+    "mechanisms/sessions.py: read_terms": ("cost / spread", "cost / rise"),
+    "scores/reading.py: moves": ("back if monotonic else most", "0 * most"),
+    "mechanisms/sessions.py: cut": ("self.middle - _REACH", "self.middle"),
+    "mechanisms/sessions.py: compare": ("high < least", "high <= least"),
+}
+"""A fault in the code of each premise of docs/proofs.md: the test beside it must notice."""

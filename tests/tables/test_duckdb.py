@@ -105,7 +105,7 @@ def test_without_duckdb_one_sentence_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ParameterError, match=r"pip install 'safeselect\[tables\]'"):
+    with pytest.raises(ParameterError, match=r"pip install '\.\[tables\]' in a checkout"):
         trips(write(tmp_path / "t.csv", TRIPS))
 
 

@@ -168,7 +168,7 @@ def test_one_release_is_one_charge(tmp_path: Path):
         ({"max_groups": 0}, ParameterError, "max_groups must be"),
         ({"max_groups": "some"}, ParameterError, "max_groups must be an integer"),
         ({"group": "week"}, InputError, "no column named 'week'"),
-        ({"candidates": ["a"], "k_bar": 9}, ParameterError, "go with an unknown domain"),
+        ({"candidates": ["a"], "k_bar": 9}, ParameterError, "are for an unknown domain"),
         ({"mechanism": "exponential"}, ParameterError, "goes with known candidates"),
         ({"delta": None}, ParameterError, "needs epsilon and delta"),
         ({"epsilon": None, "rho": 1}, ParameterError, "needs epsilon and delta, not rho"),

@@ -118,7 +118,7 @@ def test_the_command_and_the_call_are_one(
         ({"mechanism": "exponential"}, "mechanism goes with known candidates"),
         ({"candidates_are_public": 1}, "candidates_are_public must be True or False"),
         ({"candidates_are_public": True, "candidates": ["a"]}, "goes without candidates"),
-        ({"candidates_are_public": True, "k_bar": 3}, "go with an unknown domain"),
+        ({"candidates_are_public": True, "k_bar": 3}, "are for an unknown domain"),
         ({"rows": 0}, "rows must be between 1"),
         ({"ledger": "wards"}, "ledger must be what ledger.scope"),
     ],
@@ -153,7 +153,7 @@ def test_counts_that_were_cut_or_not_capped_are_refused() -> None:
     with pytest.raises(ParameterError, match="k_bar=1 needs the 2 largest counts"):
         safeselect.unknown_domain_top_k(cut, k=1, k_bar=1, epsilon="0.1", delta="1e-9")
     loose = largest_counts(lone, **COLUMNS, places=4)
-    with pytest.raises(ParameterError, match="max_contributions=1 needs counts in which a user"):
+    with pytest.raises(ParameterError, match="max_contributions=1 needs counts in which each user"):
         safeselect.unknown_domain_top_k(
             loose, k=1, k_bar=3, epsilon="0.1", delta="1e-9", max_contributions=1
         )

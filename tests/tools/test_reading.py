@@ -13,7 +13,7 @@ from mutants import Break, copy, evidence
 import reading
 
 ROOT = reading.ROOT.parent
-README = " ".join((ROOT / "README.md").read_text("utf-8").split())
+PAGE = " ".join((ROOT / "docs" / "reading.md").read_text("utf-8").split())
 
 
 def test_each_file_comes_behind_what_it_imports() -> None:
@@ -102,7 +102,7 @@ def test_a_file_on_no_day_is_told(monkeypatch, capsys) -> None:
     assert "on no day: release/call.py (imported, pure, " in capsys.readouterr().out
 
 
-def test_readme_says_a_round_number_that_is_not_exceeded() -> None:
+def test_the_page_says_a_round_number_that_is_not_exceeded() -> None:
     """Of lines one in hundreds, and of files one that is a little larger than what is printed."""
     files = reading.core()
     pure, delta = (reading.ran(call).keys() for call in ("pure", "delta"))
@@ -113,7 +113,7 @@ def test_readme_says_a_round_number_that_is_not_exceeded() -> None:
         (r"without `delta` runs at most (\d+) of", len(pure), 5),
         (r"by at most (\d+) further files of `accounting/`", more, 5),
     ):
-        stated = re.findall(words, README)
+        stated = re.findall(words, PAGE)
         assert stated, words
         assert all(0 <= int(each) - count <= room for each in stated), (words, count)
 

@@ -24,20 +24,22 @@ from safeselect.accounting.bounds import (
     pure_sum,
     without_repetition,
 )
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.accounting.gaussian import FARTHEST, GaussianDP
 from safeselect.accounting.laws import KnownLaw
-from safeselect.accounting.moments import Base, Parts, Repetition, delta_by_orders, size
+from safeselect.accounting.moments import Base, Moments, Parts, Repetition, best_order, size
 from safeselect.accounting.optimum.certified import least_delta, least_epsilon
 from safeselect.accounting.optimum.pairs import profile
 from safeselect.accounting.optimum.problem import MOST_LAWS, Part, sizes_of, squares_below
 from safeselect.accounting.optimum.upper import LARGEST, problem_of, quick_epsilon
 from safeselect.accounting.pure import smallest_delta
-from safeselect.accounting.rate import growth, per_draw_epsilon
+from safeselect.accounting.rate import growth
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.accounting.search import nearer
 from safeselect.accounting.sums import is_exactly_left, sum_of_deltas, total, what_is_left
 from safeselect.accounting.unequal import OPTIMAL_UNEQUAL, pure_tails
 from safeselect.errors import ParameterError
+from safeselect.exact.interval import Interval, above_zero
 from safeselect.exact.parameters import Number, describe, integer, rational
 from safeselect.promises.guarantees import (
     ApproximateDP,
@@ -55,6 +57,7 @@ GAUSSIAN = "Gaussian mechanisms add up in mu squared (Dong, Roth and Su 2022)"
 PAIRS = "product of dominating pairs (Zhu, Dong and Wang 2022)"
 ADAPTIVE = "adaptive optimum of bounded ranges (Dong, Durfee and Rogers 2020), fixed pairs first"
 
+_FLOOR = -3000  # of ln delta: `above_zero` says 2**-4000 at least
 _PROFILE = 256  # bits of a profile that is compared with delta
 
 # Their order is that in which parts are added up: another one moves the last digits of a bound.
@@ -209,13 +212,7 @@ def calibrate(
     at = None if delta is None else rational(delta, "delta", below=1)
     whole = None if rho is None else rational(rho, "rho")
     near = None if precision is None else rational(precision, "precision")
-    each = per_draw_epsilon(
-        family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
-        count,
-        epsilon=most,
-        delta=at,
-        rho=whole,
-    )
+    each = PrivacyCost(most, at, whole).per_draw(family, count)
     if most is None or at is None or near is None or family is PureDP or count == 1:
         return each
 
@@ -303,7 +300,7 @@ def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Compo
     rest = what_is_left(delta, deltas)
     best = least_bound(without_deltas(parts), rest, precision)
     if best is None:
-        raise ParameterError("delta must be larger than what the ApproximateDP parts have already")
+        raise ParameterError("delta must be larger than the total delta of the ApproximateDP parts")
     # The lower bound holds at the remaining delta alone, which may have been rounded down.
     lower = best.lower if is_exactly_left(rest, delta, deltas) else Fraction(0)
     return Composition(ApproximateDP(best.value, delta), best.theorem, best.order, lower)
@@ -458,6 +455,24 @@ def least_delta_bound(
     if found.upper < best.value:
         return Bound(found.upper, bracket_theorem(parts), lower=found.lower)
     return replace(best, lower=found.lower)
+
+
+def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """A delta that the product accountant certifies at this epsilon, and a - 1 for its order."""
+
+    def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
+        moments = Moments(excess, precision)
+        leading = Interval.of(excess * epsilon, precision)
+        return moments.log_product(listed) + moments.constant - leading
+
+    def least(precision: int) -> Interval:
+        # The exponential of a number far below would have millions of digits.
+        found, floor = log_delta(plain, best, precision), Interval.of(_FLOOR, precision)
+        ends = max(found.lower, floor.lower), max(found.upper, floor.upper)
+        return Interval(*ends, precision).exp()
+
+    plain, best = best_order(parts, log_delta)
+    return min(Fraction(1), above_zero(least)), best
 
 
 def alone_below(

@@ -85,7 +85,7 @@ class PrivacyCost:
         if (epsilon is None) == (rho is None):
             exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
         if delta is not None and epsilon is None:
-            raise ParameterError("delta goes with epsilon; with rho there is none")
+            raise ParameterError("delta needs epsilon; rho takes no delta")
         return cls(
             None if epsilon is None else read_epsilon(epsilon),
             None if delta is None else rational(delta, "delta", below=1),
@@ -99,13 +99,8 @@ class PrivacyCost:
         # Loaded where it is needed: a release of pure epsilon runs nothing of it.
         from safeselect.accounting.rate import per_draw_epsilon
 
-        return per_draw_epsilon(
-            family,  # type: ignore[arg-type]  # mypy doubts that a class is hashable
-            count,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            rho=self.rho,
-        )
+        total = self.epsilon, self.delta, self.rho
+        return per_draw_epsilon(family, count, *total)  # type: ignore[arg-type]  # it is hashable
 
     @property
     def is_pure(self) -> bool:

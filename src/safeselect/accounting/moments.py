@@ -13,7 +13,7 @@ seen, the order must be fixed first, as a `Budget` does.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
@@ -21,13 +21,7 @@ from typing import assert_never
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.search import argmin
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import (
-    Interval,
-    above_zero,
-    log_order_constant,
-    rounded_down,
-    rounded_up,
-)
+from safeselect.exact.interval import Interval, log_order_constant, rounded_down, rounded_up
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -117,8 +111,16 @@ Parts = Sequence[tuple[Composable, int]]
 """Guarantees, each with how often it occurs."""
 
 _START = Fraction(8)  # a - 1 where a search for an order begins
-_FLOOR = -3000  # of ln delta: `above_zero` says 2**-4000 at least
 _SEARCHED_EXACTLY = 64  # kinds of parts up to which the search looks at each of them
+
+
+_Factors = list[Interval | None]
+"""P, A and B under P A**a / B**(a - 1); None is 1."""
+
+
+def _times(one: _Factors, other: _Factors) -> _Factors:
+    pairs = zip(one, other, strict=True)
+    return [mine * its if mine and its else mine or its for mine, its in pairs]
 
 
 class Moments:
@@ -142,13 +144,19 @@ class Moments:
             ParameterError: a part is ApproximateDP, which bounds no moment.
         """
         total = self._none
+        # Logarithms cost most, so parts that occur once share theirs.
+        once: _Factors = [None, None, None]
         for guarantee, count in parts:
             if isinstance(guarantee, Repetition):
-                each = self._repeated(guarantee)
+                total = total + Interval.of(count, self._precision) * self._repeated(guarantee)
+                continue
+            added, factors = self._moment(guarantee)
+            if count == 1:
+                total, once = total + added, _times(once, factors)
             else:
-                each = self._moment(guarantee)
-            total = total + Interval.of(count, self._precision) * each
-        return total
+                whole = Interval.of(count, self._precision)
+                total = total + whole * (added + self._weighed(factors))
+        return total + self._weighed(once)
 
     def _repeated(self, guarantee: Repetition) -> Interval:
         """From ln M(a) of one run, or that of the pure guarantee.
@@ -165,15 +173,25 @@ class Moments:
         ends = min(found.lower, pure.lower), min(found.upper, pure.upper)
         return Interval(*ends, self._precision)
 
-    def _moment(self, guarantee: Guarantee | GaussianDP) -> Interval:
+    def _weighed(self, factors: _Factors) -> Interval:
+        """ln(P) + a ln(A) - (a - 1) ln(B)."""
+        plain, upper, lower = factors
+        total = self._none if plain is None else plain.log()
+        if upper is not None and lower is not None:
+            total = total + self._order * upper.log() - self._excess * lower.log()
+        return total
+
+    def _moment(self, guarantee: Guarantee | GaussianDP) -> tuple[Interval, _Factors]:
+        """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
         one = self._one
         if isinstance(guarantee, ApproximateDP):
             raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
         if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
             # mu-GDP has the moments of (mu**2 / 2)-zCDP.
-            return self._order * self._excess * Interval.of(guarantee.zcdp.rho, self._precision)
+            rho = Interval.of(guarantee.zcdp.rho, self._precision)
+            return self._order * self._excess * rho, [None, None, None]
         if not guarantee.epsilon:
-            return self._none
+            return self._none, [None, None, None]
         epsilon, log_rest = _shared(guarantee.epsilon, self._precision)
         leading = self._excess * epsilon
         if isinstance(guarantee, BoundedRange):
@@ -182,14 +200,13 @@ class Moments:
             # B = e**-epsilon - e**(-a epsilon).  Source: `docs/mathematics.md`, section 3.
             upper = -(-(self._order * epsilon)).expm1()
             lower = -(-leading).expm1()
-            worst = self._order * upper.log() - self._excess * lower.log()
-            return leading + self.constant - log_rest + worst
+            return leading + self.constant - log_rest, [None, upper, lower]
         # e**-(2a - 1) epsilon: what the reflected outcome adds
         reflected = (-(self._twice * epsilon)).exp()
         if isinstance(guarantee, LaplaceDominated):
-            return leading + (one - self._share + self._share * reflected).log()
+            return leading, [one - self._share + self._share * reflected, None, None]
         if isinstance(guarantee, PureDP):
-            return leading + ((one + reflected) / (one + (-epsilon).exp())).log()
+            return leading, [(one + reflected) / (one + (-epsilon).exp()), None, None]
         assert_never(guarantee)
 
     def epsilon(self, parts: Parts, delta: Fraction) -> Interval:
@@ -205,6 +222,11 @@ def _shared(epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
     return enclosed, (-(-enclosed).expm1()).log()
 
 
+def log_moment(guarantee: Composable, excess: Fraction, precision: int) -> Interval:
+    """Enclose ln M(a) at the order a = 1 + excess, excess > 0."""
+    return Moments(excess, precision).log_product([(guarantee, 1)])
+
+
 def epsilon_at_order(parts: Parts, delta: Fraction, excess: Fraction, precision: int) -> Interval:
     """Enclose the epsilon that the product accountant certifies at one order, a = 1 + excess."""
     return Moments(excess, precision).epsilon(parts, delta)
@@ -216,32 +238,18 @@ def epsilon_by_orders(parts: Parts, delta: Fraction) -> tuple[Fraction, Fraction
     Rounded up to 64 significant bits.  The search for the order looks at a summary of long lists;
     the bound is certified for the list itself.
     """
-    parts = _of_moments(parts)
-    summary, bits = _summary(parts), _searched_bits(parts)
-    best = argmin(lambda excess: epsilon_at_order(summary, delta, excess, bits), _START)
+    parts, best = best_order(parts, lambda some, x, bits: epsilon_at_order(some, delta, x, bits))
     bound = rounded_up(lambda precision: epsilon_at_order(parts, delta, best, precision))
     return max(Fraction(0), bound), best
 
 
-def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """A delta that the product accountant certifies at this epsilon, and a - 1 for its order."""
+def best_order(
+    parts: Parts, bound: Callable[[Parts, Fraction, int], Interval]
+) -> tuple[Parts, Fraction]:
+    """The list with Gaussian noise as zCDP, and a - 1 for an order at which its bound is small."""
     parts = _of_moments(parts)
     summary, bits = _summary(parts), _searched_bits(parts)
-
-    def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
-        moments = Moments(excess, precision)
-        leading = Interval.of(excess * epsilon, precision)
-        return moments.log_product(listed) + moments.constant - leading
-
-    def least(precision: int) -> Interval:
-        # The exponential of a number far below would have millions of digits.
-        found, floor = log_delta(parts, best, precision), Interval.of(_FLOOR, precision)
-        ends = max(found.lower, floor.lower), max(found.upper, floor.upper)
-        return Interval(*ends, precision).exp()
-
-    best = argmin(lambda excess: log_delta(summary, excess, bits), _START)
-    bound = above_zero(least)
-    return min(Fraction(1), bound), best
+    return parts, argmin(lambda excess: bound(summary, excess, bits), _START)
 
 
 def _of_moments(parts: Parts) -> Parts:

@@ -27,7 +27,6 @@ _QUICK_ENOUGH = Fraction(1, 2**12)
 def per_draw_epsilon(
     family: Family,
     count: int,
-    *,
     epsilon: Fraction | None = None,
     delta: Fraction | None = None,
     rho: Fraction | None = None,

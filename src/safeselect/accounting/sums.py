@@ -54,7 +54,7 @@ def what_is_left(delta: Fraction, deltas: Counted) -> Fraction:
     if rest < 0:
         least = sum_of_deltas(deltas)
         raise ParameterError(
-            f"delta must be at least {short_up(least)}, which the ApproximateDP parts have already"
+            f"delta must be at least {short_up(least)}, the total delta of the ApproximateDP parts"
         )
     if rest.denominator.bit_length() <= _LONGEST:
         return rest
@@ -85,7 +85,9 @@ def _kept(deltas: Counted) -> Fraction:
             units = units * each.numerator // each.denominator
     kept = product if units is None else Fraction(units, 1 << _GRID)
     if not kept:
-        raise ParameterError("the ApproximateDP parts leave nothing: their delta is 1 in total")
+        raise ParameterError(
+            "the deltas of the ApproximateDP parts add up to 1 or more, which guarantees nothing"
+        )
     return kept
 
 

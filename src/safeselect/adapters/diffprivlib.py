@@ -278,7 +278,7 @@ def _rows(array: Any, axis: Any, keepdims: object) -> tuple[Any, tuple[int, ...]
     kept = tuple(values.shape[each] for each in rest)
     count = int(np.prod(kept, dtype=np.int64))
     if not count:
-        raise ParameterError("array must have a column for each output, and has none")
+        raise ParameterError("array must have at least one column, and has none")
     rows = np.transpose(values, (*rest, *sorted(over))).reshape(count, values.size // count)
     if keepdims:
         kept = tuple(1 if each in over else size for each, size in enumerate(values.shape))
@@ -289,8 +289,8 @@ def _bounds(bounds: Any, count: int, dimensions: int) -> list[tuple[Fraction, Fr
     """The lowest and the highest point for each output."""
     if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
         raise ParameterError(
-            "bounds must be a pair (lowest, highest), fixed without the data: bounds that are the "
-            f"least and the largest value give these away; got {describe(bounds)}"
+            "bounds must be a pair (lowest, highest), fixed without the data: bounds computed "
+            f"from the data reveal the smallest and the largest value; got {describe(bounds)}"
         )
     lowest, highest = ([rational(each, "bounds", signed=True) for each in _each(e)] for e in bounds)
     sizes = {1, count} if dimensions == 1 else {1}

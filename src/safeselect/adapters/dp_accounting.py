@@ -1,4 +1,4 @@
-"""Guarantees as events of dp-accounting: `safeselect[dp-accounting]`.
+"""Guarantees as events of dp-accounting (the extra `dp-accounting`).
 
     accountant = RdpAccountant(neighboring_relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
     accountant.compose(dp_events(best.parts, accountant="rdp")).get_epsilon(1e-6)
@@ -90,8 +90,8 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
     events = _library("dp_accounting.dp_event")
     if isinstance(guarantee, ApproximateDP):
         raise ParameterError(
-            "an ApproximateDP guarantee has no event: nothing bounds its losses beyond epsilon; "
-            "pass the parts that it is made of"
+            "an ApproximateDP guarantee has no event: nothing bounds its losses beyond "
+            "epsilon; pass its parts"
         )
     if isinstance(guarantee, Repetition):
         guarantee = guarantee.single
@@ -185,7 +185,8 @@ def _pairs(guarantees: Iterable[Accounted]) -> tuple[list[tuple[Part, int]], Fra
     for part, count in without_deltas(parts):
         if isinstance(part, (ZeroConcentratedDP, ApproximateDP, Repetition)):
             raise ParameterError(
-                f"no pair of laws is known to dominate {describe(part)}; compose it by its rho"
+                f"no dominating pair of distributions is known for {describe(part)}; compose it "
+                "by its rho"
             )
         kept.append((part, count))
     return kept, sum_of_deltas(deltas_of(parts))
@@ -200,4 +201,4 @@ def _noise_multiplier(epsilon: Fraction) -> float:
 
 
 def _library(name: str) -> Any:
-    return library(name, "pip install 'safeselect[dp-accounting]'")
+    return library(name, "dp-accounting")

@@ -1,4 +1,4 @@
-"""Our mechanisms as measurements of OpenDP: `safeselect[opendp]`.
+"""Our mechanisms as measurements of OpenDP (the extra `opendp`).
 
 Each constructor takes the arguments of OpenDP's own: an input domain, an input metric, an output
 measure and the scale of the noise; k is said by its name.  The domain is
@@ -417,7 +417,7 @@ def _refusal(dp: Any, name: str, expected: str, got: object) -> ParameterError:
 
 
 def _opendp() -> Any:
-    return library("opendp.prelude", "pip install 'safeselect[opendp]'")
+    return library("opendp.prelude", "opendp")
 
 
 def _single(

@@ -18,7 +18,7 @@ from safeselect.scores.candidates import label_text
 
 __all__ = ["plot", "plot_plans"]
 
-_PLOTS = "pip install 'safeselect[plots]'"
+_PLOTS = "plots"
 _SHOWN = 50  # bars: about 16 inches
 _LONGEST = 40  # characters of a name
 _X_LABELS = {
@@ -44,9 +44,10 @@ def plot(result: Any) -> Any:
     cap = dict(result.provenance.parameters).get("max_contributions")
     if cap is not None and getattr(result, "counts", None) is not None:
         said.append(f"a user counts for {cap} items at most")
-    if len(names) > _SHOWN:
-        said.append(f"the first {_SHOWN} of {len(names)}")
-    groups = [_shown(each) for each in columns.get("group", [""] * len(names))][:_SHOWN]
+    most = _SHOWN // 2 if "group" in columns else _SHOWN  # each group may have a title
+    if len(names) > most:
+        said.append(f"the first {most} of {len(names)}")
+    groups = [_shown(each) for each in columns.get("group", [""] * len(names))][:most]
     sizes = Counter(groups) or Counter({"": 1})
     figure = library("matplotlib.figure", _PLOTS).Figure(
         figsize=(7, 1.2 + 0.32 * sizes.total() + 0.4 * len(sizes)), layout="constrained"

@@ -94,8 +94,9 @@ def _budgets(seen: Seen) -> dict[str, str]:
             ceiling = f"; approvers may raise it up to {highest}, which is what is promised"
         found[name] = (
             f"for each single {budget.unit}, neighbours {budget.neighbours}: {balance}; refusals "
-            f"of private input: {balance.refusals} of {balance.max_refusals}{ceiling}"
-        )
+            f"of private input: {balance.refusals} of {balance.max_refusals}{ceiling}. "
+            f"{balance.loss()}"
+        ).strip()
     return found
 
 

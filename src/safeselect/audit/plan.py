@@ -121,7 +121,7 @@ def _of_points(stated: Stated) -> Plan:
     several, neighbours = kind == "quantiles", stated.text("neighbours")
     most = integer(stated.whole("max_contributions"), "max_contributions", minimum=1, maximum=2**32)
     if not asked or (len(asked) > 1) is not several or (several and most > 1):
-        raise ParameterError("it has not as many quantiles as its mechanism")
+        raise ParameterError("its number of quantiles differs from that of its mechanism")
     if neighbours != release.provenance.neighbours:
         raise ParameterError("its noise is for other neighbours than it states")
     read_choice(neighbours, "neighbours", get_args(Neighbours))

@@ -115,7 +115,7 @@ def _how(name: str, value: object) -> Fraction | str:
     if name in _FACTORS or name == "delta_plus":
         return rational(value, name)
     if name != "type" or value not in _TYPES:
-        raise InputError(f"how a guarantee is restated is not understood: {name!r}")
+        raise InputError(f"the rule that restates a guarantee is not understood: {name!r}")
     return str(value)
 
 
@@ -148,7 +148,7 @@ def _version(value: str) -> list[int]:
     """The numbers of a version, without zeros at its end."""
     matched = _VERSION.search(value)
     if matched is None:
-        raise InputError(f"a version has numbers, and {value!r} has none")
+        raise InputError(f"a version consists of numbers, and {value!r} has none")
     numbers = list(map(int, matched[1].split(".")))
     while numbers and not numbers[-1]:
         numbers.pop()

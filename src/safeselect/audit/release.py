@@ -18,10 +18,9 @@ from safeselect.audit.output import wrong_output
 from safeselect.audit.plan import plan_of
 from safeselect.audit.stated import Draws, Plan
 from safeselect.audit.theorems import drawn, is_known, theorem
-from safeselect.errors import InputError, SafeSelectError
+from safeselect.errors import InputError, LedgerDamaged, SafeSelectError
 from safeselect.ledger import Checker, Record, Store
-from safeselect.ledger.budget import understated
-from safeselect.ledger.record import read_numbers
+from safeselect.ledger.balance import check_price
 from safeselect.promises.guarantees import guarantee_record
 from safeselect.release.codec import read_part
 from safeselect.release.results import Release, from_json
@@ -114,7 +113,7 @@ def audit(
         # 10. Its output is one that this plan can have.
         ("output", "It is one that this plan can have.", lambda: wrong_output(release, plan[0])),
         # 11. Each scope was charged its price.
-        ("price", _paid(checker, charge), lambda: _mispriced(release, charge, draws)),
+        ("price", _paid(checker, charge), lambda: _mispriced(charge)),
     ):
         line = _judged(what, right, judge)
         yield line
@@ -250,13 +249,11 @@ def _paid(checker: Checker, charge: _Facts) -> str:
     return " ".join(filter(None, said))
 
 
-def _mispriced(release: Release, charge: _Facts, draws: Draws) -> str | None:
-    for each in charge["charges"]:
-        terms = charge["budgets"][each["scope"]].terms
-        paid = read_numbers(each["charge"], "the record")
-        # Versions round logarithms up differently, so no price is compared for equality.
-        if short := understated(terms, paid, release.guarantee, draws):
-            return f"Scope {each['scope']} was charged less {short[0]} than its guarantee costs."
+def _mispriced(charge: _Facts) -> str | None:
+    try:
+        check_price({**charge}, charge["budgets"])
+    except LedgerDamaged as error:
+        return f"{str(error)[:1].upper()}{str(error)[1:]}."
     return None
 
 

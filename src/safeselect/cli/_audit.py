@@ -75,7 +75,7 @@ def _state(options: argparse.Namespace) -> int:
 
 STATEMENT = Command(
     "statement",
-    "say in words what a release promises, and to whom; for a report",
+    "describe in words what a release promises, and to whom, for a report",
     declare("""
 RELEASE  a release in JSON
 --plot FILE  write a picture of it, too, such as release.png or release.svg
@@ -96,7 +96,7 @@ RELEASE  a release in JSON, with its receipt
 --certificate FILE  what safeselect verify --certificate wrote
 --certificate-key HEX hex  the Ed25519 key of a signed certificate, as its maker published it
 --public-key HEX hex  the Ed25519 key of a signed ledger, as its owner published it
---by TEXT  who makes the audit; for the page
+--by TEXT  name of the auditor, for the page
 --html  print one page: verdict, promise, budget, what is absent, what an audit cannot show
 | --json  print the same as JSON
 """),

@@ -27,11 +27,11 @@ from safeselect.exact.parameters import exact_text
 from safeselect.ledger import Balance
 
 EXAMPLE = declare("""
--n N integer  candidates of the example (default: 10 k)
---gap G  by how much its k best are ahead
+-n N integer  number of candidates in the example (default: 10 k)
+--gap G  lead of the k best candidates of the example
 --sensitivity S  largest change of any one score (default: 1, and --monotonic)
-| --range R  instead, the largest difference between the changes of two scores
---monotonic  no two scores move in opposite directions
+| --range R  in place of --sensitivity: the largest difference between the changes of two scores
+--monotonic  scores never move in opposite directions between neighbours
 """)
 ASKED = (*HOW_MANY, *TOTAL, *EXAMPLE, *GRID)
 COMPARED = declare("--epsilon E several required  total cost, such as 1; or several, to compare")
@@ -78,7 +78,7 @@ def _plan(plan: Callable[..., Plans], own: tuple[Option, ...], options: argparse
 def _fits(options: argparse.Namespace) -> int:
     """Print how many releases of one kind fit, before the first of them."""
     if (options.budget is None) == (options.file is None) or (options.budget and options.scope):
-        raise ParameterError("give a ledger and --scope, or --budget instead of both")
+        raise ParameterError("give a ledger and --scope, or give --budget alone")
     if options.budget is None:
         balance = opened(options).balance(options.scope or "")
     else:
@@ -90,7 +90,7 @@ def _fits(options: argparse.Namespace) -> int:
     elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
         call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
     else:
-        raise ParameterError("--k-bar goes with --epsilon and --delta, without --mechanism")
+        raise ParameterError("--k-bar needs --epsilon and --delta, and excludes --mechanism")
     write(f"{balance}\n{balance.forecast(lambda scope: call(ledger=scope))}\n")
     return 0
 
@@ -113,19 +113,19 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "how many users an item needs to show in top-k, where the items are private too",
+    "compute how many users an item needs to appear in top-k, if the items are private too",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "how many users an item of a group needs, for each --max-groups",
+    "compute how many users an item of a group needs, for each --max-groups",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
-    "how many users an item needs to be kept by keys",
+    "compute how many users an item needs to be kept by keys",
     (*DELTA, *CAPPED),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )

@@ -17,6 +17,7 @@ from safeselect.cli._place import name_of, place_of, read_key
 from safeselect.cli._report import details, sections
 from safeselect.errors import LedgerRolledBack, ParameterError
 from safeselect.ledger import Budget, Checker, Ledger, Proposal, Record, Scope, log_lines
+from safeselect.ledger.balance import check_price
 from safeselect.ledger.record import BARE_HEAD
 from safeselect.ledger.restoring import append, kept_records, repair
 from safeselect.ledger.signing import Signer, approve
@@ -25,7 +26,7 @@ from safeselect.release.page import shown
 _NEW_HEAD = "the new head is above"
 FILE = declare("FILE  the ledger: a file, or a URL of PostgreSQL")
 HEAD = declare("--head HEAD  a head of the ledger that was published earlier")
-SCOPE = declare("--scope NAME required  such as a data set")
+SCOPE = declare("--scope NAME required  name of the scope, such as a data set")
 PUBLIC_KEYS = declare("""
 --public-key HEX hex repeated  an Ed25519 key of a signed ledger; of several, all that it had
 """)
@@ -36,17 +37,19 @@ SHOWN = PUBLIC_KEYS + declare("""
 REASON = declare("--reason TEXT required  why; for the record")
 LINES = declare("LINES optional =-  a file; or input")
 BUDGET = declare("""
---unit UNIT required  whose privacy, such as person
+--unit UNIT required  the unit of privacy, such as person
 --neighbours NAME required  add_remove, replace_one or your words: how data sets differ by a unit
 --epsilon E  the most that all releases of the scope may cost
 --delta D  with --epsilon: takes every release; with --rho
 --own-delta D  the part of delta for the deltas that releases bring (default: a quarter of it)
 --rho R  instead of --epsilon: a budget of zero-concentrated privacy
 """)
-CEILING = declare("--ceiling N  up to where approvers may raise epsilon, or rho; it is promised")
+CEILING = declare(
+    "--ceiling N  the limit of later raises of epsilon or rho, by approvers; it is promised"
+)
 APPROVERS = declare("""
---approver HEX hex repeated  a public Ed25519 key of somebody who approves later scopes and limits
---approvals-needed N integer  how many of them must sign (default: all)
+--approver HEX hex repeated  the public Ed25519 key of an approver of later scopes and limits
+--approvals-needed N integer  number of approvers who must sign (default: all)
 """)
 WITHIN = declare("--within N integer =1000  approvals expire after so many more records")
 LIMIT = declare("""
@@ -63,9 +66,9 @@ APPROVALS several  files with what approve printed
 """)
 CHARGED = declare("""
 ledger
---ledger FILE  made with: safeselect ledger create; or a URL, as for safeselect ledger show
+--ledger FILE  a ledger made by safeselect ledger create; or a URL, as for safeselect ledger show
 --scope NAME repeated  scope of the ledger to charge; several are charged together or not at all
---purpose TEXT  why; one line for the record (default: the command's name)
+--purpose TEXT  the reason, one line for the record (default: the command's name)
 --head HEAD  a head of the ledger that was published earlier
 """)
 
@@ -79,7 +82,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
     if {options.ledger, options.purpose, options.head} == {None} and options.scope is None:
         return None
     if options.ledger is None or options.scope is None:
-        raise ParameterError("--ledger and --scope go together; --purpose and --head go with them")
+        raise ParameterError("--ledger and --scope need each other; --purpose and --head need both")
     ledger = Ledger.open(place_of(options.ledger), head=options.head)
     purpose = f"safeselect {options.command}" if options.purpose is None else options.purpose
     found: list[Scope] = []
@@ -194,7 +197,9 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    checker, _ = checked(options)
+    checker, records = checked(options)
+    for record in records:
+        check_price(record.content, record.budgets)
     write(f"head {checker.head}\n")
     _all_fine(checker, head=options.head)
     # Of a signed ledger one expects more than that its records follow from each other.
@@ -225,20 +230,31 @@ def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     with reading(options.file):
         records = list(kept_records(place_of(options.file), checker))
     if bare and options.head not in {record.hash for record in records}:
-        raise LedgerRolledBack("no record is the published head's: the end was cut, or rewritten")
+        raise LedgerRolledBack("no record matches the published head: the end was cut or rewritten")
     return checker, records
 
 
 def _action(
-    name: str, purpose: str, run: Callable[[argparse.Namespace], int], own: tuple[Option, ...] = ()
+    name: str,
+    purpose: str,
+    run: Callable[[argparse.Namespace], int],
+    own: tuple[Option, ...] = (),
+    example: str = "",
 ) -> Command:
-    return Command(name, purpose, (*FILE, *own, *HEAD), run)
+    proposed = "propose " if run is _propose else ""
+    about = f"For example: safeselect ledger {proposed}{name} budget.db{example}\n"
+    return Command(name, purpose, (*FILE, *own, *HEAD), run, about)
 
 
 OPENED = SCOPE + BUDGET + CEILING
+_OPENED = " --scope trips --unit rider --neighbours add_remove --epsilon 4"
+_REASON = " --scope trips --reason 'the second year'"
+_APPROVE = """\
+For example: safeselect ledger approve proposal.json --key approver.pem > approval.json
+"""
 LEDGER = Command(
     "ledger",
-    "make, show and check a privacy budget and its records",
+    "create, show and check a privacy budget and its records",
     about="""\
 A ledger holds a privacy budget for each scope (a data set, say) and a record of every release. Its
 head is what to publish: with it anybody can tell later that no record was changed or removed.
@@ -247,10 +263,14 @@ A ledger in PostgreSQL is written postgresql://USER@HOST/DB?schema=NAME, without
 goes into PGPASSWORD or ~/.pgpass.
 """,
     actions=(
-        _action("create", "make a new ledger with one scope", _create, OPENED + APPROVERS),
-        _action("add", "open another scope in a ledger", _add, OPENED),
+        _action("create", "make a new ledger with one scope", _create, OPENED + APPROVERS, _OPENED),
+        _action("add", "open another scope in a ledger", _add, OPENED, _OPENED),
         _action(
-            "reopen", "let a scope answer again that refusals have closed", _reopen, SCOPE + REASON
+            "reopen",
+            "let a scope answer again that refusals have closed",
+            _reopen,
+            SCOPE + REASON,
+            _REASON,
         ),
         _action("repair", "move what follows the last good line out of a damaged ledger", _repair),
         _action(
@@ -258,18 +278,31 @@ goes into PGPASSWORD or ~/.pgpass.
             "make an older copy whole from the lines that its witness kept",
             _append,
             LINES + PUBLIC_KEYS,
+            " witness.jsonl",
         ),
         Command(
             "propose",
             "print a change for approvers to sign; nothing is written",
             actions=(
-                _action("scope", "another scope", _propose, OPENED + WITHIN),
-                _action("limit", "a greater budget", _propose, SCOPE + LIMIT + REASON + WITHIN),
-                _action("reopening", "more refusals", _propose, SCOPE + REASON + WITHIN),
+                _action("scope", "another scope", _propose, OPENED + WITHIN, _OPENED),
+                _action(
+                    "limit",
+                    "a greater budget",
+                    _propose,
+                    SCOPE + LIMIT + REASON + WITHIN,
+                    f"{_REASON} --limit epsilon --to 6",
+                ),
+                _action("reopening", "more refusals", _propose, SCOPE + REASON + WITHIN, _REASON),
             ),
         ),
-        Command("approve", "sign a proposal with an approver's key", SIGNED, _approve),
-        _action("enact", "write a change that enough approvers signed", _enact, APPROVED),
+        Command("approve", "sign a proposal with an approver's key", SIGNED, _approve, _APPROVE),
+        _action(
+            "enact",
+            "write a change that enough approvers signed",
+            _enact,
+            APPROVED,
+            " proposal.json approval.json",
+        ),
         _action("show", "print where each scope stands, and every charge", _show, SHOWN),
         _action("export", "print all records, one line of JSON each", _export, PUBLIC_KEYS),
         _action("verify", "check all records of a ledger or of a log", _verify, PUBLIC_KEYS),

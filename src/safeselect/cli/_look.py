@@ -12,7 +12,7 @@ from safeselect.cli._releases import FILE, FORM, JSON, flags, table_of
 from safeselect.tables.files import LAST, TITLE
 
 LOOKED = declare("""
---user COL required  column that says whose row it is
+--user COL required  column that identifies the user of a row
 --item COL  column of the items: how many each user has
 """)
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from safeselect.release.page import did_you_mean
 from safeselect.release.results import code
-from safeselect.tables.files import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Command:
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 _LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
 _EXIT_CODES = """
---options FILE stands for the options in a file, written as here; in it # begins a comment
+--options FILE stands for the options in a file, written as here; # begins a comment there
 
-exit codes: 0 done; 1 unforeseen, or verify found a difference; 2 command line or input file; 3 the
-budget does not allow it, or records or a release do not hold; 4 source of randomness; 5 the ledger
-cannot be used; 6 it is busy: try again
+exit codes: 0 success; 1 unexpected error, or verify found a difference; 2 wrong command line or
+input file; 3 the budget does not allow it, or records or a release fail a check; 4 the source of
+randomness failed; 5 the ledger cannot be used; 6 the ledger is busy: try again
 """
 
 
@@ -132,7 +132,7 @@ def build_parser(commands: tuple[Command, ...]) -> argparse.ArgumentParser:
     """Return the parser of these commands; what it parses says which `command`, and has `run`."""
     parser = _Parser(
         prog="safeselect",
-        description="Differentially private selection, sampled exactly: which candidates are best.",
+        description="Choose good candidates from private data under differential privacy.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
@@ -185,13 +185,13 @@ class _Parser(argparse.ArgumentParser):
         flags = [] if self._subparsers else [word.partition("=")[0] for word in args]
         for flag in flags[: flags.index("--")] if "--" in flags else flags:
             if flag.startswith("--") and flag not in self._option_string_actions:
-                near = nearest(flag, self._option_string_actions)
+                near = did_you_mean(flag, self._option_string_actions)
                 self.error(f"there is no option {flag}{near}")
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         if chosen := _CHOICE.search(message):
-            message += nearest(chosen[1], re.findall(r"[\w-]+", chosen[2]))
+            message += did_you_mean(chosen[1], re.findall(r"[\w-]+", chosen[2]))
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 

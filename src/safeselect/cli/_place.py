@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from safeselect.cli._options import declare
 from safeselect.cli._output import reading
 from safeselect.errors import InputError
 from safeselect.ledger import Ed25519Signer, Store
 
-_URL = re.compile(r"(--[a-z-]+=)?(postgres(ql)?:.*)", re.IGNORECASE | re.DOTALL)
+_URL = re.compile(r"\s*(--[a-z-]+=)?\s*(postgres[\w+]*:.*)", re.IGNORECASE | re.DOTALL)
 # A user without a colon, and no other @: whatever else is written there may be a password.
 _PLAIN = re.compile(r"postgres(ql)?://([^:@/?#%]*@)?[^@/?#]*/[^@/?#]*(\?[^@?#]*)?")
+# In whatever form a connection is written: a URL of any scheme, or keywords.
+_SECRET = re.compile(r"password\s*=|://[^/]*:.*@", re.IGNORECASE | re.DOTALL)
 _FORM = "postgresql://USER@HOST/DATABASE?schema=NAME"
 
 
@@ -21,16 +23,13 @@ def refuse_password(word: str) -> None:
     """Refuse a word of the command line that may hold a password, without repeating it.
 
     Raises:
-        InputError: it is a URL of PostgreSQL in another form than ours.
+        InputError: it is a URL of PostgreSQL in another form than ours, or has a password.
     """
     found = _URL.fullmatch(word)
-    if found is None:
-        return
-    query = urlsplit(found[2]).query if _PLAIN.fullmatch(found[2]) else "password="
-    if any("password" in name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)):
+    if _SECRET.search(unquote(word)) or (found and not _PLAIN.fullmatch(found[2])):
         raise InputError(
-            f"a ledger in PostgreSQL is written {_FORM}, without a password: that goes into the "
-            "variable PGPASSWORD or the file ~/.pgpass"
+            f"write a ledger in PostgreSQL as {_FORM}, without a password; put the password "
+            "into the variable PGPASSWORD or the file ~/.pgpass"
         )
 
 
@@ -41,9 +40,9 @@ def place_of(written: str) -> str | Store:
         InputError: it is a URL that may hold a password.
         ParameterError: it names no schema, or psycopg is not installed.
     """
+    refuse_password(written)
     if _URL.fullmatch(written) is None:
         return written
-    refuse_password(written)
     from safeselect.ledger.stores.postgres import PostgresStore  # a file needs no database
 
     parts = urlsplit(written)

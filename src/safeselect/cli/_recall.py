@@ -77,7 +77,8 @@ RECALL = Command(
     _run,
     """\
 Offline; no ledger is changed. Each release is affected, may be (its record does not say), or is
-not. The exit code is 3 if any is or may be.
+not. The exit code is 3 if any is or may be. For example:
+safeselect ledger recall advisory.json budget.db
 """,
 )
 CORRECT = Command(
@@ -85,12 +86,18 @@ CORRECT = Command(
     "append that an advisory restates the guarantees of the charges it affects",
     ADVISORY + FILE + KEY + HEAD,
     _correct,
-    "Totals stay what was charged. Only the owner of a ledger may append this.\n",
+    """\
+Totals stay what was charged. Only the owner of a ledger may append this. For example:
+safeselect ledger correct advisory.json budget.db
+""",
 )
 ADVISORIES = Command(
     "advisories",
-    "say which advisories touch the installed version",
+    "list the advisories that affect the installed version",
     declare("ADVISORY several  files such as docs/advisories/*.json"),
     _list,
-    "Offline: get the files from the project's docs/advisories. The exit code is 3 if any does.\n",
+    """\
+Offline: get the files from the project's docs/advisories. The exit code is 3 if any does. For
+example: safeselect advisories docs/advisories/*.json
+""",
 )

@@ -75,4 +75,5 @@ REGISTRY = Command(
     "write an entry for the public registry of deployments, for one scope",
     FILE + SCOPE + PUBLIC_KEYS + HEAD,
     _run,
+    "For example: safeselect ledger registry budget.db --scope trips > entry.json\n",
 )

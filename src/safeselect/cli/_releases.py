@@ -40,7 +40,7 @@ FILE several  a .csv, .tsv, .csv.gz or .parquet file, or - for a CSV file on sta
 EPSILON = declare("--epsilon E required  total cost, such as 1, 0.1 or 1/3")
 TOTAL = declare("""
 --epsilon E required  total cost, such as 1, 0.1 or 1/3
-| --rho R  total cost as zero-concentrated privacy
+| --rho R  total cost as zero-concentrated differential privacy (zCDP)
 --delta D  with --epsilon: allow this much slack, such as 1e-9, for less noise
 """)
 GRID = declare("""
@@ -53,51 +53,51 @@ MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: as in explain)
 """)
 COUNTER = declare("""
---rows N integer  how many rows FILE has, as far as that is public: warn if --delta is above 1/N
+--rows N integer  number of rows of FILE, if that is public; warns if --delta is above 1/N
 """)
 FORM = declare("""
 how FILE is read
 --delimiter C  of a CSV file (default: a comma; in .tsv a tab)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  of a CSV file; Windows writes cp1252
---ids {text,numbers}  users as written; or whole numbers, whatever blanks and zeros are around them
+--ids {text,numbers}  compare users as written, or as whole numbers without blanks and leading zeros
 --missing WORD repeated  a word for a missing value, such as "k. A."; never an item, user or value
 --decimal MARK =.  the mark before decimals, . or , (default: .)
 --thousands MARK  the mark between thousands, such as .
 --dates FORM  of values that are dates, such as %%d.%%m.%%Y
---trim  drop blanks around text
---casefold  make letters small; lists of names too
---nfc  compose letters and accents, so that both forms are one
---whole-numbers  read text such as 7.0 as 7, as programs write ids where one is missing
+--trim  strip leading and trailing whitespace
+--casefold  convert text to lower case, including --groups and --candidates files
+--nfc  use one form for letters with accents (Unicode NFC)
+--whole-numbers  read text such as 7.0 as 7; programs write ids this way if one is missing
 --memory SIZE  the most that DuckDB may use, such as 2GB
 """)
 COLUMNS = declare("""
 --item COL required  column of the items, which are the candidates
---user COL required  column that says whose row it is
+--user COL required  column that identifies the user of a row
 """)
-HOW_MANY = declare("-k K integer required  how many items to release")
+HOW_MANY = declare("-k K integer required  number of items to release")
 UNKNOWN = declare("""
 unknown domain
---k-bar N integer  so many items compete (default: 10 times k)
+--k-bar N integer  number of items considered (default: 10 times k)
 --max-contributions D integer  count each user for D items at most, chosen by a fixed hash, and
     print noisy counts too: item, tab, count. D must not follow from the data
 """)
 WITH_COUNTS = declare("""
 unknown domain
---with-counts  print noisy counts without that cap: all items of each user count
+--with-counts  print noisy counts without a cap: all items of each user are counted
 """)
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
 known candidates
---candidates FILE  a list made without looking at the data, one item a line; others are dropped
+--candidates FILE  a list made without looking at the data, one item per line; others are dropped
 | --candidates-are-public  this asserts that the set of items in the file is public knowledge, so
     that it would be the same without any one user
 """)
 GROUPED = declare("""
 groups
 --group-by COL  release a list for each value of COL
---groups FILE  public list of groups, one a line
-| --groups-are-public  this asserts that the set of groups in the file is public knowledge
---groups-per-user M integer  in how many groups a usual user is, as a public fact; or instead
+--groups FILE  public list of groups, one per line
+| --groups-are-public  assert that the set of groups in the file is public
+--groups-per-user M integer  number of groups of a typical user, as a public fact
 | --max-groups C integer-or-all  count a user in C groups at most, chosen by a fixed hash, which
     share the budget (default: 1), or 'all'
 """)
@@ -110,7 +110,7 @@ SENSITIVITY = declare("""
 --monotonic  adding a unit never moves two scores in opposite directions: half the noise
 --minimize  prefer small scores
 """)
-ONE = declare("-k K integer =1  how many to release (default: 1)")
+ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
 CHOSEN = (*ONE, *TOTAL, *MECHANISM, *SENSITIVITY, *GRID)
 DELTA = declare("--delta D required  total cost, with --epsilon, such as 1e-9")
 CAPPED = declare("""
@@ -122,7 +122,7 @@ CAPPED = declare("""
 KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *COUNTER)
 POINTS = declare("""
 --value COL required  column of the values: numbers, or dates
---user COL required  column that says whose row it is
+--user COL required  column that identifies the user of a row
 --of RULE {smallest,largest,sum} required  which value of a user counts
 --quantiles Q several required  such as 1/4 1/2 3/4
 --lowest V required  the lowest value of the public grid, a number or a date such as 2024-02-29
@@ -132,7 +132,7 @@ POINTS = declare("""
 """)
 MEASURED = declare("""
 --epsilon E required  total cost, with --sensitivity-l1: discrete Laplace noise
-| --rho R  total cost as zero-concentrated privacy, with --sensitivity-l2-squared
+| --rho R  total cost as zCDP, with --sensitivity-l2-squared
 | --mu M  total cost as Gaussian privacy, with --sensitivity-l2-squared
 --sensitivity-l1 S required  largest sum of the changes of all values by one unit
 | --sensitivity-l2-squared S  largest sum of the squares of these changes
@@ -351,7 +351,7 @@ safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --m
 )
 KEYS = _command(
     "keys",
-    "release the items that may be shown, however many",
+    "release all items that may be shown",
     """\
 Each item is kept with the largest probability that privacy allows; they come out in alphabetical
 order. For the k best in the order of their counts use: safeselect top-k
@@ -363,7 +363,7 @@ For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --de
 )
 QUANTILES = _command(
     "quantiles",
-    "release quantiles of a column, in which each user counts once",
+    "release quantiles of a column; each user counts once",
     """\
 Of a user with several rows, --of says which value counts. A row whose value is no number, or no
 date, is dropped: safeselect look counts how they are written. For example:
@@ -375,7 +375,7 @@ safeselect quantiles trips.csv --value fare --user rider --of largest --quantile
 )
 MEASURE = _command(
     "measure",
-    "release values that are counted or summed already, with noise",
+    "release values that were counted or summed before, with noise",
     """\
 The names and their number are public. For example, where a patient counts in at most 2 wards:
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1

@@ -75,5 +75,6 @@ VERIFY = Command(
     """\
 Compares the code that is loaded with its source files, and what this machine makes of known bytes
 and made-up scores with recorded answers. Each release looks at the source of random bytes itself.
+For example: safeselect verify --certificate certificate.json
 """,
 )

@@ -146,7 +146,7 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
         Fraction(1, 2)
     """
     if not rates:
-        raise ParameterError("give one rate for each noise in a gap: one, or two")
+        raise ParameterError("give one rate, or one for each of the two noises in a gap")
     read_choice(noise, "noise", tuple(_VARIANCES))
     own = rational(measured_rate, "measured_rate")
     relative = sum(((own / rational(rate, "rates")) ** 2 for rate in rates), Fraction(0))
@@ -367,7 +367,7 @@ def estimate_from_answers(
     measured = read_released_list(measurements, "measurements")
     heights = [read_gap(gap) for gap in read_released_list(gaps, "gaps")]
     if not measured or len(measured) != len(heights):
-        raise ParameterError("give as many gaps as measurements, one or more")
+        raise ParameterError("give one gap for each measurement, and at least one")
     high = [centred(each, gap_grid) for each in heights]
     order = sorted(range(len(high)), key=lambda place: -high[place])
     placed = tuple(measured[place] for place in order), tuple(high[place] for place in order)
@@ -401,8 +401,8 @@ def read_released(value: object, name: str) -> Fraction:
     except ParameterError:
         pass
     raise ParameterError(
-        f"{name} must be a finite number of at most {MAX_BITS} bits above and below the line, "
-        f"got {type(value).__name__}"
+        f"{name} must be a finite number of at most {MAX_BITS} bits in numerator and "
+        f"denominator, got {type(value).__name__}"
     )
 
 

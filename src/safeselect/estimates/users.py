@@ -106,10 +106,10 @@ class Plans:
         """
         asked = {plan.epsilon for plan in self.plans}
         if epsilon is None and len(asked) > 1:
-            raise ParameterError("say for which of the epsilons: best(epsilon=...)")
+            raise ParameterError("several epsilons were given; write best(epsilon=...)")
         chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
         if chosen not in asked:
-            raise ParameterError(f"epsilon must be one of those asked, got {describe(epsilon)}")
+            raise ParameterError(f"epsilon must be one of those given, got {describe(epsilon)}")
         return _best(plan for plan in self.plans if plan.epsilon == chosen)
 
     def to_dict(self) -> dict[str, Column]:
@@ -192,7 +192,7 @@ def explain_items(
     totals = [read_total(each, delta) for each in _each_of(epsilons)]
     uncapped = flag(with_counts, "with_counts") and cap is None
     if uncapped and groups > 1:
-        raise ParameterError("with_counts goes without groups, or with max_contributions")
+        raise ParameterError("with_counts with groups needs max_contributions")
     plans = [plan_items(total, count, places, cap, groups, uncapped) for total in totals]
     counts = "counts, all items of each user" if uncapped else "no counts"
     if cap is not None:
@@ -346,7 +346,7 @@ def explain_groups(
     for epsilon in _each_of(epsilons):
         if flag(known, "known"):
             if (k_bar, max_contributions) != (None, None):
-                raise ParameterError("k_bar and max_contributions go with an unknown domain")
+                raise ParameterError("k_bar and max_contributions are for an unknown domain")
             cost = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
             spent, need = cost.epsilon, need_known(cost, count, mechanism)
         else:

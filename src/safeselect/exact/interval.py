@@ -173,7 +173,7 @@ def rounded_up(evaluate: Callable[[int], Interval], significant: int = 64) -> Fr
                 dropped = max(0, high.bit_length() - significant)
                 return _dyadic(-(-high >> dropped) << dropped, exponent)
         elif precision > 1 << 15:
-            raise ParameterError("a bound is too large to be computed; use smaller parameters")
+            raise ParameterError("a bound is too large to compute; use smaller parameters")
         precision *= 2
 
 
@@ -221,8 +221,8 @@ class NoiseRate:
             low, high = nats.fractions() if nats.bounded else (Fraction(0), Fraction(0))
         if high < MIN_RATE or low > MAX_RATE:
             raise ParameterError(
-                "the noise rate must be between 2**-40 and 2**20 per grid step; "
-                "choose a grid= nearer to the scale of the noise, or another epsilon"
+                "the noise rate must be between 2**-40 and 2**20 per grid step; choose a grid= "
+                "closer to the scale of the noise, or another epsilon"
             )
 
         # A rate is looked up in each call, and the hash of a fraction takes a microsecond.

@@ -217,7 +217,9 @@ def _wrong(wanted: str, value: object, name: str, *, comma: bool = False) -> Par
 
 def _check_size(value: Any, name: str) -> None:
     if _bits(value) > MAX_BITS:
-        raise ParameterError(f"{name} must have at most {MAX_BITS} bits above and below the line")
+        raise ParameterError(
+            f"{name} must have at most {MAX_BITS} bits in numerator and denominator"
+        )
 
 
 def _bits(value: Any) -> int:

@@ -59,8 +59,8 @@ def check_budget(name: object, budget: object) -> None:
     meant = _KNOWN.get("".join(filter(str.isalpha, written.casefold())), written)
     if meant != written:
         raise ParameterError(
-            f"neighbours={written!r} would be words of your own, whose meaning no mechanism knows; "
-            f"write neighbours={meant!r}"
+            f"neighbours={written!r} is not a relation that mechanisms know; write "
+            f"neighbours={meant!r}"
         )
 
 
@@ -188,7 +188,7 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
             raise ParameterError(str(error)) from None
         if kind == "key":  # the record is signed by the new key, which is not here
             raise ParameterError(
-                "a key is replaced by rotate(key, approvals), with these approvals"
+                "to replace a key, call rotate(key, approvals) with these approvals"
             )
         return kind, {**content, "approvals": signed}
 
@@ -208,14 +208,14 @@ def rotate(book: Book, key: object, approvals: object) -> None:
         raise ParameterError("key must be the new signer, got None")
     signed = read_approvals(approvals)
     if not is_signed(new.public_key.hex(), _TEST, new.sign(_TEST).hex()):
-        raise ParameterError("the next key signs otherwise than its public key says")
+        raise ParameterError("the signatures of the next key do not match its public key")
     verified = _verified(book) if signed else None
 
     def decide(checker: Checker) -> Written:
         kind, content = _next(checker, key_of(new))
         if verified is not None:
             if checker.last != verified:
-                raise ParameterError("somebody else wrote to the ledger meanwhile: try again")
+                raise ParameterError("another process wrote to the ledger meanwhile: try again")
             about = proposed(checker, (kind, content)), checker.changed, signed, checker.count
             try:
                 _approvers(checker).check(*about, "the key")
@@ -237,9 +237,9 @@ def rotate(book: Book, key: object, approvals: object) -> None:
 def _next(checker: Checker, said: Mapping[str, str]) -> Written:
     """Return the record of the next key, before anybody signs it."""
     if not checker.signer:
-        raise ParameterError("nobody signs in this ledger: make a new one with signer=")
+        raise ParameterError("this ledger is not signed: create a new one with signer=")
     if said["public_key"] in checker.keys.used:
-        raise ParameterError("this key signed records of the ledger before: make a new one")
+        raise ParameterError("this key has signed records of the ledger before; make a new key")
     if checker.approvers is not None and said["public_key"] in checker.approvers.keys:
         raise ParameterError("the key that signs records cannot be an approver's")
     replaced = checker.signer["public_key"]

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from safeselect.accounting.cost import rounded_text, with_places
 from safeselect.accounting.repetition import AnyGuarantee
-from safeselect.errors import BudgetError, LedgerDamaged, ParameterError
+from safeselect.errors import BudgetError, InputError, LedgerDamaged, ParameterError
 from safeselect.exact.parameters import Number, describe, exact_text, rational
 from safeselect.ledger import budget as decision
 from safeselect.ledger.budget import BITS, Amounts, Terms, View, add, allows, ways
@@ -26,6 +26,7 @@ from safeselect.promises.guarantees import (
     PureDP,
     ZeroConcentratedDP,
 )
+from safeselect.release.codec import read_part
 
 _SHARES = [Fraction(9, 10), *(Fraction(quarters, 4) for quarters in (3, 2, 1)), Fraction(1, 10)]
 """Of a release that does not fit, the parts of its epsilon that are tried."""
@@ -175,7 +176,7 @@ class Budget:
                 states no ceiling that high.
         """
         if value <= self.terms.limits.get(limit, value):
-            raise ParameterError(f"{limit} is no limit that this raises")
+            raise ParameterError(f"{limit} is not a limit that can be raised here")
         if value > self.ceiling.get(limit, Fraction(0)):
             said = exact_text(self.ceiling[limit]) if limit in self.ceiling else "none"
             raise ParameterError(
@@ -237,6 +238,8 @@ class Budget:
             room = f"{rounded_text(left['own_delta'], ROUND_FLOOR)} of {rounded_text(cap)} is left"
             rest = f"{room}: give the release a smaller delta" if cap else "none is set aside here"
             said += f"brings its own delta {rounded_text(own)}, and {rest}"
+            if cap < Fraction(rounded_text(own)) <= self.delta:
+                said += f"; a scope that is opened with own_delta={rounded_text(own)} takes it"
         else:
             said += self._short(total, asked, left)
             smaller = (share for share in _SHARES if self._fits(total, guarantee, parts, share))
@@ -441,7 +444,7 @@ def exact_texts(values: Mapping[str, Fraction]) -> dict[str, Content]:
 def _read(value: object, name: str, *, zero: bool = False) -> Fraction:
     number = rational(value, name, below=1 if "delta" in name else None, zero=zero)
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > BITS:
-        raise ParameterError(f"{name} must have at most {BITS} bits above and below the line")
+        raise ParameterError(f"{name} must have at most {BITS} bits in numerator and denominator")
     return number
 
 
@@ -649,6 +652,35 @@ def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
     if balance.is_closed:
         raise LedgerDamaged(f"{where} charges a scope that was closed")
     return Balance(balance.budget, after, balance.refusals, balance.max_refusals)
+
+
+def check_price(record: Fields, budgets: Mapping[str, Budget]) -> None:
+    """Compare what a charge added to its scopes with what its guarantee surely costs.
+
+    Replaying does not: a version whose prices were wrong must not close the ledgers that it wrote.
+
+    Args:
+        record: of any kind.
+        budgets: of the scopes that it changes, by name.
+
+    Raises:
+        LedgerDamaged: it paid too little, or states no guarantee.
+    """
+    if record["kind"] != "charged":
+        return
+    where = f"record {record['seq']}"
+    try:
+        guarantee, _ = read_part({"count": "1", "each": record["guarantee"]})
+        parts = tuple(map(read_part, record["parts"]))
+    except InputError:
+        raise LedgerDamaged(f"{where} states no guarantee") from None
+    for each in record["charges"]:
+        paid = read_numbers(each["charge"], where)
+        terms = budgets[each["scope"]].terms
+        if short := decision.understated(terms, paid, guarantee, parts):
+            raise LedgerDamaged(
+                f"{where} charges scope {each['scope']!r} less {short[0]} than its guarantee costs"
+            )
 
 
 def refused(balance: Balance) -> Balance:

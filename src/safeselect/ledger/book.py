@@ -541,7 +541,7 @@ class Book:
     def _look(self) -> Known:
         """Return the state, updated to the last row that exists."""
         if self._closed:
-            raise LedgerError(f"the ledger {self.name!r} was closed: open it again")
+            raise LedgerError(f"the ledger {self.name!r} is closed: open it again")
         known = self._store.read(self._caught_up)
         if self._witness is not None and self._witness.reached < known.last.seq:
             # Whatever is told of a record is sent first, if it continues what was sent before.
@@ -564,8 +564,8 @@ class Book:
 
     def _written(self, decide: Callable[[Checker], Written], signer: Signer | None) -> Reading:
         known = self._known
-        if known is None or self._closed:
-            known = self._look()  # the long first read needs no lock
+        if known is None or self._closed or getattr(self._store, "is_busy", False):
+            known = self._look()  # a long read needs no lock, nor one of what others write
         if self._witness is not None:
             self._witness.ask()
         if known.checker.keys.signer and self._signer is None and signer is None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from safeselect.accounting.bounds import pure_sum
 from safeselect.accounting.moments import Moments
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import ParameterError
@@ -77,11 +78,11 @@ class Terms:
     def __post_init__(self) -> None:
         stated = [each for each in (self.epsilon, self.rho) if each is not None]
         if len(stated) != 1 or stated[0] <= 0:
-            raise ParameterError("a budget adds up to a positive epsilon, or to a positive rho")
+            raise ParameterError("a budget needs a positive epsilon or a positive rho")
         if not 0 <= self.own_delta <= self.delta < 1:
             raise ParameterError("own_delta must be from 0 to delta, and delta below 1")
         if self.epsilon is None and self.own_delta != self.delta:
-            raise ParameterError("with rho all of delta is for the deltas that releases bring")
+            raise ParameterError("with rho, all of delta is reserved for the deltas of releases")
         if len(self.weights) != len(self.excesses) or bool(self.excesses) != (self.rest > 0):
             raise ParameterError("each order needs a weight, and each rest of delta an order")
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
@@ -183,12 +184,9 @@ def price(terms: Terms, guarantee: AnyGuarantee, parts: View = ()) -> Mapping[st
 
     It is a function of public parameters and of earlier outcomes, and known before the draw.
     """
-    views = _views(terms, guarantee, parts)
-    found = _exact(terms, views)
+    found = _cost(terms, _views(terms, guarantee, parts), _log_moment)
     if found is None:
         return None
-    for name, excess in terms.moments.items():
-        found[name] = min(_log_moment(view, excess) for view in views)
     least = _NONE if found.get("own_delta") else _UNIT
     for name in found.keys() - {"not_pure", "own_delta"}:
         if name != "epsilon" or not found.get("not_pure"):
@@ -281,18 +279,22 @@ def understated(
     Two versions may round a logarithm differently, and a sharper theorem may lower a price, so no
     stated price is compared for equality.
     """
-    views = _views(terms, guarantee, parts)
-    least = _exact(terms, views)
-    if least is None or stated.keys() != least.keys() | terms.moments.keys():
+    least = _least(terms, guarantee, parts)
+    if least is None or stated.keys() != least.keys():
         return sorted(terms.names)
-    if stated.get("not_pure"):
-        least.pop("epsilon")  # the pair (0, 1) is true of every release
-        least.pop("not_pure")
-    found = [name for name, amount in least.items() if stated[name] < amount]
-    for name, excess in terms.moments.items():
-        low = min(_log_moments(view, excess, _CHECKED).fractions()[0] for view in views)
-        found += [name] if stated[name] < low else []
-    return found
+    # The pair (0, 1) is true of every release.
+    known = ("epsilon", "not_pure") if stated.get("not_pure") else ()
+    return [name for name in least if name not in known and stated[name] < least[name]]
+
+
+@lru_cache(maxsize=256)
+def _least(terms: Terms, guarantee: AnyGuarantee, parts: View) -> Mapping[str, Fraction] | None:
+    """What a release surely costs: as `price`, with moments from below; None if not bounded."""
+    return _cost(
+        terms,
+        _views(terms, guarantee, parts),
+        lambda view, excess: _log_moments(view, excess, _CHECKED).fractions()[0],
+    )
 
 
 def overstated(terms: Terms, stated: Caps) -> list[str]:
@@ -313,13 +315,17 @@ def overstated(terms: Terms, stated: Caps) -> list[str]:
 def _views(terms: Terms, guarantee: AnyGuarantee, parts: View) -> tuple[View, ...]:
     """The whole and its parts; only one of them where anything has a delta of its own.
 
-    Then it is the whole if epsilons and deltas just add up, else the parts.
+    Then it is the whole if epsilons and deltas just add up, else the parts.  A whole that is the
+    sum of its parts is left out: mechanisms that have the parts' moments have it together, so it
+    allows no smaller ones.
     """
     whole: View = ((guarantee, 1),)
-    views = (whole, parts) if parts and parts != whole else (whole,)
-    if not any(isinstance(each, ApproximateDP) for view in views for each, _ in view):
-        return views
-    return views[:1] if terms.epsilon is not None and not terms.rest else views[-1:]
+    if not parts or parts == whole:
+        return (whole,)
+    if any(isinstance(each, ApproximateDP) for each, _ in whole + parts):
+        return (whole if terms.epsilon is not None and not terms.rest else parts,)
+    summed = pure_sum(parts)
+    return (parts,) if summed and guarantee in (summed, summed.pure) else (whole, parts)
 
 
 def _exact(terms: Terms, views: tuple[View, ...]) -> Amounts | None:
@@ -340,6 +346,17 @@ def _exact(terms: Terms, views: tuple[View, ...]) -> Amounts | None:
         found["own_delta"] = _rounded(max(own))
     elif max(own):
         return None
+    return found
+
+
+def _cost(
+    terms: Terms, views: tuple[View, ...], log_moment: Callable[[View, Fraction], Fraction]
+) -> Amounts | None:
+    """All amounts; each moment that of the view where it is least."""
+    found = _exact(terms, views)
+    if found is not None:
+        for name, excess in terms.moments.items():
+            found[name] = min(log_moment(view, excess) for view in views)
     return found
 
 

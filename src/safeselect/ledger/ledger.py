@@ -22,7 +22,7 @@ from safeselect.ledger.approvals import (
     rotate,
     unapproved,
 )
-from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget
+from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget, check_price
 from safeselect.ledger.book import Book, OnEvent
 from safeselect.ledger.pending import SALT_BYTES, finish_request
 from safeselect.ledger.record import Clock, head_of, read_head, request_hash, text
@@ -51,7 +51,7 @@ def read_place(place: str | os.PathLike[str] | Store) -> Store:
     if isinstance(place, Store) and not isinstance(place, type):
         return place
     if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
-        raise ParameterError(f"a ledger is at a path or in a Store, not {describe(place)}")
+        raise ParameterError(f"a ledger needs a path or a Store, got {describe(place)}")
     return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
 
 
@@ -338,10 +338,11 @@ class Ledger:
 
         Raises:
             ParameterError: head is not the text of a head.
-            LedgerError: a record was edited, moved, inserted or removed.
+            LedgerError: a record was edited, moved, inserted or removed, or paid less than its
+                guarantee costs.
         """
         checker = Checker(public_keys or self._book.public_keys, head)
-        for _ in self.records(checker):
-            pass
+        for record in self.records(checker):
+            check_price(record.content, record.budgets)
         checker.finish()
         return checker

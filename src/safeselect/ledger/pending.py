@@ -246,7 +246,7 @@ class Pending:
         except LedgerError as failed:
             met = failed
         if error is None:
-            raise LedgerError("the mechanism ended without an output; the charge stands")
+            raise LedgerError("the mechanism ended without an output; the charge is not refunded")
         if met is None or reason != "input":
             return  # a charge without an outcome stands anyway
         try:
@@ -264,7 +264,7 @@ class Pending:
         with suppress(LedgerError):
             self.aborted(_reason(error, Exception))
         if error is None:
-            raise LedgerError("the block ended without a release; the charge stands")
+            raise LedgerError("the block ended without a release; the charge is not refunded")
 
     def _settle(
         self,

@@ -352,7 +352,7 @@ def read_head(head: object) -> tuple[int, str] | None:
         bare = isinstance(head, str) and BARE_HEAD.fullmatch(head)
         said = ": the number before the colon, its place, is missing" if bare else ""
         raise ParameterError(
-            f"head must be a text such as '12:9f86d0…', as the ledger gave it{said}"
+            f"head must be a text such as '12:9f86d0…', as printed by the ledger{said}"
         )
     return int(match.group(1)), match.group(2)
 

@@ -39,6 +39,7 @@ from safeselect.ledger.signing import (
     read_public_keys,
 )
 from safeselect.ledger.store import Row
+from safeselect.release.page import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +289,7 @@ class Keys:
 
     def _check_pinned(self, public: str, where: str) -> None:
         if len(self.pinned) > 1 and public not in self.pinned:
-            raise LedgerDamaged(f"{where} names a key that is none of those that are accepted")
+            raise LedgerDamaged(f"{where} names a key that is not among the accepted keys")
 
 
 _NOT_FOUND = "the ledger is not signed with the key that is to verify it"
@@ -376,10 +377,7 @@ class Checker:
                     f"scope {scope!r} has a budget for each block or month: name those whose rows "
                     f"the release reads, such as {name!r}, joined by & if they are several"
                 )
-        from difflib import get_close_matches  # only for a message
-
-        near = get_close_matches(scope[:200], self.scopes, 1)
-        also = f"; did you mean {near[0]!r}?" if near else ""
+        also = did_you_mean(scope, self.scopes)
         raise ParameterError(f"there is no scope {scope!r} in this ledger{also}")
 
     def has_nonce(self, nonce: bytes) -> bool:
@@ -416,7 +414,7 @@ class Checker:
         if record["seq"] != str(self.count) or record["previous"] != self.last:
             raise LedgerDamaged(f"{where} does not follow the record before it")
         if (record["kind"] == "created") != (self.count == 0):
-            raise LedgerDamaged(f"{where} is of a kind that does not belong at this place")
+            raise LedgerDamaged(f"{where} has a kind that is not allowed at this place")
         if self.count == 0:
             self.keys.check_first(row, record["signer"], where)
             if "approvers" in record:
@@ -547,7 +545,7 @@ class Checker:
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
         charge = self._open.get(record["charge"])
         if charge is None:
-            raise LedgerDamaged(f"{where} tells the outcome of a charge that awaits none")
+            raise LedgerDamaged(f"{where} states the outcome of a charge that awaits none")
         scopes: dict[str, Balance] = {}
         if record["kind"] == "settled":
             check_spent(record["spent"], charge.parameters, where)

@@ -105,7 +105,7 @@ def append(
             if row.seq in given and given[row.seq]._replace(at=row.at) != row:
                 raise LedgerDamaged(f"line {row.seq} is another one than that of the ledger")
         if checker.signer and not public_keys:
-            raise ParameterError("the ledger is signed: lines are added only with public_keys=")
+            raise ParameterError("the ledger is signed: pass public_keys= to add lines")
         if given and min(given) > checker.count:
             raise LedgerDamaged(
                 f"the lines begin at record {min(given)}, and the ledger ends at record "
@@ -158,7 +158,7 @@ def repair(
             checker.heads.want(known.ask())
         end, is_damaged = _good_lines(journal, checker)
         if checker.signer and key is None:
-            raise ParameterError("the ledger is signed: give its key as signer=")
+            raise ParameterError("the ledger is signed: pass its key as signer=")
         checker.finish()
         if not is_damaged:
             raise ParameterError("the ledger is not damaged: there is nothing to repair")
@@ -242,7 +242,9 @@ def correct(
 
     def decide(checker: Checker) -> Iterator[Written]:
         if not named or not all(each.isdecimal() and int(each) < checker.count for each in named):
-            raise ParameterError("charges are the places of charges of this ledger, at least one")
+            raise ParameterError(
+                "charges must be the record numbers of charges in this ledger, at least one"
+            )
         for first in range(0, len(named), _IN_A_LINE):
             listed: list[Content] = [*named[first : first + _IN_A_LINE]]
             yield "corrected", {**about, "reason": text(reason, "reason"), "charges": listed}

@@ -83,7 +83,8 @@ def external_charge(
     """
     if not isinstance(guarantee, get_args(AnyGuarantee)):
         raise ParameterError(
-            f"guarantee must be one of safeselect's, such as PureDP(1), got {describe(guarantee)}"
+            "guarantee must be a guarantee of safeselect, such as PureDP(1), got "
+            f"{describe(guarantee)}"
         )
     name = text(mechanism, "mechanism")
     if not _NAMED.fullmatch(name) or _OURS.fullmatch(name):
@@ -135,7 +136,9 @@ class Scope:
         if twice:
             raise ParameterError(f"scope {twice[0]!r} would be charged twice by one call")
         if self.book is not other.book:
-            raise ParameterError("scopes that are charged together come from one ledger object")
+            raise ParameterError(
+                "scopes that are charged together must come from one ledger object"
+            )
         if (self.unit, self.neighbours) != (other.unit, other.neighbours):
             raise ParameterError(
                 "scopes that are charged together have one unit and one kind of neighbours; "
@@ -143,9 +146,9 @@ class Scope:
                 f"{other.name!r} has {other.unit!r} and {other.neighbours!r}"
             )
         if self.purpose != other.purpose:
-            raise ParameterError("scopes that are charged together have one purpose")
+            raise ParameterError("scopes that are charged together must have the same purpose")
         if self.asking and other.asking and self.asking != other.asking:
-            raise ParameterError("scopes that are charged together have one request")
+            raise ParameterError("scopes that are charged together must have the same request")
         asking = self.asking or other.asking
         return replace(self, names=self.names + other.names, asking=asking)
 
@@ -177,7 +180,7 @@ class Scope:
             ParameterError: the request has no identity, or the scope belongs to a request already.
         """
         if self.asking is not None:
-            raise ParameterError("this scope belongs to a request already")
+            raise ParameterError("this scope already belongs to a request")
         if not isinstance(question, str):
             raise ParameterError(f"question must be text, got {describe(question)}")
         if outbox is not None and not callable(outbox):
@@ -332,7 +335,7 @@ class Scope:
         outcome = "has no outcome yet" if found.outcome is None else f"was {found.outcome}"
         return RepeatedRequest(
             f"this request was charged before, in record {found.charge}, and {outcome}; nothing "
-            "was charged again and nothing drawn",
+            "was charged or drawn again",
             scope=self.name,
             record=found.charge,
             outcome=found.outcome,
@@ -348,7 +351,8 @@ def scope_of(book: Book, name: str, unit: str, neighbours: str, purpose: str) ->
     budget = book.state(lambda checker: checker.balance(name)).budget
     if (unit, neighbours) != (budget.unit, budget.neighbours):
         raise ParameterError(
-            f"scope {name!r} adds up releases for unit {budget.unit!r} and neighbours "
-            f"{budget.neighbours!r}, not {describe(unit)} and {describe(neighbours)}"
+            f"scope {name!r} protects unit {budget.unit!r} under {budget.neighbours!r}; this "
+            f"call asks for {describe(unit)} under {describe(neighbours)}; open a scope for "
+            f"that, or pass unit={budget.unit!r} and neighbours={budget.neighbours!r}"
         )
     return Scope(book, (name,), unit, neighbours, text(purpose, "purpose"))

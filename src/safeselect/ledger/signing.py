@@ -24,7 +24,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, Literal, NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
@@ -32,6 +31,7 @@ from safeselect.exact.parameters import describe, integer
 from safeselect.ledger.record import Fields, canonical, parse, text
 from safeselect.ledger.store import Row
 from safeselect.promises.guarantees import Content
+from safeselect.release.display import library
 
 PUBLIC_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 """A public key of Ed25519 in a record."""
@@ -61,7 +61,7 @@ class Signer(Protocol):
 
 @final
 class Ed25519Signer:
-    """Makes signatures by a key in memory; needs the library `cryptography`: `safeselect[signing]`.
+    """Makes signatures by a key in memory; needs the library `cryptography`: the extra `signing`.
 
     Args:
         private_key: a PEM file without a password, as `openssl genpkey -algorithm ed25519` writes
@@ -172,7 +172,7 @@ def read_public_keys(value: object) -> frozenset[str]:
         ParameterError: it is something else.
     """
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise ParameterError(f"public keys must be in a list, got {describe(value)}")
+        raise ParameterError(f"public keys must be a list, got {describe(value)}")
     return frozenset(map(read_public_key, value))
 
 
@@ -194,12 +194,9 @@ def _ed25519() -> Any:
 
 def _library(name: str) -> Any:
     try:
-        return import_module(name)
-    except ImportError:
-        raise LedgerError(
-            "the signatures of this ledger cannot be checked: Ed25519 needs cryptography: pip "
-            "install 'safeselect[signing]'"
-        ) from None
+        return library(name, "signing")
+    except ParameterError as error:
+        raise LedgerError(f"the signatures of this ledger cannot be checked: {error}") from None
 
 
 def check_signer(signer: Mapping[str, Any], where: str) -> None:

@@ -5,7 +5,8 @@ checks the rows.  A store keeps the rows in one order and has these duties:
 
 1. Only growth: a committed row is never changed, moved or removed.
 2. One writer: while `write` runs its work, no other process or thread writes, and the work reads
-   every row that was committed before.
+   every row that was committed before.  A store may run the work on what it has seen, and run it
+   again on all rows if it raises or if there was another row: its rows are written only if not.
 3. Durable: when `write` or `create` returns, the rows survive a power failure.  When `read`
    returns, so do the rows that it read.
 4. All or nothing: when the work raises, none of its rows exist.

@@ -132,17 +132,15 @@ def _both(counts: object, labels: object) -> tuple[Column, Iterable[object]]:
     found = pairs(counts)
     if found is not None:
         if labels is not None:
-            raise ParameterError(
-                "labels= is not needed with a mapping, whose keys are the labels; leave it out"
-            )
+            raise ParameterError("a mapping's keys are its labels; leave out labels=")
         labels, counts = found
     column = hand_over(counts)
     if labels is None:
         labels = index_of(counts)
     if labels is None:
         raise ParameterError(
-            "counts need labels=, or a mapping label -> count: a position in a table of items "
-            "found in the data means nothing"
+            "counts need labels=, or a mapping label -> count: a position has no meaning for "
+            "items found in the data"
         )
     # A set has no order: which label belongs to which count would be arbitrary.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
@@ -261,22 +259,22 @@ def check_unknown(
     """
     if isinstance(counts, Counts):
         if places is not None:
-            raise ParameterError("places= is not needed: these counts say it; leave it out")
+            raise ParameterError("these counts state their places; leave out places=")
         check_unit(counts.unit, unit)
         if contributions is not None:
             check_cap(counts, contributions, "max_contributions", "largest_counts")
         fetched = counts.places
     elif places is None:
         raise ParameterError(
-            "places= is needed: write places='all' if these are the counts of the whole table, or "
-            f"how many of the largest they are: {k_bar + 1} or more"
+            "places= is needed: write places='all' if these are the counts of the whole table, "
+            f"or the number of largest counts that were fetched: {k_bar + 1} or more"
         )
     else:
         fetched = read_fetched(places)
     if fetched != "all" and fetched <= k_bar:
         raise ParameterError(
-            f"k_bar={k_bar} needs the {k_bar + 1} largest counts, of which the last sets the "
-            f"bottom, but only {fetched} were asked for; write places={k_bar + 1}"
+            f"k_bar={k_bar} needs the {k_bar + 1} largest counts, the last of which sets the "
+            f"bottom, but only {fetched} were requested; write places={k_bar + 1}"
         )
 
 
@@ -293,6 +291,6 @@ def check_cap(counts: Counts, most: int, name: str, function: str) -> None:
     if cap is None or cap > most:
         got = "they were not capped" if cap is None else f"they were capped at {cap}"
         raise ParameterError(
-            f"{name}={most} needs counts in which a user counts for so many items at most, but "
-            f"{got}; write {function}(..., max_contributions={most})"
+            f"{name}={most} needs counts in which each user counts for at most that many items, "
+            f"but {got}; write {function}(..., max_contributions={most})"
         )

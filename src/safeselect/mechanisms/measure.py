@@ -249,13 +249,13 @@ def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) 
     if epsilon is not None:
         if l1 is None or l2 is not None:
             raise ParameterError(
-                "epsilon goes with sensitivity_l1, the largest sum of the absolute changes of all "
+                "epsilon needs sensitivity_l1, the largest sum of the absolute changes of all "
                 "values; write for example sensitivity_l1=1"
             )
         return Law.of(PureDP(read_epsilon(epsilon)), rational(l1, "sensitivity_l1"))
     if l2 is None or l1 is not None:
         raise ParameterError(
-            f"rho and mu go with {_L2}, the largest sum of the squares of the changes of all "
+            f"rho and mu need {_L2}, the largest sum of the squares of the changes of all "
             f"values; write for example {_L2}=1"
         )
     size = rational(l2, _L2)

@@ -125,8 +125,8 @@ class Grid:
         """
         if lowest is None or highest is None:
             raise ParameterError(
-                "lowest and highest must be given, the ends of the grid, which must not follow "
-                "from the data: write for example lowest=0, highest=100, or the ends of their type"
+                "lowest and highest must be given, the ends of the grid, chosen without the "
+                "data: write for example lowest=0, highest=100, or the ends of their type"
             )
         if isinstance(lowest, date) or isinstance(highest, date):
             ends = [_ordinal(lowest, "lowest"), _ordinal(highest, "highest")]
@@ -602,7 +602,7 @@ def release_quantiles(
         )
     targets = tuple(_share(each) for each in asked)
     if not targets or len(set(targets)) != len(targets):
-        raise ParameterError("quantiles must be different from one another, and at least one")
+        raise ParameterError("quantiles must be one or more different numbers")
     neighbours, most, ties = treated
     read_choice(neighbours, "neighbours", get_args(Neighbours))
     read_choice(ties, "ties", get_args(Ties))
@@ -615,7 +615,10 @@ def release_quantiles(
         )
     count = integer(most, "max_contributions", minimum=1, maximum=2**32)
     if several and count > 1:
-        raise ParameterError("several quantiles are proved for max_contributions=1; ask for one")
+        raise ParameterError(
+            "several quantiles are proved private for max_contributions=1 "
+            "only; ask for one quantile"
+        )
     levels = len(targets).bit_length()
     each = paid.per_draw(BoundedRange, levels)
     guarantee = paid.guarantee(BoundedRange, each, levels)

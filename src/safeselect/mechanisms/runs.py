@@ -417,7 +417,8 @@ def first_above(
     one = Repeated(base, 1, gamma)  # type: ignore[arg-type]  # it reads them, and checks the base
     if base.pure is None:
         raise ParameterError(
-            f"first_above is proved for a base with an epsilon, got {describe(base)}; use best_of"
+            "first_above is proved private for a base with an epsilon only, got "
+            f"{describe(base)}; use best_of"
         )
     least, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
     guarantee = PureDP(2 * base.pure.epsilon)

@@ -864,8 +864,9 @@ def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Frac
     step = reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
     if plan.noise_rate.rate < MIN_RATE * (step / reading.step).denominator:
         raise ParameterError(
-            "gap_grid is too fine for this noise, or in no simple ratio to grid: a step of the "
-            "coarsest grid that holds both must be worth 2**-40 of the noise's scale or more"
+            "gap_grid is too fine for this noise, or has no simple ratio to grid: a step of "
+            "the coarsest grid that holds both must be worth 2**-40 of the noise's scale or "
+            "more"
         )
     return step
 

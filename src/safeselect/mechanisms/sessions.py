@@ -183,7 +183,7 @@ class InTurns:
             LedgerError: the ledger cannot be read.
         """
         if self._answering.locked():
-            raise ParameterError("this session was asked while it was answering")
+            raise ParameterError("this session got a question while it was answering another")
         if self._end is not None:
             kind, sentence = self._end
             raise kind(sentence)

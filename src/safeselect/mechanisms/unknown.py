@@ -177,8 +177,8 @@ def read_total(epsilon: object, delta: object) -> ApproximateDP:
     """
     if epsilon is None or delta is None:
         raise ParameterError(
-            "an unknown domain needs epsilon and delta: whether an item occurs at all can only be "
-            "hidden up to a probability delta"
+            "an unknown domain needs epsilon and delta: the existence of an item can be hidden "
+            "only up to a probability delta"
         )
     return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
 

@@ -71,11 +71,15 @@ def frame(name: str, columns: dict[str, list[Any]]) -> Any:
             columns[column] = [label_text(each) for each in cells]
         elif any(isinstance(each, Fraction) for each in cells):
             columns[column] = [float(each) for each in cells]
-    return library(name, f"pip install {name}").DataFrame(columns)
+    return library(name).DataFrame(columns)
 
 
-def library(name: str, install: str) -> Any:
-    """Import a library, or say how it is installed.
+PUBLISHED = False
+"""Whether the package index has safeselect: on that day messages name it, and not a checkout."""
+
+
+def library(name: str, extra: str = "") -> Any:
+    """Import a library, or say how to install it: by an extra of this package, or alone.
 
     Raises:
         ParameterError: it is not installed.
@@ -84,7 +88,10 @@ def library(name: str, install: str) -> Any:
         return import_module(name)
     except ImportError:
         pass
-    raise ParameterError(f"this needs {name.partition('.')[0]}: {install}")
+    missing = name.partition(".")[0]
+    ours = f"'{'safeselect' if PUBLISHED else '.'}[{extra}]'" if extra else missing
+    where = " in a checkout of safeselect" if extra and not PUBLISHED else ""
+    raise ParameterError(f"this needs {missing}; run pip install {ours}{where}")
 
 
 def number(value: Fraction | Decimal, rounding: str = ROUND_HALF_EVEN, digits: int = 6) -> str:

@@ -1,4 +1,4 @@
-"""Facts and tables as HTML; every value is escaped, by one function."""
+"""Facts and tables as HTML, every value escaped by one function; words for names misspelt."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from safeselect.scores.candidates import label_text
 
 Rows = Sequence[Sequence[object]]
 
+_LONGEST = 200  # characters of a name that are compared with those of others
 _ENDS_LINES = ("Cc", "Cs", "Zl", "Zp")
 
 
@@ -84,6 +85,16 @@ def escaped(label: object) -> str:
 def shown(text: object) -> str:
     """Return text of a record for a reader; also escapes invisible and bidi characters."""
     return _without((*_ENDS_LINES, "Cf", "Co", "Cn"), str(text))
+
+
+def did_you_mean(wanted: str, names: Iterable[object]) -> str:
+    """Words that suggest the public name which is nearly the one wanted; none if none is."""
+    from difflib import get_close_matches  # only for a message
+
+    folded = {" ".join(name.split()).casefold(): name for name in names if isinstance(name, str)}
+    near = get_close_matches(" ".join(wanted[:_LONGEST].split()).casefold(), folded, 1)
+    meant = folded[near[0]] if near and wanted not in folded.values() else None
+    return "" if meant is None else f"; did you mean {meant!r}?"
 
 
 def _without(categories: tuple[str, ...], text: str) -> str:

@@ -262,7 +262,7 @@ class Release:
         return self._frame("polars")
 
     def plot(self) -> Any:
-        """A matplotlib figure of the columns of `to_dict`; needs safeselect[plots]."""
+        """A matplotlib figure of the columns of `to_dict`; needs the extra `plots`."""
         return _beside("plots").plot(self)
 
     def _frame(self, library: str) -> Any:

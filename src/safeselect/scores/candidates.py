@@ -304,9 +304,7 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
     """
     found = pairs(scores)
     if found is not None and labels is not None:
-        raise ParameterError(
-            "labels= is not needed with a mapping, whose keys are the labels; leave it out"
-        )
+        raise ParameterError("a mapping's keys are its labels; leave out labels=")
     brought, values = found or (None, scores)
     column = hand_over(values)
     if found is None and labels is None:

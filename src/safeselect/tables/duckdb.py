@@ -190,7 +190,7 @@ def open_table(
     """
     form = table if isinstance(table, TableAs) else TableAs(table)
     table, files = form.table, paths_of(form.table)
-    duckdb = library("duckdb", "pip install 'safeselect[tables]'")
+    duckdb = library("duckdb", "tables")
     empty = as_arrow(table, [*columns.values()], empty=True) if files is None else None
     with private_directory() as private:
         spill = Path(private, "spill")
@@ -319,7 +319,7 @@ def _watched(connection: Any, question: Callable[[], _Answer], failure: str) -> 
 
 def ask(question: Callable[[], _Answer], failure: str) -> _Answer:
     """Return DuckDB's answer, or raise one sentence of ours."""
-    duckdb = library("duckdb", "pip install 'safeselect[tables]'")
+    duckdb = library("duckdb", "tables")
     answer = None
     interrupted = exhausted = broken = False
     try:

@@ -19,10 +19,9 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from glob import glob
 from importlib import import_module
@@ -32,6 +31,7 @@ from typing import Any, Literal
 from safeselect.errors import InputError, ParameterError
 from safeselect.estimates.explain import aligned
 from safeselect.exact.parameters import describe, read_choice
+from safeselect.release.page import did_you_mean
 from safeselect.scores.reading import flag
 
 _CSV = (
@@ -44,7 +44,6 @@ _CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "cp1252": "cp1252", "utf-
 _MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
 _NO_TEXT = re.compile("[\0\\udc80-\\udcff]")  # bytes that are not UTF-8, or are UTF-16
-_NAME = 200  # characters of a name that are compared with those of columns
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
@@ -435,17 +434,8 @@ def position(names: list[str], wanted: object, place: str) -> int:
         raise ParameterError(f"a column's name must be a string, got {type(wanted).__name__}")
     if names.count(wanted) != 1:
         found = "more than one column" if wanted in names else "no column"
-        raise InputError(f"{place} has {found} named {shown(wanted)}{nearest(wanted, names)}")
+        raise InputError(f"{place} has {found} named {shown(wanted)}{did_you_mean(wanted, names)}")
     return names.index(wanted)
-
-
-def nearest(wanted: str, names: Iterable[object]) -> str:
-    """The words that suggest the public name which is nearly the one wanted; none if none is."""
-    folded = {" ".join(name.split()).casefold(): name for name in names if isinstance(name, str)}
-    found = get_close_matches(" ".join(wanted[:_NAME].split()).casefold(), folded, 1, 0.75)
-    return (
-        f"; did you mean {folded[found[0]]!r}?" if found and wanted not in folded.values() else ""
-    )
 
 
 def identifier(name: str) -> str:

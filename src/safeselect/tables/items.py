@@ -260,7 +260,7 @@ def top_items(
     if candidates is not None or candidates_are_public:
         if flag(with_counts, "with_counts") or (k_bar, max_contributions) != (None, None):
             raise ParameterError(
-                "k_bar, max_contributions and with_counts go with an unknown domain"
+                "k_bar, max_contributions and with_counts are for an unknown domain"
             )
         public = None if candidates is None else read_labels(candidates)
         with open_keyed(table, item, user) as keyed:
@@ -411,7 +411,7 @@ def top_items_by_group(
         )
     known = None if candidates is None else read_labels(candidates)
     if known is not None and (k_bar, max_contributions) != (None, None):
-        raise ParameterError("k_bar and max_contributions go with an unknown domain")
+        raise ParameterError("k_bar and max_contributions are for an unknown domain")
     if known is None and mechanism is not None:
         raise ParameterError("mechanism goes with known candidates")
     bytes_from = resolve(source)

@@ -101,7 +101,7 @@ def check_sensitivity(
         _check_pair(pair, changes, reading, change)
         pairs += 1
     if pairs == 0:
-        raise ParameterError("there are no pairs of neighbours to try")
+        raise ParameterError("no pairs of neighbours were given")
     return pairs
 
 

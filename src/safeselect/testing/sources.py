@@ -68,7 +68,7 @@ class DeterministicSource(_ForTests):
         self._refuse_in_production()
         if i_understand_this_is_not_private is not True:
             raise ParameterError(
-                "a release made with a known seed protects nobody: for tests, pass "
+                "a release made with a known seed is not private; in tests, pass "
                 "i_understand_this_is_not_private=True"
             )
         self._seed, self._position = _material(seed), 0

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from safeselect.accounting.optimum.bracket import Profile
+from safeselect.accounting.optimum.certified import delta_of
 from safeselect.accounting.optimum.pairs import Masses, certain
 
 pytestmark = pytest.mark.claim("C2")
@@ -50,7 +51,7 @@ def test_an_epsilon_is_read_on_the_chord(place, share):
 @pytest.mark.parametrize("share", ["1/10", "1/2", "9/10"])
 def test_a_delta_is_read_on_the_chord(place, share):
     epsilon = STEP * (place + Fraction(share))
-    found = profile().delta(epsilon)
+    found = delta_of(profile(), epsilon)
     assert on_the_chord(place, share, found, BITS)
 
 

@@ -28,6 +28,7 @@ from safeselect import (
     ZeroConcentratedDP,
 )
 from safeselect.accounting.gaussian import GaussianDP
+from safeselect.accounting.moments import epsilon_by_orders
 from safeselect.ledger.stores.postgres import PostgresStore
 from vectors import vectors
 
@@ -54,22 +55,47 @@ TABLE: dict[str, tuple[Sequence[Any], Sequence[Any], tuple[int, ...]]] = {
     "large": ((), [("pure", "1/4", 1)], (4, 4, 4, 4)),
     "mixed": ((), [(kind, "1/60", 1) for kind in ("pure", "laplace", "range")], (76, 65, 51, 49)),
     "half at once": ([("pure", "1/2", 1)], [("pure", "1/200", 1)], (442, 385, 318, 286)),
+    "gaussian": ((), [("zcdp", "1/50", 1)], (47, 48, 48, 48)),
+    "list and gaussian": (
+        (),
+        [("range", "1/100", 5), ("own", "1/10000", 1), ("zcdp", "1/100", 1)],
+        (76, 73, 69, 68),
+    ),
+    "keys and gaussian": (
+        (),
+        [("approximate", ("1/25", "1/10000"), 1), ("zcdp", "1/100", 1)],
+        (24, 22, 19, 18),
+    ),
 }
-"""First, then each: shares of epsilon, and of delta for own deltas; the count in each column."""
-ALWAYS = {"list of 5 (1, 1e-6)", "mixed (10, 1e-6)", "half at once (1, 1e-9)", "b33", "b37"}
+"""First, then each; the count in each column.
+
+Shares of epsilon, of delta for own deltas, and of the zCDP that FULL has.
+"""
+FULL = ["0.0243555", "0.185048", "1.53923", "0.0149721"]
+"""For each column the zCDP that one order, with all of delta, turns into epsilon and delta."""
+ALWAYS = {
+    "list of 5 (1, 1e-6)",
+    "keys and gaussian (10, 1e-6)",
+    "mixed (10, 1e-6)",
+    "half at once (1, 1e-9)",
+    "b33",
+    "b37",
+}
 
 
 def rows() -> list[Any]:
     found = []
     for name, (first, each, counts) in TABLE.items():
-        for (epsilon, delta), count in zip(COLUMNS, counts, strict=True):
+        for (epsilon, delta), full, count in zip(COLUMNS, FULL, counts, strict=True):
+            sizes = {"own": delta, "zcdp": full, "approximate": epsilon}
 
-            def whole(parts: Sequence[Any], e: str = epsilon, d: str = delta) -> list[Any]:
-                sizes = {"own": Fraction(d)}
-                return [
-                    (kind, str(Fraction(share) * sizes.get(kind, Fraction(e))), number)
-                    for kind, share, number in parts
-                ]
+            def share(kind: str, of: Any, own: str = delta, sizes: Any = sizes) -> Any:
+                if kind == "approximate":
+                    return [share("pure", of[0]), share("own", of[1], own)]
+                return str(Fraction(of) * Fraction(sizes.get(kind, sizes["approximate"])))
+
+            def whole(parts: Sequence[Any], share: Any = share) -> list[Any]:
+                return [(kind, share(kind, of), number) for kind, of, number in parts]
 
             terms = {"epsilon": epsilon, "delta": delta}
             label = f"{name} ({epsilon}, {delta})"
@@ -106,6 +132,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
         return tmp_path / "l"
     server: Server = request.getfixturevalue("server")
     return PostgresStore(server.conninfo, schema=f"n{abs(hash(request.node.name))}")
+
+
+def test_a_full_budget_of_zcdp_is_what_one_order_turns_into_it() -> None:
+    for (epsilon, delta), full in zip(COLUMNS, FULL, strict=True):
+        for more, fits in ((Fraction(1), True), (Fraction(1001, 1000), False)):
+            parts = [(ZeroConcentratedDP(Fraction(full) * more), 1)]
+            assert (epsilon_by_orders(parts, Fraction(delta))[0] <= Fraction(epsilon)) is fits
 
 
 @pytest.mark.parametrize(("terms", "first", "each", "count"), rows())

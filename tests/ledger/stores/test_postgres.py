@@ -22,6 +22,7 @@ from safeselect import (
     ParameterError,
 )
 from safeselect.ledger import pending as pending_module
+from safeselect.ledger.store import Journal
 from safeselect.ledger.stores.postgres import PostgresStore
 
 
@@ -169,18 +170,22 @@ def test_a_warning_during_the_commit_withholds_the_answer(
 
     ledger = new(store, epsilon=1)
     there = scope(ledger)
-    pending, execute = there.pay(pure()), psycopg.Connection.execute
+    pending, execute, writing = there.pay(pure()), psycopg.Connection.execute, list[str]()
 
     def warns(self: Any, query: Any, *more: Any, **options: Any) -> Any:
-        if query == "COMMIT":
-            query = "DO $$BEGIN RAISE WARNING 'canceling the wait'; END$$; COMMIT"
+        writing.extend(["begin_charge"] * ("begin_charge" in query))
+        if (query == "COMMIT" and writing) or ".settle(" in query:
+            execute(self, "DO $$BEGIN RAISE WARNING 'canceling the wait'; END$$")
         return execute(self, query, *more, **options)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(psycopg.Connection, "execute", warns)
-        with pytest.raises(LedgerError, match="warned while it committed"):
-            pending.released("blue", b"s" * 32)
-    assert ledger.check().pending == set()
+    for is_alone in (True, False):
+        with monkeypatch.context() as patch:
+            patch.setattr(psycopg.Connection, "execute", warns)
+            patch.setattr(store, "_queued", 0 if is_alone else 9)
+            with pytest.raises(LedgerError, match="warned while it committed"):
+                pending.released("blue", b"s" * 32)
+        assert ledger.check().pending == set()
+        pending = there.pay(pure())
 
 
 @needs_postgres
@@ -191,7 +196,8 @@ def test_a_lock_that_is_held_and_a_server_that_is_not_there_are_clear_errors(
     impatient = Ledger.open(PostgresStore(server.conninfo, schema=schema(store), wait=1))
     head = impatient.head
 
-    def work(_: object) -> None:
+    def work(journal: Journal) -> None:
+        journal.rows(0, 1)  # what nobody has seen is read under the lock
         with pytest.raises(LedgerBusy, match="is locked by another writer: nothing was charged"):
             scope(impatient).pay(pure())
         assert impatient.head == head  # who only reads need not wait

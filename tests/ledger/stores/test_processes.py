@@ -135,6 +135,7 @@ def test_a_process_killed_at_any_line_loses_nothing_and_releases_nothing_uncharg
     assert sorted(each.name for each in tmp_path.iterdir()) == ["budget.ledger", "reports"]
 
 
+@pytest.mark.nightly("the same deaths in a charge are above")
 def test_a_process_killed_while_it_makes_a_ledger_leaves_none_or_a_whole_one(
     tmp_path: Path,
 ) -> None:

@@ -191,12 +191,14 @@ def everything(rows):
     return found
 
 
+@pytest.mark.slow("every kind of release")
 def test_no_kind_of_release_raises_a_false_alarm():
     report = replay(everything, plays(), unit="person", pairs=40)
     assert not report
 
 
 @pytest.mark.slow("opens a table for each run")
+@pytest.mark.nightly("groups are compared as lists are, above")
 def test_groups_of_a_table_are_compared():
     from safeselect.tables import top_items_by_group
 

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from gmpy2 import mpz
 
-from safeselect.accounting.optimum import LOOSE
 from safeselect.accounting.optimum.pairs import Masses, mirrored
-from safeselect.exact.interval import Interval, rounded_down, rounded_up
+from safeselect.exact.interval import Interval, rounded_up
 
 _MANTISSA = 53
 _NONE = Fraction(2**62)  # stands for no bound on epsilon, where too much was cut off
@@ -75,39 +74,23 @@ class Profile:
         bits = masses.bits
         return masses.infinite - (-total >> bits) if masses.upper else total >> bits
 
-    def epsilon(self, delta: Fraction) -> Fraction:
-        """Of an upper profile: where the chords are at most delta, rounded up.
+    def goal(self, delta: Fraction) -> int:
+        """A delta times 2**bits, rounded down."""
+        return (delta.numerator << self.masses.bits) // delta.denominator
 
-        Of a lower profile: where delta is surely more (or 0), rounded down.
-        """
-        scale = 1 << self.masses.bits
-        goal = delta.numerator * scale // delta.denominator
+    def last_above(self, goal: int) -> int:
+        """The last place with more than the goal, times 2**bits; place 0 has more."""
+        high = max(1, self.masses.last + len(self.values))
+        return bisect_left(range(high), True, lo=1, key=lambda place: self.at(place) <= goal) - 1
+
+    def epsilon(self, delta: Fraction) -> Fraction:
+        """Of an upper profile: where the chords are at most delta, rounded up."""
+        goal = self.goal(delta)
         if self.at(0) <= goal:
             return Fraction(0)
-        high = max(1, self.masses.last + len(self.values))
-        if self.masses.upper and self.at(high) > goal:
+        if self.at(max(1, self.masses.last + len(self.values))) > goal:
             return _NONE
-        low = bisect_left(range(high), True, lo=1, key=lambda place: self.at(place) <= goal) - 1
-        return self._above(low, goal) if self.masses.upper else self._below(low, goal + 1)
-
-    def delta(self, epsilon: Fraction) -> Fraction:
-        """Of an upper profile: the chord at epsilon, rounded up.
-
-        Of a lower profile: less than the profile, or 0.
-        """
-        bits = self.masses.bits
-        place = epsilon // self.step
-        here, there = self.at(place), self.at(place + 1)
-        low, high = self._share(epsilon)
-        if self.masses.upper:
-            return min(Fraction(1), Fraction(here - ((here - there) * low >> bits), 1 << bits))
-        # On the lines through two places to one side, as in `_below`; a cell to the left is
-        # shorter by the ratio, one to the right longer.
-        ratio = Interval.of(self.step, bits).exp().scaled(bits)[1]
-        before, after = self._a_little_more(place - 1), self._a_little_more(place + 2)
-        left = here - ((before - here) * high * ratio >> 2 * bits) - 1 if place else 0
-        right = there + (max(0, there - after) * ((1 << bits) - high) // ratio) if there else 0
-        return Fraction(max(0, there, left, right), 1 << bits)
+        return self._above(self.last_above(goal), goal)
 
     def between(self, s: Fraction) -> int:
         """The curve's chord at s, rounded up; of a curve from above."""
@@ -115,12 +98,12 @@ class Profile:
         if place + 1 >= len(self.values):
             return self.values[-1]
         here, there = self.values[place], self.values[place + 1]
-        return here - ((here - there) * self._share(s)[0] >> self.masses.bits)
+        return here - ((here - there) * self.share(s)[0] >> self.masses.bits)
 
-    def _share(self, s: Fraction) -> tuple[int, int]:
+    def share(self, s: Fraction) -> tuple[int, int]:
         """How much of its cell, in x, lies left of s, times 2**bits; rounded down and up."""
         bits = self.masses.bits
-        share = Interval.of(s % self.step, bits).expm1() / _cell(self.step, bits)
+        share = Interval.of(s % self.step, bits).expm1() / cell(self.step, bits)
         return share.scaled(bits)
 
     def _above(self, low: int, goal: int) -> Fraction:
@@ -132,50 +115,16 @@ class Profile:
         return rounded_up(
             lambda precision: (
                 Interval.of(self.step * low, precision)
-                + _log1p(Interval.of(share, precision) * _cell(self.step, precision))
+                + log1p(Interval.of(share, precision) * cell(self.step, precision))
             )
         )
 
-    def _below(self, low: int, goal: int) -> Fraction:
-        """Where the lines through two places, extended, meet the goal.
 
-        Outside these places a convex function lies above each line.
-        """
-        before, here = self._a_little_more(low - 1), self.at(low)
-        there, after = self.at(low + 1), self._a_little_more(low + 2)
-        found = [self.step * low]
-        if low and here >= goal:
-            share = min(Fraction(1), Fraction(here - goal, max(1, before - here)))
-            found.append(self._moved(low, share, -1))
-        if there > after and there <= goal:
-            share = Fraction(goal - there, there - after)
-            found.append(self._moved(low + 1, -share, 1))
-        return max(Fraction(0), *(min(f, self.step * (low + 1)) for f in found))
-
-    def _a_little_more(self, place: int) -> int:
-        """An upper bound on this lower profile; its roundings are far smaller than the bound."""
-        value = self.at(place) if place >= 0 else 1 << self.masses.bits
-        return value + (value >> LOOSE) + 1
-
-    def _moved(self, place: int, share: Fraction, side: int) -> Fraction:
-        """place * step + ln(1 + share * the cell to one side), where that is possible."""
-
-        def moved(precision: int) -> Interval:
-            cell = _cell(side * self.step, precision) * Interval.of(side, precision)
-            return Interval.of(self.step * place, precision) + _log1p(
-                Interval.of(share, precision) * cell
-            )
-
-        if share < 0 and not moved(128).bounded:
-            return Fraction(0)
-        return rounded_down(moved)
-
-
-def _cell(step: Fraction, precision: int) -> Interval:
+def cell(step: Fraction, precision: int) -> Interval:
     return Interval.of(step, precision).expm1()
 
 
-def _log1p(value: Interval) -> Interval:
+def log1p(value: Interval) -> Interval:
     return (Interval.of(1, value.precision) + value).log()
 
 

@@ -13,13 +13,14 @@ from math import prod
 
 import numpy as np
 
-from safeselect.accounting.optimum.bracket import Profile
+from safeselect.accounting.optimum import LOOSE
+from safeselect.accounting.optimum.bracket import Profile, cell, log1p
 from safeselect.accounting.optimum.curve import Curve, Floats, one_more, start, tables_of
 from safeselect.accounting.optimum.fixed import pairs_above, pairs_below, spread
 from safeselect.accounting.optimum.pairs import Masses, power
 from safeselect.accounting.optimum.problem import MOST_WORK, ROW, Part, Problem, ranges_of
 from safeselect.accounting.optimum.upper import FIRST, Grid, range_masses, upper_profile
-from safeselect.exact.interval import Interval
+from safeselect.exact.interval import Interval, rounded_down
 
 _SHARES = 64  # of a range, as offsets of adversaries that do not adapt
 
@@ -164,12 +165,81 @@ def least_epsilon(problem: Problem, precision: Fraction) -> Bracket:
     As narrow as `precision`, relatively, or as narrow as a bounded amount of work makes them.
     """
     delta = problem.delta
-    return _narrowed(problem, precision, problem.most, lambda p, shift: p.epsilon(delta) - shift)
+    return _narrowed(
+        problem, precision, problem.most, lambda p, shift: epsilon_of(p, delta) - shift
+    )
 
 
 def least_delta(problem: Problem, epsilon: Fraction, precision: Fraction) -> Bracket:
     """The same for the least delta at an epsilon; the problem's delta is enough at it."""
-    return _narrowed(problem, precision, problem.delta, lambda p, shift: p.delta(epsilon + shift))
+    return _narrowed(problem, precision, problem.delta, lambda p, more: delta_of(p, epsilon + more))
+
+
+def epsilon_of(profile: Profile, delta: Fraction) -> Fraction:
+    """Of an upper profile what it says; of a lower one where delta is surely more, rounded down."""
+    if profile.masses.upper:
+        return profile.epsilon(delta)
+    goal = profile.goal(delta)
+    if profile.at(0) <= goal:
+        return Fraction(0)
+    return _below(profile, profile.last_above(goal), goal + 1)
+
+
+def delta_of(profile: Profile, epsilon: Fraction) -> Fraction:
+    """Of an upper profile: the chord at epsilon, rounded up.
+
+    Of a lower profile: less than the profile, or 0.
+    """
+    bits = profile.masses.bits
+    place = epsilon // profile.step
+    here, there = profile.at(place), profile.at(place + 1)
+    low, high = profile.share(epsilon)
+    if profile.masses.upper:
+        return min(Fraction(1), Fraction(here - ((here - there) * low >> bits), 1 << bits))
+    # On the lines through two places to one side, as in `_below`; a cell to the left is
+    # shorter by the ratio, one to the right longer.
+    ratio = Interval.of(profile.step, bits).exp().scaled(bits)[1]
+    before, after = _a_little_more(profile, place - 1), _a_little_more(profile, place + 2)
+    left = here - ((before - here) * high * ratio >> 2 * bits) - 1 if place else 0
+    right = there + (max(0, there - after) * ((1 << bits) - high) // ratio) if there else 0
+    return Fraction(max(0, there, left, right), 1 << bits)
+
+
+def _below(profile: Profile, low: int, goal: int) -> Fraction:
+    """Where the lines through two places, extended, meet the goal.
+
+    Outside these places a convex function lies above each line.
+    """
+    before, here = _a_little_more(profile, low - 1), profile.at(low)
+    there, after = profile.at(low + 1), _a_little_more(profile, low + 2)
+    found = [profile.step * low]
+    if low and here >= goal:
+        share = min(Fraction(1), Fraction(here - goal, max(1, before - here)))
+        found.append(_moved(profile, low, share, -1))
+    if there > after and there <= goal:
+        share = Fraction(goal - there, there - after)
+        found.append(_moved(profile, low + 1, -share, 1))
+    return max(Fraction(0), *(min(f, profile.step * (low + 1)) for f in found))
+
+
+def _a_little_more(profile: Profile, place: int) -> int:
+    """An upper bound on a lower profile; its roundings are far smaller than the bound."""
+    value = profile.at(place) if place >= 0 else 1 << profile.masses.bits
+    return value + (value >> LOOSE) + 1
+
+
+def _moved(profile: Profile, place: int, share: Fraction, side: int) -> Fraction:
+    """place * step + ln(1 + share * the cell to one side), where that is possible."""
+
+    def moved(precision: int) -> Interval:
+        whole = cell(side * profile.step, precision) * Interval.of(side, precision)
+        return Interval.of(profile.step * place, precision) + log1p(
+            Interval.of(share, precision) * whole
+        )
+
+    if share < 0 and not moved(128).bounded:
+        return Fraction(0)
+    return rounded_down(moved)
 
 
 def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read) -> Bracket:

@@ -106,8 +106,8 @@ def check_file_system(path: Path, *, warn: bool) -> str:
         return kind
     if kind not in _PASSING:
         raise LedgerError(
-            f"a ledger cannot be kept on a file system of type {kind}: whether its locks and syncs "
-            "hold for all who use it is not known; use a local disk, or PostgreSQL"
+            f"a ledger cannot be kept on a file system of type {kind}: its locks and syncs may "
+            "not hold for all its users; use a local disk, or PostgreSQL"
         )
     said = f"the ledger is on a file system of type {kind}, which may vanish with its budget"
     if require_production():
@@ -130,16 +130,16 @@ def check_modes(path: Path, *, is_new: bool = False) -> None:
     try:
         file = None if is_new else os.stat(path)
     except ValueError:  # a NUL, or characters that names of files cannot have
-        raise LedgerError(f"there is no file {str(path)!r}, and can be none of this name") from None
+        raise LedgerError(f"there is no file {str(path)!r}, and this name is not valid") from None
     if file is not None and not stat.S_ISREG(file.st_mode):
         raise LedgerError(f"{str(path)!r} is not a ledger: it is not a file")
     if file is not None and file.st_mode & stat.S_IWOTH:
-        raise LedgerError(f"anybody may write to the ledger {str(path)!r}: say chmod o-w")
+        raise LedgerError(f"all users can write to the ledger {str(path)!r}: run chmod o-w")
     for folder in {path.parent, Path(os.path.realpath(path)).parent}:
         mode = os.stat(folder).st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise LedgerError(
-                f"anybody may replace the ledger {str(path)!r}: say chmod o-w for its folder"
+                f"all users can replace the ledger {str(path)!r}: run chmod o-w on its folder"
             )
 
 
@@ -297,10 +297,10 @@ class FileStore:
                     os.fsync(file.fileno())
                 os.link(made, self._path)
             except FileExistsError:
-                raise LedgerError(f"there is a file {self.name!r} already: open it") from None
+                raise LedgerError(f"the file {self.name!r} exists already: open it") from None
             except (OSError, ValueError) as error:
                 why = getattr(error, "strerror", None) or "it has no such name"
-                raise LedgerError(f"the file {self.name!r} cannot be made: {why}") from None
+                raise LedgerError(f"the file {self.name!r} cannot be created: {why}") from None
         finally:
             with suppress(OSError, ValueError):
                 os.unlink(made)
@@ -368,8 +368,8 @@ class FileStore:
         born = generation()
         if self._broken:
             raise LedgerError(
-                f"a write to the ledger {self.name!r} failed and could not be taken back: this "
-                "process writes no more"
+                f"a write to the ledger {self.name!r} failed and could not be undone: this "
+                "process will not write to it again"
             )
         check_modes(self._path)
         with _opened(self._path) as file:
@@ -425,8 +425,8 @@ class FileStore:
             raise
         if self._check_place(file).st_size != end + len(lines):
             raise LedgerError(
-                f"somebody else changed the file {self.name!r} while a record was written: nothing "
-                "is released, and the charge may stand"
+                f"another program changed the file {self.name!r} while a record was written: "
+                "nothing is released, and the charge may remain"
             )
 
     def _cut(self, file: FileIO, end: int) -> None:
@@ -448,7 +448,7 @@ class FileStore:
             except BlockingIOError:
                 if time.monotonic_ns() > deadline:
                     raise LedgerBusy(
-                        f"others held the lock of the ledger {self.name!r} for {self._wait} "
+                        f"the ledger {self.name!r} was locked by others for {self._wait} "
                         "seconds: nothing was charged, try again"
                     ) from None
                 pause()

@@ -1,4 +1,4 @@
-"""A ledger in a schema of a PostgreSQL database, by psycopg: `safeselect[postgres]`.
+"""A ledger in a schema of a PostgreSQL database, by psycopg (the extra `postgres`).
 
     ledger = Ledger.create(PostgresStore("host=db dbname=privacy", schema="ledger"), {...})
 
@@ -7,7 +7,10 @@
   may write to a table, and roles execute functions, by their duty: reader, charger, approver.
 - Each thread keeps one connection, or each transaction borrows one from a pool.  A forked child
   loses its parent's.
-- A writer takes the ledger's lock before it reads; readers do not wait.
+- A writer that nobody disturbs sends its record after the last one that it has seen: one way there
+  and back.  The server refuses it if another record came between.  Then this writer reads without
+  the lock what is missing, takes the lock, and does so for its next 20 records: it gets its turn.
+  Whatever else is refused is decided anew under the lock.  Readers do not wait.
 - A commit is on the server's disk before it returns.  A server that does not wait for its disk is
   refused.  So is a standby server: if it lags behind, that looks like a rollback.  A warning during
   the commit, for example that a standby was not waited for, is an error.
@@ -21,8 +24,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from select import select
 from typing import Any, Literal, TypeVar, final
@@ -31,7 +34,7 @@ from weakref import finalize
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
 from safeselect.exact.parameters import describe
 from safeselect.ledger.store import Journal, Row, Torn
-from safeselect.ledger.stores.postgres_functions import FORMAT, GRANTS, schema_of
+from safeselect.ledger.stores.postgres_functions import FORMAT, GRANTS, MOVED, schema_of
 from safeselect.ledger.stores.turn import check_process, guard, pause
 from safeselect.randomness.guard import Generation, generation
 from safeselect.release.display import library
@@ -86,8 +89,8 @@ def _close(idle: list[Any], born: Generation) -> None:
 
 
 @contextmanager
-def borrowed(pool: Any, psycopg: Any, begin: str) -> Iterator[tuple[Any, list[str]]]:
-    """Yield a connection after this statement, and a list of the server's warnings.
+def borrowed(pool: Any, psycopg: Any) -> Iterator[tuple[Any, list[str]]]:
+    """Yield a connection without a transaction, and a list of the server's warnings.
 
     It goes back with the settings that it had, and closed if its transaction did not end.
 
@@ -115,7 +118,6 @@ def borrowed(pool: Any, psycopg: Any, begin: str) -> Iterator[tuple[Any, list[st
         # Nothing is prepared: another pool may be behind this one.
         for name, value in zip(_SETTINGS, (True, psycopg.rows.tuple_row, None), strict=True):
             setattr(connection, name, value)
-        connection.execute(begin)
         yield connection, warnings
     finally:
         if generation() == born:
@@ -132,33 +134,67 @@ class Lost(Exception):
     """The connection ended during a commit: what was sent may stand."""
 
 
+class Moved(Exception):
+    """What was decided without the lock must be decided with it."""
+
+
 @final
 class Rows:
-    """The rows of a transaction, as a `Journal`; `append` keeps rows in `new`, to be sent."""
+    """The rows of a transaction, as a `Journal`; `append` keeps rows in `new`, to be sent.
 
-    __slots__ = ("_connection", "_schema", "new")
+    Args:
+        connection: None where nothing is asked.
+        last: the last row that was seen.
+    """
+
+    __slots__ = ("_ahead", "_connection", "_is_whole", "_schema", "last", "new")
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
-    def __init__(self, connection: Any, schema: str) -> None:
-        self._connection, self._schema = connection, schema
+    def __init__(self, connection: Any, schema: str, last: Row | None = None) -> None:
+        self._connection, self._schema, self.last = connection, schema, last
         self.new: list[Row] = []
+        self._ahead: list[Row] = []
+        self._is_whole = False  # the end was reached: a reader far away does not run after writers
+
+    def after(self, statement: str) -> list[Any]:
+        """Return what a statement says; what follows the last row that was seen is read with it."""
+        if self.last is None:
+            return list(self._connection.execute(statement))
+        rows = _ROWS.format(self._schema, self.last.seq, _AHEAD)
+        said = self._connection.execute(f"{statement}; {rows}")
+        found = said.fetchall()
+        said.nextset()
+        self._ahead = [Row(*values) for values in said]
+        return list(found)
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a place on."""
-        query = f"""SELECT seq, body, hash, signature FROM {self._schema}.records
-            WHERE seq >= %s ORDER BY seq LIMIT %s"""  # noqa: S608
-        found = [Row(*values) for values in self._connection.execute(query, (first, count))]
+        if self._connection is None:
+            if self.last is None or first != self.last.seq:
+                raise Moved
+            return [self.last]
+        if self._is_whole and self.last is not None and first == self.last.seq:
+            return [self.last]
+        found, self._ahead = self._ahead, []
+        if found and found[0].seq == first:
+            found, count = found[:count], min(count, _AHEAD)
+        else:
+            query = _ROWS.format(self._schema, "%s", "%s")
+            found = [Row(*values) for values in self._connection.execute(query, (first, count))]
         where = f"in schema {self._schema} of PostgreSQL"
         if [row.seq for row in found] != list(range(first, first + len(found))):
             raise LedgerDamaged(f"a record from {first} on is missing {where}")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
                 raise LedgerDamaged(f"record {row.seq} {where} is not text")
+        self.last = found[-1] if found else self.last
+        self._is_whole = 0 < len(found) < count
         return found
 
     def append(self, row: Row) -> Row:
         """Keep a row until the work is done."""
         self.new.append(row)
+        self.last = row
         return row
 
 
@@ -206,9 +242,12 @@ T = TypeVar("T")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
 _IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 _OLDEST = 130000  # gcd of numeric
+_ROWS = """SELECT seq, body, hash, signature FROM {}.records
+    WHERE seq >= {} ORDER BY seq LIMIT {}"""
+_AHEAD = 100
 _TRIES = 3
+_QUEUED = 20
 _BUSY = "55P03"
-_WRITING, _READING = "READ COMMITTED", "REPEATABLE READ, READ ONLY"
 _UNSAFE = "cannot be used: the server only follows another, or does not wait for its disk"
 # What to say of a failure, by SQLSTATE or its first two characters, and whether to try again.
 _PROBLEMS = {
@@ -246,7 +285,7 @@ class PostgresStore:
         ParameterError: an argument is wrong, or psycopg is not installed.
     """
 
-    __slots__ = ("_born", "_pool", "_psycopg", "_schema", "_wait")
+    __slots__ = ("_born", "_last", "_pool", "_psycopg", "_queued", "_schema", "_wait")
 
     def __init__(
         self, conninfo: str | None = None, *, schema: str, wait: int = 30, pool: Any = None
@@ -254,17 +293,19 @@ class PostgresStore:
         if (conninfo is None) == (pool is None):
             raise ParameterError("give conninfo, or pool= instead of it")
         if conninfo is not None and not isinstance(conninfo, str):
-            raise ParameterError("conninfo must be text in libpq's words")
+            raise ParameterError("conninfo must be a connection string of libpq")
         if pool is not None and not all(
             callable(getattr(pool, name, None)) for name in ("getconn", "putconn")
         ):
             raise ParameterError(f"pool must be a psycopg_pool.ConnectionPool: {describe(pool)}")
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise ParameterError(f"schema must be a plain lower-case name, got {describe(schema)}")
-        self._psycopg: Any = library("psycopg", "pip install 'safeselect[postgres]'")
+        self._psycopg: Any = library("psycopg", "postgres")
         self._schema, self._wait = schema, wait
         self._pool = OwnPool(self._psycopg, conninfo) if conninfo is not None else pool
         self._born = generation()
+        self._last: Row | None = None
+        self._queued = 0  # for how many further records the lock is taken first
 
     def __repr__(self) -> str:
         return f"<PostgresStore {self._schema!r}>"
@@ -277,6 +318,11 @@ class PostgresStore:
     def about(self) -> dict[str, str]:
         """Return, for the first record, that the place is a database."""
         return {"database": "PostgreSQL"}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether others write too, so that it pays to read before the lock is taken."""
+        return self._queued > 0
 
     @property
     def _begin_charge(self) -> str:
@@ -320,7 +366,7 @@ class PostgresStore:
         if duty not in GRANTS:
             raise ParameterError(f"duty must be reader, charger or approver, got {describe(duty)}")
         with self._translated(), self._transaction() as connection:
-            self._check(connection)
+            self._check(Rows(connection, self._schema))
             # The server only warns of a grant that grants nothing.
             if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
                 raise LedgerError(f"only the owner of {self.name} grants rights")
@@ -331,34 +377,79 @@ class PostgresStore:
                 connection.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{function} TO {role}")
 
     def write(self, work: Callable[[Journal], T]) -> T:
-        """Take the lock, run the work, and commit its rows durably."""
+        """Run the work, and commit its rows durably: without the lock, while nobody else writes."""
         born = generation()
         with self._translated():
+            if not self._queued:
+                with suppress(Moved):
+                    return self._written_alone(work, born)
+            self._queued = max(0, self._queued - 1)
             while True:
                 try:
                     # Read committed: what is read after the lock is all that was committed before.
-                    with self._transaction() as connection:
-                        connection.execute(self._begin_charge)
-                        journal = Rows(connection, self._schema)
+                    with self._transaction(sent := list[Row]()) as connection:
+                        journal = Rows(connection, self._schema, self._last)
+                        journal.after(self._begin_charge)
                         done = work(journal)
-                        self._send(connection, journal.new)
+                        sent += journal.new
+                    self._last = journal.last
                     return done
                 except Lost:
                     if not journal.new or self._are_there(journal.new, born):
                         return done
 
+    def _written_alone(self, work: Callable[[Journal], T], born: Generation) -> T:
+        """Run the work on what was seen, and send its row, in a transaction of one statement.
+
+        Raises:
+            Moved: nothing was written; whatever the reason, it is found again under the lock.
+        """
+        journal, is_lost = Rows(None, self._schema, self._last), False
+        try:
+            done = work(journal)
+        except Exception:  # noqa: BLE001 - it may follow from what another process changed
+            raise Moved from None
+        if len(journal.new) != 1 or json.loads(journal.new[0].body)["kind"] in _OWNERS:
+            raise Moved
+        with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
+            check_process(born)
+            try:
+                self._send(connection, journal.new)
+            except self._psycopg.Error as error:
+                is_lost = connection.closed
+                if error.sqlstate == _BUSY:
+                    raise
+                if not is_lost:
+                    self._queued = _QUEUED if error.sqlstate == MOVED else 0
+                    raise Moved from None
+            self._check_warnings(warnings)
+        if is_lost and not self._are_there(journal.new, born):
+            raise Moved
+        self._last = journal.last
+        return done
+
+    def _check_warnings(self, warnings: list[str]) -> None:
+        if warnings:
+            raise LedgerError(
+                f"the ledger in {self.name}: the server warned while it committed; nothing is "
+                "released, and the charge may remain"
+            )
+
     def read(self, work: Callable[[Journal], T]) -> T:
-        """Run the work on one consistent state."""
-        with self._translated(), self._transaction(_READING) as connection:
-            self._check(connection)
-            return work(Rows(connection, self._schema))
+        """Run the work on the rows that were committed: their order is one, and they only grow."""
+        with self._translated(), borrowed(self._pool_here(), self._psycopg) as (connection, _):
+            journal = Rows(connection, self._schema, self._last)
+            self._check(journal)
+            done = work(journal)
+        self._last = journal.last
+        return done
 
     def close(self) -> None:
         """Close the connections of all threads, but no pool; the next use makes new ones."""
         if isinstance(self._pool, OwnPool):
             self._pool.close()
 
-    def _send(self, connection: Any, rows: list[Row]) -> None:
+    def _send(self, connection: Any, rows: Sequence[Row]) -> None:
         for row in rows:
             send(connection, self._schema, row, self._wait)
 
@@ -377,30 +468,35 @@ class PostgresStore:
                 return not there or there[0].hash == rows[0].hash
             pause()
         raise LedgerError(
-            f"the connection to the ledger in {self.name} was lost, and what became of the record "
-            "cannot be asked: nothing is released, and the charge may stand"
+            f"the connection to the ledger in {self.name} was lost, and the state of the record "
+            "is unknown: nothing is released, and the charge may remain"
         )
 
-    @contextmanager
-    def _transaction(self, mode: str = _WRITING) -> Iterator[Any]:
-        born, is_sent = generation(), False
-        if born != self._born and not isinstance(self._pool, OwnPool):
+    def _pool_here(self) -> Any:
+        """Return the pool, unless it is the parent's."""
+        if generation() != self._born and not isinstance(self._pool, OwnPool):
             raise LedgerError(
-                "this process was forked after the store got its pool: make both anew in the child"
+                "this process was forked after the store got its pool: create both again in "
+                "the child"
             )
-        begin = f"BEGIN TRANSACTION ISOLATION LEVEL {mode}"
-        with borrowed(self._pool, self._psycopg, begin) as (connection, warnings):
+        return self._pool
+
+    @contextmanager
+    def _transaction(self, sent: Sequence[Row] = ()) -> Iterator[Any]:
+        """Yield a connection; these rows are sent with the commit."""
+        born, is_sent = generation(), False
+        with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
             try:
+                connection.execute("BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 yield connection
                 check_process(born)
                 warnings.clear()
-                is_sent = mode == _WRITING
-                done = connection.execute("COMMIT")
-                if warnings or done.statusmessage != "COMMIT":
-                    raise LedgerError(
-                        f"the ledger in {self.name}: the server warned while it committed; nothing "
-                        "is released, and the charge may stand"
-                    )
+                is_sent = True
+                together = sent and self._psycopg.Pipeline.is_supported()
+                with connection.pipeline() if together else nullcontext():
+                    self._send(connection, sent)
+                    done = connection.execute("COMMIT")
+                self._check_warnings(warnings + ["ROLLBACK"] * (done.statusmessage != "COMMIT"))
             except BaseException as error:
                 # The error is already being raised; without a commit the server rolls back anyway.
                 if generation() == born:
@@ -417,7 +513,9 @@ class PostgresStore:
         try:
             yield
         except Lost:
-            raise LedgerError(f"{where}: the connection was lost; the change may stand") from None
+            raise LedgerError(
+                f"{where}: the connection was lost; the change may have been made"
+            ) from None
         except self._psycopg.Error as error:
             state = error.sqlstate or ""
             found = _PROBLEMS.get(state) or _PROBLEMS.get(state[:2])
@@ -431,10 +529,10 @@ class PostgresStore:
             raised.sqlstate, raised.try_again = state or None, found[1]
             raise raised from None
 
-    def _check(self, connection: Any) -> None:
+    def _check(self, journal: Rows) -> None:
         query = f"""SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
             FROM {self._schema}.format"""  # noqa: S608
-        found = connection.execute(query).fetchall()
+        found = journal.after(query)
         if [version for version, _ in found] != [FORMAT]:
             raise LedgerError(f"the ledger in {self.name} is not of format {FORMAT}")
         if not found[0][1]:

@@ -16,7 +16,7 @@ from weakref import WeakSet
 from safeselect.errors import LedgerError
 from safeselect.randomness.guard import Generation, generation
 
-_PAUSES = (0.0002, 0.0005, 0.001, 0.002, 0.003, 0.004, 0.005, 0.005)  # seconds
+_PAUSES = (0.0001, 0.0001, 0.0002, 0.0003, 0.0004, 0.0005, 0.0007, 0.001)  # seconds
 
 
 class HasDescriptor(Protocol):
@@ -44,13 +44,12 @@ def check_process(born: Generation) -> None:
     """
     if generation() != born:
         raise LedgerError(
-            "this process was forked in the middle of a call of its parent's, to which what was "
-            "begun belongs: call anew"
+            "this process was forked during a call of its parent, which owns that call: call again"
         )
 
 
 def pause() -> None:
-    """Wait for a random time of 0.2 to 5 ms, so that waiting processes do not collide for ever."""
+    """Wait for a random time of 0.1 to 1 ms, so that waiting processes do not collide for ever."""
     time.sleep(_PAUSES[os.urandom(1)[0] % len(_PAUSES)])
 
 

@@ -27,7 +27,7 @@ from safeselect.errors import ParameterError
 from safeselect.ledger.book import Book
 from safeselect.ledger.ledger import Ledger
 from safeselect.ledger.scope import Scope
-from safeselect.mechanisms.items import HeldCounts
+from safeselect.mechanisms.items import HeldCounts, merged, whole_counts
 from safeselect.mechanisms.sessions import Session
 from safeselect.mechanisms.unknown import PayWhatYouGet
 from safeselect.randomness.bits import Bits
@@ -192,7 +192,7 @@ class Watch:
             (Call, "__enter__", self._entering),
             (Call, "commit", self._committing),
             (Candidates, "scores_on_grid", self._reading),
-            (HeldCounts, "found", self._counting),
+            (HeldCounts, "columns", self._counting),
             (Session, "_compare", self._answering),
             (PayWhatYouGet, "_draw", self._listing),
             (Scope, "charge", self._charge),
@@ -277,11 +277,13 @@ class Watch:
         return found
 
     def _counting(self, method: Method, held: HeldCounts) -> object:
-        found = method(held)
+        column, labels = method(held)
+        labels = [*labels] if isinstance(labels, Iterator) else labels
+        column = Column(column.numbers(), column.size) if column.size else column
         if self._run.reading is not None:
-            numbers = Numbers("counts", dict(found[0]), is_cut=held.size > 0)
-            self._run.reading.read.append(numbers)
-        return found
+            items = merged(whole_counts(column), labels)
+            self._run.reading.read.append(Numbers("counts", items, is_cut=held.size > 0))
+        return column, labels
 
     def _answering(
         self, method: Method, session: Session, distance: int, branch: Foreign, *more: object
