@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from table_sources import SOURCES
 
@@ -99,14 +101,18 @@ def test_values_are_numbers_or_dates(column, ends, found, values_of):
     assert given["lowest"] <= made.value <= given["highest"]
 
 
-@pytest.mark.parametrize("cell", [Decimal("7.25"), DAY])
-def test_values_that_pandas_keeps_as_objects_are_read_as_text(cell, values_of):
-    ends = {"lowest": DAY, "highest": DAY} if cell == DAY else {}
-    table = pd.DataFrame({"fare": [cell, cell], "rider": [1, 2]}, dtype=object)
-    table["rider"] = [1, 2]
-    with pytest.raises(InputError, match=r'"string"\), also for values that are decimals'):
-        values_of(table, **ends)
-    assert values_of(table.assign(fare=table["fare"].astype("string")), **ends) == [cell] * 2
+ODD = [1e300, -math.inf, np.float32(0.1), 2**53 + 1, 0.1, Decimal("7.25")]
+
+
+@pytest.mark.parametrize("cell", [*ODD, DAY])
+@pytest.mark.parametrize("beside", [None, math.nan, "k. A.", [1], {"a": 1}, 2**200, "\udc80"])
+def test_one_odd_value_in_a_pandas_column_changes_no_other(cell, beside, values_of):
+    """The odd cell makes a column of objects, and has no value; the others keep theirs."""
+    is_day = isinstance(cell, datetime.date)
+    ends = {"lowest": DAY, "highest": DAY} if is_day else {}
+    table = pd.DataFrame({"fare": pd.Series([cell, beside], dtype=object), "rider": [1, 2]})
+    alone = pa.table({"fare": pa.array([cell]), "rider": [1]})
+    assert values_of(table, **ends) == values_of(alone, **ends) != []
 
 
 @pytest.mark.parametrize(

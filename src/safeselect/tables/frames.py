@@ -4,13 +4,16 @@ The libraries' messages quote cells, so none of them leaves this file.  A column
 its declaration.  The type of a pandas column often depends on its values: one missing value turns
 integers into floats, and one text turns them into objects.  So keys of several kinds are the texts
 that `unknown_domain._items` makes of them, each by itself, and one of which it makes none is
-missing.  Values without a declared type must be strings.
+missing.  Values without a declared type are texts in the same way, and dates as in 2024-02-29.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import date
 from typing import Any
+
+import numpy as np
 
 from safeselect.errors import InputError, ParameterError
 from safeselect.mechanisms.items import item
@@ -80,7 +83,7 @@ def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
         raise InputError(
             f"column {' or '.join(map(shown, places))} cannot be read: keys are integers or "
             'strings, all of one kind; write for example df["rider"].astype("Int64") or '
-            '.astype("string"), also for values that are decimals or dates in a column of objects'
+            '.astype("string")'
         )
     return converted
 
@@ -107,11 +110,26 @@ def _from_pandas(arrow: Any, table: Any, places: dict[str, int], values: Collect
         if name not in values and len(column):
             found[name] = _keys_of(arrow, column)
             continue
-        # Of an `object` column they must be strings.  The type of an empty one means nothing.
+        # The type of an empty column means nothing.
         text = column.dtype == object or not len(column)
-        cells = column.astype(object) if text else column
-        found[name] = arrow.array(cells, type=arrow.string() if text else None, from_pandas=True)
+        found[name] = _texts_of(arrow, column) if text else arrow.array(column, from_pandas=True)
     return arrow.table(found)
+
+
+def _texts_of(arrow: Any, column: Any) -> Any:
+    """Values of a pandas column of objects as texts: at once, or else cell by cell."""
+    cells, found = column.astype(object), None
+    with hushed():  # one that is no text
+        found = arrow.array(cells, type=arrow.string(), from_pandas=True)
+    return arrow.array(map(_value, cells), arrow.string()) if found is None else found
+
+
+def _value(cell: Any) -> str | None:
+    """The text of a value, which is read as the value is in a column of its kind."""
+    if isinstance(cell, date):
+        return cell.isoformat()[:10]
+    is_float = isinstance(cell, (float, np.floating))
+    return repr(float(cell)) if is_float else _text(cell)
 
 
 def _keys_of(arrow: Any, column: Any) -> Any:
