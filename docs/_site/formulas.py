@@ -10,7 +10,7 @@ from latex2mathml.converter import convert
 _KEPT = re.compile(r"(`+[^`]*`+|\]\([^)]*\)|\$\$.*?\$\$|^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _BRACKETS = r"\((?:[^()]|\([^()]*\))*\)"
 _RAISED = re.compile(rf"\^({_BRACKETS}|[−-]?\d+|[−-]?\w[′']?)")
-_LOWERED = re.compile(rf"(?<=[\w₊₋′'])_(\{{[^{{}}]*\}}|{_BRACKETS}|[^\W_]+)")
+_LOWERED = re.compile(rf"(?<=[\w₊₋′'])_(\{{[^{{}}]*\}}|{_BRACKETS}|[^\W_²³]+)")
 
 
 def raised(text: str) -> str:

@@ -683,6 +683,8 @@ CASES["select_keys"] = Case(
         **{name: calls for name, calls in _DECIDED.items() if name != "max_partitions"},
         **_OPENED,
         "max_partitions": [{"max_partitions": 2}, {"max_partitions": 8}],
+        # Of a table, keys below it are not even read: so some must lie above.
+        "pre_threshold": [{"pre_threshold": 3}, {"pre_threshold": 5}],
         "table": [{"table": _RIDES}, {"table": _TRIPS.to_pandas()}, _SMALL],
         "item": [{"table": _NAMED, "item": "town", "user": "who"}],
         "user": [{"table": _NAMED, "item": "town", "user": "who"}],

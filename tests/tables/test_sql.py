@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import md5
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import InputError, ParameterError
-from safeselect.tables import largest_counts
-from safeselect.tables.duckdb import open_table
-from safeselect.tables.sql import counts_of_items
+from safeselect.tables import TableAs, count_distinct_users, keys, largest_counts
+from safeselect.tables.duckdb import Table, open_table
+from safeselect.tables.sql import HINT, USERS_OR_ROWS, counts_of_items
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 
 Rows = list[tuple[Any, Any]]
 
@@ -51,6 +56,84 @@ def plain(
         order = sorted(mine, key=lambda item: (hashed(f"{user} {item}"), str(item).encode()))
         counts.update(str(item) for item in order[:cap])
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].encode()))[:places]
+
+
+CELLS: list[list[Any]] = [
+    ["a", "b", " a", "A", "é", "", *"cdefgh"],
+    [1.0, 2.5, -0.0, 1e22, float("nan"), *map(float, range(3, 9))],
+    [*range(-3, 9)],
+]
+
+
+def some_rows(given: random.Random, items: list[Any], users_are: Any) -> Any:
+    """Few users and items, so that counts are often equal; some users have many rows."""
+    items = items[: given.choice([1, 2, 5, 12])]
+    size = given.choice([0, 1, 4, 20, 60])
+    # A user that is NaN is none, whatever the engine does first.
+    none = float("nan") if users_are == pa.float64() else None
+    users = [none, *range(given.choice([2, 9, 40]))]
+    rows = [(given.choice([None, *items * 4]), given.choice([None, *users])) for _ in range(size)]
+    kind = pa.array(items).type
+    return pa.table(
+        {
+            "item": pa.array([item for item, _ in rows], kind),
+            "user": pa.array([user for _, user in rows], users_are),
+        }
+    )
+
+
+def test_a_proof_from_rows_is_the_plain_count_of_the_rows_that_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the files are replaced after the hint; ties, doubles, NULLs, tidying."""
+    path, proved, plainly, tries = tmp_path / "t.parquet", 0, 0, 3000 if LONG else 45
+    asked, columns = Table.fetch, {"item": "item", "user": "user"}
+    monkeypatch.setattr(keys, "HINT", HINT.replace(" USING SAMPLE 2% (system)", ""))
+    replaced: list[Any] = []
+
+    def fetch(self: Table, sql: str, *parameters: object) -> Any:
+        nonlocal plainly
+        if sql == USERS_OR_ROWS and replaced:
+            parquet.write_table(replaced.pop(), path)
+        plainly += "LIMIT" in sql and "safeselect_hint" not in sql
+        return asked(self, sql, *parameters)
+
+    for seed in range(tries):
+        given = random.Random(seed)
+        cells, places = CELLS[seed % 3], given.choice([1, 2, 3, 9])
+        kind = given.choice([pa.int64(), pa.float64()])
+        before = after = some_rows(given, cells, kind)
+        parquet.write_table(before, path)
+        if given.random() < 0.5:
+            after = some_rows(given, cells, kind)
+            replaced.append(after)
+        form = TableAs(path, trim=True, casefold=True) if seed % 2 else TableAs(path)
+        monkeypatch.setattr(Table, "fetch", fetch)
+        plainly = 0
+        found = largest_counts(form, **columns, places=places)
+        proved += not plainly
+        monkeypatch.setattr(Table, "fetch", asked)
+        if replaced:  # there was no hint
+            after = before
+        replaced.clear()
+        whole = count_distinct_users(replace(form, table=after), **columns)
+        order = sorted(whole.items(), key=lambda pair: (-pair[1], pair[0].encode()))
+        assert [*found.items()] == order[:places], seed
+    assert tries / 4 < proved < tries * 0.9
+
+
+@pytest.mark.parametrize("rare", [0.5, 2.0**60])
+def test_a_user_of_a_rare_item_is_refused_as_ever(
+    rare: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "HINT", HINT.replace(" USING SAMPLE 2% (system)", ""))
+    users = [*map(float, range(50)), rare]
+    parquet.write_table(
+        pa.table({"item": ["a"] * 50 + ["rare"], "user": users}), tmp_path / "t.parquet"
+    )
+    monkeypatch.setattr(keys, "_HINTED", 1)
+    with pytest.raises(InputError, match="not whole"):
+        largest_counts(tmp_path / "t.parquet", item="item", user="user", places=1)
 
 
 TEXT = st.one_of(st.none(), st.sampled_from(["a", "B", "b", "é", "z", "", " a", "𝔘", "￿"]))

@@ -61,7 +61,6 @@ from safeselect.engine.laws import (
 )
 from safeselect.engine.tables import TAIL_BITS, TAIL_DIGITS, bound_table, noise_table, read_noise
 from safeselect.exact.interval import Interval, NoiseRate
-from safeselect.exact.parameters import rational
 from safeselect.randomness.bits import Bits
 
 _ONE = Fraction(1)
@@ -230,8 +229,8 @@ def _excess(ranked: int, words: int, rarity: int) -> int:
     return m
 
 
-Cells = NDArray[np.uint64] | NDArray[np.float64] | Sequence[Fraction]
-"""Numbers as parameters are read: a float is the decimal that it prints."""
+Cells = NDArray[Any]
+"""Numbers as parameters are read, uint64, float64 or fractions: a float is what it prints."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -261,11 +260,8 @@ class Weights:
             Floats are normal.
         Exactness: of the units, see `_write_logs`; LOG_ERROR has room for two such errors.
         """
-        if isinstance(weights, np.ndarray):
-            least, most = int(np.argmin(weights)), int(np.argmax(weights))
-        else:
-            ends = (pick(range(len(weights)), key=weights.__getitem__) for pick in (min, max))
-            least, most = ends
+        weights = np.asarray(weights, dtype=getattr(weights, "dtype", object))
+        least, most = int(np.argmin(weights)), int(np.argmax(weights))
         if weights[least] == weights[most]:
             return None
         units = np.empty(len(weights), dtype=np.int64)
@@ -278,9 +274,7 @@ class Weights:
 
     def exact_log(self, place: int, precision: int) -> tuple[int, int]:
         """Integers (low, high) with low <= ln w * 2**precision <= high <= low + 2."""
-        weight, least = (self.cells[each] for each in (place, self.least))
-        if isinstance(self.cells, np.ndarray):
-            weight, least = rational(weight, "weights"), rational(least, "weights")
+        weight, least = (Fraction(str(self.cells.item(each))) for each in (place, self.least))
         return Interval.of(weight / least, precision + 32).log().scaled(precision)
 
     def logs(self, candidates: list[int], precision: int) -> list[tuple[int, int]]:
@@ -292,10 +286,8 @@ class Weights:
         """
         if precision > QUICK_PRECISION:
             return [self.exact_log(place, precision) for place in candidates]
-        view: Any = self.cells  # memoryview gives Python's numbers
-        cells = view if isinstance(view, (list, tuple)) else memoryview(view)
-        places = [*candidates, self.least]
-        tops = [_leading(*cells[place].as_integer_ratio()) for place in places]
+        given = map(self.cells.item, [*candidates, self.least])
+        tops = [_leading(*weight.as_integer_ratio()) for weight in given]
         logs = minus_logs([(mantissa, 53) for mantissa, _ in tops])
         *found, own = [e * ln_2() - log for log, (_, e) in zip(logs, tops, strict=True)]
         cut, error = DIGITS - precision, 1 << max(0, precision - 50)
@@ -309,14 +301,8 @@ class Weights:
         """
         if nats not in self.kept:
             factor = ceil(Fraction(1, 1 << 22) / nats * 2**42)
-            found = np.empty(self.units.size, dtype=np.uint32)
-            for start in range(0, found.size, _LOGS):
-                block = np.right_shift(self.units[start : start + _LOGS], 10).view(np.uint64)
-                block += np.uint64(1)
-                block *= np.uint64(factor)
-                block >>= np.uint64(42)
-                np.add(block, 1, out=found[start : start + _LOGS], casting="unsafe")
-            self.kept[nats] = found
+            found = np.multiply((self.units >> 10) + 1, factor, dtype=np.uint64, casting="unsafe")
+            self.kept[nats] = ((found >> np.uint64(42)) + np.uint64(1)).astype(np.uint32)
         return self.kept[nats]
 
 
@@ -334,7 +320,7 @@ def _write_logs(weights: Cells, out: Indices) -> None:
     Exactness: w is m * 2**e but for a 2**-52nd part, 2**52 <= m < 2**53.  A line of `_log_table` is
         at most 2**-20 / 8 nat too low; all roundings are 4 units, for exponents of up to 4200.
     """
-    if isinstance(weights, np.ndarray):
+    if weights.dtype.kind != "O":
         words = weights.astype(np.float64).view(np.int64)
         exponents = words >> 52
     else:

@@ -52,7 +52,9 @@ class OrderedWeights:
         """Take weights that were read."""
         above = np.array(cells, dtype=bool)
         places = None if above.all() else np.flatnonzero(above)
-        return cls(cells, places, Weights.of(_take(cells, places)), _digest(cells))
+        return cls(
+            cells, places, Weights.of(cells if places is None else cells[places]), _digest(cells)
+        )
 
     def __len__(self) -> int:
         """How many candidates have a weight above 0."""
@@ -106,8 +108,11 @@ class GivenWeights:
         """
         cells, copied = self.cells, plan.law.drawn == "again" and plan.k == 1
         if copied:  # each copy takes as much memory as a candidate
-            whole = isinstance(cells, np.ndarray) and cells.dtype.kind == "u"
-            copied = whole and max(cells) <= 1 << 24 and sum(map(int, cells)) <= 1 << 24
+            copied = (
+                cells.dtype.kind == "u"
+                and max(cells) <= 1 << 24
+                and sum(map(int, cells)) <= 1 << 24
+            )
         if not copied and plan.law.promise is not BoundedRange:
             raise ParameterError(
                 "weights= goes with the exponential mechanism (exponential_mechanism, or "
@@ -127,15 +132,8 @@ class GivenWeights:
                 return self.ordered
             with suppress(KeyError, TypeError):  # a label that cannot be hashed is not among theirs
                 by = self.labelled or {}
-                return OrderedWeights.of(_take(self.cells, [by[n] for n in labels or range(size)]))
+                return OrderedWeights.of(self.cells[[by[n] for n in labels or range(size)]])
         raise _wrong(f"{size} ")
-
-
-def _take(cells: Cells, places: Any) -> Cells:
-    """The weights at these places; at None, all."""
-    if places is None:
-        return cells
-    return cells[places] if isinstance(cells, np.ndarray) else [cells[place] for place in places]
 
 
 def _read(weights: Any) -> Cells:
@@ -191,7 +189,7 @@ def _digest(cells: Cells) -> str:
 
     Of exact numbers, their texts with commas between them.
     """
-    if isinstance(cells, np.ndarray):
+    if cells.dtype.kind != "O":
         whole = cells.dtype.kind == "u"
         name = np.min_scalar_type(np.max(cells)).newbyteorder("<").str if whole else "<f8"
         found = sha256(name.encode())
@@ -211,7 +209,7 @@ def _narrowed(values: tuple[Fraction, ...]) -> Cells:
         printed = (rational(each, "weights", zero=True) for each in floats.tolist())
         if _is_normal(floats) and all(map(eq, printed, values)):
             return floats
-    return values
+    return np.array(values, dtype=object)
 
 
 def _wrong(size: str) -> ParameterError:

@@ -57,7 +57,7 @@ from safeselect.tables.files import (
     shown,
     source_of,
 )
-from safeselect.tables.frames import as_arrow
+from safeselect.tables.frames import as_arrow, is_stream
 from safeselect.tables.sql import KEYS, LABELS, TEXT, spelled
 
 try:
@@ -96,7 +96,7 @@ _NOT_WHOLE = (
 _EXACT_UP_TO = {"DOUBLE": 2**53, "FLOAT": 2**24}
 _WHOLE = (
     "CASE WHEN {cell} IS NULL OR isnan({cell}) THEN NULL "
-    "WHEN abs({cell}) <= {most} AND {cell} = floor({cell}) THEN CAST({cell} AS BIGINT) "
+    "WHEN abs({cell}) <= {most} AND {cell} = floor({cell}) THEN TRY_CAST({cell} AS BIGINT) "
     f"ELSE CAST(error('{_BROKEN}') AS BIGINT) END"
 )
 _PREFIX = "safeselect-rows-"
@@ -111,9 +111,11 @@ class Table:
     Attributes:
         types: the declared SQL type of each wanted column; None if it depends on the values, as in
             a pandas DataFrame.
+        is_quick: whether a second scan is cheap and possible: of Parquet, and of tables in memory.
     """
 
     types: Mapping[str, str | None]
+    is_quick: bool
     _connection: Any
     _failure: str
     _form: TableAs
@@ -232,7 +234,12 @@ def open_table(
             if empty is not None:
                 # So that no statement can read the frame without rows instead of the table.
                 _run(connection, "DROP VIEW safeselect_rows", failure)
-            yield Table(types, connection, failure, form, load)
+            is_quick = (
+                all(each.name.lower().endswith(".parquet") for each in files)
+                if files is not None
+                else not is_stream(table)
+            )
+            yield Table(types, is_quick, connection, failure, form, load)
 
 
 def _view(

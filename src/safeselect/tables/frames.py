@@ -58,9 +58,18 @@ def as_arrow(table: object, columns: Sequence[str], *values: str, empty: bool = 
     return _converted(lambda arrow: _from_pandas(arrow, table, places, values), places)
 
 
+def is_stream(table: object) -> bool:
+    """Whether the rows can be read once alone: those of a DuckDB relation."""
+    return _kind(table) == _RELATION
+
+
+def _kind(table: object) -> str:
+    return f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
+
+
 def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]]:
     """Return the table's kind, and the positions of its columns."""
-    kind = f"{type(table).__module__.partition('.')[0].lstrip('_')}.{type(table).__name__}"
+    kind = _kind(table)
     if kind not in _NAMES:
         raise ParameterError(
             "a table must be the path of a file, several paths, a pandas or polars DataFrame, "

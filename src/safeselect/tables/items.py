@@ -161,9 +161,9 @@ def largest_counts(
         {'Rome': 2}
     """
     warn_if_same(item=item, user=user)
-    limit, sql = _largest(places, max_contributions)
+    limit, cap = _read_places(places), read_contributions(max_contributions)
     with open_keyed(table, item, user) as keyed:
-        found = dict(keyed.fetch(sql))
+        found = keyed.largest(limit, cap)
     return Counts(found, places=limit, max_contributions=max_contributions, unit=unit)
 
 
@@ -183,10 +183,9 @@ def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any
     return keyed.unread(len(labels), read, unit, tuple(labels))
 
 
-def _largest(places: object, cap: object) -> tuple[int, str]:
-    """How many of the largest counts are asked for, and the statement."""
-    limit = integer(places, "places", minimum=1, maximum=2**31 - 1)
-    return limit, counts_of_items(contributions=read_contributions(cap), places=limit)
+def _read_places(places: object) -> int:
+    """How many of the largest counts are asked for."""
+    return integer(places, "places", minimum=1, maximum=2**31 - 1)
 
 
 def top_items(
@@ -283,10 +282,10 @@ def top_items(
         raise ParameterError("mechanism goes with known candidates")
     competing = COMPETING * count if k_bar is None else k_bar
     _, _, most = read_places(count, competing)
-    limit, sql = _largest(most + 1, max_contributions)
+    limit, cap = _read_places(most + 1), read_contributions(max_contributions)
     with open_keyed(table, item, user) as keyed:
         return unknown_domain_top_k(
-            keyed.counts(limit, sql, unit),
+            keyed.unread(limit, lambda: keyed.largest(limit, cap), unit),
             k=count,
             k_bar=competing,
             epsilon=epsilon,

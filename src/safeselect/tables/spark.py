@@ -46,9 +46,11 @@ class SparkTable:
 
     Attributes:
         types: the declared type of each wanted column, by DuckDB's name.
+        is_quick: whether a second scan is cheap: nobody knows.
     """
 
     types: Mapping[str, str]
+    is_quick: bool
     _session: Any
     _name: str
 
@@ -121,7 +123,7 @@ def open_spark(table: Any, columns: Mapping[str, str]) -> Iterator[SparkTable]:
     session = table.sparkSession
     try:
         _ask(lambda: _view(table, at, types).createTempView(f"{name}rows"))
-        yield SparkTable(types, session, name)
+        yield SparkTable(types, False, session, name)
     finally:
         for view in (f"{name}rows", f"{name}candidates", f"{name}groups"):
             _ask(partial(session.catalog.dropTempView, view))

@@ -8,6 +8,7 @@ date.
 - A row whose item or person is NULL is dropped by the WHERE clauses here and nowhere else.
 - Neighbours are tables that differ by all rows of one person.  In each statement a person counts at
   most once for an item, so each count moves by at most 1, and all in the same direction.
+- `HINT` and `USERS_OR_ROWS` are DuckDB's alone.
 - A statement scans `safeselect_rows` once: a table in memory may be a stream that ends.
 - `grp` is a third column where the largest items of each group are asked for.
 - Labels are text, and text is compared by its bytes.  So equal counts have the same order
@@ -125,6 +126,43 @@ def counts_of_items(
     return f"{counted}GROUP BY item HAVING users >= {least} {order if places != 0 else ''}"
 
 
+HINT = """
+CREATE OR REPLACE TEMP TABLE safeselect_hint AS
+SELECT item
+FROM (SELECT item, person FROM safeselect_rows USING SAMPLE 2% (system)) AS part
+WHERE item IS NOT NULL AND person IS NOT NULL
+GROUP BY item
+ORDER BY COUNT(*) DESC
+LIMIT {items}
+"""
+"""The items with the most rows in a part of the table: a guess, on which no answer depends."""
+
+USERS_OR_ROWS = """
+WITH people AS (
+  SELECT item,
+    CASE WHEN item IN (SELECT item FROM safeselect_hint) THEN person END AS who,
+    COUNT(*) AS n
+  FROM safeselect_rows
+  WHERE item IS NOT NULL AND person IS NOT NULL
+  GROUP BY 1, 2
+), items AS (
+  SELECT item, COUNT(who) AS users, SUM(n) AS n
+  FROM people
+  GROUP BY item
+), bounded AS (
+  SELECT CASE WHEN users > 0 THEN CAST(item AS STRING) END AS label, users, n
+  FROM items
+)
+SELECT label, MAX(users) AS users, MAX(n) AS n
+FROM bounded
+GROUP BY label
+"""
+"""The users of each hinted item and, where the label is NULL, the most rows of any other item.
+
+Both come from one scan, and no item has more users than rows.  So if the places-th largest count of
+hinted items is above the rows of all others, these are the largest counts of the rows of this scan.
+"""
+
 _GROUPED = """
 WITH triples AS (
   SELECT DISTINCT grp, item, person
@@ -230,9 +268,10 @@ _EXACT = (
     f"CASE WHEN {{cell}} > 0 THEN {_SIZE} WHEN {{cell}} < 0 THEN CONCAT('-', {_SIZE}) "
     "WHEN {cell} = 0 THEN '0' END"
 )
+# An engine may take a cast out of its CASE: then one user's NaN must not fail for all.
 _FLOAT = (
     "CASE WHEN NOT abs({cell}) < power(2, {places}) THEN NULL "  # NaN is above every number
-    f"WHEN {{cell}} = floor({{cell}}) THEN CAST(CAST({{cell}} AS {{whole}}) AS STRING) "
+    f"WHEN {{cell}} = floor({{cell}}) THEN CAST(TRY_CAST({{cell}} AS {{whole}}) AS STRING) "
     f"ELSE {_EXACT} END"
 )
 _PLACES = {"HUGEINT": 127, "BIGINT": 63}

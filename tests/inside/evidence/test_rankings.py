@@ -105,7 +105,7 @@ CASES = [(k, n) for k, sizes in limits().items() for n in sorted(sizes) if k == 
 def test_every_size_around_a_limit(k, n):
     """Each candidate's own words, whichever path: also where the best are the last of a block."""
     law = ("exponential", "gumbel", "laplace")[n % 3]
-    scores, words = meeting(law, 0.25, n, min(n, k + 1 + n % 9), n)
+    scores, words = meeting(law, 0.25, n, min(n, k + 1 + n % 9), n + k)
     ranked(law, QUARTER, scores, words, k)
     # The last is the best of all by its score, with noise of less than a nat; the first is next.
     scores[0], scores[n - 1] = 2**63 + 160, 2**63 + 240

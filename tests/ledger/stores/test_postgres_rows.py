@@ -123,7 +123,8 @@ def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(
     server: Server, place: Place, clock: str, fine: str
 ) -> None:
     place.make(epsilon=1)
-    asked = f"SELECT {place.name}.instant(%s, %s)"
+    path = f"set_config('search_path', '{place.name}', false)"  # as the functions set it
+    asked = f"SELECT {place.name}.instant(%s, %s) FROM {path}"  # noqa: S608
     times = ("2028-02-29", "2026-12-31T23Z", "2026-01-01T00:59Z", "2026-01-01T00:00:59Z")
     with refused("not as fine|not of its form|out of range|invalid input"):
         place.sql("owner", asked, values=("2027-02-29", clock))
@@ -463,7 +464,7 @@ def test_who_writes_alone_sends_one_statement_and_who_meets_another_queues(
         sent.clear()
         there.pay(pure())
         locked = sum("begin_charge" in query for query in sent)
-        assert locked == (len(sent) > 1)
+        assert (len(sent), locked) in ((1, 0), (5, 1))  # nobody runs after what others write
     assert len(sent) == 1
     assert mine.check().count == other.check().count == 27
 

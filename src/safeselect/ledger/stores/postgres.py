@@ -147,13 +147,14 @@ class Rows:
         last: the last row that was seen.
     """
 
-    __slots__ = ("_ahead", "_connection", "_schema", "last", "new")
+    __slots__ = ("_ahead", "_connection", "_is_whole", "_schema", "last", "new")
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
     def __init__(self, connection: Any, schema: str, last: Row | None = None) -> None:
         self._connection, self._schema, self.last = connection, schema, last
         self.new: list[Row] = []
         self._ahead: list[Row] = []
+        self._is_whole = False  # the end was reached: a reader far away does not run after writers
 
     def after(self, statement: str) -> list[Any]:
         """Return what a statement says; what follows the last row that was seen is read with it."""
@@ -172,8 +173,12 @@ class Rows:
             if self.last is None or first != self.last.seq:
                 raise Moved
             return [self.last]
+        if self._is_whole and self.last is not None and first == self.last.seq:
+            return [self.last]
         found, self._ahead = self._ahead, []
-        if not found or found[0].seq != first:
+        if found and found[0].seq == first:
+            found, count = found[:count], min(count, _AHEAD)
+        else:
             query = _ROWS.format(self._schema, "%s", "%s")
             found = [Row(*values) for values in self._connection.execute(query, (first, count))]
         where = f"in schema {self._schema} of PostgreSQL"
@@ -183,6 +188,7 @@ class Rows:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
                 raise LedgerDamaged(f"record {row.seq} {where} is not text")
         self.last = found[-1] if found else self.last
+        self._is_whole = 0 < len(found) < count
         return found
 
     def append(self, row: Row) -> Row:

@@ -10,8 +10,8 @@ caller has built the same record, since it signs its hash; another hash is refus
 - A reader has SELECT on the records, and so have the others.
 
 The server has no keys, so signatures and approvals are left to the processes.  All literals are
-read in one way, whatever the settings of a session: the functions fix `search_path` and
-`standard_conforming_strings`, and have no backslash.
+read in one way, whatever the settings of a session: the functions that a role may execute fix
+`search_path` and `standard_conforming_strings` for those that they call, and have no backslash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNIT = 2**1024  # below the line of a total that is rounded up
 
 TEXTS = (
     # A text in JSON, in ASCII, as Python's json writes it; nothing that cannot be printed.
-    """CREATE FUNCTION quoted(value text) RETURNS text {settings} AS
+    """CREATE FUNCTION quoted(value text) RETURNS text {inner} AS
 $$DECLARE
     found text := '';
     letter text;
@@ -50,7 +50,7 @@ BEGIN
     RETURN '"' || found || '"';
 END$$""",
     # Writes the one spelling of a value, at most so many levels deep.
-    """CREATE FUNCTION canonical(value jsonb, levels integer) RETURNS text {settings} AS
+    """CREATE FUNCTION canonical(value jsonb, levels integer) RETURNS text {inner} AS
 $$BEGIN
     CASE (levels > 0)::text || jsonb_typeof(value)
     WHEN 'truestring' THEN
@@ -71,7 +71,7 @@ $$BEGIN
     END CASE;
 END$$""",
     # A text of a form: a regular expression.
-    """CREATE FUNCTION formed(value text, form text) RETURNS text {settings} AS
+    """CREATE FUNCTION formed(value text, form text) RETURNS text {inner} AS
 $$BEGIN
     IF (value COLLATE "C" ~ ('^(' || form || ')$')) IS NOT TRUE THEN
         RAISE EXCEPTION 'a text is not of its form: %', form;
@@ -79,7 +79,7 @@ $$BEGIN
     RETURN value;
 END$$""",
     # A time that the calendar has, exactly as fine as the ledger's clock.
-    """CREATE FUNCTION instant(value text, clock text) RETURNS text {settings} AS
+    """CREATE FUNCTION instant(value text, clock text) RETURNS text {inner} AS
 $$DECLARE
     bare text := rtrim(formed(value, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T0-9:Z]{{0,10}}'), 'Z');
     whole text := to_char((bare || substr('0001-01-01T00:00:00', length(bare) + 1))::timestamp,
@@ -93,7 +93,7 @@ BEGIN
     RETURN value;
 END$$""",
     # An object of texts, perhaps with further objects in it.
-    """CREATE FUNCTION object(value jsonb, is_flat boolean) RETURNS jsonb {settings} AS
+    """CREATE FUNCTION object(value jsonb, is_flat boolean) RETURNS jsonb {inner} AS
 $$BEGIN
     IF jsonb_typeof(value) IS DISTINCT FROM 'object' OR is_flat AND EXISTS (
         SELECT FROM jsonb_each(value) AS items (name, item) WHERE jsonb_typeof(item) <> 'string'
@@ -103,7 +103,7 @@ $$BEGIN
     RETURN value;
 END$$""",
     # A number as two: above and below the line, in lowest terms.
-    f"""CREATE FUNCTION rational(written text) RETURNS numeric[] {{settings}} AS
+    f"""CREATE FUNCTION rational(written text) RETURNS numeric[] {{inner}} AS
 $$DECLARE
     above numeric := split_part(formed(written, '(0|[1-9][0-9]*)(/[1-9][0-9]*)?'), '/', 1);
     below numeric := coalesce(nullif(split_part(written, '/', 2), ''), '1');
@@ -115,7 +115,7 @@ BEGIN
     RETURN ARRAY[above, below];
 END$$""",
     # The new total as records spell it: exact, and rounded up where it would grow too long.
-    f"""CREATE FUNCTION added(total numeric[], price numeric[]) RETURNS numeric[] {{settings}} AS
+    f"""CREATE FUNCTION added(total numeric[], price numeric[]) RETURNS numeric[] {{inner}} AS
 $$DECLARE
     above numeric := total[1] * price[2] + price[1] * total[2];
     below numeric := total[2] * price[2];
@@ -129,10 +129,10 @@ BEGIN
     RETURN ARRAY[div(above, common), div(below, common)];
 END$$""",
 )
-"""The statements; `{settings}` is the same for all functions."""
+"""The statements; `{settings}` is for functions that roles execute, `{inner}` for the others."""
 
 CHARGES = (
-    """CREATE FUNCTION totals(asked text) RETURNS jsonb {settings} AS
+    """CREATE FUNCTION totals(asked text) RETURNS jsonb {inner} AS
 $$BEGIN
     RETURN (
         SELECT jsonb_object_agg(name, CASE total[2] WHEN 1 THEN total[1]::text
@@ -141,7 +141,7 @@ $$BEGIN
     );
 END$$""",
     # Adds a price to the totals of a scope; returns what the record says of it.
-    """CREATE FUNCTION charge_scope(charged text, price jsonb) RETURNS jsonb {settings} AS
+    """CREATE FUNCTION charge_scope(charged text, price jsonb) RETURNS jsonb {inner} AS
 $$DECLARE
     here scopes%ROWTYPE;
     before jsonb := totals(charged);
@@ -248,11 +248,11 @@ BEGIN
     PERFORM put(here, kind, hash, signature, outcome);
 END$$""",
 )
-"""The statements; `{settings}` is the same for all functions."""
+"""The statements; `{settings}` is for functions that roles execute, `{inner}` for the others."""
 
 APPROVALS = (
     # The amounts that add up under these terms, each with its way.
-    """CREATE FUNCTION ways(terms jsonb) RETURNS TABLE (name text, way smallint) {settings} AS
+    """CREATE FUNCTION ways(terms jsonb) RETURNS TABLE (name text, way smallint) {inner} AS
 $$BEGIN
     RETURN QUERY
         SELECT found.name, found.way::smallint
@@ -292,7 +292,7 @@ BEGIN
         'max_refusals', max_refusals, 'approvals', approvals)));
 END$$""",
     # The caps of a scope, of amounts that it has; the pair of epsilon is stated whole.
-    """CREATE FUNCTION capped(asked text, caps jsonb) RETURNS jsonb {settings} AS
+    """CREATE FUNCTION capped(asked text, caps jsonb) RETURNS jsonb {inner} AS
 $$BEGIN
     IF object(caps, true) - ARRAY(SELECT name FROM amounts WHERE scope = asked) <> '{{}}'
         OR EXISTS (
@@ -342,7 +342,7 @@ BEGIN
         'handover', handover, 'approvals', approvals));
 END$$""",
 )
-"""The statements; `{settings}` is the same for all functions."""
+"""The statements; `{settings}` is for functions that roles execute, `{inner}` for the others."""
 
 FORMAT = 1
 
@@ -419,7 +419,7 @@ FOR EACH ROW EXECUTE FUNCTION only_grows()""",
 FOR EACH STATEMENT EXECUTE FUNCTION only_grows()""",
     *TEXTS,
     # Locks the ledger until the commit, which is then durable whatever the session says.
-    f"""CREATE FUNCTION hold(previous text, wait integer) RETURNS state {{settings}} AS
+    f"""CREATE FUNCTION hold(previous text, wait integer) RETURNS state {{inner}} AS
 $$DECLARE
     here state%ROWTYPE;
 BEGIN
@@ -448,7 +448,7 @@ $$BEGIN
 END$$""",
     # Builds the record of these fields, and adds it.
     f"""CREATE FUNCTION put(here state, kind text, hash text, signature text, fields jsonb)
-RETURNS void {{settings}} AS
+RETURNS void {{inner}} AS
 $$DECLARE
     body text := canonical(fields || jsonb_build_object('kind', kind, 'ledger', here.ledger,
         'previous', here.last, 'schema', '{SCHEMA}', 'seq', here.count::text), 8);
@@ -473,10 +473,9 @@ END$$""",  # noqa: S608
 
 def schema_of(schema: str) -> list[str]:
     """Return the statements that make the tables and functions, for a path on the schema alone."""
-    settings = (
-        f"LANGUAGE plpgsql SET search_path = {schema}, pg_temp SET standard_conforming_strings = on"
-    )
-    forms = {"settings": settings, "schema": schema, "line": _LINE, "hash": _HASH}
+    inner = "LANGUAGE plpgsql"
+    settings = f"{inner} SET search_path = {schema}, pg_temp SET standard_conforming_strings = on"
+    forms = {"settings": settings, "inner": inner, "schema": schema, "line": _LINE, "hash": _HASH}
     made = [each.format(**forms) for each in _FUNCTIONS]
     return [*_TABLES, *made, _printable()]
 

@@ -26,7 +26,7 @@ _LABELS = "list the candidates publicly, each with a score, or use unknown_domai
 _PATH = "make the same releases whatever rows a unit has, and decide by what they returned"
 _RETURN = "return what releases returned and what follows from it; measure(...) pays for a number"
 _RUN = "compute the score from releases that are made with the run's scope, all within base"
-_DERIVED = "parts", "noise_rate", "factor", "offset"  # a caller's own argument says more
+_DERIVED = "parts", "noise", "factor", "offset"  # a caller's own argument says more
 _SHOWN, _WIDEST, _ROWS = 3, 200, 6
 
 
@@ -149,7 +149,9 @@ def _public(before: Event, after: Event) -> Iterator[Finding]:
             some = [*set(left.names) ^ set(right.names)][:_SHOWN]
             seen = f"only one data set has {', '.join(some)}" if some else "their order differs"
             yield Finding("public", before.place[1], "the candidates are public", seen, _LABELS)
-    for name in sorted({**before.public, **after.public}, key=_DERIVED.__contains__):
+    for name in sorted(
+        {**before.public, **after.public}, key=lambda name: name.startswith(_DERIVED)
+    ):
         old, new = (event.public.get(name, "none") for event in (before, after))
         if old != new:
             kind = "charge" if name == "guarantee" else "public"

@@ -40,6 +40,8 @@ _OURS, _PYTHON = Path(__file__).parents[2], Path(threading.__file__).parent
 _INSTALLED = Path(str(sys.modules["numpy"].__file__)).parents[1]
 _LIBRARIES = ("<frozen", *map(str, (_OURS, _PYTHON, _INSTALLED)))  # no files of the caller's
 
+_STRAYED = "a release in another thread would be real: replay sees one"
+
 Method = Callable[..., Foreign]
 """A method of the library's, or what stands for it while a run is watched."""
 
@@ -153,6 +155,7 @@ class Watch:
         self.pipeline, self.seed, self.captured = pipeline, seed, captured
         self._run: Foreign = None
         self._thread = threading.get_ident()
+        self._strayed: ParameterError | None = None
 
     def run(self, data: object, playing: Run | None = None) -> Run:
         """Run the pipeline on some data; what it raises is recorded."""
@@ -173,6 +176,8 @@ class Watch:
         finally:
             sys.setprofile(before)
             self._run = None
+        if self._strayed is not None:
+            raise self._strayed
         files = [Path(str(each)) for each in self.captured if each != "prints"]
         written = [file.read_bytes() for file in files if file.exists()]
         run.printed = (printed.getvalue(), written) if self.captured else None
@@ -216,7 +221,8 @@ class Watch:
             if self._run is None:
                 return method(*given, **named)
             if threading.get_ident() != self._thread:
-                raise ParameterError("a release in another thread would be real: replay sees one")
+                self._strayed = ParameterError(_STRAYED)  # the thread may swallow it
+                raise self._strayed
             return instead(method, *given, **named)
 
         return either
