@@ -534,7 +534,7 @@ def test_what_reads_a_block_names_it(wards: Ledger) -> None:
         "year/2026-12", unit="person and month", neighbours="add_remove", purpose="p"
     )
     month.pay(pure(1))
-    with pytest.raises(ParameterError, match="unit 'person and month' and neighbours"):
+    with pytest.raises(ParameterError, match="protects unit 'person and month'"):
         scope(wards, "year/2026-12")
 
 

@@ -48,7 +48,7 @@ def schema(store: PostgresStore) -> str:
 
 def test_without_psycopg_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ParameterError, match=r"safeselect\[postgres\]"):
+    with pytest.raises(ParameterError, match=r"psycopg; run .*\[postgres\]"):
         PostgresStore("", schema="s")
 
 
