@@ -130,7 +130,7 @@ def test_wrong_arguments(call: Callable[[], Any], message: str) -> None:
 
 def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", None)
-    with pytest.raises(ParameterError, match=r"safeselect\[dp-accounting\]"):
+    with pytest.raises(ParameterError, match=r"dp_accounting; run .*\[dp-accounting\]"):
         dp_event(PureDP(1), accountant="rdp")
 
 

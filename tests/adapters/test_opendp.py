@@ -186,7 +186,7 @@ def test_names_and_numbers_are_refused() -> None:
 
 def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(ParameterError, match=r"safeselect\[opendp\]"):
+    with pytest.raises(ParameterError, match=r"opendp; run .*\[opendp\]"):
         ours.make_permute_and_flip(*space(), PURE, 1)
 
 

@@ -62,7 +62,7 @@ def test_a_url_that_may_hold_a_password_is_refused_and_not_repeated(
         assert main(arguments) == 2
         out, said = capfdbinary.readouterr()
         assert out == b""
-        assert b"without a password: that goes into" in said
+        assert b"without a password; put the password into" in said
         assert b"hunter2" not in said
     with pytest.raises(InputError, match="PGPASSWORD"):
         place_of(secret)

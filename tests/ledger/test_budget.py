@@ -325,7 +325,7 @@ def test_terms_under_which_nothing_is_proved_are_refused(wrong: dict[str, Any]) 
         "weights": (Fraction(1, 2), Fraction(1, 2)),
     }
     assert Terms(**good)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match=r"own_delta|adds? up|order|for the deltas"):
+    with pytest.raises(ParameterError, match=r"own_delta|positive|order|for the deltas"):
         Terms(**(good | wrong if wrong else {}))
 
 
