@@ -96,6 +96,7 @@ def test_no_number_is_refused_by_its_type_and_each_lies_where_it_is():
             place = (exact - grid.lowest) // grid.step
             assert grid.cells([number]) == [min(max(place, 0), grid.points - 1)]
     far = [math.inf, 10**5000, Decimal("1e5000"), -math.inf, Decimal("-1e999999999")]
+    assert [Grid.read(0, 9, 1).cells([each]) for each in far] == [[9], [9], [9], [0], [0]]
     held = np.empty(len(far), dtype=object)
     held[:] = far
     made, scope = ledger(epsilon=2)

@@ -7,6 +7,7 @@ import itertools
 import os
 import random
 from bisect import bisect
+from contextlib import suppress
 from fractions import Fraction
 
 import mpmath
@@ -415,6 +416,16 @@ def test_a_scope_covers_what_follows_from_base(base, releases, covered):
     else:
         with pytest.raises(ParameterError, match="a run may release what base="):
             best_of(run, base=base, gamma="1/2")
+
+
+def test_a_run_that_goes_on_after_its_scope_refused_is_refused():
+    def run(scope):
+        with suppress(ParameterError):
+            scope.check(PureDP(2))
+        return 1, "done"
+
+    with pytest.raises(ParameterError, match="a run may release what base="):
+        best_of(run, base=PureDP(1), gamma="1/2")
 
 
 def test_mechanisms_sessions_and_repetitions_take_it():
