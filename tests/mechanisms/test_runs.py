@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import os
 import random
 from bisect import bisect
@@ -35,7 +36,7 @@ from safeselect import (
 )
 from safeselect.accounting import Repeated
 from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping
-from safeselect.testing import ReplaySource
+from safeselect.testing import DeterministicSource, ReplaySource
 
 pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 
@@ -64,10 +65,10 @@ def probabilities(eta, gamma, count):
 
 
 class Word:
-    """Bits whose first request is answered by a given number; there is no second one."""
+    """Bits whose requests are answered by given numbers, until there are none left."""
 
-    def __init__(self, value):
-        self._values = [value]
+    def __init__(self, *values):
+        self._values = [*values[::-1]]
 
     def take(self, count):
         assert self._values, "undecided"
@@ -114,6 +115,18 @@ def test_every_word_stops_where_the_exact_sums_say():
                     assert not crossed, law
                 assert runs == bisect(places, low), law
             assert 0 < undecided < 1 << 8, law
+
+
+def test_further_digits_decide_where_the_first_do_not():
+    """All words of 3 digits, and 64 more."""
+    with mpmath.workdps(60):
+        for law, sums in laws():
+            places = [int(mpmath.floor(each * 2**160)) for each in sums]
+            for word, more in itertools.product(range(8), (3**39, 5**27, 7**22)):
+                stopping, runs = Stopping(law, Word(word, more), 3), 0
+                while stopping.goes_on():
+                    runs += 1
+                assert runs == bisect(places, (word << 64 | more) << 93), law
 
 
 # ------------------------------------------------------------------------- what is released
@@ -426,6 +439,22 @@ def test_a_run_that_goes_on_after_its_scope_refused_is_refused():
 
     with pytest.raises(ParameterError, match="a run may release what base="):
         best_of(run, base=PureDP(1), gamma="1/2")
+
+
+@pytest.mark.parametrize("minimize", [False, True])
+def test_infinite_scores_are_beyond_all_others(minimize):
+    order = [-math.inf, -(10**400), 0, 10**400, math.inf]
+    for place, worse in enumerate(order[:-1]):
+        for better in order[place + 1 :]:
+            scores = itertools.cycle([better, worse] if minimize else [worse, better])
+            found = best_of(
+                lambda _, scores=scores: (next(scores), "run"),
+                base=PureDP(1),
+                gamma="1/1000",
+                minimize=minimize,
+                source=DeterministicSource(1, i_understand_this_is_not_private=True),
+            )
+            assert found.values == ((worse if minimize else better),)
 
 
 def test_mechanisms_sessions_and_repetitions_take_it():
