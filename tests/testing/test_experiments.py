@@ -150,6 +150,18 @@ def test_a_million_draws_have_these_chances(mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_orders_have_these_chances_too(mechanism: str) -> None:
+    call = {"mechanism": mechanism, "scores": [3, 5, 4, 0], "k": 2, **COUNT}
+    drawn = simulate(**call, epsilon="1/2", repetitions=8000, seed=5)
+    law, wrong = (probabilities(**call, epsilon=epsilon) for epsilon in ("1/2", "4/5"))
+    seen = [*map(tuple, drawn.indices.tolist())]
+    counts = np.array([seen.count(tuple(each)) for each in law.indices.tolist()])
+    assert counts.sum() == 8000
+    assert surprise(counts, law) < 0
+    assert surprise(counts, wrong) > 0
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_the_engine_is_that_of_releases(mechanism: str) -> None:
     drawn = simulate(mechanism, SCORES, epsilon=1, repetitions=300, seed=b"7", **COUNT)
     batch = select_many(
