@@ -98,7 +98,8 @@ def test_a_budget_is_read_from_its_record_exactly(terms: dict[str, Any], tmp_pat
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "a budget is epsilon, or epsilon and delta, or rho, or rho and delta; got none"),
-    ({"epsilon": 1, "rho": 1, "delta": "1e-6"}, "got delta, epsilon, rho"),
+    ({"delta": "1e-6"}, "got delta"),
+    ({"epsilon": 1, "rho": 1}, "got epsilon, rho"),
     ({"epsilon": LONGEST + 1}, "epsilon must have at most 1024 bits"),
     ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta is the part of delta that .* from 0 to delta"),
     ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta is the part of delta that .* from 0 to delta"),
@@ -117,6 +118,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 1, "blocks": ["a/b"]}, "blocks are different names without '/'"),
     ({"epsilon": 1, "blocks": [str(n) for n in range(10_001)]}, "at most 10000"),
     ({"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"}, "neighbours='add_remove': a"),
+    ({"epsilon": 1, "neighbours": 7}, "neighbours must be text"),
     ({"epsilon": 1, "per": "week"}, "per must be 'month', got"),
     ({"epsilon": 1, "per": "month"}, "write for example unit='person and month', or leave it out"),
 ]
