@@ -163,8 +163,6 @@ def test_orders_are_those_of_the_ceiling_and_the_share_of_own_deltas_is_kept() -
 
 # ------------------------------------------------------------------------------------ what is paid
 
-PART = BoundedRange("1/20")
-
 
 def charged(balance: Balance, guarantee: Any) -> Balance:
     """The balance after one more release, by the steps of a charge to a ledger."""
@@ -663,11 +661,6 @@ def test_an_older_versions_caps_are_those_that_count(tmp_path: Path) -> None:
     scope(Ledger.open(path)).pay(pure("1/50"))
     forge(path, pop("caps", "moment_2"), 1)
     assert "moment_2" not in Ledger.open(path).balance("a").left
-
-
-def rechained(path: Path) -> None:
-    """As `forge` leaves it: the chain is whole."""
-    forge(path, lambda record: None)
 
 
 @pytest.mark.claim("C9")
