@@ -55,11 +55,12 @@ a heading
         "key": [b"\0", b"\xff"],
         "kind": None,
     }
+    assert parsed("x", "--flat", "--n", "some")["n"] == "some"  # the function called refuses it
     for wrong in (
         ("--flat",),
         ("x",),
         ("x", "--flat", "--level", "1"),
-        ("x", "--flat", "--n", "some"),
+        ("x", "--flat", "--key", "some"),
         ("x", "--flat", "--kind", "c"),
     ):
         with pytest.raises(SystemExit, match="2"):
