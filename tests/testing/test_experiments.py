@@ -17,20 +17,13 @@ from safeselect import select_many, top_k
 from safeselect.errors import ParameterError, ScoreError
 from safeselect.exact.interval import NoiseRate
 from safeselect.scores.candidates import Candidates
-from safeselect.testing import (
-    DeterministicSource,
-    Probabilities,
-    experiments,
-    probabilities,
-    simulate,
-)
+from safeselect.testing import Probabilities, experiments, probabilities, simulate, sources
+from safeselect.testing.sources import SimulationSource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 MECHANISMS = "permute_and_flip", "exponential", "exponential_base2"
 COUNT = {"sensitivity": 1, "monotonic": True}
 SCORES = [0, 3, 7, 7, 12, 13, 5, 9, 10, 4, 11, 13, 12, 6, 1, 2, 8, 8, 10, 11]
 ERROR = Fraction(1, 2**50)
-seeded = partial(DeterministicSource, i_understand_this_is_not_private=True)
 APART = 20  # nats: a chi-square test is wrong with probability exp(-20)
 
 
@@ -172,7 +165,7 @@ def test_orders_have_these_chances_too(mechanism: str) -> None:
 def test_the_engine_is_that_of_releases(mechanism: str) -> None:
     drawn = simulate(mechanism, SCORES, epsilon=1, repetitions=300, seed=b"7", **COUNT)
     batch = select_many(
-        [SCORES] * 300, mechanism=mechanism, epsilon=300, source=seeded(b"7"), **COUNT
+        [SCORES] * 300, mechanism=mechanism, epsilon=300, source=SimulationSource(b"7"), **COUNT
     )
     assert drawn.indices.tolist() == batch.indices.tolist()
 
@@ -181,7 +174,7 @@ def test_the_engine_is_that_of_releases(mechanism: str) -> None:
 def test_orders_are_drawn_as_top_k_draws_them(mechanism: str) -> None:
     call = {"mechanism": mechanism, "k": 3, "epsilon": 1, **COUNT}
     drawn = simulate(scores=SCORES, repetitions=1, seed=3, **call)
-    released = top_k(SCORES, source=seeded(3), **call)
+    released = top_k(SCORES, source=SimulationSource(3), **call)
     assert [tuple(drawn.indices[0].tolist())] == [released.indices]
 
 
@@ -189,6 +182,15 @@ def test_a_seed_repeats_and_another_does_not() -> None:
     draw = partial(simulate, "exponential", SCORES, epsilon=1, repetitions=200, **COUNT)
     first, again, other = (draw(seed=seed).indices.tolist() for seed in (1, "1", 2))
     assert first == again != other
+
+
+def test_the_numbers_of_a_seed_are_the_published_ones() -> None:
+    """Those of SplitMix64 from state 0, as its reference program prints them."""
+    source = sources.SimulationSource(b"")
+    source._key = np.zeros(1, np.uint64)
+    few, more = source._draw(3), source._draw(16)
+    assert np.uint64(0xE220A8397B1DCDAF).tobytes()[:3] == few
+    assert np.frombuffer(more, np.uint64).tolist() == [0x6E789E6AA1B965F4, 0x06C45D188009454F]
 
 
 def test_scores_are_read_once_and_a_block_is_all_the_memory(

@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import lru_cache
 from math import perm
 from typing import Any, get_args
-from warnings import catch_warnings
 
 import numpy as np
 from gmpy2 import pack, unpack
@@ -32,7 +31,7 @@ from safeselect.randomness.source import require_production
 from safeselect.release.call import source_name
 from safeselect.release.progress import counted
 from safeselect.scores.candidates import Scores
-from safeselect.testing.sources import DeterministicSource, InsecureSourceWarning
+from safeselect.testing.sources import SimulationSource
 
 _MOST = 10_000  # outcomes whose chances are computed
 _MOST_DRAWS = 2**31 - 1
@@ -119,12 +118,11 @@ def simulate(
         >>> from safeselect.testing import simulate
         >>> drawn = simulate("exponential", [3, 9, 5], epsilon=1, sensitivity=1, seed=7)
         >>> len(drawn.indices), drawn.source
-        (10000, 'DeterministicSource (NOT PRIVATE)')
+        (10000, 'SimulationSource (NOT PRIVATE)')
     """
     read_choice(mechanism, "mechanism", ORDERED)
     count = integer(repetitions, "repetitions", minimum=1, maximum=_MOST_DRAWS)
-    with catch_warnings(action="ignore", category=InsecureSourceWarning):
-        source = DeterministicSource(seed, i_understand_this_is_not_private=True)
+    source = SimulationSource(seed)
     cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
     plan, steps = _read(mechanism, scores, cost, scored, k)
