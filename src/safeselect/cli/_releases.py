@@ -98,7 +98,7 @@ groups
 --groups FILE  public list of groups, one per line
 | --groups-are-public  assert that the set of groups in the file is public
 --groups-per-user M integer  number of groups of a typical user, as a public fact
-| --max-groups C integer-or-all  count a user in C groups at most, chosen by a fixed hash, which
+| --max-groups C integer  count a user in C groups at most, chosen by a fixed hash, which
     share the budget (default: 1), or 'all'
 """)
 RANKED = declare("""

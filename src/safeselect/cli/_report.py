@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
+from safeselect.audit.page import standing
 from safeselect.audit.theorems import theorem
 from safeselect.exact.parameters import read_exact
 from safeselect.ledger import EXTERNAL, Balance, Checker, Record
@@ -93,17 +94,7 @@ def _summary(
 def _scope(
     name: str, balance: Balance, records: Sequence[Record], outcomes: Mapping[str, str]
 ) -> Section:
-    budget, closed = balance.budget, ": closed" if balance.is_closed else ""
-    facts = {
-        "unit": budget.unit,
-        "neighbours": budget.neighbours,
-        "promise": budget.statement(),
-        "used": str(balance),
-        **_sums(balance),
-        "so far": balance.loss(),
-        "refusals of private input": f"{balance.refusals} of {balance.max_refusals}{closed}",
-    }
-    facts = {name: said for name, said in facts.items() if said}
+    facts = {"promise": balance.budget.statement()} | standing(balance) | _sums(balance)
     charges = [row for each in records for row in _charge(name, each, outcomes)]
     tables = _table("Charges", _CHARGED, charges)
     return Section(
