@@ -18,7 +18,6 @@ from safeselect import BoundedRange, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
 from safeselect.adapters._numbers import at_least
 from safeselect.exact.interval import NoiseRate
-from safeselect.sources import CallbackSource
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
 dp.enable_features("contrib", "honest-but-curious")
@@ -128,9 +127,6 @@ def test_every_integer_type_with_its_extremes(integers: str) -> None:
         assert best(extremes) == wanted
 
 
-# ------------------------------------------------------------------------------- inside OpenDP
-
-
 # ------------------------------------------------------------------------------- what is refused
 
 
@@ -232,22 +228,6 @@ def test_a_failed_release_says_one_sentence_without_data(
     text = told(_flip(*space(), PURE, 1), capfd)
     assert sentence in text
     assert str(SENTINEL) not in text
-
-
-def test_real_refusals(capfd: pytest.CaptureFixture[str]) -> None:
-    def broken(count: int) -> bytes:
-        raise OSError(f"{SENTINEL}")
-
-    args = *space(), PURE
-    for made, sentence in (
-        (ours.make_top_k(*args, k=4, scale=1), "ParameterError: k must be between 1 and 3, got 4"),
-        (_flip(*args, 1, source=CallbackSource(broken)), "SourceError: "),
-    ):
-        text = told(made, capfd)
-        assert sentence in text
-        assert str(SENTINEL) not in text
-    with pytest.raises(dp.OpenDPException, match="scores must contain at least one candidate"):
-        _flip(*args, 1)([])
 
 
 # ------------------------------------------------------------------------------- floats on a grid
