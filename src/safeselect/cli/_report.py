@@ -162,9 +162,7 @@ def _detail(record: Record) -> tuple[str, ...]:
     by = theorem(content["mechanism"])
     if content["source"].get("name") == EXTERNAL:
         by = "asserted by the caller; another library made the release"
-    parts = (
-        f"{each['count']} x {named(read_guarantee(each['each']))}" for each in content["parts"]
-    )
+    parts = ((each["count"], named(read_guarantee(each["each"]))) for each in content["parts"])
     return (
         content["seq"],
         by,
