@@ -15,7 +15,7 @@ from tapes import TapeSource
 
 from safeselect import InputError, unknown_domain_top_k
 from safeselect.mechanisms.items import item
-from safeselect.tables import count_distinct_users, largest_counts, select_keys, top_items
+from safeselect.tables import count_distinct_users, select_keys, top_items
 from safeselect.tables.keys import open_keyed
 from safeselect.tables.sql import counts_of_groups, counts_of_items
 
@@ -89,7 +89,7 @@ def test_keys_are_those_of_duckdb_though_every_task_fails_once(
     frame = spark.createDataFrame(rows, "item STRING, user BIGINT")
     found = count_distinct_users(frame, **KEYS, max_contributions=most)
     largest = [
-        largest_counts(each, **KEYS, places=30, max_contributions=most)
+        count_distinct_users(each, **KEYS, places=30, max_contributions=most)
         for each in (frame, table(ROWS))
     ]
     assert [*largest[0].items()] == [*largest[1].items()]
@@ -139,7 +139,7 @@ def test_items_are_the_texts_that_they_are_for_duckdb(spark: Any, kind: str) -> 
     small = [(item(cell), user) for cell, user in rows if cell is None or not abs(cell) >= 2**63]
     assert dict(found) == dict(count_distinct_users(table(small), **KEYS))
     assert len(found) == (2 if kind == "BOOLEAN" else len({text for text, _ in small if text}))
-    assert dict(largest_counts(typed, **KEYS, places=99, max_contributions=1)) == dict(found)
+    assert dict(count_distinct_users(typed, **KEYS, places=99, max_contributions=1)) == dict(found)
 
 
 @pytest.mark.parametrize("kind", ["INT", "BIGINT", "STRING", "DOUBLE", "DECIMAL(10, 0)"])
@@ -161,7 +161,7 @@ def test_nothing_is_counted_and_nothing_is_left_behind(spark: Any) -> None:
     empty = spark.createDataFrame([], "item STRING, user BIGINT")
     nulls = spark.sql("SELECT NULL AS item, NULL AS user")
     for frame in (empty, nulls):
-        counts = largest_counts(frame, **KEYS, places=5)
+        counts = count_distinct_users(frame, **KEYS, places=5)
         assert counts == {}
         assert unknown_domain_top_k(counts, k=2, k_bar=4, epsilon=1, delta="1e-9").labels == ()
     assert len(spark.catalog.listTables()) == before

@@ -44,7 +44,7 @@ from safeselect.release import results
 from safeselect.release.call import is_replaced
 from safeselect.release.display import library
 from safeselect.release.results import Selection, TopK
-from safeselect.scores.counts import Counts
+from safeselect.scores.counts import Counts, Order
 from safeselect.scores.reading import flag
 from safeselect.tables.keys import (
     Keyed,
@@ -70,13 +70,15 @@ def count_distinct_users(
     item: str,
     user: str,
     candidates: Iterable[str | int] | None = None,
+    places: int | None = None,
     max_contributions: int | None = None,
     unit: str | None = None,
 ) -> Counts:
-    """Count the distinct users of each item.
+    """Count the distinct users of each item, or of the items with the largest counts.
 
     Neighbours: adding or removing all rows of one user moves every count by at most 1, and all in
-        the same direction: select with `sensitivity=1, monotonic=True`.
+        the same direction: select with `sensitivity=1, monotonic=True`.  With `max_contributions`,
+        one user moves at most so many counts.
 
     Args:
         table: the path of a .csv, .csv.gz or .parquet file, a pandas or polars DataFrame, a pyarrow
@@ -90,6 +92,8 @@ def count_distinct_users(
             dropped, and a candidate without rows counts 0.  Choose them without looking at the
             file.  With None, every item found in the table is counted; the caller thereby asserts
             that this set of items is public, or passes the counts to `select_partitions`.
+        places: how many of the largest counts; not with candidates.  None is all.  For
+            `unknown_domain_top_k`, ask for k_bar + 1.
         max_contributions: the most items for which a user is counted, chosen by a fixed hash of
             user and item; not with candidates.  None counts all.
         unit: who is protected, in the words of the ledger's scope, such as "one rider"; a mechanism
@@ -97,7 +101,8 @@ def count_distinct_users(
 
     Returns:
         Counts: label -> number of users, private, in the order of the labels or of `candidates`;
-        labels are text, numbers in plain decimal form.
+        with `places`, the largest first, equal ones by their labels, and fewer if the table has no
+        more items.  Labels are text, numbers in plain decimal form.
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.
@@ -112,64 +117,22 @@ def count_distinct_users(
     """
     warn_if_same(item=item, user=user)
     cap = read_contributions(max_contributions)
-    if cap is not None and candidates is not None:
+    if (cap, places) != (None, None) and candidates is not None:
         raise ParameterError(
-            "max_contributions goes without candidates: users are bounded over all items"
+            "max_contributions and places go without candidates: they are about all items"
         )
+    limit = None if places is None else _read_places(places)
     public = None if candidates is None else read_labels(candidates)
     with open_keyed(table, item, user) as keyed:
-        if public is None:
+        if limit is not None:
+            found = keyed.largest(limit, cap)
+        elif public is None:
             found = dict(keyed.fetch(counts_of_items(contributions=cap)))
         else:
             unread = _public(keyed, public, None)
             found = dict(zip(unread.labels, unread.read().tolist(), strict=True))
-    return Counts(
-        found, places="all", max_contributions=max_contributions, order="label", unit=unit
-    )
-
-
-def largest_counts(
-    table: object,
-    *,
-    item: str,
-    user: str,
-    places: int,
-    max_contributions: int | None = None,
-    unit: str | None = None,
-) -> Counts:
-    """Count the distinct users of each item, and return the largest counts.
-
-    For `unknown_domain_top_k`, ask for k_bar + 1 places.  Equal counts are in the order of their
-    labels.
-
-    Neighbours: as for `count_distinct_users`; with `max_contributions`, one user moves at most so
-        many counts.
-
-    Args:
-        places: how many counts.
-        max_contributions: the most items for which a user is counted, chosen by a fixed hash of
-            user and item; None counts all.
-        table, item, user, unit: as for `count_distinct_users`.
-
-    Returns:
-        Counts: label -> number of users; both are private.  There are fewer than `places`, or none,
-        if the table has no more items.
-
-    Raises:
-        InputError, ParameterError: as for `count_distinct_users`.
-
-    Example:
-        >>> import pyarrow
-        >>> from safeselect.tables import largest_counts
-        >>> trips = pyarrow.table({"city": ["Oslo", "Rome", "Rome"], "rider": [1, 1, 2]})
-        >>> dict(largest_counts(trips, item="city", user="rider", places=1))  # made-up data
-        {'Rome': 2}
-    """
-    warn_if_same(item=item, user=user)
-    limit, cap = _read_places(places), read_contributions(max_contributions)
-    with open_keyed(table, item, user) as keyed:
-        found = keyed.largest(limit, cap)
-    return Counts(found, places=limit, max_contributions=max_contributions, unit=unit)
+    order: Order = "label" if limit is None else "count"
+    return Counts(found, places=limit or "all", max_contributions=cap, order=order, unit=unit)
 
 
 def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any:
