@@ -167,6 +167,7 @@ def test_a_budget_is_proposed_approved_and_enacted(
         assert (code, "done, approved by 2" in told) == (0, True), told
         assert run("enact", place, "proposal", "ann.json", "ben.json")[0] == 2
     out = run("show", place)[1]
+    assert "2 of 2 keys sign every new scope and every raised limit" in out
     assert "raised epsilon from 1 to 2, approved by 2: a second year" in out
     assert "Scope b" in out
     assert run("propose", "reopening", place, "--scope", "a", "--reason", "x")[0] == 2
