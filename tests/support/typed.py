@@ -40,7 +40,7 @@ def typed(line: str, capture: Any) -> tuple[int, str, str]:
 class Page(HTMLParser):
     """What a browser would see: tags, their attributes, and the text without styles and title."""
 
-    OPTIONAL = frozenset({"td", "th", "tr", "dt", "dd", "meta"})
+    OPTIONAL = frozenset({"td", "th", "tr", "dt", "dd", "meta", "p", "li"})
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Page(HTMLParser):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag, f"</{tag}> closes something else"
+        assert tag in self.OPTIONAL or self.open.pop() == tag, f"</{tag}> closes something else"
 
     def handle_data(self, data: str) -> None:
         if self.open[-1:] not in (["style"], ["title"]):
