@@ -113,7 +113,7 @@ class GivenWeights:
                 and max(cells) <= 1 << 24
                 and sum(map(int, cells)) <= 1 << 24
             )
-        if not copied and plan.law.promise is not BoundedRange:
+        if plan.law.chosen or not (copied or plan.law.promise is BoundedRange):
             raise ParameterError(
                 "weights= goes with the exponential mechanism (exponential_mechanism, or "
                 "mechanism='exponential'), or, as whole numbers that add up to 2**24 at most, with "
