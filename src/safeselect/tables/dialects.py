@@ -21,23 +21,21 @@ class Dialect:
     """How one engine writes what a statement needs.
 
     Attributes:
-        quote: goes around names.
-        as_bytes: the UTF-8 of a column of integers or text.
+        as_bytes: the UTF-8 of integers or text.
         as_text: text of such bytes.
-        joined: a person, a blank, an item, as bytes.
-        hashed: the md5 of bytes, in small hexadecimal digits.
         literal: text, from the hexadecimal digits of its UTF-8.
+        hashed: the md5 of bytes, in small hexadecimal digits.
+        quote: goes around names.
         settings: the end of a statement, where the engine could approximate otherwise.
         tested: whether the tests run it on the engine.
         null: whether text may hold the character of code 0.
     """
 
-    quote: str
     as_bytes: str
     as_text: str
-    joined: str
-    hashed: str
     literal: str
+    hashed: str = "md5({0})"
+    quote: str = '"'
     settings: str = ""
     tested: bool = True
     null: bool = True
@@ -45,19 +43,13 @@ class Dialect:
 
 DIALECTS = {
     "duckdb": Dialect(
-        quote='"',
         as_bytes="encode(CAST({0} AS VARCHAR))",
         as_text="decode({0})",
-        joined="user_key || encode(' ') || item_key",
-        hashed="md5({0})",
         literal="decode(unhex('{0}'))",
     ),
     "postgres": Dialect(
-        quote='"',
         as_bytes="convert_to(CAST({0} AS text), 'UTF8')",
         as_text="convert_from({0}, 'UTF8')",
-        joined="user_key || convert_to(' ', 'UTF8') || item_key",
-        hashed="md5({0})",
         literal="convert_from(decode('{0}', 'hex'), 'UTF8')",
         null=False,
     ),
@@ -65,15 +57,11 @@ DIALECTS = {
         quote="`",
         as_bytes="CAST(CAST({0} AS STRING) AS BINARY)",
         as_text="CAST({0} AS STRING)",
-        joined="concat(user_key, CAST(' ' AS BINARY), item_key)",
-        hashed="md5({0})",
         literal="CAST(unhex('{0}') AS STRING)",
     ),
     "clickhouse": Dialect(
-        quote='"',
         as_bytes="toString({0})",
         as_text="{0}",
-        joined="concat(user_key, ' ', item_key)",
         hashed="lower(hex(MD5({0})))",
         literal="unhex('{0}')",
         settings="SETTINGS max_rows_to_group_by = 0, max_rows_in_distinct = 0\n",
@@ -82,16 +70,13 @@ DIALECTS = {
         quote="`",
         as_bytes="CAST(CAST({0} AS STRING) AS BYTES)",
         as_text="SAFE_CONVERT_BYTES_TO_STRING({0})",
-        joined="CONCAT(user_key, b' ', item_key)",
         hashed="TO_HEX(MD5({0}))",
         literal="SAFE_CONVERT_BYTES_TO_STRING(FROM_HEX('{0}'))",
         tested=False,
     ),
     "snowflake": Dialect(
-        quote='"',
         as_bytes="TO_BINARY(TO_VARCHAR({0}), 'UTF-8')",
         as_text="TO_VARCHAR({0}, 'UTF-8')",
-        joined="user_key || TO_BINARY(' ', 'UTF-8') || item_key",
         hashed="MD5({0})",
         literal="TO_VARCHAR(TO_BINARY('{0}', 'HEX'), 'UTF-8')",
         tested=False,
@@ -99,7 +84,7 @@ DIALECTS = {
 }
 
 _COUNTED = """\
-WITH {first}all_keys AS (
+WITH all_keys AS (
   SELECT {item} AS item_key, {user} AS user_key
   FROM {table}
 ), pairs AS (
@@ -114,20 +99,20 @@ WITH {first}all_keys AS (
 SELECT {label} AS label, users
 FROM counted
 ORDER BY users DESC, item_key
-{limit}{settings}"""
+{end}"""
 _CAPPED = """\
 placed AS (
   SELECT item_key, ROW_NUMBER() OVER (
-    PARTITION BY user_key ORDER BY SUBSTR({hashed}, 1, 12), item_key
+    PARTITION BY user_key ORDER BY SUBSTR({}, 1, 12), item_key
   ) AS place
   FROM pairs
 ), """
 _CHECKED = """\
-literals AS (
-  {literals}
-), checked AS (
-  SELECT CASE WHEN a.place <> 2 THEN a.cell END AS item,
-    CASE WHEN b.place <> 1 THEN b.cell END AS person
+WITH literals AS (
+  {rows}
+), {q}checked{q} AS (
+  SELECT CASE WHEN a.place <> 2 THEN a.cell END AS {q}item{q},
+    CASE WHEN b.place <> 1 THEN b.cell END AS {q}user{q}
   FROM literals AS a CROSS JOIN literals AS b
   WHERE b.place <= a.place
 ), """
@@ -156,9 +141,24 @@ def statement(
         ParameterError: an argument is wrong, or a name has a quotation mark or a backslash.
     """
     form = _dialect(dialect)
-    names = [_quoted(form, part) for part in table.split(".")]
-    item, user = _quoted(form, item), _quoted(form, user)
-    return _counted(form, "", ".".join(names), item, user, places, max_contributions)
+    key, text = form.as_bytes.format, form.as_text.format
+    capped, kept, limit = "", "pairs", ""
+    if max_contributions is not None:
+        most = integer(max_contributions, "max_contributions", minimum=1, maximum=2**31 - 1)
+        blank = key("' '")
+        capped = _CAPPED.format(form.hashed.format(f"user_key || {blank} || item_key"))
+        kept = f"placed\n  WHERE place <= {most}"
+    if places is not None:
+        limit = f"LIMIT {integer(places, 'places', minimum=1, maximum=2**31 - 1)}\n"
+    return _COUNTED.format(
+        item=key(_quoted(form, item)),
+        user=key(_quoted(form, user)),
+        table=".".join(_quoted(form, part) for part in table.split(".")),
+        capped=capped,
+        kept=kept,
+        label=text("item_key"),
+        end=limit + form.settings,
+    )
 
 
 def check_statement(dialect: str) -> str:
@@ -169,44 +169,15 @@ def check_statement(dialect: str) -> str:
     """
     form = _dialect(dialect)
     cells = (form.literal.format(cell.encode().hex()) for cell in hard_texts(null=form.null))
-    selected = (f"SELECT {place} AS place, {cell} AS cell" for place, cell in enumerate(cells, 1))
-    first = _CHECKED.format(literals=" UNION ALL\n  ".join(selected))
-    return _counted(form, first, "checked", "item", "person", None, CAP)
+    rows = (f"SELECT {place} AS place, {cell} AS cell" for place, cell in enumerate(cells, 1))
+    counted = statement(dialect, table="checked", item="item", user="user", max_contributions=CAP)
+    table = _CHECKED.format(rows=" UNION ALL\n  ".join(rows), q=form.quote)
+    return f"{table}{counted.removeprefix('WITH ')}"
 
 
 def _dialect(name: str) -> Dialect:
     read_choice(name, "dialect", tuple(DIALECTS))
     return DIALECTS[name]
-
-
-def _counted(
-    form: Dialect,
-    first: str,
-    table: str,
-    item: str,
-    user: str,
-    places: int | None,
-    max_contributions: int | None,
-) -> str:
-    capped, kept = "", "pairs"
-    if max_contributions is not None:
-        most = integer(max_contributions, "max_contributions", minimum=1, maximum=2**31 - 1)
-        capped = _CAPPED.format(hashed=form.hashed.format(form.joined))
-        kept = f"placed\n  WHERE place <= {most}"
-    limit = ""
-    if places is not None:
-        limit = f"LIMIT {integer(places, 'places', minimum=1, maximum=2**31 - 1)}\n"
-    return _COUNTED.format(
-        first=first,
-        item=form.as_bytes.format(item),
-        user=form.as_bytes.format(user),
-        table=table,
-        capped=capped,
-        kept=kept,
-        label=form.as_text.format("item_key"),
-        limit=limit,
-        settings=form.settings,
-    )
 
 
 def _quoted(form: Dialect, name: str) -> str:
