@@ -96,7 +96,8 @@ def test_the_command_and_the_call_are_one(
 
         def spy(counts: Unread, *, real: Any = real, **given: Any) -> Any:
             found = counts.read()
-            asked.append((counts.size, counts.labels, found, {k: str(v) for k, v in given.items()}))
+            texts = str(found), {name: str(value) for name, value in given.items()}
+            asked.append((counts.size, counts.labels, *texts))
             return real(replace(counts, read=lambda: found), **given)
 
         monkeypatch.setattr(items, name, spy)

@@ -123,7 +123,8 @@ class TableAs:
             are one.
         whole_numbers: read text such as "7.0" as "7": programs write integers so where one is
             missing. Without it, "7.0" in one file and "7" in another are two users.
-        memory: the most memory that DuckDB may use, such as "2GB"; beyond it DuckDB writes to a
+        memory: the most memory that DuckDB may use, such as "2GB"; by default "4GB", or the four
+            fifths of a smaller machine that it takes by itself.  Beyond it DuckDB writes to a
             private directory, which is removed afterwards.
 
     A public list of items or groups is tidied like the cells, and released as it was stated.

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from safeselect.accounting.cost import PrivacyCost, caution, rounded_text
 from safeselect.errors import InputError, ParameterError
@@ -25,7 +29,7 @@ from safeselect.estimates.users import (
 )
 from safeselect.exact.parameters import Number, exact_text, integer, rational
 from safeselect.ledger import Scope
-from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.groups import Tables, plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.keys import Terms, release_keys
 from safeselect.mechanisms.select import permute_and_flip, top_k
 from safeselect.mechanisms.table import Mechanism, Peeled
@@ -38,6 +42,7 @@ from safeselect.mechanisms.unknown import (
 from safeselect.randomness.source import Source, resolve
 from safeselect.release import results
 from safeselect.release.call import is_replaced
+from safeselect.release.display import library
 from safeselect.release.results import Selection, TopK
 from safeselect.scores.counts import Counts, Order
 from safeselect.scores.reading import flag
@@ -125,7 +130,7 @@ def count_distinct_users(
             found = dict(keyed.fetch(counts_of_items(contributions=cap)))
         else:
             unread = _public(keyed, public, None)
-            found = dict(zip(unread.labels, unread.read(), strict=True))
+            found = dict(zip(unread.labels, unread.read().tolist(), strict=True))
     order: Order = "label" if limit is None else "count"
     return Counts(found, places=limit or "all", max_contributions=cap, order=order, unit=unit)
 
@@ -138,10 +143,16 @@ def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any
     labels = keyed.public("item") if candidates is None else candidates
     read_as = labels if candidates is None else keyed.as_read(candidates)
 
-    def read() -> list[int]:
-        sql = counts_of_items(among=candidates is not None)
-        found = dict(keyed.fetch(sql, candidates=candidates and read_as))
-        return [found.get(label, 0) for label in read_as]
+    arrow = library("pyarrow.compute", "tables")
+
+    def read() -> NDArray[np.int64]:
+        sql = counts_of_items(among=candidates is not None, places=0)
+        users, found = keyed.columns(sql, candidates=candidates and read_as)
+        # An item that came after the public list was read counts in a place of its own.
+        places = arrow.index_in(found, arrow.cast(read_as, found.type))
+        counts = np.zeros(len(read_as) + 1, dtype=np.int64)
+        counts[arrow.fill_null(places, len(read_as)).to_numpy()] = users.to_numpy()
+        return counts[:-1]
 
     return keyed.unread(len(labels), read, unit, tuple(labels))
 
@@ -399,9 +410,9 @@ def top_items_by_group(
             changed = _read_max_groups(*stated_facts, need_unknown(total, count, places, bound))
             plan = plan_unknown(total, (count, places), changed, bound)
         sql = counts_of_groups(
-            groups=changed,
+            groups=None if changed == len(public) else changed,
             places=plan.places,
-            contributions=ALL if max_contributions is None else max_contributions,
+            contributions=max_contributions,
             among=known is not None,
         )
         parameters = {"k": str(count)}
@@ -505,8 +516,10 @@ def select_keys(
     sql = counts_of_items(
         contributions=terms.max_partitions, least=terms.pre_threshold, places=places
     )
+    library("pyarrow", "tables")
     with open_keyed(table, item, user) as keyed:
-        return release_keys(terms, keyed.columns(sql, unit), None, bytes_from, scope)
+        counts = keyed.unread(0, partial(keyed.columns, sql), unit)
+        return release_keys(terms, counts, None, bytes_from, scope)
 
 
 def choose_cap(
