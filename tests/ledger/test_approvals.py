@@ -302,7 +302,7 @@ PLACES = [3, 6, 9]
         (lambda record: record["approvals"].pop(), "needs 2 approvals and has 1"),
         (
             lambda record: record["approvals"].append(record["approvals"][0]),
-            "approved twice by one key",
+            "approved twice by one",
         ),
         (lambda record: record["approvals"][0].update(key=EVE.public_key.hex()), "no approver's"),
         (lambda record: record["approvals"][0].update(signature="0" * 128), "is not for this"),

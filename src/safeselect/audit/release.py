@@ -15,8 +15,7 @@ from safeselect.audit.certified import compare_code
 from safeselect.audit.line import Line, found
 from safeselect.audit.logged import reaches, replayed, signed, uncommitted
 from safeselect.audit.output import wrong_output
-from safeselect.audit.plan import plan_of
-from safeselect.audit.stated import Draws, Plan
+from safeselect.audit.plan import Draws, Plan, plan_of
 from safeselect.audit.theorems import drawn, is_known, theorem
 from safeselect.errors import InputError, LedgerDamaged, SafeSelectError
 from safeselect.ledger import Checker, Record, Store

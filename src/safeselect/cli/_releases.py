@@ -67,7 +67,7 @@ how FILE is read
 --casefold  convert text to lower case, including --groups and --candidates files
 --nfc  use one form for letters with accents (Unicode NFC)
 --whole-numbers  read text such as 7.0 as 7; programs write ids this way if one is missing
---memory SIZE  the most that DuckDB may use, such as 2GB
+--memory SIZE  the most that DuckDB may use, such as 2GB (default: 4GB, less on a small machine)
 """)
 COLUMNS = declare("""
 --item COL required  column of the items, which are the candidates
