@@ -55,7 +55,7 @@ class Plan:
         guarantee: what the whole release costs.
         draws: what its draws cost.
         parameters: all public parameters, as a record states them.
-        least: the least count that may be released, where there is one.
+        least: the least count that may be released; None where no count is.
     """
 
     guarantee: AnyGuarantee
@@ -316,7 +316,7 @@ def _of_keys(stated: Stated) -> Plan:
         raise ParameterError("its mechanism is not that of its parameters")
     # The least count is that of a key that its threshold just keeps.
     least = terms.table.centre + terms.pre_threshold - 1
-    return Plan(terms.total, charge.parts, charge.parameters, least)
+    return Plan(terms.total, charge.parts, charge.parameters, least if terms.with_counts else None)
 
 
 def _of_lists(stated: Stated) -> Plan:
