@@ -130,7 +130,7 @@ def test_a_query_that_failed_is_settled_with_all_it_reserved() -> None:
     session = PayWhatYouGet(**SESSION, ledger=scope(ledger), source=source)
     broken.append(1)
     with (
-        pytest.raises(SourceError, match="the callback of the source raised an exception"),
+        pytest.raises(SourceError, match="the source failed while drawing"),
         session,
     ):
         session.query({}, **NOTHING)

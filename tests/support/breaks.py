@@ -328,7 +328,11 @@ _BY_CLAIMS = {
             'first = ("first", str(np.ravel(self.values)[0]))\n'
             "        return Provenance.of((*self.charge.parameters.items(), first",
         ),
-        ("randomness/foreign.py:asked", "SourceError(failure", 'SourceError(f"{failure}: {error}"'),
+        (
+            "randomness/guard.py:_attempt",
+            'return "the source failed while drawing bytes"',
+            'return f"the source failed while drawing bytes: {error}"',
+        ),
         ("scores/columns.py:numbers_of", "ScoreError(NULL", 'ScoreError(f"{NULL}: {column}"'),
         (
             "scores/candidates.py:check_known",

@@ -312,9 +312,9 @@ class Guard:
             if type(taken) is not bytes or len(taken) != count:
                 return "the source gave something other than the bytes that it was asked for"
             problem = self._failed_test(taken, canary) if count and self.health else None
-        except SourceError as error:
-            return str(error)
-        except Exception:
+        except Exception as error:
+            if type(error) is SourceError and (self.vouched or self.worth == "no"):
+                return str(error)
             if self.vouched:
                 raise
             return "the source failed while drawing bytes"
