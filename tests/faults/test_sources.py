@@ -96,7 +96,9 @@ def test_a_device_that_breaks_at_any_byte(name, how):
     failed = charged = 0
     for byte in places:
         source = CallbackSource(broken_at(byte, how), exclusive=True)
-        with pytest.raises(SourceError, match=r"failed while drawing|other than the bytes") as caught:
+        with pytest.raises(
+            SourceError, match=r"failed while drawing|other than the bytes"
+        ) as caught:
             CALLS[name](source=source, ledger=there)
         assert caught.value.__context__ is None
         failed += 1

@@ -299,7 +299,7 @@ _BY_CLAIMS = {
         ("ledger/pending.py:aborted", "self._is_kept", "False"),
         ("mechanisms/runs.py:empty", "return kind()", "return error"),
     ),
-    "C8 C10": (("release/call.py:once_charged", "failed = ScoreError(unreadable)", "raise"),),
+    "C8 C10": (("release/call.py:in_one_sentence", "failed = ScoreError(unreadable)", "raise"),),
     "C9": (
         ("ledger/record.py:record_hash", "return hashlib", "body = ''\n    return hashlib"),
         ("ledger/record.py:read_row", "record_hash(row.body) != row.hash", "False"),

@@ -46,6 +46,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )
 """What `top_k` takes as `mechanism`."""
 
+ORDERED = tuple(name for name in MECHANISMS if name != "laplace")
+"""Those that put the k candidates in order."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Law:
