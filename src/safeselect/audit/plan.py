@@ -299,13 +299,14 @@ def _of_groups(stated: Stated) -> Plan:
         size = range(stated.whole("candidates"))
         plan = plan_known(stated.cost, cast("Any", size), k, changed or 0, name)
         facts = {"candidates": str(len(size))}
-    if plan.mechanism != stated.release.mechanism:
+    charge = plan.charge
+    if charge.mechanism != stated.release.mechanism:
         raise ParameterError("its mechanism is not that of its parameters")
     if "groups_per_user" in stated.parameters:
         own |= stated.copied("groups_per_user")
-    planned = plan.parameters
+    planned = charge.parameters
     least = _least(planned) if name == "laplace" else None
-    return Plan(plan.guarantee, plan.parts, {**COUNTED, **own, **facts, **planned}, least)
+    return Plan(charge.guarantee, charge.parts, {**COUNTED, **own, **facts, **planned}, least)
 
 
 def _of_keys(stated: Stated) -> Plan:
