@@ -564,8 +564,8 @@ class Book:
 
     def _written(self, decide: Callable[[Checker], Written], signer: Signer | None) -> Reading:
         known = self._known
-        if known is None or self._closed or getattr(self._store, "is_busy", False):
-            known = self._look()  # a long read needs no lock, nor one of what others write
+        if known is None or self._closed:
+            known = self._look()  # a long read needs no lock
         if self._witness is not None:
             self._witness.ask()
         if known.checker.keys.signer and self._signer is None and signer is None:

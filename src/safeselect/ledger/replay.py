@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack, ParameterError
-from safeselect.ledger.balance import Balance, Budget, charged, opened, raised, refused
+from safeselect.ledger.balance import Balance, Budget, charged, names_of, opened, raised, refused
 from safeselect.ledger.record import (
     OUTCOMES,
     START,
@@ -380,6 +380,13 @@ class Checker:
         also = did_you_mean(scope, self.scopes)
         raise ParameterError(f"there is no scope {scope!r} in this ledger{also}")
 
+    def clash(self, name: str, budget: Budget) -> str | None:
+        """Return a scope whose name forbids that of a new one: one has it, or seems a block."""
+        new, parts = {name, *names_of(name, budget)}, name.split("/")
+        above = {"/".join(parts[:end]) for end in range(1, len(parts))} - self.scopes.keys()
+        below = {each for each in self.taken if budget.blocks and each.startswith(f"{name}/")}
+        return min(self.taken & new or self.taken & above or below, default=None)
+
     def has_nonce(self, nonce: bytes) -> bool:
         """Whether a charge had this nonce."""
         return int.from_bytes(nonce, "big") in self.nonces
@@ -517,7 +524,7 @@ class Checker:
                 changed = raised(self.scopes, record, where, is_approved=is_approved)
             else:
                 changed = opened(record, where)
-                if not self.taken.isdisjoint({record["scope"], *changed}):
+                if self.clash(record["scope"], next(iter(changed.values())).budget) is not None:
                     raise LedgerDamaged(f"{where} opens a scope that is open already")
             return Reading(row, record, changed)
         return Reading(row, record)

@@ -402,7 +402,7 @@ def test_amounts_of_ways_may_exceed_the_caps_of_those_that_are_not_used(place: P
     def charged(*prices: str) -> Any:
         query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
         asked = json.dumps(dict(zip(names, prices, strict=True)))
-        return place.sql("owner", query, values=(asked,))[0][0]["after"]
+        return place.sql("owner", query, values=(asked,))[0][0]
 
     assert charged("1/10", "0", "0", much, "0", own)["moment_3"] == much
     assert charged("1/10", "0", much, "0", "0", "0")["moment_2"] == much
@@ -425,7 +425,7 @@ def test_a_release_without_epsilon_closes_its_way_on_the_server(place: Place) ->
     def charged(*prices: str) -> Any:
         query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
         asked = json.dumps(dict(zip(names, prices, strict=True)))
-        return place.sql("owner", query, values=(asked,))[0][0]["after"]
+        return place.sql("owner", query, values=(asked,))[0][0]
 
     assert charged("0", "1/100", "1/100", "1/100", "1", "0")["not_pure"] == "1"
     with refused("exceeds its cap"):  # epsilon is within its cap, and not_pure is not
@@ -434,7 +434,7 @@ def test_a_release_without_epsilon_closes_its_way_on_the_server(place: Place) ->
         charged("0", "0", "0", "0", "0", "0")
     for wrong in (names[:-1], [*names, "rho"], [*names[:-1], "moment_4"]):
         query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
-        with refused("that its scope has not|not of its form"):
+        with refused("not the fields of its kind|not of its form"):
             place.sql("owner", query, values=(json.dumps(dict.fromkeys(wrong, "1/100")),))
 
 
@@ -464,7 +464,11 @@ def test_who_writes_alone_sends_one_statement_and_who_meets_another_queues(
         sent.clear()
         there.pay(pure())
         locked = sum("begin_charge" in query for query in sent)
-        assert (len(sent), locked) in ((1, 0), (5, 1))  # nobody runs after what others write
+        assert (len(sent), locked) in (
+            (1, 0),
+            (4, 1),
+            (5, 1),
+        )  # nobody runs after what others write
     assert len(sent) == 1
     assert mine.check().count == other.check().count == 27
 
