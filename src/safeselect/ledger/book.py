@@ -9,6 +9,9 @@
   case, settled.  A charge without one was cut short.  With or without, it stands: nothing is freed.
 - A turn is the right of one thread to use what this process knows.  Only `with` on the lock itself
   ends it, so no exception of a signal handler can come in between.
+- Who has the turn writes the records that other threads wait for, too, in one transaction.  Each is
+  judged on those before it, and answered after the commit.  Whose record was taken up and never
+  answered, because that thread was interrupted or the transaction failed, writes it alone.
 - A hook for logs and metrics gets public numbers, never data.  It runs outside the ledger's lock,
   after the record is on the disk.  So it may use the ledger, and whatever it raises loses neither a
   charge nor a release.
@@ -23,9 +26,11 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from typing import Literal, TypeVar, cast, final
 from weakref import WeakSet
 
@@ -41,7 +46,7 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.ledger.balance import Budget, exact_texts
-from safeselect.ledger.record import START, Clock, head_of, library, read_head, record_hash, spell
+from safeselect.ledger.record import START, Clock, head_of, library, read_head, spell
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.signing import Approvers, Signer, is_key, key_of, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
@@ -135,43 +140,6 @@ def all_rows(store: Store, end: Row) -> Iterator[Row]:
         raise LedgerRolledBack(REPLACED)
 
 
-def rows_between(store: Store, after: str | None, head: str, at: int | None) -> Iterator[list[Row]]:
-    """Yield the rows after one head up to another, in batches; their chain of hashes is checked.
-
-    Args:
-        after: None from the first row on.
-        at: `Row.at` of the row of `after`; if it is not known, all rows are read.
-
-    Raises:
-        LedgerRolledBack: these are not the rows between the two heads.
-    """
-    start, last = read_head(after) or (-1, START)
-    end, hash_ = read_head(head) or (-1, START)
-    seq, at = (0, 0) if at is None else (start, at)
-    while True:
-        rows = store.read(partial(_batch, seq, at))
-        found = [row for row in rows if start < row.seq <= end]
-        for row in rows:
-            if row.seq == start and row.hash != last:
-                raise LedgerRolledBack(REPLACED)
-        for row in found:
-            if record_hash(row.body) != row.hash or f'"previous":"{last}"' not in row.body:
-                raise LedgerRolledBack(REPLACED)
-            last = row.hash
-        if found:
-            yield found
-            start = found[-1].seq
-        if start == end and last == hash_:
-            return
-        if not rows or (rows[-1].seq, rows[-1].at) == (seq, at):
-            raise LedgerRolledBack(REPLACED)
-        seq, at = rows[-1].seq, rows[-1].at
-
-
-def _batch(seq: int, at: int, journal: Journal) -> list[Row]:
-    return journal.rows(seq, _BATCH, at)
-
-
 _RECENT = 100  # rows that are kept, for a witness that is a little behind
 
 
@@ -202,10 +170,22 @@ class Known:
             checker.take(checker.read(row, verify=verify))
         self.recent.extend(rows)
 
-    def add(self, reading: Reading, row: Row) -> None:
+    def add(self, reading: Reading) -> None:
         """Apply the record that the checker has just judged, as it was stored."""
         self.checker.take(reading)
-        self.recent.append(row)
+        self.recent.append(reading.row)
+
+    def has(self, row: Row) -> bool:
+        """Whether a row is among the last."""
+        there = self._recent(row.seq)
+        return there is not None and there.hash == row.hash
+
+    def after(self, head: str | None) -> list[Row] | None:
+        """Return the rows after a head, or after the beginning; None if the last are too few."""
+        place, _ = read_head(head) or (-1, START)
+        if self.recent[0].seq > place + 1:
+            return None
+        return [row for row in self.recent if row.seq > place]
 
     def expects(self, head: str) -> bool:
         """Whether a head is among the rows, or awaited; if not, only a replay of all rows can tell.
@@ -221,12 +201,6 @@ class Known:
         if row is not None and row.hash != hash_:
             raise LedgerRolledBack(f"record {place} is another one than was published")
         return row is not None
-
-    def at(self, head: str | None) -> int | None:
-        """Return the store's place of the row of a head, if it is among the last."""
-        found = read_head(head)
-        row = None if found is None else self._recent(found[0])
-        return None if row is None else row.at
 
     def _recent(self, place: int) -> Row | None:
         back = self.last.seq - place
@@ -301,29 +275,57 @@ OnEvent = Callable[[Event], object]
 """A hook for logs and metrics."""
 
 
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A record that a thread waits for.
+
+    Attributes:
+        decide: returns the record, or raises.
+        signer: another key, which signs this record and the later ones of this process.
+        deadline: until when it is tried again while others hold the lock.
+        reading: the record as it was judged; it may be in the ledger.
+        answer: what came of it; None until somebody knows.
+    """
+
+    decide: Callable[[Checker], Written]
+    signer: Signer | None
+    deadline: int
+    reading: Reading | None = None
+    answer: Reading | Exception | None = None
+
+    def is_answered(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.answer is not None
+
+
 @final
 class Turn:
     """One thread of this process at a time.
 
     Args:
         wait: seconds to wait for the other threads.
+
+    Attributes:
+        queue: what threads wait for and nobody has taken up.
     """
 
-    __slots__ = ("__weakref__", "_lock", "_owner", "_wait")
+    __slots__ = ("__weakref__", "_lock", "_owner", "_wait", "queue")
 
     def __init__(self, wait: int) -> None:
-        self._lock, self._owner, self._wait = threading.Lock(), 0, wait
+        self._wait = wait
+        self.renew()
         _turns.add(self)
 
     def renew(self) -> None:
-        """Make a new lock in a child, where the thread that held it does not exist."""
-        self._lock, self._owner = threading.Lock(), 0
+        """Begin anew; also in a child, where the threads that held and waited do not exist."""
+        self._lock, self._owner, self.queue = threading.Lock(), 0, deque[Asked]()
 
-    def take(self, work: Callable[[], T], wait: int = 0) -> T:
+    def take(self, work: Callable[[], T], wait: int = 0, is_done: Callable[[], bool] = bool) -> T:
         """Run the work in this thread's turn.
 
         Args:
             wait: seconds to wait, if that is longer than usual.
+            is_done: whether the work has nothing left to do, and needs no turn.
 
         Raises:
             LedgerBusy: other threads took too long, or this thread is in a turn already, for
@@ -333,6 +335,8 @@ class Turn:
         wait = max(wait, self._wait)
         deadline = time.monotonic_ns() + wait * 10**9
         while (lock := self._lock).locked():
+            if is_done():
+                return work()
             # Checked twice: a thread may be switched between taking the lock and recording it.
             mine = mine + 1 if self._owner == me else 0
             if mine > 1:
@@ -368,6 +372,7 @@ if hasattr(os, "register_at_fork"):
 T = TypeVar("T")
 
 _WAIT = 30
+_GROUP = 32  # records of one transaction
 
 
 @final
@@ -423,7 +428,8 @@ class Book:
             known = Known(Checker(book.public_keys))
             for written in first:
                 reading = judged(known.checker, written, id_, signer)
-                known.add(reading, journal.append(reading.row))
+                reading.row = journal.append(reading.row)
+                known.add(reading)
             return known
 
         book._know(store.create(work))
@@ -511,18 +517,22 @@ class Book:
             Untold: it was written.
             LedgerError: it could not be written, or a record fails its check.
         """
-        deadline = time.monotonic_ns() + wait * 10**9
-
-        def work() -> Reading:
-            while True:
-                try:
-                    return self._written(decide, signer)
-                except LedgerBusy:
-                    if time.monotonic_ns() > deadline:
-                        raise
-                pause()
-
-        return self._turn.take(work, wait)
+        asked = Asked(decide, signer, time.monotonic_ns() + wait * 10**9)
+        queue = self._turn.queue
+        queue.append(asked)
+        while True:
+            try:
+                answer = self._turn.take(lambda: self._serve(asked), wait, asked.is_answered)
+                break
+            except BaseException as error:
+                if asked in queue:
+                    queue.remove(asked)
+                elif isinstance(error, LedgerBusy):
+                    continue  # another thread has taken it up
+                raise
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def rows(self) -> Iterator[Row]:
         """Return all rows that exist now, oldest first, as they are stored.
@@ -552,56 +562,106 @@ class Book:
 
     def _tell(self) -> None:
         """Bring the witness, if there is one, up to the last record that was seen."""
-        if self._witness is None or self._seen is None:
+        if self._witness is not None and self._seen is not None:
+            head = head_of(self._seen.seq, self._seen.hash)
+            self._witness.bring(head, self._rows_after, lambda: self._store.read(self._caught_up))
+
+    def _rows_after(self, head: str | None) -> Iterator[list[Row]]:
+        """Yield the rows after a head up to the last that was seen, in batches."""
+        found = None if self._known is None else self._known.after(head)
+        if found is not None or self._seen is None:
+            yield found or []
             return
+        place, _ = read_head(head) or (-1, START)
+        checker, rows = Checker(), all_rows(self._store, self._seen)
+        while batch := list(islice(rows, _BATCH)):
+            for row in batch:
+                checker.take(checker.read(row, verify=False))
+            if batch[-1].seq > place:
+                yield [row for row in batch if row.seq > place]
 
-        def rows_after(after: str | None, head: str) -> Iterator[list[Row]]:
-            at = None if self._known is None else self._known.at(after)
-            return rows_between(self._store, after, head, at)
+    def _serve(self, asked: Asked) -> Reading | Exception:
+        """Write the record that this thread waits for, and what others wait for."""
+        queue, batch = self._turn.queue, [asked]
+        if asked.answer is None:
+            with suppress(ValueError):
+                queue.remove(asked)
+            with suppress(IndexError):
+                while len(batch) < _GROUP:
+                    batch.append(queue.popleft())
+        while asked.answer is None:
+            try:
+                self._write(batch)
+            except LedgerBusy as error:
+                for each in batch:
+                    if time.monotonic_ns() > each.deadline:
+                        each.answer = copy(error)
+                pause()
+            except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
+                if len(batch) == 1:
+                    asked.answer = error
+            batch = [asked]
+        return asked.answer
 
-        head = head_of(self._seen.seq, self._seen.hash)
-        self._witness.bring(head, rows_after, lambda: self._store.read(self._caught_up))
-
-    def _written(self, decide: Callable[[Checker], Written], signer: Signer | None) -> Reading:
-        known = self._known
-        if known is None or self._closed:
-            known = self._look()  # a long read needs no lock
+    def _write(self, batch: Sequence[Asked]) -> None:
+        if self._known is None or self._closed:
+            self._look()  # a long read needs no lock
         if self._witness is not None:
             self._witness.ask()
-        if known.checker.keys.signer and self._signer is None and signer is None:
-            raise LedgerError("the ledger is signed: open it with signer= to write to it")
-        while True:
-            known, reading, row, is_torn = self._store.write(
-                lambda journal: self._add(journal, decide, signer)
-            )
-            self._known = None
-            known.add(reading, row)
-            self._know(known)
-            if not is_torn:
-                break
-        self._signer = signer or self._signer
+        known, answers = self._store.write(lambda journal: self._add(journal, batch))
+        self._known = None
+        for asked, answer in answers:
+            if isinstance(answer, Reading):
+                self._signer = asked.signer or self._signer
+                if not known.has(answer.row):
+                    known.add(answer)
+        self._know(known)
+        untold: LedgerError | None = None
         try:
             self._tell()
         except (LedgerDamaged, LedgerRolledBack):
             raise
         except LedgerError as error:
-            untold = Untold(reading, error)
-        else:
-            return reading
-        raise untold
+            untold = error
+        for asked, answer in answers:
+            if untold is not None and isinstance(answer, Reading):
+                asked.answer = Untold(answer, untold)
+            else:
+                asked.answer = answer
 
     def _add(
-        self, journal: Journal, decide: Callable[[Checker], Written], signer: Signer | None
-    ) -> tuple[Known, Reading, Row, bool]:
-        """Append one record: of a torn end, if there is one, else the requested one."""
-        known = self._caught_up(journal)
-        # The old key may be lost, so that nobody could sign that an end was torn.
-        torn = journal.torn if signer is None else None
+        self, journal: Journal, batch: Sequence[Asked]
+    ) -> tuple[Known, list[tuple[Asked, Reading | Exception]]]:
+        """Append the records of the batch, or that of a torn end, if there is one."""
+        known, signer = self._caught_up(journal), batch[0].signer
+        checker, used = known.checker, set[object]()
+        answers: list[tuple[Asked, Reading | Exception]] = []
         if signer is None:
-            check_key(self._signer, known.checker)
-        written = decide(known.checker) if torn is None else was_torn(torn)
-        reading = judged(known.checker, written, self.id, signer or self._signer)
-        return known, reading, journal.append(reading.row), torn is not None
+            if checker.keys.signer and self._signer is None:
+                raise LedgerError("the ledger is signed: open it with signer= to write to it")
+            check_key(self._signer, checker)
+            # With another key the old one may be lost, and nobody could sign that an end was torn.
+            if (torn := journal.torn) is not None:
+                batch = [Asked(lambda _: was_torn(torn), None, 0)]
+        for asked in batch:
+            if asked.signer is not signer:
+                break
+            if asked.reading is not None and known.has(asked.reading.row):
+                answers.append((asked, asked.reading))
+                continue
+            try:
+                reading = judged(checker, asked.decide(checker), self.id, signer or self._signer)
+            except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
+                answers.append((asked, error))
+                continue
+            if used and not (reading.keys and used.isdisjoint(reading.keys)):
+                break  # it is judged after the commit
+            used |= reading.keys or {None}
+            reading.row = journal.append(reading.row)
+            asked.reading = reading
+            answers.append((asked, reading))
+            checker = checker.after(reading)
+        return known, answers
 
     def _know(self, known: Known) -> None:
         self._known, self._seen = known, known.last

@@ -295,7 +295,7 @@ class Ledger:
             Request | None: None if nothing was charged for it.
         """
         id_ = request_hash(self.id, text(request, "request"))
-        return self._book.state(lambda checker: checker.requests.found.get(id_))
+        return self._book.state(lambda checker: checker.requests.get(id_))
 
     def finish(self, charge: int, salt: bytes, output: str) -> Receipt:
         """Release an answer that is in the outbox; show it only after this returns.

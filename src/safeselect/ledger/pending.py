@@ -169,21 +169,21 @@ class Pending:
         committed = commitment(salt, output)
 
         def check(checker: Checker, scopes: tuple[str, ...]) -> None:
-            request = checker.requests.at(self.charge)
-            if not scopes and request is not None and request.commitment == committed:
-                raise _Released
+            if not scopes and (found := checker.request_of(self.charge)) is not None:
+                if found.commitment == committed:
+                    raise RepeatedRequest
             for name in scopes:
                 checker.scopes[name].check_open(name)
 
         def look() -> int:
-            found = self.book.state(lambda checker: checker.requests.at(self.charge))
+            found = self.book.state(lambda checker: checker.request_of(self.charge))
             if found is None or found.record is None or found.outcome != "released":
                 raise LedgerError(f"charge {self.charge} was not released")
             return found.record
 
         try:
             place = self._settle("released", {"commitment": committed}, check)
-        except _Released:
+        except RepeatedRequest:
             # Another process wrote the record; a look makes it durable.
             place = standing(self.charge, self._born, look)
         self._is_ended = True
@@ -304,10 +304,6 @@ def _reason(error: BaseException | None, private: type[Exception]) -> Reason:
     return "error" if isinstance(error, Exception) else "interrupt"
 
 
-class _Released(RepeatedRequest):
-    """The output is released already, by another process that had it from the outbox."""
-
-
 def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt:
     """Write that the output of a request is released, by any process.
 
@@ -318,7 +314,7 @@ def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt
 
     def look(checker: Checker) -> tuple[bool, tuple[str, ...]]:
         waits = checker.awaits(charge)
-        return checker.requests.at(charge) is not None, waits.scopes if waits else ()
+        return checker.request_of(charge) is not None, waits.scopes if waits else ()
 
     born = generation()
     was_asked, scopes = standing(charge, born, lambda: book.state(look))

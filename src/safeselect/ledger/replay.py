@@ -10,7 +10,9 @@ its own record judged before it writes it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -44,10 +46,11 @@ from safeselect.release.page import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A charge that has no outcome yet: its scopes and its public parameters."""
+    """A charge that has no outcome yet: its scopes, public parameters, and request if it has one."""
 
     scopes: tuple[str, ...]
     parameters: Mapping[str, str]
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,14 @@ class Reading:
     opens: Open | None = None
     closes: str | None = None
     is_signed: bool = True
+
+    @property
+    def keys(self) -> set[object]:
+        """What no two charges and outcomes share; empty for a record that changes more."""
+        if self.record["kind"] not in ("charged", *OUTCOMES):
+            return set()
+        used: list[object] = [self.nonce, self.closes, *(self.request or ())[:1]]
+        return {*used} - {None}
 
 
 def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
@@ -169,38 +180,6 @@ class Request:
     outcome: Outcome | None = None
     record: int | None = None
     commitment: str = ""
-
-
-@dataclass(slots=True)
-class Requests:
-    """All requests of a ledger that were charged.
-
-    Attributes:
-        found: by their hash.
-    """
-
-    found: dict[str, Request] = field(default_factory=dict)
-    _places: dict[int, str] = field(default_factory=dict)
-
-    def at(self, charge: int) -> Request | None:
-        """Return the request of the charge at this place, if it had one."""
-        id_ = self._places.get(charge)
-        return None if id_ is None else self.found[id_]
-
-    def open(self, id_: str, asked: str, charge: int) -> None:
-        """Take in a charge."""
-        self.found[id_], self._places[charge] = Request(charge, asked), id_
-
-    def close(self, charge: int, record: int, content: Fields) -> None:
-        """Take in the outcome of a charge, if the charge had a request."""
-        id_ = self._places.get(charge)
-        if id_ is not None:
-            self.found[id_] = replace(
-                self.found[id_],
-                outcome=content["kind"],
-                record=record,
-                commitment=content.get("commitment", ""),
-            )
 
 
 @dataclass(slots=True)
@@ -314,7 +293,7 @@ class Checker:
         torn: the number of replayed records that report bytes cut off.
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
-        requests: all requests that were charged.
+        requests: all requests that were charged, by their hash.
         heads: heads that are still to be found.
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope, a limit or a key, or of the first record.
@@ -329,12 +308,12 @@ class Checker:
     library: dict[str, str] = field(default_factory=dict)
     count: int = 0
     last: str = START
-    scopes: dict[str, Balance] = field(default_factory=dict)
+    scopes: MutableMapping[str, Balance] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     torn: int = 0
     unfinished: int = 0
     nonces: set[int] = field(default_factory=set)
-    requests: Requests = field(default_factory=Requests)
+    requests: dict[str, Request] = field(default_factory=dict)
     _open: dict[str, Open] = field(default_factory=dict)  # by place, as records spell it
     _like: Open = _NOTHING
     heads: Heads = field(default_factory=Heads)
@@ -394,6 +373,10 @@ class Checker:
     def awaits(self, charge: int) -> Open | None:
         """Return the charge at this place, if it has no outcome yet."""
         return self._open.get(str(charge))
+
+    def request_of(self, charge: int) -> Request | None:
+        """Return the request of the charge at this place, if it had one."""
+        return next((each for each in self.requests.values() if each.charge == charge), None)
 
     def check(self, body: str, hash_: str, signature: str) -> Record:
         """Check the next record, apply it and return it.
@@ -455,18 +438,26 @@ class Checker:
                 self.approvers = Approvers.of(reading.record["approvers"], reading.record["signer"])
         if "library" in reading.record:
             self.library = reading.record["library"]
-        self.scopes |= reading.scopes
+        self.scopes.update(reading.scopes)
         if reading.record["kind"] == "scope":
             self.taken |= {reading.record["scope"], *reading.scopes}
         if reading.nonce is not None:
             self.nonces.add(reading.nonce)
         if reading.request is not None:
-            self.requests.open(*reading.request, self.count)
+            id_, asked = reading.request
+            self.requests[id_] = Request(self.count, asked)
         if reading.opens is not None:
-            self._open[reading.record["seq"]] = self._like = reading.opens
+            self._open[reading.record["seq"]] = reading.opens
+            self._like = replace(reading.opens, request="")
         if reading.closes is not None:
-            del self._open[reading.closes]
-            self.requests.close(int(reading.closes), self.count, reading.record)
+            id_ = self._open.pop(reading.closes).request
+            if id_:
+                self.requests[id_] = replace(
+                    self.requests[id_],
+                    outcome=reading.record["kind"],
+                    record=self.count,
+                    commitment=reading.record.get("commitment", ""),
+                )
         if not reading.is_signed:
             self.unsigned.add(self.count)
         kind = reading.record["kind"]
@@ -480,6 +471,14 @@ class Checker:
         self.torn += kind == "torn"
         self.heads.wanted.pop(self.count, None)
         self.count, self.last = self.count + 1, reading.row.hash
+
+    def after(self, reading: Reading) -> Checker:
+        """Return what judges the record after this one, if the two share none of `Reading.keys`."""
+        ahead = copy(self)
+        ahead.scopes = ChainMap(dict(reading.scopes), self.scopes)
+        ahead.library = reading.record.get("library", self.library)
+        ahead.count, ahead.last = self.count + 1, reading.row.hash
+        return ahead
 
     def verify(self, row: Row) -> None:
         """Check the signature of a row, if `read` judged the row without it.
@@ -533,7 +532,7 @@ class Checker:
         nonce, request = int(record["nonce"], 16), record.get("request")
         if nonce in self.nonces:
             raise LedgerDamaged(f"{where} repeats a nonce")
-        if request and request["id"] in self.requests.found:
+        if request and request["id"] in self.requests:
             raise LedgerDamaged(f"{where} repeats a request")
         scopes: dict[str, Balance] = {}
         for charge in record["charges"]:
@@ -541,11 +540,13 @@ class Checker:
                 raise LedgerDamaged(f"{where} charges a scope twice")
             scopes[charge["scope"]] = charged(self.scopes.get(charge["scope"]), charge, where)
         # Charges that repeat the one before share one object while they await their outcomes.
-        waits, parameters = self._like, record["parameters"]
+        parameters, waits = record["parameters"], self._like
         if parameters != waits.parameters or tuple(scopes) != waits.scopes:
             if not all(type(value) is str for value in parameters.values()):
                 raise LedgerDamaged(f"{where} has a parameter that is not text")
             waits = Open(tuple(scopes), parameters)
+        if request:
+            waits = replace(waits, request=request["id"])
         asked = (request["id"], request["asked"]) if request else None
         return Reading(row, record, scopes, nonce, asked, waits)
 

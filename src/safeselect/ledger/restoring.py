@@ -196,17 +196,17 @@ def set_aside(
         ParameterError: no signature is wrong; or a parameter is.
         LedgerError: the ledger cannot be used, or is damaged in another way.
     """
-    key, why, ends = read_signer(signer), text(reason, "reason"), (0, 0)
+    key, why = read_signer(signer), text(reason, "reason")
+    wrong: set[int] = set()
 
     def decide(checker: Checker) -> Iterator[Written]:
-        nonlocal ends
-        if not checker.unsigned:
+        wrong.update(checker.unsigned)
+        if not wrong:
             raise ParameterError("no signature is wrong: there is nothing to set aside")
-        ends = min(checker.unsigned), max(checker.unsigned)
-        yield repaired(*ends, why)
+        yield repaired(min(wrong), max(wrong), why)
 
     _write(place, decide, key, head, witness)
-    return ends
+    return min(wrong), max(wrong)
 
 
 def correct(

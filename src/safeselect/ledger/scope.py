@@ -274,8 +274,8 @@ class Scope:
         def decide(checker: Checker) -> Written:
             # A child that continues its parent's call would charge once for two answers.
             check_process(born)
-            if id_ in checker.requests.found:
-                raise RepeatedRequest(record=checker.requests.found[id_].charge)
+            if id_ in checker.requests:
+                raise RepeatedRequest(record=checker.requests[id_].charge)
             balances = {name: checker.balance(name) for name in self.names}
             priced = charge.guarantee, charge.parts
             for name, balance in balances.items():  # what is refused is told with its prices, too
@@ -301,7 +301,7 @@ class Scope:
                 seq, why = error.reading.row.seq, str(error)
                 raise standing_error(seq, why) from None
             # What is told of a record must be on the disk; a look makes it durable.
-            look = partial(self.book.state, lambda checker: checker.requests.found.get(id_))
+            look = partial(self.book.state, lambda checker: checker.requests.get(id_))
             raise self._repeated(question, standing(place, born, look))
 
         made = self.book.reported(event, write)

@@ -43,8 +43,8 @@ class Witness(Protocol):
         """
 
 
-RowsAfter = Callable[[str | None, str], Iterable[list[Row]]]
-"""The rows after a head, or all, up to another head, in batches."""
+RowsAfter = Callable[[str | None], Iterable[list[Row]]]
+"""The rows after a head, or all, up to the one that is told, in batches."""
 
 
 class Untold(LedgerError):
@@ -119,7 +119,7 @@ class Witnessed:
     def _tell(self, head: str, rows_after: RowsAfter) -> None:
         """Send all lines up to this head, and ask what it has now."""
         before = after = self.expected
-        for rows in rows_after(before, head):
+        for rows in rows_after(before):
             lines = [log_line(row.body, row.hash, row.signature) for row in rows]
             last = head_of(rows[-1].seq, rows[-1].hash)
             try:
