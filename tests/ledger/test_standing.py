@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, Kept, ListStore, new, pure, scope
+from ledgers import TERMS, ListStore, new, pure, scope
 from workers import kinds
 
 import safeselect
@@ -163,30 +163,6 @@ def test_before_the_charge_nothing_is_charged_and_the_lock_is_named(path: Path, 
             with pytest.raises(LedgerBusy, match="nothing was charged, try again"):
                 call(there)
     assert path.read_bytes() == before
-
-
-def test_a_lock_that_is_held_when_a_charge_is_told_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Lines to be sent are read under the lock, after the charge is in the ledger."""
-    path, register = tmp_path / "l", Kept()
-    budgets = {"a": safeselect.Budget(**TERMS, epsilon=1)}
-    made = Ledger.create(path, budgets, witness=register)
-    there, holding = impatient(path, witness=register), Holding(path)
-    real = FileStore.write
-
-    def write(self: FileStore, work: Callable[[Any], Any]) -> Any:
-        done = real(self, work)
-        holding()
-        return done
-
-    with monkeypatch.context() as patch:
-        patch.setattr(FileStore, "write", write)
-        with pytest.raises(ChargeStands, match="record 2 stands") as caught:
-            there.pay(pure())
-    assert "nothing was charged" not in str(caught.value)
-    holding.file.close()
-    assert kinds(made)[2:] == ["charged"]
 
 
 def test_a_retry_that_cannot_look_again_says_that_the_first_charge_stands(

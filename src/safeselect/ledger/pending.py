@@ -169,9 +169,9 @@ class Pending:
         committed = commitment(salt, output)
 
         def check(checker: Checker, scopes: tuple[str, ...]) -> None:
-            if not scopes and (found := checker.request_of(self.charge)) is not None:
-                if found.commitment == committed:
-                    raise RepeatedRequest
+            found = None if scopes else checker.request_of(self.charge)
+            if found is not None and found.commitment == committed:
+                raise RepeatedRequest
             for name in scopes:
                 checker.scopes[name].check_open(name)
 

@@ -46,7 +46,7 @@ from safeselect.release.page import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A charge that has no outcome yet: its scopes, public parameters, and request if it has one."""
+    """A charge that has no outcome yet: its scopes, parameters, and its request."""
 
     scopes: tuple[str, ...]
     parameters: Mapping[str, str]

@@ -175,7 +175,7 @@ def test_a_warning_during_the_commit_withholds_the_answer(
 
     def warns(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         writing.extend(["begin_charge"] * ("begin_charge" in query))
-        if (query == "COMMIT" and writing) or ".settle(" in query:
+        if (query.endswith("COMMIT") and writing) or ".settle(" in query:
             execute(self, "DO $$BEGIN RAISE WARNING 'canceling the wait'; END$$")
         return execute(self, query, *more, **options)
 

@@ -369,11 +369,11 @@ def test_a_charger_with_an_older_snapshot_cannot_charge(place: Place) -> None:
         connection.execute("SELECT count(*) FROM pg_class")
         scope(ledger).pay(pure("9/10"))
         with refused("in a transaction that is read committed"):
-            send(connection, place.name, row, 5)
+            send(connection, place.name, [row], 5)
         connection.rollback()
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         with refused("another record was written meanwhile"):
-            send(connection, place.name, row, 5)
+            send(connection, place.name, [row], 5)
     assert ledger.balance("a").spent == {"epsilon": Fraction(9, 10)}
 
 
@@ -412,7 +412,7 @@ def test_settings_and_tables_of_a_session_change_no_function(place: Place) -> No
         ):
             connection.execute(statement)  # type: ignore[arg-type]
         with refused("exceeds its cap"):
-            send(connection, place.name, Row(2, body, record_hash(body), ""), 5)
+            send(connection, place.name, [Row(2, body, record_hash(body), "")], 5)
     assert ledger.balance("a").spent == {"epsilon": 0}
 
 

@@ -247,7 +247,7 @@ def commits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Commit]]:
             writing.add(id(self))
         alone = self.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         is_sent = alone and (".charge(" in query or ".settle(" in query)
-        if is_sent or (query == "COMMIT" and id(self) in writing):
+        if is_sent or (query.endswith("COMMIT") and id(self) in writing):
             writing.discard(id(self))
             if plan:
                 return plan.pop(0)(self, lambda: execute(self, query, *more, **options))
@@ -464,11 +464,7 @@ def test_who_writes_alone_sends_one_statement_and_who_meets_another_queues(
         sent.clear()
         there.pay(pure())
         locked = sum("begin_charge" in query for query in sent)
-        assert (len(sent), locked) in (
-            (1, 0),
-            (4, 1),
-            (5, 1),
-        )  # nobody runs after what others write
+        assert (len(sent), locked) in ((1, 0), (3, 1), (4, 1))  # nobody runs after others
     assert len(sent) == 1
     assert mine.check().count == other.check().count == 27
 

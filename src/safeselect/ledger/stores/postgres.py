@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from select import select
 from types import ModuleType
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, final, runtime_checkable
@@ -42,7 +42,7 @@ from safeselect.release.display import library
 Connection: TypeAlias = Any
 """A connection of psycopg, whose own type takes none but literal queries."""
 
-_SETTINGS = ("autocommit", "row_factory", "prepare_threshold")
+_SETTINGS = ("autocommit", "row_factory", "prepare_threshold", "cursor_factory")
 _LOST: list[list[Connection]] = []
 
 
@@ -134,14 +134,15 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Connectio
     try:
         if connection.info.encoding != "utf-8":
             raise LedgerError("the connections of the pool must have client_encoding=utf8")
-        # Nothing is prepared: another pool may be behind this one.
-        for name, value in zip(_SETTINGS, (True, psycopg.rows.tuple_row, None), strict=True):
+        # Nothing is prepared: another pool may be behind this one.  Values are sent as literals.
+        ours = (True, psycopg.rows.tuple_row, None, psycopg.ClientCursor)
+        for name, value in zip(_SETTINGS, ours, strict=True):
             setattr(connection, name, value)
         yield connection, warnings
     finally:
         if generation() == born:
             connection.remove_notice_handler(notice)
-            if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            if connection.info.transaction_status.name == "IDLE":
                 for name, value in zip(_SETTINGS, before, strict=True):
                     setattr(connection, name, value)
             else:
@@ -224,31 +225,33 @@ class Rows:
         return row
 
 
-def send(connection: Connection, schema: str, row: Row, wait: int) -> None:
-    """Have the server check the record of a row, and write it.
+def send(connection: Connection, schema: str, rows: Sequence[Row], wait: int, end: str = "") -> str:
+    """Have the server check the records of rows, and write them: in one way there and back.
+
+    Args:
+        end: a last statement.  Without a transaction they are all committed at once.
+
+    Returns:
+        str: what the server says of the last statement.
 
     Raises:
         LedgerError: a server keeps no records of this kind.
     """
-    record = json.loads(row.body)
-    kind = record["kind"]
-    if kind in _OWNERS:  # who may write to tables
-        insert = f"INSERT INTO {schema}.records VALUES (%s, %s, %s, %s)"  # noqa: S608
-        connection.execute(insert, row[:4])
-        update = f"""UPDATE {schema}.state SET count = %s, last = %s, ledger = %s, signed = %s,
-            clock = coalesce(clock, %s)"""  # noqa: S608
-        signed = row.signature != ""
-        values = (row.seq + 1, row.hash, record["ledger"], signed, record.get("clock"))
-        connection.execute(update, values)
-    elif kind in _FUNCTIONS:
-        query = f"SELECT {schema}.{_FUNCTIONS[kind]}(%s, %s, %s, %s)"
-        connection.execute(query, (wait, row.body, row.hash, row.signature))
-    else:
-        raise LedgerError(f"a server keeps no records of kind {kind!r}")
+    statements, values = list[str](), list[object]()
+    for row in rows:
+        kind = json.loads(row.body)["kind"]
+        if kind not in _FUNCTIONS:
+            raise LedgerError(f"a server keeps no records of kind {kind!r}")
+        statements.append(f"SELECT {schema}.{_FUNCTIONS[kind]}(%s, %s, %s, %s)")
+        values += [wait, row.body, row.hash, row.signature]
+    done = connection.execute("; ".join(filter(None, [*statements, end])), values or None)
+    while done.nextset():
+        pass
+    return str(done.statusmessage)
 
 
-_OWNERS = ("created", "repaired", "corrected")
 _FUNCTIONS = {
+    **dict.fromkeys(("created", "repaired", "corrected"), "note"),
     "charged": "charge",
     **dict.fromkeys(("released", "settled", "aborted"), "settle"),
     "scope": "open_scope",
@@ -353,7 +356,7 @@ class PostgresStore:
         The role of the connection owns it.  Let that be one that nobody logs in as, for example
         with `options='-c role=ledger_owner'` in conninfo.
         """
-        with self._translated(), self._transaction() as connection:
+        with self._translated(), self._transaction(begin=_BEGIN) as connection:
             if connection.info.server_version < _OLDEST:
                 raise LedgerError("a ledger needs PostgreSQL 13 or later")
             if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
@@ -364,7 +367,7 @@ class PostgresStore:
                 connection.execute(statement)
             journal = Rows(connection, self._schema)
             done = work(journal)
-            self._send(connection, journal.new)
+            send(connection, self._schema, journal.new, self._wait)
         return done
 
     def grant(self, role: str, duty: Literal["reader", "charger", "approver"]) -> None:
@@ -384,7 +387,7 @@ class PostgresStore:
             raise ParameterError(f"role must be a plain lower-case name, got {describe(role)}")
         if duty not in GRANTS:
             raise ParameterError(f"duty must be reader, charger or approver, got {describe(duty)}")
-        with self._translated(), self._transaction() as connection:
+        with self._translated(), self._transaction(begin=_BEGIN) as connection:
             Rows(connection, self._schema).rows(0, 1)
             # The server only warns of a grant that grants nothing.
             if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
@@ -399,62 +402,31 @@ class PostgresStore:
         """Run the work, and commit its rows durably: without the lock, while nobody else writes."""
         born = generation()
         with self._translated():
-            if not self._queued:
-                with suppress(Moved):
-                    return self._written_alone(work, born)
-            self._queued = max(0, self._queued - 1)
             while True:
+                is_alone, sent = False, list[Row]()
                 try:
-                    with self._transaction(sent := list[Row](), begin="") as connection:
-                        journal = Rows(connection, self._schema, self._last, self._lock)
+                    with self._transaction(sent) as connection:
+                        is_alone, self._queued = not self._queued, max(0, self._queued - 1)
+                        here, lock = (None, "") if is_alone else (connection, self._lock)
+                        journal = Rows(here, self._schema, self._last, lock)
                         done = work(journal)
+                        if is_alone and not journal.new:
+                            raise Moved  # a refusal is told of all records
                         sent += journal.new
+                except Lost:
+                    if not sent or self._are_there(sent, born):
+                        return done
+                    self._queued = 1
+                except Exception as error:
+                    state = getattr(error, "sqlstate", None)
+                    is_refused = not sent or isinstance(error, self._psycopg.Error)
+                    if not is_alone or not is_refused or state == _BUSY:
+                        raise
+                    # Whatever the reason, it is found again under the lock.
+                    self._queued = _QUEUED if state == MOVED else 1
+                else:
                     self._last = journal.last
                     return done
-                except Lost:
-                    if not journal.new or self._are_there(journal.new, born):
-                        return done
-
-    def _written_alone(self, work: Callable[[Journal], T], born: Generation) -> T:
-        """Run the work on what was seen, and send its rows at once, without a transaction block.
-
-        Raises:
-            Moved: nothing was written; whatever the reason, it is found again under the lock.
-        """
-        journal, is_lost = Rows(None, self._schema, self._last), False
-        try:
-            done = work(journal)
-        except Exception:  # noqa: BLE001 - it may follow from what another process changed
-            raise Moved from None
-        rows = journal.new
-        if not rows or any(json.loads(row.body)["kind"] in _OWNERS for row in rows):
-            raise Moved
-        if len(rows) > 1 and not self._psycopg.Pipeline.is_supported():
-            raise Moved
-        with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
-            check_process(born)
-            try:
-                with connection.pipeline() if len(rows) > 1 else nullcontext():
-                    self._send(connection, rows)
-            except self._psycopg.Error as error:
-                is_lost = connection.closed
-                if error.sqlstate == _BUSY:
-                    raise
-                if not is_lost:
-                    self._queued = _QUEUED if error.sqlstate == MOVED else 0
-                    raise Moved from None
-            self._check_commit(warnings)
-        if is_lost and not self._are_there(rows, born):
-            raise Moved
-        self._last = journal.last
-        return done
-
-    def _check_commit(self, warnings: list[str], status: str = "COMMIT") -> None:
-        if warnings or status != "COMMIT":
-            raise LedgerError(
-                f"the ledger in {self.name}: the server warned while it committed, or did not "
-                "commit; nothing is released, and the charge may remain"
-            )
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Run the work on the rows that were committed: their order is one, and they only grow."""
@@ -469,10 +441,6 @@ class PostgresStore:
         if isinstance(self._pool, OwnPool):
             self._pool.close()
 
-    def _send(self, connection: Connection, rows: Sequence[Row]) -> None:
-        for row in rows:
-            send(connection, self._schema, row, self._wait)
-
     def _are_there(self, rows: list[Row], born: Generation) -> bool:
         """Return whether rows were written whose commit had no reply; offer them again if not.
 
@@ -481,7 +449,7 @@ class PostgresStore:
         for _ in range(_TRIES):
             check_process(born)
             with suppress(Lost, self._psycopg.Error, LedgerError):
-                with self._transaction(sent := list[Row](), begin=self._lock) as connection:
+                with self._transaction(sent := list[Row](), self._lock) as connection:
                     there = Rows(connection, self._schema).rows(rows[0].seq, 1)
                     sent += [] if there else rows
                 return not there or there[0].hash == rows[0].hash
@@ -501,11 +469,11 @@ class PostgresStore:
         return self._pool
 
     @contextmanager
-    def _transaction(self, sent: Sequence[Row] = (), begin: str = _BEGIN) -> Iterator[Connection]:
-        """Yield a connection; these rows are sent with the commit.
+    def _transaction(self, sent: Sequence[Row] = (), begin: str = "") -> Iterator[Connection]:
+        """Yield a connection; these rows are sent with the commit, if there are any.
 
         Args:
-            begin: empty if the rows begin the transaction themselves, or do without.
+            begin: begins the transaction; without it, nothing is begun before the rows are sent.
         """
         born, is_sent = generation(), False
         with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
@@ -514,18 +482,20 @@ class PostgresStore:
                     connection.execute(begin)
                 yield connection
                 check_process(born)
-                if connection.info.transaction_status == self._psycopg.pq.TransactionStatus.IDLE:
-                    return
-                warnings.clear()
-                is_sent = True
-                together = sent and self._psycopg.Pipeline.is_supported()
-                with connection.pipeline() if together else nullcontext():
-                    self._send(connection, sent)
-                    done = connection.execute("COMMIT")
-                self._check_commit(warnings, done.statusmessage or "")
+                is_begun = connection.info.transaction_status.name != "IDLE"
+                if sent or is_begun:
+                    warnings.clear()
+                    is_sent = True
+                    end = "COMMIT" if is_begun else ""
+                    status = send(connection, self._schema, sent, self._wait, end)
+                    if warnings or not status.startswith(end):
+                        raise LedgerError(
+                            f"the ledger in {self.name}: the server warned while it committed, or "
+                            "did not commit; nothing is released, and the charge may remain"
+                        )
             except BaseException as error:
                 # The error is already being raised; without a commit the server rolls back anyway.
-                if generation() == born:
+                if generation() == born and connection.info.transaction_status.name != "IDLE":
                     with suppress(self._psycopg.Error):
                         connection.execute("ROLLBACK")
                 if is_sent and isinstance(error, self._psycopg.Error) and connection.closed:

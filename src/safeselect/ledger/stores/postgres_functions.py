@@ -442,6 +442,15 @@ END$$""",  # noqa: S608
 $$BEGIN
     PERFORM hold(wait);
 END$$""",
+    # What only the owner writes: the first record, and notes on others.
+    """CREATE FUNCTION note(wait integer, body text, hash text, signature text) RETURNS void
+{settings} AS
+$$BEGIN
+    PERFORM hold(wait);
+    INSERT INTO records VALUES ((body::jsonb ->> 'seq')::bigint, body, hash, signature);
+    UPDATE state SET count = count + 1, last = hash, ledger = body::jsonb ->> 'ledger',
+        signed = signature <> '', clock = coalesce(clock, body::jsonb ->> 'clock');
+END$$""",
     # Adds a record of a kind with these fields, and perhaps one more; returns it.
     f"""CREATE FUNCTION appended(wait integer, body text, hash text, signature text, kinds text,
     fields text[], more text DEFAULT NULL) RETURNS jsonb {{inner}} AS
