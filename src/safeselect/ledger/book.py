@@ -84,11 +84,6 @@ def was_torn(torn: Torn) -> Written:
     return "torn", {"length": str(torn.length), "sha256": torn.sha256}
 
 
-def repaired(first: int, last: int, reason: str) -> Written:
-    """Return the record that sets aside the wrong signatures from one place to another."""
-    return "repaired", {"first": str(first), "last": str(last), "reason": reason}
-
-
 _BATCH = 1000  # rows per read
 REPLACED = (
     "the ledger lacks a record that this process has seen in it: it was replaced, or its end was "
@@ -377,7 +372,7 @@ _GROUP = 32  # records of one transaction
 
 @final
 class Book:
-    """The records of one ledger: made with `make` or read with `read`."""
+    """The records of one ledger: first `make` or `read` them."""
 
     __slots__ = (
         *("_closed", "_known", "_published", "_seen", "_signer", "_store", "_turn", "_witness"),
@@ -388,82 +383,55 @@ class Book:
         self,
         store: Store,
         signer: Signer | None,
-        public_keys: Collection[bytes],
         witness: Witnessed | None,
+        on_event: OnEvent | None,
+        public_keys: Collection[bytes] = (),
     ) -> None:
         self.id = ""
-        self._witness = witness
-        self.on_event: OnEvent | None = None
-        self._closed = False
-        self._store = store
-        self._signer = signer
+        self.on_event = on_event
+        self._store, self._signer, self._witness = store, signer, witness
         own = () if signer is None else (signer.public_key,)
         self.public_keys = public_keys or own
+        self._closed = False
         self._turn = Turn(_WAIT)
         self._known: Known | None = None
         # The last record that was seen, and a published head: both must stay in the ledger.
         self._seen: Row | None = None
         self._published: str | None = None
 
-    @classmethod
-    def make(
-        cls,
-        store: Store,
-        signer: Signer | None,
-        id_: str,
-        budgets: Mapping[str, tuple[Budget, int]],
-        approvers: Approvers | None,
-        clock: Clock,
-        witness: Witnessed | None,
-    ) -> Book:
+    def make(self, id_: str, first: Sequence[Written]) -> None:
         """Write the first records: the ledger's, and one for each scope."""
-        book = cls(store, signer, (), witness)
-        book.id = id_
-        if witness is not None and witness.ask() is not None:
+        if self._witness is not None and self._witness.ask() is not None:
             raise LedgerError("the witness knows a ledger already: each has one of its own")
-        first = [made(signer, store.about(), approvers, clock)]
-        first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
         def work(journal: Journal) -> Known:
-            known = Known(Checker(book.public_keys))
+            known = Known(Checker(self.public_keys))
             for written in first:
-                reading = judged(known.checker, written, id_, signer)
+                reading = judged(known.checker, written, id_, self._signer)
                 reading.row = journal.append(reading.row)
                 known.add(reading)
             return known
 
-        book._know(store.create(work))
-        book._tell()
-        return book
+        self._know(self._store.create(work))
+        self._tell()
 
-    @classmethod
-    def read(
-        cls,
-        store: Store,
-        signer: Signer | None,
-        public_keys: Collection[bytes],
-        head: str | None,
-        witness: Witnessed | None,
-    ) -> Book:
+    def read(self, head: str | None) -> None:
         """Replay all records.
 
         Raises:
             ParameterError: the ledger has another key.
             LedgerError: it cannot be read, or a record fails its check.
         """
-        book = cls(store, signer, public_keys, witness)
-        for row in store.read(lambda journal: journal.rows(0, 1)):
+        for row in self._store.read(lambda journal: journal.rows(0, 1)):
             first = Checker()
             first.check(row.body, row.hash, row.signature)
-            if signer is not None and not first.signer:
+            if self._signer is not None and not first.signer:
                 raise ParameterError("signer is not the one with which the ledger was made")
-            book.id = first.ledger
-        book._published = head
-        if witness is not None and witness.ask() is None and head is None:
+        self._published = head
+        if self._witness is not None and self._witness.ask() is None and head is None:
             # Nothing would tell the ledger from any older copy.
             raise LedgerError("the witness knows no ledger: open this one with head= too, once")
-        book._turn.take(book._look)
-        return book
+        self._turn.take(self._look)
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ from safeselect.ledger.approvals import (
     unapproved,
 )
 from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget, check_price
-from safeselect.ledger.book import Book, OnEvent
+from safeselect.ledger.book import Book, OnEvent, made, opened_scope
 from safeselect.ledger.pending import SALT_BYTES, finish_request
 from safeselect.ledger.record import Clock, head_of, read_head, request_hash, text
 from safeselect.ledger.replay import Checker, Record, Request
@@ -133,9 +133,10 @@ class Ledger:
         witnessed = read_witness(witness)
         people = read_approvers(approvers, approvals_needed, key, len(terms))
         read_choice(clock, "clock", get_args(Clock))  # nothing finer: time may be private
-        about = os.urandom(16).hex(), terms, people, clock
-        book = Book.make(read_place(place), key, *about, witnessed)
-        book.on_event = hook
+        book = Book(store := read_place(place), key, witnessed, hook)
+        first = [made(key, store.about(), people, clock)]
+        first += [opened_scope(name, *each) for name, each in terms.items()]
+        book.make(os.urandom(16).hex(), first)
         return cls(book)
 
     @classmethod
@@ -172,8 +173,8 @@ class Ledger:
         read_head(head)
         read_public_keys(public_keys)
         hook, key = read_hook(on_event), read_signer(signer)
-        book = Book.read(read_place(place), key, public_keys, head, read_witness(witness))
-        book.on_event = hook
+        book = Book(read_place(place), key, read_witness(witness), hook, public_keys)
+        book.read(head)
         return cls(book)
 
     def close(self) -> None:

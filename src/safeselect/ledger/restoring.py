@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.book import Written, check_key, each_row, judged, repaired, was_torn
+from safeselect.ledger.book import Written, check_key, each_row, judged, was_torn
 from safeselect.ledger.ledger import read_place
 from safeselect.ledger.record import LONGEST, log_line, read_line, read_record, text
 from safeselect.ledger.replay import Checker, Record
@@ -203,7 +203,8 @@ def set_aside(
         wrong.update(checker.unsigned)
         if not wrong:
             raise ParameterError("no signature is wrong: there is nothing to set aside")
-        yield repaired(min(wrong), max(wrong), why)
+        first, last = str(min(wrong)), str(max(wrong))
+        yield "repaired", {"first": first, "last": last, "reason": why}
 
     _write(place, decide, key, head, witness)
     return min(wrong), max(wrong)

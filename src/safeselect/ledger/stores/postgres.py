@@ -399,8 +399,12 @@ class PostgresStore:
                 connection.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{function} TO {role}")
 
     def write(self, work: Callable[[Journal], T]) -> T:
-        """Run the work, and commit its rows durably: without the lock, while nobody else writes."""
-        born = generation()
+        """Run the work, and commit its rows durably: without the lock, while nobody else writes.
+
+        After a lost reply it is run again on all rows, under the lock, for which an offer that the
+        server still has must end first.
+        """
+        born, lost = generation(), 0
         with self._translated():
             while True:
                 is_alone, sent = False, list[Row]()
@@ -413,17 +417,25 @@ class PostgresStore:
                         if is_alone and not journal.new:
                             raise Moved  # a refusal is told of all records
                         sent += journal.new
-                except Lost:
-                    if not sent or self._are_there(sent, born):
-                        return done
-                    self._queued = 1
                 except Exception as error:
+                    check_process(born)
                     state = getattr(error, "sqlstate", None)
                     is_refused = not sent or isinstance(error, self._psycopg.Error)
-                    if not is_alone or not is_refused or state == _BUSY:
+                    if isinstance(error, Lost) or (
+                        lost and isinstance(error, (self._psycopg.Error, LedgerBusy))
+                    ):
+                        lost += 1
+                        if lost > _TRIES:
+                            raise LedgerError(
+                                f"the connection to the ledger in {self.name} was lost, and the "
+                                "state of the record is unknown: nothing is released, and the "
+                                "charge may remain"
+                            ) from None
+                        pause()
+                    elif not is_alone or not is_refused or state == _BUSY:
                         raise
                     # Whatever the reason, it is found again under the lock.
-                    self._queued = _QUEUED if state == MOVED else 1
+                    self._queued = _QUEUED if state == MOVED else max(1, self._queued)
                 else:
                     self._last = journal.last
                     return done
@@ -440,24 +452,6 @@ class PostgresStore:
         """Close the connections of all threads, but no pool; the next use makes new ones."""
         if isinstance(self._pool, OwnPool):
             self._pool.close()
-
-    def _are_there(self, rows: list[Row], born: Generation) -> bool:
-        """Return whether rows were written whose commit had no reply; offer them again if not.
-
-        Only one row can follow another, so both offers cannot stand.
-        """
-        for _ in range(_TRIES):
-            check_process(born)
-            with suppress(Lost, self._psycopg.Error, LedgerError):
-                with self._transaction(sent := list[Row](), self._lock) as connection:
-                    there = Rows(connection, self._schema).rows(rows[0].seq, 1)
-                    sent += [] if there else rows
-                return not there or there[0].hash == rows[0].hash
-            pause()
-        raise LedgerError(
-            f"the connection to the ledger in {self.name} was lost, and the state of the record "
-            "is unknown: nothing is released, and the charge may remain"
-        )
 
     def _pool_here(self) -> Connections:
         """Return the pool, unless it is the parent's."""
