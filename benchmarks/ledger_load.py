@@ -32,9 +32,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 import psycopg
-from ledger import charge
 from postgres import Server, running_server
 
+from ledger import charge
 from safeselect import Budget, Ledger, LedgerError
 from safeselect.ledger import Scope
 from safeselect.ledger.stores.postgres import PostgresStore
@@ -234,14 +234,7 @@ def said(ours: float, floor: float) -> float:
     return ours / floor
 
 
-BARS = {
-    "alone": 0.45,
-    "threads": 1.2,
-    "processes": 0.65,
-    "far": 0.5,
-    "file": 0.8,
-    "overload": 0.8,
-}
+BARS = {"alone": 0.45, "threads": 1.2, "processes": 0.65, "far": 0.5, "file": 0.8, "overload": 0.8}
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from workers import kinds
 
 import safeselect
 from safeselect import BudgetError, ChargeStands, Ledger, LedgerBusy, RepeatedRequest
-from safeselect.ledger import pending as pending_module
+from safeselect.ledger import scope as scope_module
 from safeselect.ledger.stores.file import FileStore
 
 pytestmark = [
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 0)
+    monkeypatch.setattr(scope_module, "OUTCOME_WAIT", 0)
 
 
 @contextmanager
@@ -116,13 +116,13 @@ def test_a_lock_held_between_charge_and_answer_says_that_the_charge_stands(
 ) -> None:
     """Without an outbox: the answer is lost."""
     ledger, holding = Ledger.open(FileStore(path, wait=0)), Holding(path)
-    real = pending_module.commitment
+    real = scope_module.commitment
 
     def committed(salt: bytes, output: str) -> str:
         holding()
         return real(salt, output)
 
-    monkeypatch.setattr(pending_module, "commitment", committed)
+    monkeypatch.setattr(scope_module, "commitment", committed)
     with pytest.raises(ChargeStands, match="without an outbox the answer is lost") as caught:
         MECHANISMS[name](scope(ledger))
     assert caught.value.charge == 2
@@ -235,7 +235,7 @@ def test_a_scope_that_closes_after_the_outbox_has_the_answer_keeps_it(tmp_path: 
 
 
 def test_an_outcome_has_a_deadline_of_its_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 20)
+    monkeypatch.setattr(scope_module, "OUTCOME_WAIT", 20)
     pending = impatient(path).pay(pure())
     holding = Holding(path)
     holding()

@@ -268,7 +268,7 @@ _BY_CLAIMS = {
         ("ledger/budget.py:ways", " if after[name] <= cap", ""),
         ("ledger/budget.py:add", "total[name] + ", ""),
         (
-            "ledger/pending.py:settled",
+            "ledger/scope.py:settled",
             "{name: str(n) for name, n in spent.items()}",
             "dict.fromkeys(spent, '0')",
         ),
@@ -296,7 +296,7 @@ _BY_CLAIMS = {
             '        if record["kind"] == "aborted',
         ),
         ("ledger/replay.py:check_spent", "or n > there[name] ", ""),
-        ("ledger/pending.py:aborted", "self._is_kept", "False"),
+        ("ledger/scope.py:aborted", "self._is_kept", "False"),
         ("mechanisms/runs.py:empty", "return kind()", "return error"),
     ),
     "C8 C10": (("release/call.py:once_charged", "failed = ScoreError(unreadable)", "raise"),),

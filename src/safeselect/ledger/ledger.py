@@ -24,10 +24,9 @@ from safeselect.ledger.approvals import (
 )
 from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget, check_price
 from safeselect.ledger.book import Book, OnEvent, made, opened_scope
-from safeselect.ledger.pending import SALT_BYTES, finish_request
 from safeselect.ledger.record import Clock, head_of, read_head, request_hash, text
 from safeselect.ledger.replay import Checker, Record, Request
-from safeselect.ledger.scope import Scope, scope_of
+from safeselect.ledger.scope import SALT_BYTES, Scope, finish_request, scope_of
 from safeselect.ledger.signing import (
     Proposal,
     Signer,

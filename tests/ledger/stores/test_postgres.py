@@ -21,7 +21,7 @@ from safeselect import (
     LedgerError,
     ParameterError,
 )
-from safeselect.ledger import pending as pending_module
+from safeselect.ledger import scope as scope_module
 from safeselect.ledger.book import each_row
 from safeselect.ledger.store import Journal
 from safeselect.ledger.stores.postgres import PostgresStore
@@ -257,7 +257,7 @@ def test_a_row_that_is_locked_after_the_charge(
 ) -> None:
     import psycopg
 
-    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 0)
+    monkeypatch.setattr(scope_module, "OUTCOME_WAIT", 0)
     made = new(PostgresStore(server.conninfo, schema="standing"), epsilon=1)
     ledger = Ledger.open(PostgresStore(server.conninfo, schema="standing", wait=1))
     kept: list[Any] = []
