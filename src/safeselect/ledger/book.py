@@ -549,15 +549,15 @@ class Book:
                 yield [row for row in batch if row.seq > place]
 
     def _serve(self, asked: Asked) -> Reading | Exception:
-        """Write the record that this thread waits for, and what others wait for."""
-        queue, batch = self._turn.queue, [asked]
-        if asked.answer is None:
-            with suppress(ValueError):
-                queue.remove(asked)
-            with suppress(IndexError):
-                while len(batch) < _GROUP:
-                    batch.append(queue.popleft())
+        """Write what threads wait for, in their order, until this thread's record is written."""
+        queue = self._turn.queue
         while asked.answer is None:
+            batch = [asked]  # what was taken up in vain goes alone
+            if asked in queue:
+                batch = [queue.popleft()]
+                with suppress(IndexError):
+                    while len(batch) < _GROUP:
+                        batch.append(queue.popleft())
             try:
                 self._write(batch)
             except LedgerBusy as error:
@@ -567,8 +567,7 @@ class Book:
                 pause()
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 if len(batch) == 1:
-                    asked.answer = error
-            batch = [asked]
+                    batch[0].answer = error
         return asked.answer
 
     def _write(self, batch: Sequence[Asked]) -> None:
