@@ -9,8 +9,8 @@ threads   eight threads of one process and one ledger, against INSERT by one con
 processes eight processes, against INSERT behind one locked row by eight connections
 far       one of eight processes is 20 ms away: its charges, against an eighth of all
 file      the ledger in a file, charges of eight processes against those of one
-overload  answers (charge and outcome) of eight processes with a queue that grows twice as fast as
-          they can work, against those that they give when nobody waits
+overload  answers (a charge and its outcome) of sixteen processes, against the most that one, four
+          or eight give; with a lock that is waited for 1 s
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class Bars:
         return said(found[1], found[0])
 
     def overload(self) -> float:
-        """Requests come at twice the best rate; a process takes the next, waiting at most 1 s."""
+        """Twice as many writers as give the most."""
         name = self._ledger()
 
         def answering(writers: int) -> float:

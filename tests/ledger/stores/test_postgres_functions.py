@@ -301,7 +301,7 @@ def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
         ({**fine, "purpose": {"a": "b"}}, "a value is no text"),
         (a_charge(ledger, scope={"a": "b"}), "a value is no text"),
         ({**fine, "seq": "9"}, "has another place"),
-        ({**fine, "previous": "0" * 64}, "not in the ledger"),
+        ({**fine, "previous": "0" * 64}, "another record was written meanwhile"),
         ({**fine, "ledger": "0" * 32}, "has another place"),
         ({**fine, "schema": "safeselect.record/2"}, "has another place"),
         ({"kind": "aborted", "charge": "0", "reason": "error"}, "awaits none"),

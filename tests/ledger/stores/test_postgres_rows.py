@@ -112,12 +112,7 @@ def test_no_row_that_a_charger_writes_ends_a_ledger(place: Place, signer: Any) -
 
 @pytest.mark.parametrize(
     ("clock", "fine"),
-    [
-        ("day", "2028-02-29"),
-        ("hour", "2026-12-31T23Z"),
-        ("minute", "2026-01-01T00:59Z"),
-        ("second", "2026-01-01T00:00:59Z"),
-    ],
+    [("day", "2028-02-29"), ("hour", "2026-12-31T23Z"), ("minute", "2026-01-01T00:59Z")],
 )
 def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(
     server: Server, place: Place, clock: str, fine: str

@@ -101,9 +101,8 @@ $$DECLARE
     whole text := to_char((bare || substr('0001-01-01T00:00:00', length(bare) + 1))::timestamp,
         'YYYY-MM-DD"T"HH24:MI:SS');
 BEGIN
-    whole := CASE clock WHEN 'day' THEN left(whole, 10) WHEN 'hour' THEN left(whole, 13) || 'Z'
-        WHEN 'minute' THEN left(whole, 16) || 'Z' ELSE whole || 'Z' END;
-    IF value IS DISTINCT FROM whole THEN
+    IF value IS DISTINCT FROM (CASE clock WHEN 'day' THEN left(whole, 10)
+        WHEN 'hour' THEN left(whole, 13) || 'Z' WHEN 'minute' THEN left(whole, 16) || 'Z' END) THEN
         RAISE EXCEPTION 'a time is not as fine as the clock of the ledger';
     END IF;
     RETURN value;
@@ -145,7 +144,7 @@ BEGIN
     RETURN ARRAY[div(above, common), div(below, common)];
 END$$""",
 )
-"""The statements; `{settings}` is for functions that roles execute, `{inner}` for the others."""
+"""The statements; `{record}` is for functions that take one, `{inner}` for those that they call."""
 
 CHARGES = (
     # Adds a price to the sums of a scope; returns them as the record spells them.
@@ -178,8 +177,7 @@ BEGIN
     END IF;
     RETURN after;
 END$$""",
-    """CREATE FUNCTION charge(wait integer, body text, hash text, signature text) RETURNS void
-SECURITY DEFINER {settings} AS
+    """CREATE FUNCTION charge{record} AS
 $$DECLARE
     record jsonb := appended(wait, body, hash, signature, 'charged', ARRAY['utc', 'purpose',
         'mechanism', 'guarantee', 'parts', 'parameters', 'source', 'nonce', 'request', 'charges'],
@@ -217,8 +215,7 @@ BEGIN
     END IF;
 END$$""",
     # The outcome of an open charge: a commitment to an output, or a reason why there is none.
-    """CREATE FUNCTION settle(wait integer, body text, hash text, signature text) RETURNS void
-SECURITY DEFINER {settings} AS
+    """CREATE FUNCTION settle{record} AS
 $$DECLARE
     kind text := body::jsonb ->> 'kind';
     record jsonb := appended(wait, body, hash, signature, 'released|settled|aborted', CASE kind
@@ -252,27 +249,16 @@ BEGIN
     END IF;
 END$$""",
 )
-"""The statements; `{settings}` is for functions that roles execute, `{inner}` for the others."""
-
 APPROVALS = (
     # The amounts that add up under these terms, each with its way.
-    """CREATE FUNCTION ways(terms jsonb) RETURNS TABLE (name text, way smallint) {inner} AS
-$$BEGIN
-    RETURN QUERY
-        SELECT found.name, found.way::smallint
-        FROM (
-            VALUES ('rho', 1, terms ? 'rho'), ('epsilon', 1, terms ? 'epsilon'),
-                ('not_pure', 1, terms ?& ARRAY['epsilon', 'delta']),
-                ('own_delta', 0, terms ? 'delta')
-            UNION ALL
-            SELECT 'moment_' || place, place + 1, true
-            FROM generate_series(1, jsonb_array_length(terms -> 'excesses')) AS place
-        ) AS found (name, way, adds_up)
-        WHERE adds_up;
-END$$""",
+    """CREATE FUNCTION ways(terms jsonb) RETURNS TABLE (name text, way integer) LANGUAGE sql AS
+$$SELECT * FROM (VALUES ('rho', 1), ('epsilon', 1), ('not_pure', 1), ('own_delta', 0))
+        AS found (name, way) WHERE CASE name WHEN 'not_pure' THEN terms ?& ARRAY['epsilon', 'delta']
+            WHEN 'own_delta' THEN terms ? 'delta' ELSE terms ? name END
+    UNION ALL SELECT 'moment_' || place, place + 1
+    FROM generate_series(1, jsonb_array_length(terms -> 'excesses')) AS place$$""",
     # A scope, or one for each of its blocks; no other begins with the name of blocks and a slash.
-    """CREATE FUNCTION open_scope(wait integer, body text, hash text, signature text) RETURNS void
-SECURITY DEFINER {settings} AS
+    """CREATE FUNCTION open_scope{record} AS
 $$DECLARE
     record jsonb := appended(wait, body, hash, signature, 'scope',
         ARRAY['utc', 'scope', 'terms', 'caps', 'max_refusals'], 'approvals');
@@ -310,8 +296,7 @@ $$BEGIN
     END IF;
 END$$""",
     # A limit of the terms goes up to the ceiling that they state; logarithms are not computed here.
-    """CREATE FUNCTION raise_limit(wait integer, body text, hash text, signature text) RETURNS void
-SECURITY DEFINER {settings} AS
+    """CREATE FUNCTION raise_limit{record} AS
 $$DECLARE
     record jsonb := appended(wait, body, hash, signature, 'raised', ARRAY['utc', 'scope', 'limit',
         'before', 'after', 'caps', 'reason', 'approvals']);
@@ -337,8 +322,7 @@ BEGIN
         PERFORM capped(scope, record -> 'caps');
     END IF;
 END$$""",
-    """CREATE FUNCTION replace_key(wait integer, body text, hash text, signature text) RETURNS void
-SECURITY DEFINER {settings} AS
+    """CREATE FUNCTION replace_key{record} AS
 $$DECLARE
     record jsonb := appended(wait, body, hash, signature, 'key',
         ARRAY['utc', 'signer', 'replaces', 'handover', 'approvals']);
@@ -346,8 +330,6 @@ BEGIN
     PERFORM object(record -> 'signer', true);
 END$$""",
 )
-"""The statements; `{settings}` is for functions that roles execute, `{inner}` for the others."""
-
 FORMAT = 1
 
 GRANTS = {
@@ -360,7 +342,7 @@ GRANTS = {
 _HASH = "[0-9a-f]{64}"
 
 # SQLSTATEs of our own.
-MOVED, UNKNOWN, UNSAFE = "SL001", "SL002", "SL003"
+MOVED, UNSAFE = "SL001", "SL002"
 
 _TABLES = (
     "CREATE TABLE format (version integer NOT NULL)",
@@ -443,8 +425,7 @@ $$BEGIN
     PERFORM hold(wait);
 END$$""",
     # What only the owner writes: the first record, and notes on others.
-    """CREATE FUNCTION note(wait integer, body text, hash text, signature text) RETURNS void
-{settings} AS
+    """CREATE FUNCTION note{record} AS
 $$BEGIN
     PERFORM hold(wait);
     INSERT INTO records VALUES ((body::jsonb ->> 'seq')::bigint, body, hash, signature);
@@ -457,18 +438,13 @@ END$$""",
 $$DECLARE
     here state%ROWTYPE := hold(wait);
     record jsonb;
-    previous text;
 BEGIN
     IF length(body) + length(signature) > {LONGEST - 200} THEN
         RAISE EXCEPTION 'a record is too long';
     END IF;
     record := body;
-    previous := record ->> 'previous';
-    IF here.last IS DISTINCT FROM previous THEN
-        IF EXISTS (SELECT FROM records WHERE records.hash = previous) THEN
-            RAISE EXCEPTION 'another record was written meanwhile' USING ERRCODE = '{MOVED}';
-        END IF;
-        RAISE EXCEPTION 'the previous record is not in the ledger' USING ERRCODE = '{UNKNOWN}';
+    IF here.last IS DISTINCT FROM record ->> 'previous' THEN
+        RAISE EXCEPTION 'another record was written meanwhile' USING ERRCODE = '{MOVED}';
     ELSIF here.signed IS DISTINCT FROM (formed(signature, '([0-9a-f][0-9a-f])*') <> '') THEN
         RAISE EXCEPTION 'a record is not signed as the ledger is';
     ELSIF canonical(record, 8) <> body OR hash IS DISTINCT FROM encode(sha256(
@@ -498,8 +474,10 @@ def schema_of(schema: str) -> list[str]:
     """Return the statements that make the tables and functions, for a path on the schema alone."""
     inner = "LANGUAGE plpgsql"
     settings = f"{inner} SET search_path = {schema}, pg_temp SET standard_conforming_strings = on"
-    forms = {"settings": settings, "inner": inner, "schema": schema, "hash": _HASH}
-    made = [each.format(**forms) for each in _FUNCTIONS]
+    record = "(wait integer, body text, hash text, signature text) RETURNS void"
+    record += f" SECURITY DEFINER {settings}"
+    forms = {"settings": settings, "inner": inner, "record": record, "hash": _HASH}
+    made = [each.format(**forms, schema=schema) for each in _FUNCTIONS]
     return [*_TABLES, *made, _printable()]
 
 
