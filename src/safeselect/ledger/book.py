@@ -375,8 +375,8 @@ class Book:
     """The records of one ledger: first `make` or `read` them."""
 
     __slots__ = (
-        *("_closed", "_known", "_published", "_seen", "_signer", "_store", "_turn", "_witness"),
-        *("id", "on_event", "public_keys"),
+        *("_closed", "_known", "_published", "_seen", "_store", "_turn", "_witness"),
+        *("id", "on_event", "public_keys", "signer"),
     )
 
     def __init__(
@@ -389,7 +389,7 @@ class Book:
     ) -> None:
         self.id = ""
         self.on_event = on_event
-        self._store, self._signer, self._witness = store, signer, witness
+        self._store, self.signer, self._witness = store, signer, witness
         own = () if signer is None else (signer.public_key,)
         self.public_keys = public_keys or own
         self._closed = False
@@ -407,7 +407,7 @@ class Book:
         def work(journal: Journal) -> Known:
             known = Known(Checker(self.public_keys))
             for written in first:
-                reading = judged(known.checker, written, id_, self._signer)
+                reading = judged(known.checker, written, id_, self.signer)
                 reading.row = journal.append(reading.row)
                 known.add(reading)
             return known
@@ -425,7 +425,7 @@ class Book:
         for row in self._store.read(lambda journal: journal.rows(0, 1)):
             first = Checker()
             first.check(row.body, row.hash, row.signature)
-            if self._signer is not None and not first.signer:
+            if self.signer is not None and not first.signer:
                 raise ParameterError("signer is not the one with which the ledger was made")
         self._published = head
         if self._witness is not None and self._witness.ask() is None and head is None:
@@ -437,11 +437,6 @@ class Book:
     def name(self) -> str:
         """The ledger's name in messages."""
         return self._store.name
-
-    @property
-    def signer(self) -> Signer | None:
-        """The key that signs, if there is one."""
-        return self._signer
 
     def reported(self, event: Event, work: Callable[[], T]) -> T:
         """Do the work, and tell the hook, if there is one, what came of it.
@@ -455,10 +450,8 @@ class Book:
         try:
             done = work()
         except Exception as error:
-            for kind, name in _FAILURES:
-                if isinstance(error, kind):
-                    _tell(self.on_event, replace(event, kind=name, seconds=_since(start)))
-                    break
+            for name in [name for kind, name in _FAILURES if isinstance(error, kind)][:1]:
+                _tell(self.on_event, replace(event, kind=name, seconds=_since(start)))
             raise
         _tell(self.on_event, replace(event, seconds=_since(start)))
         return done
@@ -466,10 +459,6 @@ class Book:
     def state(self, read: Callable[[Checker], T]) -> T:
         """Return what is read from the state so far; all of it is on the disk and witnessed."""
         return self._turn.take(lambda: read(self._look().checker))
-
-    def last(self) -> Row:
-        """Return the last record."""
-        return self._turn.take(self._look).last
 
     def write(
         self, decide: Callable[[Checker], Written], signer: Signer | None = None, *, wait: int = 0
@@ -508,7 +497,7 @@ class Book:
         Raises:
             LedgerRolledBack: the last of them disappeared before it was reached.
         """
-        return all_rows(self._store, self.last())
+        return all_rows(self._store, self._turn.take(self._look).last)
 
     def close(self) -> None:
         """Close the store; nothing is read or written any more."""
@@ -579,7 +568,7 @@ class Book:
         self._known = None
         for asked, answer in answers:
             if isinstance(answer, Reading):
-                self._signer = asked.signer or self._signer
+                self.signer = asked.signer or self.signer
                 if not known.has(answer.row):
                     known.add(answer)
         self._know(known)
@@ -604,9 +593,9 @@ class Book:
         checker, used = known.checker, set[object]()
         answers: list[tuple[Asked, Reading | Exception]] = []
         if signer is None:
-            if checker.keys.signer and self._signer is None:
+            if checker.keys.signer and self.signer is None:
                 raise LedgerError("the ledger is signed: open it with signer= to write to it")
-            check_key(self._signer, checker)
+            check_key(self.signer, checker)
             # With another key the old one may be lost, and nobody could sign that an end was torn.
             if (torn := journal.torn) is not None:
                 batch = [Asked(lambda _: was_torn(torn), None, 0)]
@@ -617,7 +606,7 @@ class Book:
                 answers.append((asked, asked.reading))
                 continue
             try:
-                reading = judged(checker, asked.decide(checker), self.id, signer or self._signer)
+                reading = judged(checker, asked.decide(checker), self.id, signer or self.signer)
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 answers.append((asked, error))
                 continue
@@ -663,12 +652,12 @@ class Book:
                 more(len(rows))
                 last = rows[-1]
         if last is not None:
-            check_key(self._signer, checker)
+            check_key(self.signer, checker)
         checker.finish()
         if last is None:
             raise LedgerDamaged("there is no record; every ledger has at least one")
         # By the chain of hashes, the last signature covers all records before it.
-        checker.verify(last)
+        checker.keys.check(last)
         self._know(known)
         return known
 

@@ -24,7 +24,7 @@ from safeselect.ledger.approvals import (
 )
 from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget, check_price
 from safeselect.ledger.book import Book, OnEvent, made, opened_scope
-from safeselect.ledger.record import Clock, head_of, read_head, request_hash, text
+from safeselect.ledger.record import Clock, read_head, request_hash, text
 from safeselect.ledger.replay import Checker, Record, Request
 from safeselect.ledger.scope import SALT_BYTES, Scope, finish_request, scope_of
 from safeselect.ledger.signing import (
@@ -202,8 +202,7 @@ class Ledger:
     @property
     def head(self) -> str:
         """Place and hash of the last record: publish it where nobody can change it."""
-        last = self._book.last()
-        return head_of(last.seq, last.hash)
+        return self._book.state(lambda checker: checker.head)
 
     def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
         """Open another scope, if nobody approves.

@@ -480,14 +480,6 @@ class Checker:
         ahead.count, ahead.last = self.count + 1, reading.row.hash
         return ahead
 
-    def verify(self, row: Row) -> None:
-        """Check the signature of a row, if `read` judged the row without it.
-
-        Raises:
-            LedgerDamaged: the signature is wrong.
-        """
-        self.keys.check(row)
-
     def finish(self) -> None:
         """Check that nothing is missing at the end, as far as the published head can show.
 

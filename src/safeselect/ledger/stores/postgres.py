@@ -41,16 +41,11 @@ from safeselect.release.display import library
 
 Connection: TypeAlias = Any
 """A connection of psycopg, whose own type takes none but literal queries."""
+Notice: TypeAlias = Any
+"""What its server says besides, such as a warning."""
 
 _SETTINGS = ("autocommit", "row_factory", "prepare_threshold", "cursor_factory")
 _LOST: list[list[Connection]] = []
-
-
-class HasSeverity(Protocol):
-    """What the server says besides, such as a warning."""
-
-    @property
-    def severity(self) -> str: ...
 
 
 @runtime_checkable
@@ -118,7 +113,7 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Connectio
     """
     born, warnings = generation(), list[str]()
 
-    def notice(said: HasSeverity) -> None:
+    def notice(said: Notice) -> None:
         warnings.append(said.severity)
 
     try:
