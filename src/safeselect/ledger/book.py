@@ -46,9 +46,9 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.ledger.balance import Budget, exact_texts
-from safeselect.ledger.record import START, Clock, head_of, library, read_head, spell
+from safeselect.ledger.record import START, Clock, head_of, read_head, spell
 from safeselect.ledger.replay import Checker, Reading
-from safeselect.ledger.signing import Approvers, Signer, is_key, key_of, signed_message
+from safeselect.ledger.signing import Signer, is_key, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
 from safeselect.ledger.stores.turn import pause
 from safeselect.ledger.witness import Untold, Witnessed
@@ -57,16 +57,6 @@ from safeselect.release.progress import counted
 
 Written = tuple[str, Mapping[str, Content]]
 """The kind of a record, and its content without the fields of every record and the time."""
-
-
-def made(
-    signer: Signer | None, place: Mapping[str, str], approvers: Approvers | None, clock: Clock
-) -> Written:
-    """Return the first record."""
-    about: dict[str, Content] = {"clock": clock, "library": dict(library())}
-    if approvers is not None:
-        about["approvers"] = approvers.as_record()
-    return "created", about | {"signer": dict(key_of(signer)), "place": dict(place)}
 
 
 def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
@@ -190,7 +180,7 @@ class Known:
         """
         place, hash_ = read_head(head) or (-1, START)
         if place > self.last.seq:
-            self.checker.heads.want(head)
+            self.checker.want(head)
             return True
         row = self._recent(place)
         if row is not None and row.hash != hash_:
@@ -288,10 +278,6 @@ class Asked:
     reading: Reading | None = None
     answer: Reading | Exception | None = None
 
-    def is_answered(self) -> bool:
-        """Whether there is nothing to wait for."""
-        return self.answer is not None
-
 
 @final
 class Turn:
@@ -376,7 +362,7 @@ class Book:
 
     __slots__ = (
         *("_closed", "_known", "_published", "_seen", "_store", "_turn", "_witness"),
-        *("id", "on_event", "public_keys", "signer"),
+        *("id", "name", "on_event", "public_keys", "signer"),
     )
 
     def __init__(
@@ -387,7 +373,7 @@ class Book:
         on_event: OnEvent | None,
         public_keys: Collection[bytes] = (),
     ) -> None:
-        self.id = ""
+        self.id, self.name = "", store.name
         self.on_event = on_event
         self._store, self.signer, self._witness = store, signer, witness
         own = () if signer is None else (signer.public_key,)
@@ -433,11 +419,6 @@ class Book:
             raise LedgerError("the witness knows no ledger: open this one with head= too, once")
         self._turn.take(self._look)
 
-    @property
-    def name(self) -> str:
-        """The ledger's name in messages."""
-        return self._store.name
-
     def reported(self, event: Event, work: Callable[[], T]) -> T:
         """Do the work, and tell the hook, if there is one, what came of it.
 
@@ -479,7 +460,9 @@ class Book:
         queue.append(asked)
         while True:
             try:
-                answer = self._turn.take(lambda: self._serve(asked), wait, asked.is_answered)
+                answer = self._turn.take(
+                    lambda: self._serve(asked), wait, lambda: bool(asked.answer)
+                )
                 break
             except BaseException as error:
                 if asked in queue:
@@ -510,7 +493,7 @@ class Book:
         if self._closed:
             raise LedgerError(f"the ledger {self.name!r} is closed: open it again")
         known = self._store.read(self._caught_up)
-        if self._witness is not None and self._witness.reached < known.last.seq:
+        if self._witness is not None and not self._witness.has(known.checker.head):
             # Whatever is told of a record is sent first, if it continues what was sent before.
             self._witness.ask()
             known = self._store.read(self._caught_up)
@@ -642,9 +625,9 @@ class Book:
         """Read and check all records."""
         checker, last = Checker(self.public_keys, self._published), None
         if self._seen is not None:
-            checker.heads.want(head_of(self._seen.seq, self._seen.hash))
+            checker.want(head_of(self._seen.seq, self._seen.hash))
         if self._witness is not None:
-            checker.heads.want(self._witness.expected)
+            checker.want(self._witness.expected)
         known = Known(checker)
         with counted("records checked") as more:
             while rows := following(journal, last):
@@ -654,10 +637,8 @@ class Book:
         if last is not None:
             check_key(self.signer, checker)
         checker.finish()
-        if last is None:
-            raise LedgerDamaged("there is no record; every ledger has at least one")
         # By the chain of hashes, the last signature covers all records before it.
-        checker.keys.check(last)
+        checker.keys.check(known.last)
         self._know(known)
         return known
 

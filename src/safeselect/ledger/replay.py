@@ -119,47 +119,6 @@ def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
         raise LedgerDamaged(f"{where} does not tell what was used of what was reserved")
 
 
-@dataclass(slots=True)
-class Heads:
-    """Heads that are still to be found.
-
-    Attributes:
-        wanted: their hashes, by place.
-    """
-
-    wanted: dict[int, str] = field(default_factory=dict)
-
-    def want(self, head: str | None) -> None:
-        """Take in a head that was published, of a record to come.
-
-        Raises:
-            LedgerRolledBack: another head with its place is awaited already.
-        """
-        found = read_head(head)
-        if found is not None and self.wanted.setdefault(*found) != found[1]:
-            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
-
-    def check(self, seq: int, hash_: str) -> None:
-        """Compare a record with the published heads that name its place.
-
-        Raises:
-            LedgerRolledBack: one names another record.
-        """
-        if self.wanted.get(seq, hash_) != hash_:
-            raise LedgerRolledBack(f"record {seq} is another one than the published head says")
-
-    def finish(self, count: int) -> None:
-        """Check after so many records that no head names a later one.
-
-        Raises:
-            LedgerRolledBack: one does.
-        """
-        if any(place >= count for place in self.wanted):
-            raise LedgerRolledBack(
-                f"the records end at {count - 1}, before the published head: the end was cut"
-            )
-
-
 Outcome = Literal["released", "settled", "aborted"]
 
 
@@ -294,7 +253,7 @@ class Checker:
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
         requests: all requests that were charged, by their hash.
-        heads: heads that are still to be found.
+        wanted: hashes of published heads that are still to be found, by place.
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope, a limit or a key, or of the first record.
         unsigned: places of charges and outcomes whose wrong signature nobody has set aside.
@@ -316,20 +275,30 @@ class Checker:
     requests: dict[str, Request] = field(default_factory=dict)
     _open: dict[str, Open] = field(default_factory=dict)  # by place, as records spell it
     _like: Open = _NOTHING
-    heads: Heads = field(default_factory=Heads)
+    wanted: dict[int, str] = field(default_factory=dict)
     approvers: Approvers | None = None
     changed: str = ""
     unsigned: set[int] = field(default_factory=set)
     keys: Keys = field(init=False)
 
     def __post_init__(self) -> None:
-        self.heads.want(self.published)
+        self.want(self.published)
         self.keys = Keys(read_public_keys(self.public_keys))
 
     @property
     def signer(self) -> dict[str, str]:
         """Algorithm and name of the key in force; empty for a ledger without signatures."""
         return self.keys.signer
+
+    def want(self, head: str | None) -> None:
+        """Take in a head that was published, of a record to come.
+
+        Raises:
+            LedgerRolledBack: another head with its place is awaited already.
+        """
+        found = read_head(head)
+        if found is not None and self.wanted.setdefault(*found) != found[1]:
+            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
 
     @property
     def pending(self) -> set[str]:
@@ -365,10 +334,6 @@ class Checker:
         above = {"/".join(parts[:end]) for end in range(1, len(parts))} - self.scopes.keys()
         below = {each for each in self.taken if budget.blocks and each.startswith(f"{name}/")}
         return min(self.taken & new or self.taken & above or below, default=None)
-
-    def has_nonce(self, nonce: bytes) -> bool:
-        """Whether a charge had this nonce."""
-        return int.from_bytes(nonce, "big") in self.nonces
 
     def awaits(self, charge: int) -> Open | None:
         """Return the charge at this place, if it has no outcome yet."""
@@ -423,8 +388,8 @@ class Checker:
                     raise
         if "utc" in record:
             self._check_time(record, where)
-        if self.heads.wanted:
-            self.heads.check(self.count, row.hash)
+        if self.wanted.get(self.count, row.hash) != row.hash:
+            raise LedgerRolledBack(f"{where} is another one than the published head says")
         reading = self._follow(row, record, where)
         reading.is_signed = is_signed
         return reading
@@ -469,7 +434,7 @@ class Checker:
         if kind in ("created", "scope", "raised", "key"):
             self.changed = reading.row.hash
         self.torn += kind == "torn"
-        self.heads.wanted.pop(self.count, None)
+        self.wanted.pop(self.count, None)
         self.count, self.last = self.count + 1, reading.row.hash
 
     def after(self, reading: Reading) -> Checker:
@@ -493,7 +458,10 @@ class Checker:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
         self.keys.finish()
-        self.heads.finish(self.count)
+        if any(place >= self.count for place in self.wanted):
+            raise LedgerRolledBack(
+                f"the records end at {self.count - 1}, before the published head: the end was cut"
+            )
 
     def _check_time(self, record: Fields, where: str) -> None:
         """Refuse a time that is none, or finer or coarser than the ledger says."""

@@ -51,21 +51,21 @@ def kept_records(file: str | os.PathLike[str] | Store, checker: Checker) -> Iter
         OSError: the file cannot be read.
     """
     if isinstance(file, Store):
-        for row in file.read(lambda journal: list(each_row(journal))):
-            yield checker.check(row.body, row.hash, row.signature)
-        checker.finish()
-        return
-    if not stat.S_ISREG(os.stat(file).st_mode):
+        yield from _checked(file.read(lambda journal: [*each_row(journal)]), checker)
+    elif stat.S_ISREG(os.stat(file).st_mode):
+        with FileIO(file, "r") as opened:
+            end, size = end_found(opened)
+            checker.unfinished = size - end
+            yield from _checked(each_row(FileJournal(opened, end, size)), checker)
+    else:
         with open(file, "rb") as log:
             yield from check_log(log, checker)
-        return
-    with FileIO(file, "r") as opened:
-        end, size = end_found(opened)
-        journal = FileJournal(opened, end, size)
-        checker.unfinished = size - end
-        for row in each_row(journal):
-            yield checker.check(row.body, row.hash, row.signature)
-        checker.finish()
+
+
+def _checked(rows: Iterable[Row], checker: Checker) -> Iterator[Record]:
+    for row in rows:
+        yield checker.check(row.body, row.hash, row.signature)
+    checker.finish()
 
 
 def append(
@@ -155,7 +155,7 @@ def repair(
 
     def work(journal: FileJournal) -> tuple[int, Row]:
         if known is not None:
-            checker.heads.want(known.ask())
+            checker.want(known.ask())
         end, is_damaged = _good_lines(journal, checker)
         if checker.signer and key is None:
             raise ParameterError("the ledger is signed: pass its key as signer=")
@@ -269,7 +269,7 @@ def _write(
 
     def work(journal: Journal) -> str:
         if known is not None:
-            checker.heads.want(known.ask())
+            checker.want(known.ask())
         for row in each_row(journal):
             checker.check(row.body, row.hash, row.signature)
         if key_of(key).get("public_key") != checker.signer.get("public_key"):

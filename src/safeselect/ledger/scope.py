@@ -52,8 +52,6 @@ SALT_BYTES = 32
 OUTCOME_WAIT = 60
 """Seconds for which an outcome is tried while others hold the ledger's lock: its charge stands."""
 
-_new_salt = partial(os.urandom, SALT_BYTES)
-
 T = TypeVar("T")
 
 Reason = Literal["source", "interrupt", "error", "input"]
@@ -129,7 +127,7 @@ class Pending:
     _event: Event = field(repr=False, compare=False)
     _is_kept: bool = field(default=False, repr=False, compare=False)
     _is_ended: bool = field(default=False, repr=False, compare=False)
-    salt: bytes = field(default_factory=_new_salt, repr=False, compare=False)
+    salt: bytes = field(default_factory=partial(os.urandom, SALT_BYTES), repr=False, compare=False)
 
     def check_open(self) -> None:
         """Refuse an answer of a session if a scope is closed, before a value is looked at.
@@ -626,7 +624,7 @@ class Scope:
             charges: list[Content] = [
                 balance.charge(name, prices[name], *priced) for name, balance in balances.items()
             ]
-            if checker.has_nonce(payment.nonce):
+            if int.from_bytes(payment.nonce, "big") in checker.nonces:
                 raise SourceError(
                     "the source gave a nonce that this ledger has seen: its randomness is a copy "
                     "of another's; nothing was charged and nothing released"

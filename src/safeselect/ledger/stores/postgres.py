@@ -340,11 +340,6 @@ class PostgresStore:
         """Return, for the first record, that the place is a database."""
         return {"database": "PostgreSQL"}
 
-    @property
-    def _lock(self) -> str:
-        # Read committed: what is read after the lock is all that was committed before.
-        return f"{_BEGIN}; SELECT {self._schema}.begin_charge({self._wait})"
-
     def create(self, work: Callable[[Journal], T]) -> T:
         """Make a schema with the first rows in it, in one transaction.
 
@@ -400,13 +395,15 @@ class PostgresStore:
         server still has must end first.
         """
         born, lost = generation(), 0
+        # Read committed: what is read after the lock is all that was committed before.
+        begin = f"{_BEGIN}; SELECT {self._schema}.begin_charge({self._wait})"
         with self._translated():
             while True:
                 is_alone, sent = False, list[Row]()
                 try:
                     with self._transaction(sent) as connection:
                         is_alone, self._queued = not self._queued, max(0, self._queued - 1)
-                        here, lock = (None, "") if is_alone else (connection, self._lock)
+                        here, lock = (None, "") if is_alone else (connection, begin)
                         journal = Rows(here, self._schema, self._last, lock)
                         done = work(journal)
                         if is_alone and not journal.new:

@@ -22,7 +22,79 @@ from safeselect.ledger.record import LONGEST, RECORD_DOMAIN, SCHEMA
 
 _UNIT = 2**1024  # below the line of a total that is rounded up
 
-TEXTS = (
+FORMAT = 1
+
+GRANTS = {
+    "reader": (),
+    "charger": ("begin_charge", "charge", "settle"),
+    "approver": ("begin_charge", "open_scope", "raise_limit", "replace_key"),
+}
+"""The functions that a role may execute, by its duty."""
+
+_HASH = "[0-9a-f]{64}"
+
+# SQLSTATEs of our own.
+MOVED, UNSAFE = "SL001", "SL002"
+
+_TABLES = (
+    "CREATE TABLE format (version integer NOT NULL)",
+    f"INSERT INTO format VALUES ({FORMAT})",  # noqa: S608 - a constant of ours
+    """CREATE TABLE records (
+    seq bigint PRIMARY KEY CHECK (seq >= 0),
+    body text NOT NULL,
+    hash text NOT NULL UNIQUE,
+    signature text NOT NULL
+)""",
+    # What follows from the records.  The one row of state is also what writers lock.
+    """CREATE TABLE state (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    count bigint NOT NULL DEFAULT 0,
+    last text NOT NULL,
+    ledger text,
+    signed boolean,
+    clock text
+)""",
+    f"INSERT INTO state (last) VALUES ('{'0' * 64}')",  # noqa: S608 - a constant of ours
+    """CREATE TABLE scopes (
+    name text PRIMARY KEY,
+    terms jsonb NOT NULL,
+    refusals bigint NOT NULL DEFAULT 0,
+    max_refusals bigint NOT NULL
+)""",
+    # Numbers above and below the line.  The amounts of way 0 stay within their caps, and those of
+    # one other way: so a total may exceed the cap of a way that is not used, or that has no cap.
+    """CREATE TABLE amounts (
+    scope text REFERENCES scopes,
+    name text,
+    way smallint NOT NULL DEFAULT 0,
+    cap numeric[],
+    total numeric[] NOT NULL DEFAULT ARRAY[0, 1],
+    PRIMARY KEY (scope, name)
+)""",
+    "CREATE TABLE nonces (nonce text PRIMARY KEY)",
+    "CREATE TABLE requests (id text PRIMARY KEY)",
+    """CREATE TABLE open_charges (
+    charge bigint PRIMARY KEY,
+    scopes text[] NOT NULL,
+    parameters jsonb NOT NULL
+)""",
+    "CREATE TABLE printable (first integer PRIMARY KEY, last integer NOT NULL)",
+)
+
+# `{record}` is for functions that take one, `{inner}` for those that others call.
+_FUNCTIONS = (
+    """CREATE FUNCTION only_grows() RETURNS trigger {settings} AS
+$$BEGIN
+    IF TG_OP = 'INSERT' AND NEW.seq = (SELECT coalesce(max(seq), -1) + 1 FROM records) THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'records are only appended, never changed or removed';
+END$$""",
+    """CREATE TRIGGER only_appended BEFORE INSERT ON records
+FOR EACH ROW EXECUTE FUNCTION only_grows()""",
+    """CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
+FOR EACH STATEMENT EXECUTE FUNCTION only_grows()""",
+    # ---------------------------------------------------------------------------- texts and numbers
     # A text in JSON, in ASCII, as Python's json writes it; nothing that cannot be printed.
     """CREATE FUNCTION quoted(value text) RETURNS text {inner} AS
 $$DECLARE
@@ -143,10 +215,69 @@ BEGIN
     END IF;
     RETURN ARRAY[div(above, common), div(below, common)];
 END$$""",
-)
-"""The statements; `{record}` is for functions that take one, `{inner}` for those that they call."""
-
-CHARGES = (
+    # -------------------------------------------------------------------------------------- records
+    # Locks the ledger until the commit, which is then durable whatever the session says.
+    f"""CREATE FUNCTION hold(wait integer) RETURNS state {{inner}} AS
+$$DECLARE
+    here state%ROWTYPE;
+BEGIN
+    IF pg_is_in_recovery() OR current_setting('fsync') <> 'on' THEN
+        RAISE EXCEPTION 'the server only follows another, or does not wait for its disk'
+            USING ERRCODE = '{UNSAFE}';
+    END IF;
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'a record is only written in a transaction that is read committed'
+            USING ERRCODE = '{UNSAFE}';
+    END IF;
+    PERFORM set_config('synchronous_commit', 'on', true),
+        set_config('lock_timeout', wait || 's', true);
+    SELECT * INTO STRICT here FROM state FOR UPDATE;
+    RETURN here;
+END$$""",  # noqa: S608
+    """CREATE FUNCTION begin_charge(wait integer) RETURNS void SECURITY DEFINER {settings} AS
+$$BEGIN
+    PERFORM hold(wait);
+END$$""",
+    # What only the owner writes: the first record, and notes on others.
+    """CREATE FUNCTION note{record} AS
+$$BEGIN
+    PERFORM hold(wait);
+    INSERT INTO records VALUES ((body::jsonb ->> 'seq')::bigint, body, hash, signature);
+    UPDATE state SET count = count + 1, last = hash, ledger = body::jsonb ->> 'ledger',
+        signed = signature <> '', clock = coalesce(clock, body::jsonb ->> 'clock');
+END$$""",
+    # Adds a record of a kind with these fields, and perhaps one more; returns it.
+    f"""CREATE FUNCTION appended(wait integer, body text, hash text, signature text, kinds text,
+    fields text[], more text DEFAULT NULL) RETURNS jsonb {{inner}} AS
+$$DECLARE
+    here state%ROWTYPE := hold(wait);
+    record jsonb;
+BEGIN
+    IF length(body) + length(signature) > {LONGEST - 200} THEN
+        RAISE EXCEPTION 'a record is too long';
+    END IF;
+    record := body;
+    IF here.last IS DISTINCT FROM record ->> 'previous' THEN
+        RAISE EXCEPTION 'another record was written meanwhile' USING ERRCODE = '{MOVED}';
+    ELSIF here.signed IS DISTINCT FROM (formed(signature, '([0-9a-f][0-9a-f])*') <> '') THEN
+        RAISE EXCEPTION 'a record is not signed as the ledger is';
+    ELSIF canonical(record, 8) <> body OR hash IS DISTINCT FROM encode(sha256(
+        decode('{RECORD_DOMAIN.hex()}', 'hex') || convert_to(body, 'UTF8')), 'hex') THEN
+        RAISE EXCEPTION 'a record has another hash or spelling';
+    ELSIF (record ->> 'schema', record ->> 'ledger', record ->> 'seq')
+        IS DISTINCT FROM ('{SCHEMA}', here.ledger, here.count::text) THEN
+        RAISE EXCEPTION 'a record has another place';
+    END IF;
+    PERFORM formed(record ->> 'kind', kinds), shaped(record, fields || ARRAY['schema', 'kind',
+        'ledger', 'seq', 'previous'] || CASE WHEN record ? more THEN ARRAY[more] END);
+    IF 'utc' = ANY (fields) THEN
+        PERFORM instant(record ->> 'utc', here.clock);
+    END IF;
+    INSERT INTO records VALUES (here.count, body, hash, signature);
+    UPDATE state SET count = here.count + 1, last = hash;
+    RETURN record;
+END$$""",  # noqa: S608
+    # -------------------------------------------------------------------------------------- charges
     # Adds a price to the sums of a scope; returns them as the record spells them.
     """CREATE FUNCTION charge_scope(charged text, price jsonb) RETURNS jsonb {inner} AS
 $$DECLARE
@@ -248,8 +379,7 @@ BEGIN
         RAISE EXCEPTION 'a session used other amounts than were reserved';
     END IF;
 END$$""",
-)
-APPROVALS = (
+    # --------------------------------------------------------------------------------------- scopes
     # The amounts that add up under these terms, each with its way.
     """CREATE FUNCTION ways(terms jsonb) RETURNS TABLE (name text, way integer) LANGUAGE sql AS
 $$SELECT * FROM (VALUES ('rho', 1), ('epsilon', 1), ('not_pure', 1), ('own_delta', 0))
@@ -329,142 +459,6 @@ $$DECLARE
 BEGIN
     PERFORM object(record -> 'signer', true);
 END$$""",
-)
-FORMAT = 1
-
-GRANTS = {
-    "reader": (),
-    "charger": ("begin_charge", "charge", "settle"),
-    "approver": ("begin_charge", "open_scope", "raise_limit", "replace_key"),
-}
-"""The functions that a role may execute, by its duty."""
-
-_HASH = "[0-9a-f]{64}"
-
-# SQLSTATEs of our own.
-MOVED, UNSAFE = "SL001", "SL002"
-
-_TABLES = (
-    "CREATE TABLE format (version integer NOT NULL)",
-    f"INSERT INTO format VALUES ({FORMAT})",  # noqa: S608 - a constant of ours
-    """CREATE TABLE records (
-    seq bigint PRIMARY KEY CHECK (seq >= 0),
-    body text NOT NULL,
-    hash text NOT NULL UNIQUE,
-    signature text NOT NULL
-)""",
-    # What follows from the records.  The one row of state is also what writers lock.
-    """CREATE TABLE state (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    count bigint NOT NULL DEFAULT 0,
-    last text NOT NULL,
-    ledger text,
-    signed boolean,
-    clock text
-)""",
-    f"INSERT INTO state (last) VALUES ('{'0' * 64}')",  # noqa: S608 - a constant of ours
-    """CREATE TABLE scopes (
-    name text PRIMARY KEY,
-    terms jsonb NOT NULL,
-    refusals bigint NOT NULL DEFAULT 0,
-    max_refusals bigint NOT NULL
-)""",
-    # Numbers above and below the line.  The amounts of way 0 stay within their caps, and those of
-    # one other way: so a total may exceed the cap of a way that is not used, or that has no cap.
-    """CREATE TABLE amounts (
-    scope text REFERENCES scopes,
-    name text,
-    way smallint NOT NULL DEFAULT 0,
-    cap numeric[],
-    total numeric[] NOT NULL DEFAULT ARRAY[0, 1],
-    PRIMARY KEY (scope, name)
-)""",
-    "CREATE TABLE nonces (nonce text PRIMARY KEY)",
-    "CREATE TABLE requests (id text PRIMARY KEY)",
-    """CREATE TABLE open_charges (
-    charge bigint PRIMARY KEY,
-    scopes text[] NOT NULL,
-    parameters jsonb NOT NULL
-)""",
-    "CREATE TABLE printable (first integer PRIMARY KEY, last integer NOT NULL)",
-)
-
-_FUNCTIONS = (
-    """CREATE FUNCTION only_grows() RETURNS trigger {settings} AS
-$$BEGIN
-    IF TG_OP = 'INSERT' AND NEW.seq = (SELECT coalesce(max(seq), -1) + 1 FROM records) THEN
-        RETURN NEW;
-    END IF;
-    RAISE EXCEPTION 'records are only appended, never changed or removed';
-END$$""",
-    """CREATE TRIGGER only_appended BEFORE INSERT ON records
-FOR EACH ROW EXECUTE FUNCTION only_grows()""",
-    """CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
-FOR EACH STATEMENT EXECUTE FUNCTION only_grows()""",
-    *TEXTS,
-    # Locks the ledger until the commit, which is then durable whatever the session says.
-    f"""CREATE FUNCTION hold(wait integer) RETURNS state {{inner}} AS
-$$DECLARE
-    here state%ROWTYPE;
-BEGIN
-    IF pg_is_in_recovery() OR current_setting('fsync') <> 'on' THEN
-        RAISE EXCEPTION 'the server only follows another, or does not wait for its disk'
-            USING ERRCODE = '{UNSAFE}';
-    END IF;
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'a record is only written in a transaction that is read committed'
-            USING ERRCODE = '{UNSAFE}';
-    END IF;
-    PERFORM set_config('synchronous_commit', 'on', true),
-        set_config('lock_timeout', wait || 's', true);
-    SELECT * INTO STRICT here FROM state FOR UPDATE;
-    RETURN here;
-END$$""",  # noqa: S608
-    """CREATE FUNCTION begin_charge(wait integer) RETURNS void SECURITY DEFINER {settings} AS
-$$BEGIN
-    PERFORM hold(wait);
-END$$""",
-    # What only the owner writes: the first record, and notes on others.
-    """CREATE FUNCTION note{record} AS
-$$BEGIN
-    PERFORM hold(wait);
-    INSERT INTO records VALUES ((body::jsonb ->> 'seq')::bigint, body, hash, signature);
-    UPDATE state SET count = count + 1, last = hash, ledger = body::jsonb ->> 'ledger',
-        signed = signature <> '', clock = coalesce(clock, body::jsonb ->> 'clock');
-END$$""",
-    # Adds a record of a kind with these fields, and perhaps one more; returns it.
-    f"""CREATE FUNCTION appended(wait integer, body text, hash text, signature text, kinds text,
-    fields text[], more text DEFAULT NULL) RETURNS jsonb {{inner}} AS
-$$DECLARE
-    here state%ROWTYPE := hold(wait);
-    record jsonb;
-BEGIN
-    IF length(body) + length(signature) > {LONGEST - 200} THEN
-        RAISE EXCEPTION 'a record is too long';
-    END IF;
-    record := body;
-    IF here.last IS DISTINCT FROM record ->> 'previous' THEN
-        RAISE EXCEPTION 'another record was written meanwhile' USING ERRCODE = '{MOVED}';
-    ELSIF here.signed IS DISTINCT FROM (formed(signature, '([0-9a-f][0-9a-f])*') <> '') THEN
-        RAISE EXCEPTION 'a record is not signed as the ledger is';
-    ELSIF canonical(record, 8) <> body OR hash IS DISTINCT FROM encode(sha256(
-        decode('{RECORD_DOMAIN.hex()}', 'hex') || convert_to(body, 'UTF8')), 'hex') THEN
-        RAISE EXCEPTION 'a record has another hash or spelling';
-    ELSIF (record ->> 'schema', record ->> 'ledger', record ->> 'seq')
-        IS DISTINCT FROM ('{SCHEMA}', here.ledger, here.count::text) THEN
-        RAISE EXCEPTION 'a record has another place';
-    END IF;
-    PERFORM formed(record ->> 'kind', kinds), shaped(record, fields || ARRAY['schema', 'kind',
-        'ledger', 'seq', 'previous'] || CASE WHEN record ? more THEN ARRAY[more] END);
-    IF 'utc' = ANY (fields) THEN
-        PERFORM instant(record ->> 'utc', here.clock);
-    END IF;
-    INSERT INTO records VALUES (here.count, body, hash, signature);
-    UPDATE state SET count = here.count + 1, last = hash;
-    RETURN record;
-END$$""",  # noqa: S608
-    *CHARGES,
-    *APPROVALS,
     # A function may be executed by everybody until that is taken away.
     "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC",
 )
