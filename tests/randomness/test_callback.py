@@ -70,7 +70,7 @@ def test_every_wrong_answer_is_an_error(exclusive, good, wrong):
     device.sizes.clear()
     size = 16 + good * 2**20
     buffer = bytearray(b"\xff" * size)
-    with pytest.raises(SourceError, match="the callback of the source") as caught:
+    with pytest.raises(SourceError, match=r"failed while drawing|other than the bytes") as caught:
         source.fill(buffer)
     assert buffer == bytes(size)
     assert len(device.sizes) == good + 1
@@ -138,15 +138,7 @@ def test_the_function_is_asked_for_what_the_docstring_says(exclusive):
 
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_it_keeps_the_rules(exclusive):
-    def failing():
-        device = Device()
-        source = CallbackSource(device, exclusive=exclusive)
-        source.begin()
-        device.answer = after(1, lambda n: None)
-        return source
-
-    ran = check_source(lambda: CallbackSource(os.urandom, exclusive=exclusive), failing=failing)
-    assert "failure" in ran
+    check_source(lambda: CallbackSource(os.urandom, exclusive=exclusive))
 
 
 @pytest.mark.parametrize(

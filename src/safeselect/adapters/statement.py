@@ -6,6 +6,7 @@ no release: with other words the hash of what decides one stays.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
 from functools import partial
 from textwrap import fill
@@ -13,7 +14,7 @@ from typing import Any, cast
 
 from safeselect.accounting.cost import with_places
 from safeselect.exact.interval import Interval
-from safeselect.promises.guarantees import ApproximateDP
+from safeselect.promises.guarantees import STATED, ApproximateDP
 from safeselect.release.display import cut
 from safeselect.release.results import (
     NOT_STATED,
@@ -50,6 +51,7 @@ _ASKED = {
     "values?",
     "best_of": "Which of many private runs has the best score?",
     "first_above": "Is there a private run with a score of at least {threshold}?",
+    "stated_": "Which {k} of {candidates} candidates does the caller's own mechanism choose?",
     "sparse_vector": "Which of the values exceed the threshold, one after the other?",
     "adaptive_sparse_vector": "Which of the values exceed the threshold, one after the other?",
 }
@@ -74,8 +76,9 @@ def sections(release: Release) -> dict[str, list[str]]:
     if unit == NOT_STATED:
         unit = "unit of privacy (the caller did not name it)"
     form = next((form for law, form in _ASKED.items() if release.mechanism.startswith(law)), _ONE)
+    said = defaultdict(lambda: "(number not stated)", stated)
     found = {
-        "What was asked": [form.format_map(_Named(stated))],
+        "What was asked": [form.format_map(said)],
         "What was released": _released(release),
         "What was promised, and to whom": _promised(release, unit),
         "What was assumed": _assumed(release, stated),
@@ -98,13 +101,6 @@ def in_words(release: Release) -> str:
     filled = partial(fill, width=_WIDTH, initial_indent="  ", subsequent_indent="  ")
     titled = sections(release).items()
     return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in titled)
-
-
-class _Named(dict[str, str]):
-    """Says so where a release does not state a number."""
-
-    def __missing__(self, name: str) -> str:
-        return f"(number of {name} not stated)"
 
 
 def _released(release: Release) -> list[str]:
@@ -162,7 +158,8 @@ def _promised(release: Any, unit: str) -> list[str]:
         f"probability of at most {sure} %. This holds whatever else is known, and for this release "
         "alone."
     )
-    return [promise]
+    stated = "The caller stated this guarantee; this library does not prove it."
+    return [stated, promise] if release.mechanism.startswith(STATED) else [promise]
 
 
 def _odds(epsilon: Fraction, delta: Fraction) -> tuple[str, str]:
