@@ -86,9 +86,6 @@ def test_gaussian_guarantees():
     assert GaussianDP(0).delta(0) == 0
     assert GaussianDP(0).approximate("1e-9").epsilon == 0
     assert GaussianDP(1).approximate("0.9").epsilon == 0
-    for wrong in (-1, "x", True, None):
-        with pytest.raises(ParameterError, match="mu_squared"):
-            GaussianDP(wrong)
 
 
 def test_gaussians_are_added_in_their_squares():

@@ -134,29 +134,6 @@ def test_the_range_sets_the_rate(parameters, rate):
     assert ours == same
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"n": 0},
-        {"n": 10**6},
-        {"k": 11},
-        {"k": 0},
-        {"gap": 0},
-        {"gap": None},
-        {"epsilon": 0},
-        {"rho": 1},
-        {"range_": None},
-        {"sensitivity": 1},
-        {"mechanism": "laplace"},
-        {"mechanism": "em"},
-        {"mechanism": ["exponential"]},
-    ],
-)
-def test_parameters_are_checked(wrong):
-    with pytest.raises(ParameterError, match=r" must be |give exactly one"):
-        expected_error(**{"n": 10, "k": 2, "gap": 1, "epsilon": 1, "range_": 1, **wrong})
-
-
 # ---------------------------------------------------------------------------------- the table
 
 

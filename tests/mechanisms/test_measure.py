@@ -75,26 +75,6 @@ def test_it_is_charged_and_has_its_receipt(name: str) -> None:
         measure([1], **cost, ledger=scope(left))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "epsilon, rho and mu|exactly one"),
-        ({"epsilon": 1, "rho": 1, "sensitivity_l1": 1}, "exactly one"),
-        ({"epsilon": 1}, "needs sensitivity_l1"),
-        ({"epsilon": 1, "sensitivity_l1": 1, "sensitivity_l2_squared": 1}, "needs"),
-        ({"rho": 1, "sensitivity_l1": 1}, "sensitivity_l2_squared"),
-        ({"mu": 0, "sensitivity_l2_squared": 1}, "mu must be greater"),
-        ({"mu": 1, "sensitivity_l2_squared": 2**101}, "sigma squared"),
-        ({"epsilon": 1, "sensitivity_l1": 2**41}, "noise rate"),
-    ],
-)
-def test_wrong_costs_are_refused_before_the_charge(arguments: dict, message: str) -> None:
-    ledger = new(MemoryStore(), rho=1000)
-    with pytest.raises(ParameterError, match=message):
-        measure([1], **arguments, ledger=scope(ledger))
-    assert len(list(ledger.records())) == 2
-
-
 def test_a_value_that_is_no_integer_has_one_sentence() -> None:
     ledger = new(MemoryStore(), epsilon=9)
     for bad in (0.5, float("nan"), None, "7", Fraction(987_654, 5)):

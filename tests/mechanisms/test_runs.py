@@ -17,7 +17,6 @@ from children import in_child
 
 from safeselect import (
     AdaptiveSparseVector,
-    ApproximateDP,
     BoundedRange,
     Budget,
     BudgetError,
@@ -179,24 +178,6 @@ def test_the_first_of_the_best_of_k_is_released(eta, gamma):
 # --------------------------------------------------------------- a Poisson number of runs
 
 
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ({}, "either gamma, with eta or without, or mean"),
-        ({"gamma": "1/2", "mean": 3}, "either gamma"),
-        ({"eta": 1, "mean": 3}, "either gamma"),
-        ({"mean": 0}, "mean must be greater than zero"),
-        ({"mean": 10**6 + 1}, "mean must be at most 1000000"),
-        ({"mean": "many"}, "mean must be"),
-    ],
-)
-def test_the_law_of_the_number_of_runs_is_said_once(given, match):
-    made = []
-    with pytest.raises(ParameterError, match=match):
-        best_of(lambda scope: made.append(1), base=PureDP(1), **given)
-    assert not made
-
-
 def test_the_first_above_stops_at_the_first_that_passes_or_after_k():
     draw, found = random.Random(3), set()
     for _ in range(60):
@@ -225,34 +206,6 @@ def test_a_run_that_returns_no_pair_ends_the_call_and_is_not_quoted(returned):
     with pytest.raises(ParameterError, match="a run must return") as caught:
         best_of(lambda scope: returned, base=PureDP(1), gamma="1/2")
     assert "0.5'" not in str(caught.value).replace("Decimal('0.5')", "")
-
-
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ({"run": 3}, "run must be a function"),
-        ({"base": ApproximateDP(1, "1e-6")}, "base must be PureDP"),
-        ({"base": 1}, "base must be PureDP"),
-        ({"gamma": 1}, "gamma must be less than 1"),
-        ({"eta": -1}, "eta must be above -1"),
-        ({"minimize": 1}, "minimize"),
-        ({"ledger": "main"}, "ledger must be what"),
-    ],
-)
-def test_what_is_refused(given, match):
-    made = []
-    both = {"run": lambda scope: made.append(1), "base": PureDP(1), "gamma": "1/2", **given}
-    with pytest.raises(ParameterError, match=match):
-        best_of(**both)
-    if "eta" not in given:
-        with pytest.raises(ParameterError, match=match):
-            first_above(threshold=1, **both)
-    assert not made
-
-
-def test_a_threshold_needs_an_epsilon():
-    with pytest.raises(ParameterError, match="a base with an epsilon"):
-        first_above(lambda s: (1, 1), threshold=1, base=ZeroConcentratedDP(1), gamma="1/2")
 
 
 # ----------------------------------------------------------------------------- the ledger

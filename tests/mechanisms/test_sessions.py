@@ -16,9 +16,8 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tapes import TapeSource
 
-from safeselect import AdaptiveSparseVector, BudgetError, ParameterError, SourceError, SparseVector
+from safeselect import AdaptiveSparseVector, BudgetError, SourceError, SparseVector
 from safeselect.engine import single
 from safeselect.engine.single import WholeNoise
 from safeselect.mechanisms import sessions
@@ -185,43 +184,6 @@ def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
         answers = {BELOW if x < least else x // cell for x in range(low, high + 1)}
         found = compare(low, high, least, cell)
         assert found == (answers.pop() if len(answers) == 1 else None)
-
-
-# ----------------------------------------------------------------------------------- parameters
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"threshold": None}, "threshold must be an int, .* got None"),
-        ({"k": 0}, "k must be between 1 and 1048576"),
-        ({"k": 1.0}, "k must be an integer"),
-        ({"epsilon": 0}, "epsilon must be greater than zero"),
-        ({"sensitivity": -1}, "sensitivity must be greater than zero"),
-        ({"monotonic": 1}, "monotonic must be True or False"),
-        ({"noise": "gumbel"}, "noise must be 'exponential', 'laplace' or 'geometric'"),
-        ({"split": 1}, "split must be less than 1"),
-        ({"grid": 0}, "grid must be greater than zero"),
-        ({"gap_grid": -1}, "gap_grid must be greater than zero"),
-        ({"epsilon": "1e-20"}, "choose a grid="),
-    ],
-)
-def test_wrong_parameters_are_refused(kind, wrong, sentence):
-    with pytest.raises(ParameterError, match=sentence):
-        opened(kind, **wrong)
-
-
-def test_a_wrong_sigma_is_refused():
-    with pytest.raises(ParameterError, match="sigma must be greater than zero"):
-        opened(AdaptiveSparseVector, sigma=0)
-
-
-def test_nothing_is_asked_of_the_source_before_all_is_accepted():
-    source = TapeSource()
-    with pytest.raises(ParameterError, match="gap_grid"):
-        opened(source=source, gap_grid=0)
-    assert (source.begun, source.asked) == (0, 0)
 
 
 # --------------------------------------------------------------------------------------- values

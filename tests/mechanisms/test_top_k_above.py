@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from safeselect import LaplaceDominated, ParameterError, engine, top_k_above
+from safeselect import LaplaceDominated, engine, top_k_above
 from safeselect.engine import Ranking
 
 pytestmark = [
@@ -83,23 +83,3 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
 
 
 # e4: scores 0, 1, 2, exponential noise of rate 1, ordered top 2.  Score 1 is the threshold here.
-
-
-# ------------------------------------------------------------------- the threshold among scores
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"k": 4}, "k must be between 1 and 3"),
-        ({"k": 0}, "k must be between 1 and 3"),
-        ({"threshold": "x"}, "threshold must be a finite number"),
-        ({"noise": "gumbel"}, "noise must be 'exponential' or 'laplace'"),
-        ({"sensitivity": None}, "sensitivity must be an int"),
-        ({"epsilon": -1}, "epsilon must be greater than zero"),
-        ({"monotonic": 2}, "monotonic must be True or False"),
-    ],
-)
-def test_wrong_parameters_are_refused(wrong, sentence):
-    with pytest.raises(ParameterError, match=sentence):
-        top_k_above([1, 2, 3], **{**BASE, **wrong})

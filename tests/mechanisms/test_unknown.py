@@ -15,7 +15,7 @@ from ledgers import new, scope
 from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
 import safeselect
-from safeselect import ApproximateDP, BoundedRange, ParameterError, ScoreError, ZeroConcentratedDP
+from safeselect import ApproximateDP, BoundedRange, ZeroConcentratedDP
 from safeselect.ledger.budget import Terms, price
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts
@@ -325,50 +325,6 @@ def test_no_items_are_no_error(empty: Any, contributions: int | None) -> None:
         assert getattr(none, name) == getattr(one, name)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"k": 4}, "k_bar must be between 4 and"),
-        ({"k": 0}, "k must be between 1"),
-        ({"k_bar": 2**21}, "k_bar must be between"),
-        ({"k_bar": (1, 5)}, "the least k_bar must be between 2"),
-        ({"k_bar": (3, 2)}, "the largest k_bar must be between 3"),
-        ({"epsilon": None}, "needs epsilon and delta"),
-        ({"delta": 1}, "delta must be less than 1"),
-        ({"max_contributions": 0}, "max_contributions must be between 1"),
-        ({"with_counts": "yes"}, "with_counts must be True or False, got 'yes'"),
-        ({"noise": "laplace"}, "noise='laplace' needs max_contributions"),
-        ({"noise": "exponential"}, "noise must be 'gumbel' or 'laplace', got 'exponential'"),
-        ({"max_contributions": 2, "k_bar": (2, 3)}, "takes one k_bar"),
-        ({"labels": ["a"]}, "a mapping's keys are its labels"),
-        ({"epsilon": 2**45}, "noise rate"),
-    ],
-)
-def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message) as caught:
-        safeselect.unknown_domain_top_k({"Zebedee": 4711}, **{**PLAIN, **change})
-    assert "Zebedee" not in str(caught.value)
-    assert "4711" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("counts", "labels", "error", "message"),
-    [
-        ([1], None, ParameterError, "counts need labels="),
-        ([1, 2], ["a"], ParameterError, "labels must be as many as the scores; write"),
-        ([1.5], ["a"], ScoreError, "counts must be integers"),
-        (np.array(["4711"]), ["a"], ScoreError, "numbers"),
-        ([4711], {"a"}, ParameterError, "labels must be a list of labels, got set"),
-        ([4711], np.array([["a"]]), ParameterError, "labels must have one dimension, got 2"),
-        (7, ["a"], ScoreError, "got int"),
-    ],
-)
-def test_wrong_counts(counts: Any, labels: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message) as caught:
-        safeselect.unknown_domain_top_k(counts, labels=labels, **PLAIN)
-    assert "4711" not in str(caught.value)
-
-
 # ----------------------------------------------------------------------- what it is charged
 
 
@@ -402,18 +358,6 @@ def test_one_budget_prices_counts_by_their_parts() -> None:
 
 def _counted(parts: tuple[Any, ...]) -> tuple[tuple[Any, int], ...]:
     return tuple((each, parts.count(each)) for each in dict.fromkeys(parts))
-
-
-def test_charged_parts_are_the_draws_and_one_bottom() -> None:
-    ledger = new(":memory:", epsilon=9, delta="1/10")
-    for places in (3, (2, 3)):
-        given = {**LISTED, "k": 2, "k_bar": places}
-        found = safeselect.unknown_domain_top_k({"a": 5}, **given, ledger=scope(ledger))
-        charged = [r.content for r in ledger.records() if r.content["kind"] == "charged"][-1]
-        draws = 2 if places == 3 else 3
-        assert [part["count"] for part in charged["parts"]] == [str(draws), "1"]
-        assert charged["parts"][1]["each"]["delta"] == "1/1000000"
-        assert len(found.parts) == draws + 1
 
 
 @pytest.mark.parametrize(

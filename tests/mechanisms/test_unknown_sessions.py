@@ -193,21 +193,3 @@ def test_two_adaptive_queries_keep_the_promise(teller: Teller, monkeypatch: Any)
         unknown, "gumbel_offset", lambda e, odds, m, grid: int(log(m / odds) / grid)
     )
     assert measured() > 0.2
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"outcomes": 0}, "outcomes must be between 1"),
-        ({"outcomes": "9"}, "outcomes must be an integer"),
-        ({"queries": 0}, "queries must be between 1"),
-        ({"epsilon": 0}, "epsilon must be greater"),
-        ({"delta": None}, "needs epsilon and delta"),
-        ({"delta": 0}, "delta must be greater"),
-        ({"source": 7}, "source"),
-        ({"epsilon": 2**50}, "noise rate"),
-    ],
-)
-def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        PayWhatYouGet(**{**SESSION, **change})

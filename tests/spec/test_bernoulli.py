@@ -9,7 +9,7 @@ from effort import some
 from exact_pmf import bit_tree, choice_tree
 from sampler_laws import agrees, coin_mass, endless, exp_minus, power, scripted
 
-from safeselect.errors import ParameterError, SourceError
+from safeselect.errors import SourceError
 from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.samplers import bernoulli, bernoulli_enclosed, bernoulli_exp, bernoulli_power
 
@@ -54,22 +54,6 @@ def test_rationals_bit_by_bit(p):
     law = rational_law(bernoulli, p)
     assert law.unfinished < Fraction(1, 200)
     assert agrees(law, coin_mass((p, p)), BOTH)
-
-
-@pytest.mark.parametrize(
-    ("numerator", "denominator"),
-    [(-1, 2), (3, 2), (1, 0), (1, -2), (0.5, 1), (1, 2.0), (True, 2), (Fraction(1, 2), 1)],
-)
-def test_what_is_no_chance_is_refused(numerator, denominator):
-    bits = scripted()
-    with pytest.raises(
-        ParameterError, match=r"must not exceed 1|must be Python ints|must be at least"
-    ):
-        bernoulli(bits, numerator, denominator)
-    if (numerator, denominator) != (3, 2):
-        with pytest.raises(ParameterError, match=r"must be Python ints|must be at least"):
-            bernoulli_exp(bits, numerator, denominator)
-    assert bits.consumed == 0
 
 
 # ------------------------------------------------------------------------------- exp(-x)
@@ -164,9 +148,3 @@ def test_the_tie_word_goes_on_to_the_next(noise_rate, exponent):
     for script in ([tie], [tie, second]):
         with pytest.raises(SourceError, match="the tape ended"):
             toss(scripted(*script))
-
-
-@pytest.mark.parametrize("exponent", [-1, 2**64 + 1, 1.0, True, None])
-def test_exponents_are_checked(exponent):
-    with pytest.raises(ParameterError, match="exponent must be an int between"):
-        bernoulli_power(scripted(), DECAYS[0], exponent)

@@ -6,17 +6,10 @@ from functools import partial
 
 import pytest
 from exact_pmf import bit_tree, choice_tree, restarted
-from sampler_laws import agrees, endless, exp_minus, laplace_floor_mass, laplace_mass, shortened
+from sampler_laws import agrees, exp_minus, laplace_floor_mass, laplace_mass, shortened
 
-from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
-from safeselect.samplers import (
-    discrete_laplace,
-    discrete_laplace_exp,
-    geometric_exp,
-    laplace_attempt,
-    laplace_floor,
-)
+from safeselect.samplers import discrete_laplace, geometric_exp, laplace_attempt, laplace_floor
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -66,9 +59,3 @@ def test_the_floor_of_the_continuous_law(exact_parts, noise_rate):
         assert law.unfinished < 0.06
     assert agrees(law, partial(laplace_floor_mass, noise_rate), range(-8, 8))
     assert not agrees(law, partial(laplace_mass, noise_rate), range(-8, 8))
-
-
-@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (1.0, 2), (1, True)])
-def test_rates_are_checked(pair):
-    with pytest.raises(ParameterError, match=r"must be Python ints|must be at least"):
-        discrete_laplace_exp(endless("refused"), *pair)

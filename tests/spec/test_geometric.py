@@ -21,7 +21,6 @@ from sampler_laws import (
     shortened,
 )
 
-from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 from safeselect.samplers import (
     Coin,
@@ -134,11 +133,3 @@ def test_the_decay_chooses_the_route():
         one, two = endless("route"), endless("route")
         for _ in range(20):
             assert geometric(one, noise_rate) == geometric_digits(two, noise_rate)
-
-
-@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (-1, 2), (1.0, 2), (True, 1), (Fraction(1), 1)])
-def test_rates_are_checked(pair):
-    bits = scripted()
-    with pytest.raises(ParameterError, match=r"must be Python ints|must be at least"):
-        geometric_exp(bits, *pair)
-    assert bits.consumed == 0

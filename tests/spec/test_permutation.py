@@ -9,7 +9,6 @@ import pytest
 from exact_pmf import bit_tree, choice_tree
 from sampler_laws import agrees, endless, scripted
 
-from safeselect.errors import ParameterError
 from safeselect.samplers import permutation, uniform_below
 
 pytestmark = pytest.mark.claim("C1")
@@ -50,9 +49,3 @@ def test_known_answer():
         other = uniform_below(two, last + 1)
         expected[last], expected[other] = expected[other], expected[last]
     assert permutation(one, 20) == expected
-
-
-@pytest.mark.parametrize("n", [-1, True, 3.0, "3", None])
-def test_what_is_no_length_is_refused(n):
-    with pytest.raises(ParameterError, match="n must be an int of at least"):
-        permutation(scripted(), n)

@@ -6,7 +6,6 @@ import pytest
 from exact_pmf import bit_tree, restarted
 from sampler_laws import agrees, endless, scripted
 
-from safeselect.errors import ParameterError
 from safeselect.samplers import uniform_attempt, uniform_below
 
 pytestmark = pytest.mark.claim("C1")
@@ -67,11 +66,3 @@ def test_big_limits():
     assert bits.consumed % 4096 == 0
     top = (1 << 4096) - 1
     assert uniform_below(scripted(n, top, n - 1, size=4096), n) == n - 1
-
-
-@pytest.mark.parametrize("n", [0, -1, True, 2.0, "3", Fraction(4), None])
-def test_what_is_no_limit_is_refused(n):
-    bits = scripted()
-    with pytest.raises(ParameterError, match="n must be an int of at least"):
-        uniform_below(bits, n)
-    assert bits.consumed == 0
