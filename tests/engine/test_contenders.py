@@ -118,16 +118,6 @@ def check(
             ) / mpmath.mpf(room.denominator)
 
 
-@each_law
-def test_the_best_of_many_may_be_far_apart(law: Law) -> None:
-    """In groups of their own, 3 nats from one to the next: more of them than are looked for."""
-    public, n = plan(law, 1, NoiseRate(Fraction(1)), False), 20_000
-    draws, steps = drawn(law, public, False, 8, n), [0] * n
-    for number in range(public.contenders + 3):
-        steps[7 + 601 * number] = 3 * number + 1
-    check(law, public, steps, draws, [], public.contenders)
-
-
 @pytest.mark.parametrize("need", [1, 2, 5, 30])
 @pytest.mark.parametrize("n", [40, 5000, 70_000])
 def test_the_level_is_the_need_th_largest(n: int, need: int) -> None:
@@ -145,21 +135,6 @@ def test_whoever_was_moved_down_has_no_bound(law: Law) -> None:
     found, (_, bound) = contenders(steps, draws, public, public.fine_contenders, [])
     assert 0 not in found
     assert bound == UNBOUNDED
-
-
-@each_law
-def test_noise_that_is_not_covered_has_no_bound(law: Law) -> None:
-    public = plan(law, 1, NoiseRate(Fraction(1)), False)
-    draws = drawn(law, public, True, 5)
-    draws.noise[: public.fine_contenders + 1] = UNKNOWN
-    steps = np.array(scores("near", Fraction(1), Tape(6)), dtype=np.uint64)
-    _, (_, bound) = contenders(steps.copy(), draws, public, public.fine_contenders, [])
-    assert bound == UNBOUNDED
-    # The same candidates once they are removed: nobody without a bound is left.
-    _, (_, bound) = contenders(
-        steps, draws, public, public.fine_contenders, list(range(public.fine_contenders + 1))
-    )
-    assert bound < UNBOUNDED
 
 
 @pytest.mark.parametrize("fine", [True, False], ids=["noise", "keys"])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,13 +18,11 @@ from safeselect.estimates import (
     estimate_from_threshold,
     intervals_from_gaps,
     threshold_error_ratio,
-    variance_ratio,
 )
 from vectors import vectors
 
 VECTORS = vectors("estimates")
 BLUE = VECTORS["h2_blue"]["cases"]
-REDUCTIONS = VECTORS["h3_var_reduction"]["cases"]
 FAST = settings(derandomize=True, deadline=None, max_examples=60)
 NUMBERS = st.fractions(min_value=-50, max_value=50, max_denominator=12)
 RATIOS = st.fractions(min_value=Fraction(1, 20), max_value=20, max_denominator=20)
@@ -140,34 +136,7 @@ def test_the_average_with_a_threshold(measured, threshold, gap, ratio, step):
         assert (1 - other) ** 2 + other**2 * ratio > variance
 
 
-# -------------------------------------------------------------------- how much is gained in theory
-
-
-@pytest.mark.parametrize("case", REDUCTIONS)
-@pytest.mark.parametrize("noise", ["laplace", "exponential"])
-@pytest.mark.parametrize("sides", [1, 2])
-def test_published_reductions(case, noise, sides):
-    """Half of epsilon = 2 for the selection and half for the measurements; sensitivity 1."""
-    k, name = int(case[2:]), f"{noise[:3]}_{'mono' if sides == 1 else 'gen'}"
-    measured_rate = Fraction(1, k)
-    top = variance_ratio(Fraction(1, sides * k), noise=noise, measured_rate=measured_rate)
-    assert 1 - error_ratio(k, top) == Fraction(REDUCTIONS[case][f"topk_{name}"])
-
-
 # --------------------------------------------------------------------------- what may be handed in
-
-
-def test_forms_of_numbers():
-    expected = estimate_fixed_from_gaps([10, 7, 3], [2, 5], variance_ratio=1)
-    assert expected == tuple(exact(BLUE["k=3,lambda=1"]["beta"]))
-    assert estimate_fixed_from_gaps((10, "7", Decimal(3)), (2.0, 5), variance_ratio="1") == expected
-    array = np.array([10, 7, 3])
-    assert estimate_fixed_from_gaps(array, np.array([2, 5, 99]), variance_ratio=1.0) == expected
-    assert all(type(value) is Fraction for value in expected)
-    assert estimate_fixed_from_gaps([5], [], variance_ratio=1) == (5,)
-    assert estimate_fixed_from_gaps([5], [3], variance_ratio=1) == (5,)
-    # 0.1 is what was typed.
-    assert estimate_fixed_from_gaps([0.1], [], variance_ratio=1) == (Fraction(1, 10),)
 
 
 # Two winners or more are 5 nats above the best loser, or none: r is one number for all of them.

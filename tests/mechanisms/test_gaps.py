@@ -15,8 +15,6 @@ from safeselect import (
     report_noisy_max_with_gap,
     top_k_with_gaps,
 )
-from safeselect.engine import Ranking
-from safeselect.mechanisms import select, table
 from safeselect.results import Selection
 
 pytestmark = pytest.mark.claim("C2")
@@ -58,46 +56,6 @@ def test_a_grid_beyond_the_digits_of_the_noise_is_refused(name):
         assert gap_of(ALL[name]([5, 1], gap_grid=step, **fine)) >= 0
     with pytest.raises(ParameterError, match="gap_grid is too fine for this noise"):
         ALL[name]([987_654, 1], gap_grid=Fraction(1, 2**41), **fine)
-
-
-# ----------------------------------------------------------- from the parameters to the noise
-
-
-def asked(monkeypatch, call, scores, **options):
-    """The noise, its rate and the unit that a call asks of its engine."""
-    seen = []
-
-    class Engine:
-        def noisy_top_k(self, noise, steps, k, noise_rate, bits, *, gaps, gap_unit):
-            assert gaps
-            seen.append((noise, k, noise_rate.rate, gap_unit))
-            return Ranking(tuple(range(k)), (7,) * k)
-
-    for module in (select, table):
-        monkeypatch.setattr(module, "engine", Engine())
-    return seen, call(scores, **options)
-
-
-@pytest.mark.parametrize(
-    ("grid", "gap_grid", "unit", "gap"),
-    [
-        (None, None, 1, 7),
-        ("1/4", None, 1, Fraction(7, 4)),
-        ("1/4", "1/2", 2, Fraction(7, 2)),
-        ("0.1", "0.25", Fraction(5, 2), Fraction(7, 4)),
-        (None, "2/3", Fraction(2, 3), Fraction(14, 3)),
-        (10, 1, Fraction(1, 10), 7),
-        (None, 0.1, Fraction(1, 10), Fraction(7, 10)),
-    ],
-)
-@each
-def test_units(monkeypatch, name, grid, gap_grid, unit, gap):
-    seen, result = asked(
-        monkeypatch, ALL[name], [1, 2], epsilon=1, range_=1, grid=grid, gap_grid=gap_grid
-    )
-    assert seen[0][3] == unit
-    assert gap_of(result) == gap
-    assert type(gap_of(result)) is Fraction
 
 
 # ----------------------------------------------------------------------------- what comes out

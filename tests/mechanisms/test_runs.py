@@ -116,18 +116,6 @@ def test_every_word_stops_where_the_exact_sums_say():
             assert 0 < undecided < 1 << 8, law
 
 
-def test_further_digits_decide_where_the_first_do_not():
-    """All words of 3 digits, and 64 more."""
-    with mpmath.workdps(60):
-        for law, sums in laws():
-            places = [int(mpmath.floor(each * 2**160)) for each in sums]
-            for word, more in itertools.product(range(8), (3**39, 5**27, 7**22)):
-                stopping, runs = Stopping(law, Word(word, more), 3), 0
-                while stopping.goes_on():
-                    runs += 1
-                assert runs == bisect(places, (word << 64 | more) << 93), law
-
-
 # ------------------------------------------------------------------------- what is released
 
 
@@ -341,14 +329,6 @@ def test_any_fault_of_a_run_is_counted_and_told_with_one_sentence(fault, law):
         call(FAULTS[fault])
     with pytest.raises(BudgetError, match="is closed"):
         call(lambda scope: (1, 1))
-
-
-def test_a_budget_that_cannot_price_it_refuses_before_the_first_run():
-    _, scope = ledger(epsilon=2)
-    run, count = scripted([1])
-    with pytest.raises(ParameterError, match="adds up epsilon, which"):
-        best_of(run, base=ZeroConcentratedDP("1/50"), gamma="1/100", ledger=scope)
-    assert not count
 
 
 # ------------------------------------------------------------------------ the covered scope

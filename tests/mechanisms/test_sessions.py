@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-import threading
 from fractions import Fraction
 from itertools import product
 from math import floor
@@ -16,6 +15,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from tapes import TapeSource
 
 from safeselect import AdaptiveSparseVector, BudgetError, SourceError, SparseVector
 from safeselect.engine import single
@@ -186,14 +186,6 @@ def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
         assert found == (answers.pop() if len(answers) == 1 else None)
 
 
-# --------------------------------------------------------------------------------------- values
-
-
-def test_no_values_are_no_error():
-    found = opened().query_many([])
-    assert (found.consumed, found.indices, found.remaining) == (0, (), 2)
-
-
 # ------------------------------------------------------------------------------- end of a session
 
 
@@ -248,31 +240,6 @@ def test_no_copy_no_pickle_no_subclass_and_a_silent_repr(kind):
     assert not hasattr(session, "__dict__")
 
 
-def test_threads_share_one_budget():
-    """Eight threads at once: k answers above in all, whoever gets them, and no other error."""
-    session = opened(k=50, epsilon=2**20)
-    above, others = [], []
-
-    def ask() -> None:
-        try:
-            while True:
-                above.append(session.query(50).budget)
-        except BudgetError:
-            pass
-        except Exception as error:
-            others.append(error)
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert others == []
-    # Each answer saw a budget of its own, down to nothing.
-    assert len(above) == len(set(above)) == 50
-    assert min(above) == 0
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.parametrize("exhausted", [False, True])
 def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted):
@@ -300,3 +267,31 @@ def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted
     assert status == 0
     if not exhausted:
         assert session.query(0).above is False  # the parent goes on
+
+
+# ------------------------------------------------------------------------------- sizes and limits
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_many_values_as_fit_into_a_request_and_around_it(kind):
+    """Each gets an answer of its own."""
+    fine = {**BASE, "k": 1000, "epsilon": 1000, "threshold": 0, "gap_grid": Fraction(1, 1 << 30)}
+    probe = TapeSource(seed=1)
+    session = kind(**fine, source=probe)
+    before = probe.asked
+    session.query(10**9)
+    fit = sessions._MANY // (probe.asked - before)
+    assert fit > 50
+    for count in (fit - 1, fit, fit + 1, 2 * fit + 1):
+        found = kind(**fine, source=TapeSource(seed=2)).query_many([10**9] * count)
+        assert found.consumed == len(found.indices) == len(set(found.gaps)) == count
+
+
+def test_values_are_cut_at_the_reach():
+    """As far as the reach the gap follows the value, one step for one step; from there it stays."""
+    reach, gaps = sessions._REACH, []
+    for value in (reach + 4, reach + 5, reach + 6, 3 * reach):
+        gaps.append(opened(k=1, source=TapeSource(seed=9)).query(value).gap)
+        assert not opened(k=1, source=TapeSource(seed=9)).query(-value).above
+    assert gaps[1] - gaps[0] == 1
+    assert gaps[1] == gaps[2] == gaps[3]

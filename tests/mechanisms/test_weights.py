@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tapes import TapeSource
 
 from safeselect import (
     Budget,
@@ -18,7 +17,6 @@ from safeselect import (
     exponential_mechanism,
     permute_and_flip,
     report_noisy_max,
-    select_many,
     top_k,
 )
 from safeselect.engine.draws import Weights, plan
@@ -83,31 +81,6 @@ def test_all_words_of_few_digits_bound_the_published_law(inputs, output):
         assert Fraction(count, total) <= Fraction(given) <= Fraction(count + undecided, total)
 
 
-# ----------------------------------------------------------------------------- zero weights
-
-
-def test_a_weight_of_zero_is_never_chosen_and_costs_no_bit():
-    scores, weights = [90, 3, 95, 2], [0, 1, 0, "1/2"]
-    source, fewer = TapeSource(bytearray(b""), 5), TapeSource(bytearray(b""), 5)
-    given = {"epsilon": 1, "sensitivity": 1}
-    found = exponential_mechanism(scores, weights=weights, source=source, **given)
-    same = exponential_mechanism([3, 2], weights=[1, "1/2"], source=fewer, **given)
-    assert found.index == [1, 3][same.index]
-    assert source.asked == fewer.asked
-    labelled = permute_and_flip(
-        dict(zip("abcd", scores, strict=True)), weights={"b": 2, "a": 0, "c": 0, "d": 0}, **given
-    )
-    assert labelled.label == "b"
-    both = top_k(scores, k=2, mechanism="exponential", weights=weights, **given)
-    assert set(both.indices) == {1, 3}
-    with pytest.raises(ParameterError, match="k must be between 1 and 2"):
-        top_k(scores, k=3, mechanism="exponential", weights=weights, **given)
-    many = select_many(
-        [scores] * 3, labels=[*"abcd"], weights=weights, mechanism="exponential", **given
-    )
-    assert set(many.labels) <= {"b", "d"}
-
-
 # -------------------------------------------------------------------------------- refusals
 
 
@@ -156,11 +129,6 @@ def test_equal_weights_are_one_column_whatever_they_are_written_as(given):
     assert exact == [[rational(cell, "weights", zero=True) for cell in given[-1]]] * len(read)
 
 
-def test_unequal_weights_have_unequal_digests():
-    given = [[1, 2], [2, 1], [49, 44, 50], ["1/2", 2], [256, 2], [1, 2, 0], ["1/3", 2], [0.1, 2.0]]
-    assert len({GivenWeights.read(each).ordered.digest for each in given}) == len(given)
-
-
 @pytest.mark.parametrize("extreme", [[Fraction(2) ** -2000, 2**2096], [0, 1]])
 def test_weights_may_differ_by_the_factor_that_the_message_names(extreme):
     ExponentialMechanism(epsilon=1, sensitivity=1, weights=extreme)
@@ -175,15 +143,6 @@ def test_copies_may_add_up_to_the_number_that_the_message_names():
     PermuteAndFlip(epsilon=1, sensitivity=1, weights=[2**24 - 1, 1])
     with pytest.raises(ParameterError, match="2\\*\\*24 at most"):
         PermuteAndFlip(epsilon=1, sensitivity=1, weights=[2**24, 1])
-
-
-def test_a_label_that_cannot_be_hashed_has_no_weight():
-    """The weights of a mapping are never taken in its own order."""
-    for labels in ([["a"], ["b"]], ["a", ["b"]]):
-        with pytest.raises(ParameterError, match="weights must be 2 numbers"):
-            exponential_mechanism(
-                [1, 2], labels=labels, weights={"b": 1, "a": 2}, epsilon=1, sensitivity=1
-            )
 
 
 def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call():

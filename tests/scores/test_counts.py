@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import re
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError
@@ -49,16 +47,6 @@ def test_counts_are_read_like_a_mapping_and_say_nothing_of_the_data() -> None:
         counts.places = 5  # type: ignore[misc]
     with pytest.raises(TypeError, match="does not support item assignment"):
         counts.counts["Zebedee"] = 0  # type: ignore[index]
-
-
-def test_counts_are_a_copy() -> None:
-    mine = dict(FOUND)
-    counts = Counts(mine, places="all")
-    mine["Zebedee"] = 0
-    assert counts["Zebedee"] == 4711
-    assert copy.copy(counts) == counts
-    with pytest.raises(TypeError, match="cannot pickle"):
-        pickle.dumps(counts)
 
 
 @pytest.mark.parametrize(
@@ -185,17 +173,6 @@ def test_the_least_statement_of_a_change_is_that_of_the_neighbours(
             ask_known(counts, sensitivity=1, monotonic=True, **{**known, "ledger": None})
         if there is not None:
             assert ledger.balance("a").spent["epsilon"] == spent
-
-
-def test_a_threshold_is_one_more_score_that_does_not_move() -> None:
-    def ask_known(counts: Counts, **more: Any) -> None:
-        safeselect.top_k_above(counts, k=1, threshold=9, epsilon=1, **more)
-
-    ask_known(Counts(FOUND, "all"), sensitivity=1)
-    with pytest.raises(ParameterError, match=f"{ONE_UP}, so sensitivity must be at least 1"):
-        ask_known(Counts(FOUND, "all"), sensitivity="0.99")
-    with pytest.raises(ParameterError, match="counts are not multiples of grid"):
-        ask_known(Counts(FOUND, "all"), sensitivity=2, grid=2, on_grid=True)
 
 
 def test_counts_of_another_unit_than_that_of_the_ledger(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 """Coins: rational ones, exp(-x), and those known by enclosures."""
 
-import sys
 from fractions import Fraction
 from functools import partial
 
 import pytest
 from effort import some
-from exact_pmf import bit_tree, choice_tree
+from exact_pmf import bit_tree
 from sampler_laws import agrees, coin_mass, endless, exp_minus, power, scripted
 
 from safeselect.errors import SourceError
@@ -37,16 +36,6 @@ def exp_mass(x):
 
 
 # ------------------------------------------------------------------------------ rational
-
-
-@pytest.mark.parametrize("q", range(1, 17))
-def test_every_small_rational(monkeypatch, q):
-    module = sys.modules["safeselect.samplers"]
-    monkeypatch.setattr(module, "uniform_below", lambda choices, n: choices.below(n))
-    for a in range(q + 1):
-        law = choice_tree(lambda c, a=a: bernoulli(c, a, q), max_leaves=64)
-        assert law.unfinished == 0
-        assert agrees(law, coin_mass((Fraction(a, q),) * 2), BOTH)
 
 
 @pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(3, 8), Fraction(15, 16), Fraction(4, 5)])

@@ -9,7 +9,7 @@ from exact_pmf import bit_tree, choice_tree, restarted
 from sampler_laws import agrees, exp_minus, laplace_floor_mass, laplace_mass, shortened
 
 from safeselect.exact.interval import NoiseRate
-from safeselect.samplers import discrete_laplace, geometric_exp, laplace_attempt, laplace_floor
+from safeselect.samplers import geometric_exp, laplace_attempt, laplace_floor
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -36,15 +36,6 @@ def test_the_law_on_exact_parts(exact_parts, rate):
     law = loop_law(laplace_attempt, rate)
     assert law.unfinished < (1e-9 if rate[1] == 1 else 1e-3)
     assert agrees(law, partial(laplace_mass, NoiseRate(Fraction(*rate))), range(-12, 13))
-
-
-@pytest.mark.parametrize(
-    "noise_rate", [NoiseRate(Fraction(2)), NoiseRate(Fraction(2), Fraction(1, 3))]
-)
-def test_the_loop_bit_by_bit(noise_rate):
-    law = bit_tree(lambda bits: discrete_laplace(bits, noise_rate, step=2), max_leaves=4000)
-    assert law.unfinished < 0.25
-    assert agrees(law, partial(laplace_mass, noise_rate), range(-4, 5))
 
 
 @pytest.mark.parametrize(

@@ -88,22 +88,6 @@ def test_each_digit_bit_by_bit(noise_rate, step):
         assert agrees(law, coin_mass(digit_mass(noise_rate, numerator, level)), (False, True))
 
 
-@pytest.mark.parametrize(
-    ("noise_rate", "step", "unfinished"),
-    [
-        (E_DECAYS[1], 1, 2**-14),
-        (E_DECAYS[0], 1, 2**-6),
-        (BASE_DECAYS[0], 2, 2**-4),
-        (BASE_DECAYS[3], 1, 2**-6),
-    ],
-)
-@pytest.mark.nightly("tests/test_mission.py has its answers")
-def test_the_digit_route_bit_by_bit(noise_rate, step, unfinished):
-    law = bit_tree(lambda bits: geometric_digits(bits, noise_rate, step=step), max_leaves=1500)
-    assert law.unfinished < unfinished
-    assert agrees(law, partial(geometric_mass, noise_rate), range(6))
-
-
 def test_a_tied_digit_goes_on_to_the_next_word():
     noise_rate = NoiseRate(Fraction(1, 2))  # one digit, then the quotient with chance 1/e
     value = digit_mass(noise_rate, 1, 0)[0]

@@ -6,7 +6,7 @@ from itertools import permutations
 from math import factorial
 
 import pytest
-from exact_pmf import bit_tree, choice_tree
+from exact_pmf import choice_tree
 from sampler_laws import agrees, endless, scripted
 
 from safeselect.samplers import permutation, uniform_below
@@ -28,13 +28,6 @@ def test_every_order_has_the_same_probability(monkeypatch, n):
     monkeypatch.setattr(module, "uniform_below", lambda choices, m: choices.below(m))
     law = law_of(permutation, n)
     assert law.unfinished == 0
-    assert agrees(law, order_mass(n), permutations(range(n)))
-
-
-@pytest.mark.parametrize(("n", "unfinished"), [(2, 0.0), (3, 1e-3), (4, 1e-2)])
-def test_bit_by_bit(n, unfinished):
-    law = bit_tree(lambda bits: tuple(permutation(bits, n)), max_leaves=6000)
-    assert law.unfinished <= unfinished
     assert agrees(law, order_mass(n), permutations(range(n)))
 
 

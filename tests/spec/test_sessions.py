@@ -85,14 +85,6 @@ def test_the_first_branch_that_finds_a_value_above_answers(monkeypatch: pytest.M
     assert asked == [RATE, *[cheap, dear] * 6]
 
 
-def test_the_budget_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "draw", lambda *_: 0)
-    one = Branch(Fraction(0), Fraction(0), Fraction(1), RATE)
-    none: Any = None
-    run = sparse_vector([5, -5, 5, 5], "laplace", RATE, [one], Fraction(2), Fraction(1), none)
-    assert list(run) == [(0, 5), None, (0, 5)]
-
-
 def test_what_is_drawn() -> None:
     bits = Bits(TapeSource(seed=4))
     assert isinstance(draw("geometric", RATE, bits), int)
