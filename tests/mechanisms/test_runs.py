@@ -19,7 +19,6 @@ from safeselect import (
     AdaptiveSparseVector,
     BoundedRange,
     Budget,
-    BudgetError,
     LaplaceDominated,
     Ledger,
     ParameterError,
@@ -258,77 +257,6 @@ def test_the_number_of_runs_stands_nowhere(caplog):
     assert first == second
     assert not caplog.records
     assert "100" not in chosen.to_json().replace('"gamma": "1/100"', "").split('"receipt"')[0]
-
-
-class Panic(BaseException):
-    """As Rust's panics are in Python."""
-
-    __module__ = "pyo3_runtime"
-
-
-class Odd:
-    def __getattribute__(self, name):
-        raise ValueError(f"{SECRET} has no {name}")
-
-
-SECRET = 987_654_321
-
-
-def raising(error):
-    def run(scope):
-        raise error
-
-    return run
-
-
-def exceeding(scope):
-    scope.check(PureDP(SECRET))
-
-
-def failing_inside(scope):
-    permute_and_flip([SECRET, None], epsilon="1/9", sensitivity=1, ledger=scope)
-
-
-def nested(scope):
-    best_of(raising(ValueError(SECRET)), base=PureDP("1/9999999"), gamma="1/2", ledger=scope)
-
-
-FAULTS = {
-    "a refusal of its own": raising(BudgetError(str(SECRET))),
-    "a panic": raising(Panic(SECRET)),
-    "more than base": exceeding,
-    "a mechanism": failing_inside,
-    "a repetition": nested,
-    "no pair": lambda scope: SECRET,
-    "no number": lambda scope: (str(SECRET), 1),
-    "a class of its own": lambda scope: (Odd(), 1),
-}
-
-
-@pytest.mark.claim("C8")
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("law", ["best_of", "poisson", "first_above"])
-def test_any_fault_of_a_run_is_counted_and_told_with_one_sentence(fault, law):
-    """Which run fails, and how, may depend on private values: ten faults close the scope."""
-    made, scope = ledger(epsilon=2)
-    given = {"base": PureDP("1/1000000"), "ledger": scope}
-    call = {
-        "best_of": lambda run: best_of(run, gamma="1/2", **given),
-        "poisson": lambda run: best_of(run, mean=40, **given),
-        "first_above": lambda run: first_above(run, threshold=1, gamma="1/2", **given),
-    }[law]
-    for count in range(1, 10):
-        with pytest.raises(ScoreError, match="a run failed: it raised, or") as caught:
-            call(FAULTS[fault])
-        assert str(SECRET) not in str(caught.value)
-        assert caught.value.__context__ is None
-        assert caught.value.__cause__ is None
-        assert made.balance("main").refusals == count
-        assert lines(made)[-1]["reason"] == "input"
-    with pytest.raises(ScoreError, match="a run failed"):
-        call(FAULTS[fault])
-    with pytest.raises(BudgetError, match="is closed"):
-        call(lambda scope: (1, 1))
 
 
 # ------------------------------------------------------------------------ the covered scope
