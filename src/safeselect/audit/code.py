@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from importlib.machinery import EXTENSION_SUFFIXES, SourceFileLoader
+from importlib.machinery import SourceFileLoader
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -97,19 +97,6 @@ def running() -> Running:
         functions += len(known)
         digests[name] = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
     return Running(digests, functions, tuple(dict.fromkeys(differing)))
-
-
-def extensions() -> dict[str, str]:
-    """SHA-256 of the file of each extension module that is loaded, by the module's name."""
-    found = {}
-    for name, module in sorted(sys.modules.items()):
-        place = getattr(module, "__file__", None)
-        if isinstance(place, str) and place.endswith(tuple(EXTENSION_SUFFIXES)):
-            try:
-                found[name] = hashlib.sha256(Path(place).read_bytes()).hexdigest()
-            except OSError:
-                found[name] = "unreadable"
-    return found
 
 
 def code_digest(code: CodeType) -> str:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from safeselect import measure, top_k
-from safeselect.accounting.cost import PrivacyCost, rounded_text
+from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.notebook import rows as rows_of
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
@@ -27,7 +27,6 @@ from safeselect.mechanisms.table import MECHANISMS
 from safeselect.release.page import escaped
 from safeselect.release.progress import SWITCH
 from safeselect.release.results import Groups, Numbers, TopK
-from safeselect.scores.reading import Reading
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
 from safeselect.tables.values import open_scores, table_quantiles
 
@@ -68,7 +67,7 @@ how FILE is read
 --casefold  convert text to lower case, including --groups and --candidates files
 --nfc  use one form for letters with accents (Unicode NFC)
 --whole-numbers  read text such as 7.0 as 7; programs write ids this way if one is missing
---memory SIZE  the most that DuckDB may use, such as 2GB
+--memory SIZE  the most that DuckDB may use, such as 2GB (default: 4GB, less on a small machine)
 """)
 COLUMNS = declare("""
 --item COL required  column of the items, which are the candidates
@@ -98,7 +97,7 @@ groups
 --groups FILE  public list of groups, one per line
 | --groups-are-public  assert that the set of groups in the file is public
 --groups-per-user M integer  number of groups of a typical user, as a public fact
-| --max-groups C integer-or-all  count a user in C groups at most, chosen by a fixed hash, which
+| --max-groups C integer  count a user in C groups at most, chosen by a fixed hash, which
     share the budget (default: 1), or 'all'
 """)
 RANKED = declare("""
@@ -195,25 +194,14 @@ def _check_options(options: argparse.Namespace) -> None:
         raise ParameterError(f"{wrong[0]} {goes} with --group-by")
 
 
-def _select(options: argparse.Namespace) -> Release:
-    call = given(options, CHOSEN) | {"ledger": open_scope(options)}
-    # What the function called would refuse is refused before the labels are read.
-    PrivacyCost.read(epsilon=options.epsilon, rho=options.rho, delta=options.delta)
-    Reading.read(**given(options, GRID))
-    opened = open_scores(table_of(options), label=options.label, score=options.score)
-    with opened as (labels, scores):
-        private: Any = scores
-        released: Release = top_k(private, labels=labels, **call)
-        return released
-
-
-def _measure(options: argparse.Namespace) -> Release:
-    call = given(options, MEASURED) | {"ledger": open_scope(options)}
-    opened = open_scores(table_of(options), label=options.label, score=options.value)
-    with opened as (labels, values):
-        private: Any = values
-        released: Release = measure(private, labels=labels, **call)
-        return released
+def _ready(
+    release: Callable[..., Release], own: tuple[Option, ...], options: argparse.Namespace
+) -> Release:
+    """Release what was counted or summed before: one number a row."""
+    call = given(options, own) | {"ledger": open_scope(options)}
+    column = options.score if "score" in options else options.value
+    with open_scores(table_of(options), label=options.label, score=column) as (labels, numbers):
+        return release(numbers, labels=labels, **call)
 
 
 def _keep(options: argparse.Namespace) -> Release:
@@ -347,7 +335,7 @@ the order of their labels, so that the order of the file is not released. For ex
 safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --monotonic --epsilon 1
 """,
     (*RANKED, *CHOSEN),
-    _select,
+    partial(_ready, top_k, CHOSEN),
 )
 KEYS = _command(
     "keys",
@@ -381,5 +369,5 @@ The names and their number are public. For example, where a patient counts in at
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
 """,
     (*VALUES, *MEASURED),
-    _measure,
+    partial(_ready, measure, MEASURED),
 )

@@ -262,7 +262,7 @@ def check_unknown(
             raise ParameterError("these counts state their places; leave out places=")
         check_unit(counts.unit, unit)
         if contributions is not None:
-            check_cap(counts, contributions, "max_contributions", "largest_counts")
+            check_cap(counts, contributions, "max_contributions", "count_distinct_users")
         fetched = counts.places
     elif places is None:
         raise ParameterError(
