@@ -25,17 +25,19 @@ from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.interval import NoiseRate
 from safeselect.mechanisms.items import HeldCounts
 from safeselect.mechanisms.select import Asked
-from safeselect.randomness.bits import Bits
+from safeselect.randomness.bits import FILL_REQUEST, MAX_TAKE, Bits
 from safeselect.release import call
 from safeselect.samplers import laplace_attempt, permutation
 from safeselect.scores.candidates import Candidates
 
 __all__ = [
     "EXPONENTIAL",
+    "FILL_REQUEST",
     "GUMBEL",
     "LAPLACE",
     "LAWS",
     "MANY",
+    "MAX_TAKE",
     "PEELED",
     "TOPS",
     "UNBOUNDED",

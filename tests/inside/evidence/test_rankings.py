@@ -16,11 +16,10 @@ from tapes import Stream
 from watched import Round, drawn_as_told, path_of, tape_for, watch
 
 import engine
-from engine import LAWS, TOPS, NoiseRate
+from engine import LAWS, TOPS, NoiseRate, contenders, draws
 
 pytestmark = pytest.mark.claim("C1")
 
-CONSTANTS = engine.constants()
 QUARTER = NoiseRate(Fraction(1, 4))
 
 
@@ -81,19 +80,19 @@ def limits() -> dict[int, set[int]]:
     for k in (1, 2, 33):
         need = engine.ranking_plan(LAWS["gumbel"], k, QUARTER, False)
         ends = [
-            CONSTANTS["draws.DIRECT_LIMIT"],
-            CONSTANTS["draws.QUICK_LIMIT"],
+            draws.DIRECT_LIMIT,
+            draws.QUICK_LIMIT,
             need.contenders,
-            CONSTANTS["draws.FINE_LIMIT"],
-            CONSTANTS["contenders._DIRECT"],
-            4 * CONSTANTS["contenders.GROUP"] * (need.contenders + 1),
-            CONSTANTS["contenders._BLOCK"],
-            2 * CONSTANTS["contenders._BLOCK"],
-            CONSTANTS["draws._CHUNK"],
-            2 * CONSTANTS["draws._CHUNK"],
+            draws.FINE_LIMIT,
+            contenders._DIRECT,
+            4 * contenders.GROUP * (need.contenders + 1),
+            contenders._BLOCK,
+            2 * contenders._BLOCK,
+            draws._CHUNK,
+            2 * draws._CHUNK,
         ]
         # Where blocks double, and the ends of the largest.
-        ends += [3 * CONSTANTS["contenders._DIRECT"] << step for step in range(5)]
+        ends += [3 * contenders._DIRECT << step for step in range(5)]
         result[k] = {max(k, end + step) for end in ends for step in (-1, 0, 1)}
     return result
 
