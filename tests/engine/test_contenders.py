@@ -10,6 +10,7 @@ import pytest
 from effort import LONG, some
 from lattice_oracle import Tape, quantile
 
+from safeselect.engine.allowances import ERROR, LOSS
 from safeselect.engine.contenders import _level, contenders
 from safeselect.engine.draws import Draws, Plan, draw_noise, draw_words, plan
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, UNBOUNDED, Law
@@ -116,6 +117,21 @@ def check(
             assert mpmath.ldexp(highest(law, draws, place), 32) <= mpmath.mpf(
                 room.numerator
             ) / mpmath.mpf(room.denominator)
+
+
+@each_law
+def test_the_errors_of_noise_and_of_distances_are_added(law: Law) -> None:
+    """The table's and the scale's: each may be as large as is stated."""
+    public = plan(law, 1, NoiseRate(Fraction(1, 3)), False)
+    steps, draws = scores("near", Fraction(1, 3), Tape(3)), drawn(law, public, True, 4)
+    found, (score, bound) = contenders(
+        np.array(steps, dtype=np.uint64), draws, public, public.fine_contenders, []
+    )
+    noisy = [
+        int(noise) + public.fixed_rate.units(max(step, score) - score)
+        for noise, step in zip(draws.noise, steps, strict=True)
+    ]
+    assert bound == max(noisy[i] for i in set(range(N)) - set(found)) + ERROR + LOSS
 
 
 @pytest.mark.parametrize("need", [1, 2, 5, 30])
