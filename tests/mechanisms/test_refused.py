@@ -17,7 +17,7 @@ from ledgers import new, scope
 from public import PUBLIC
 from rules_table import ELSEWHERE, EVERY
 
-from safeselect import ParameterError, PureDP, accounting, estimates, samplers
+from safeselect import ParameterError, PureDP, ScoreError, accounting, estimates, samplers
 from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C2")
@@ -223,7 +223,50 @@ REFUSED: dict[str, list[str]] = {
         "unknown_domain_top_k([SECRET], labels={'a'}, **LIST)"
     ],
     "labels must be as many as the scores, got 2 for 3": [
-        "select_many([THREE], labels=['a', 'b'], **ONE)"
+        "select_many([THREE], labels=['a', 'b'], **ONE)",
+        "permute_and_flip(THREE, labels=['a', 'b'], **ONE)",
+    ],
+    "on_grid=True goes with grid=": ["permute_and_flip(THREE, on_grid=True, **ONE)"],
+    # --- weights
+    "but not all": ["exponential_mechanism(THREE, weights=[0, 0, 0], **ONE)"],
+    "weights must be 3 numbers": [
+        f"exponential_mechanism(THREE, weights={weights}, **ONE)"
+        for weights in ("[1, 2]", "{0: 1, 1: 2, 'c': 3}")
+    ],
+    "weights must be numbers": [
+        f"exponential_mechanism(np.array(THREE), weights={weights}, **ONE)"
+        for weights in ("'123'", "{1, 2, 3}")
+    ],
+    "weights must ": [
+        f"exponential_mechanism(THREE, weights={weights}, **ONE)"
+        for weights in (
+            *("[1, 2, -1]", "[1, 2, float('nan')]", "[1, 2, True]", "np.ones((3, 1))"),
+            "[1, 1, Fraction(1, 2**4097)]",
+        )
+    ],
+    "weights= goes with the exponential mechanism (exponential_mechanism, or mechanism=": [
+        "permute_and_flip(THREE, weights=[1, '1/2', 1], **ONE)",
+        "top_k(THREE, k=2, mechanism='permute_and_flip', weights=[1, 2, 1], **ONE)",
+        "top_k(THREE, k=1, mechanism='one_shot_exponential', weights=[1, 2, 1], **ONE)",
+        "report_noisy_max(THREE, noise='laplace', weights=[1, 2, 1], **ONE)",
+    ],
+    # --- what holds the scores: its class, its shape and its length are public
+    "at least one candidate": [
+        "permute_and_flip([], **ONE)",
+        "select_many(np.zeros((3, 0), int), **ONE)",
+    ],
+    "at least one row": ["select_many(np.zeros((0, 3), int), **ONE)"],
+    "the same number of candidates": ["select_many([THREE, [SECRET]], **ONE)"],
+    "one dimension": ["permute_and_flip(np.array([THREE], dtype=object), **ONE)"],
+    "two-dimensional": [
+        f"select_many({scores}, **ONE)"
+        for scores in ("np.zeros((2, 2, 2), int)", "np.array(THREE)", "np.ma.array([THREE])")
+    ],
+    "scores must be a list, a tuple, a dict, a plain NumPy array or a column of": [
+        "permute_and_flip({SECRET}, **ONE)",
+        "permute_and_flip(None, **ONE)",
+        "permute_and_flip(np.ma.array(THREE), **ONE)",
+        "select_many([np.ma.array(THREE), THREE], **ONE)",
     ],
     # --- gaps
     "gap_grid must ": [
@@ -342,7 +385,7 @@ def test_a_rule_is_named_before_anything_is_drawn_or_charged(message: str) -> No
     head, there = ledger.head, scope(ledger)
     names = NAMES | {name: guarded(NAMES[name], there) for name in DRAWING}
     for typed in REFUSED[message]:
-        with pytest.raises(ParameterError) as caught:
+        with pytest.raises((ParameterError, ScoreError)) as caught:
             eval(typed, dict(names))  # noqa: S307 - the table above
         said = str(caught.value)
         assert message in said, typed

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from safeselect import BoundedRange, ScoreError, exponential_mechanism_base2, select_many, top_k
+from safeselect import BoundedRange, exponential_mechanism_base2, select_many, top_k
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -67,21 +67,3 @@ def test_sure_winners_of_many():
     content = json.loads(both.to_json())
     assert content["indices"] == [["2", "1", "0"]] * 2
     assert content["schema"] == "safeselect.batch/1"
-
-
-@pytest.mark.parametrize(
-    ("scores", "more", "error", "words"),
-    [
-        ([[1, 2], [3]], {}, ScoreError, "same number"),
-        (np.zeros((2, 2, 2), int), {}, ScoreError, "two-dimensional"),
-        (np.zeros(3, int), {}, ScoreError, "two-dimensional"),
-        (np.zeros((0, 3), int), {}, ScoreError, "at least one row"),
-        ([np.ma.array([1, 2]), [1, 2]], {}, ScoreError, "plain NumPy array"),
-        (np.zeros((3, 0), int), {}, ScoreError, "at least one candidate"),
-        ([[0.5, 1.0]], {}, ScoreError, "must be integers where no grid= is given"),
-        (np.ma.masked_array(np.zeros((2, 2), int)), {}, ScoreError, "plain NumPy array"),
-    ],
-)
-def test_mistakes_in_rows_are_refused_in_words(scores, more, error, words):
-    with pytest.raises(error, match=words):
-        select_many(scores, epsilon=1, range_=1, **more)
