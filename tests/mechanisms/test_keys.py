@@ -198,26 +198,6 @@ def test_nothing_but_a_pickle_of_the_whole_shows_the_seed() -> None:
 # ------------------------------------------------------------- refused, charged, written down
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"max_partitions": 0}, "max_partitions must be between 1"),
-        ({"pre_threshold": 0}, "pre_threshold must be between 1"),
-        ({"with_counts": 1}, "with_counts must be True or False"),
-        ({"delta": None}, "needs epsilon and delta"),
-        ({"epsilon": "1e-8", "delta": "1e-9"}, "half a million"),
-        ({"counts": Counts({}, places="all", max_contributions=4)}, "capped at 4"),
-        ({"counts": Counts({}, places=5, max_contributions=1)}, "5 largest counts"),
-        ({"counts": Counts({}, "all", max_contributions=1, unit="one house")}, "one house"),
-    ],
-)
-def test_what_is_wrong_is_refused_before_the_charge(arguments: dict, message: str) -> None:
-    ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
-    with pytest.raises(ParameterError, match=message):
-        select_partitions(**{"counts": USERS, **COST, **arguments}, ledger=scope(ledger))
-    assert kinds(ledger) == []
-
-
 def test_a_strategy_refuses_what_does_not_fit_it() -> None:
     strategy = partition_strategy(**TWO, ledger=scope(new(MemoryStore(), **SUMS)))
     good = Counts({"a": 10**6, "b": 0}, places="all", max_contributions=2, unit="person")

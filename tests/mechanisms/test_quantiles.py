@@ -47,22 +47,6 @@ def test_points_are_of_the_kind_of_the_ends(values, ends, kind):
 
 
 @pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ({"lowest": None}, r"lowest and highest must be given.*write .*lowest=0, highest=100"),
-        ({"lowest": DAY}, "highest must be a date"),
-        ({"lowest": NOON, "highest": DAY}, "for times write"),
-        ({"step": 0}, "step must be greater than zero"),
-        ({"step": "1/2", "lowest": DAY, "highest": DAY}, "whole number of days"),
-    ],
-)
-def test_wrong_parameters_say_what_to_write(given, match):
-    whole = {"quantile": "1/2", "lowest": 0, "highest": 9, "step": 1, "epsilon": 1, **given}
-    with pytest.raises(ParameterError, match=match):
-        quantile([1, 2], **whole)
-
-
-@pytest.mark.parametrize(
     ("ends", "proposed"),
     [
         ((0, 9), "step='9/1000'"),
@@ -84,17 +68,6 @@ def test_a_step_is_proposed_by_the_ends_alone(ends, proposed):
             said = proposed.removeprefix("step=").partition(",")[0].strip("'")
             call([], **{**given, "step": said, "ledger": None})
     assert made.balance("main").spent["epsilon"] == 0
-
-
-def test_wrong_lists_of_quantiles():
-    for given, match in (
-        ({"quantiles": []}, "one or more different numbers"),
-        ({"quantiles": ["1/2", "0.5"]}, "one or more different numbers"),
-        ({"quantiles": "1/2"}, "quantiles must be a list"),
-        ({"quantiles": ["1/2", "1/3"], "max_contributions": 2}, "max_contributions=1"),
-    ):
-        with pytest.raises(ParameterError, match=match):
-            quantiles([1, 2], **{"lowest": 0, "highest": 9, "step": 1, "epsilon": 1, **given})
 
 
 # ------------------------------------------------------------------------------ what is paid

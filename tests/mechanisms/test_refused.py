@@ -6,6 +6,7 @@ must not be asked and, where it takes one, with a ledger.  Whole messages are in
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -56,12 +57,16 @@ NAMES: dict[str, Any] = {
     "np": np,
     "Fraction": Fraction,
     "SECRET": SECRET,
+    "DAY": datetime.date(2024, 2, 29),
+    "NOON": datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC),
     "BITS": Untouched(),
     "RATE": NoiseRate(Fraction(1)),
     "THREE": [SECRET, 1, 2],
     "COUNTS": {"Zebedee": SECRET, "b": 2},
     "ONE": {"epsilon": 1, "sensitivity": 1},
     "LIST": {"k": 2, "k_bar": 3, "places": "all", "epsilon": 1, "delta": "1e-6"},
+    "KEYS": {"epsilon": 1, "delta": "1e-6", "max_partitions": 1},
+    "POINTS": {"lowest": 0, "highest": 9, "step": 1, "epsilon": 1},
     "PAID": {"outcomes": 9, "queries": 4, "epsilon": 1, "delta": "1e-6"},
     "ABOVE": {"threshold": 5, "k": 2, "epsilon": 1, "sensitivity": 1},
     "GRID": {"quantile": "1/2", "lowest": 0, "highest": 9, "step": 1, "epsilon": 1},
@@ -268,6 +273,22 @@ REFUSED: dict[str, list[str]] = {
         "permute_and_flip(np.ma.array(THREE), **ONE)",
         "select_many([np.ma.array(THREE), THREE], **ONE)",
     ],
+    # --- what counts say of themselves
+    "counts must be a mapping label -> count, got list": ["Counts([SECRET], places='all')"],
+    "places must be": [
+        f"{given}'places': {places}}})"
+        for given in ("Counts(COUNTS, **{", "unknown_domain_top_k(COUNTS, **{**LIST, ")
+        for places in ("0", "2.5", "'some'", "True")
+    ],
+    "max_contributions must be": ["Counts(COUNTS, places='all', max_contributions=0)"],
+    "order must be 'count' or 'label'": ["Counts(COUNTS, places='all', order='name')"],
+    "places= goes with order='count'": ["Counts(COUNTS, places=5, order='label')"],
+    "unit must be text": ["Counts(COUNTS, places='all', unit=7)"],
+    "capped at 4": ["select_partitions(Counts(COUNTS, 'all', max_contributions=4), **KEYS)"],
+    "5 largest counts": ["select_partitions(Counts(COUNTS, 5, max_contributions=1), **KEYS)"],
+    "protect 'house'": [
+        "select_partitions(Counts({}, 'all', max_contributions=1, unit='house'), **KEYS)"
+    ],
     # --- gaps
     "gap_grid must ": [
         f"exponential_mechanism_with_gap(THREE, gap_grid={grid}, **ONE)"
@@ -305,6 +326,20 @@ REFUSED: dict[str, list[str]] = {
     "neighbours must be 'add_remove' or 'replace_one'": [
         "quantile([1], neighbours='both', **GRID)"
     ],
+    "lowest and highest must be given": ["quantile([SECRET], **{**GRID, 'lowest': None})"],
+    "highest must be a date": ["quantile([SECRET], **{**GRID, 'lowest': DAY})"],
+    "for times write": ["quantile([SECRET], **{**GRID, 'lowest': NOON, 'highest': DAY})"],
+    "step must be greater than zero": ["quantile([SECRET], **{**GRID, 'step': 0})"],
+    "whole number of days": [
+        "quantile([SECRET], **{**GRID, 'lowest': DAY, 'highest': DAY, 'step': '1/2'})"
+    ],
+    "one or more different numbers": [
+        f"quantiles([SECRET], quantiles={shares}, **POINTS)" for shares in ("[]", "['1/2', '0.5']")
+    ],
+    "max_contributions=1": [
+        "quantiles([SECRET], quantiles=['1/2', '1/3'], max_contributions=2, **POINTS)"
+    ],
+    "quantiles must be a list": ["quantiles([SECRET], quantiles='1/2', **POINTS)"],
     "ties must be 'interval' or 'below'": ["quantile([SECRET], ties='above', **GRID)"],
     "run must be a function": ["best_of(3, **RUN)", "first_above(3, threshold=1, **RUN)"],
     "base must be PureDP": [

@@ -11,6 +11,7 @@ from bisect import bisect
 from contextlib import suppress
 from fractions import Fraction
 
+import ledgers
 import mpmath
 import pytest
 from children import in_child
@@ -199,11 +200,8 @@ def test_a_run_that_returns_no_pair_ends_the_call_and_is_not_quoted(returned):
 
 
 def ledger(**budget):
-    made = Ledger.create(
-        ":memory:", {"main": Budget(unit="person", neighbours="add_remove", **budget)}
-    )
-    scope = made.scope("main", unit="person", neighbours="add_remove", purpose="tuning")
-    return made, scope
+    made = ledgers.new(":memory:", **budget)
+    return made, ledgers.scope(made)
 
 
 def lines(made):
@@ -221,12 +219,12 @@ def test_the_whole_is_charged_once_before_the_first_run():
     seen = []
 
     def run(inner):
-        seen.append(made.balance("main").spent["epsilon"])
+        seen.append(made.balance("a").spent["epsilon"])
         return choose(inner)
 
     chosen = best_of(run, base=PureDP("1/2"), gamma="1/8", ledger=scope)
     assert set(seen) == {Fraction(3, 2)}
-    assert made.balance("main").spent["epsilon"] == Fraction(3, 2)
+    assert made.balance("a").spent["epsilon"] == Fraction(3, 2)
     kinds = [record["kind"] for record in lines(made)]
     assert kinds == ["created", "scope", "charged", "released"]
     assert chosen.receipt is not None
@@ -340,10 +338,9 @@ def choose_cheaply(scope):
 
 
 def test_the_unit_and_the_neighbours_are_those_of_the_scope_that_paid():
-    made = Ledger.create(
-        ":memory:", {"main": Budget(unit="person", neighbours="replace_one", epsilon=9)}
-    )
-    scope = made.scope("main", unit="person", neighbours="replace_one", purpose="tuning")
+    terms = {"unit": "person", "neighbours": "replace_one"}
+    made = Ledger.create(":memory:", {"a": Budget(**terms, epsilon=9)})
+    scope = made.scope("a", **terms, purpose="tuning")
 
     def run(inner):
         permute_and_flip([1], epsilon=1, sensitivity=1, monotonic=True, ledger=inner)
@@ -398,7 +395,7 @@ def test_a_run_is_held_against_a_base_however_long_its_number(base):
     cost[name] = "51/100"
     with pytest.raises(ScoreError, match="a run failed"):
         best_of(run, base=long, gamma="1/3", ledger=scope)
-    assert made.balance("main").spent
+    assert made.balance("a").spent
 
 
 @pytest.mark.parametrize("session", [SparseVector, AdaptiveSparseVector])

@@ -15,7 +15,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tapes import TapeSource
+from tapes import Known, TapeSource
 
 from safeselect import AdaptiveSparseVector, BudgetError, SourceError, SparseVector
 from safeselect.engine import single
@@ -71,20 +71,6 @@ class Script:
         self.rates.append(noise_rate.rate)
         number = self.numbers.pop(0)
         return WholeNoise(number) if kind == "geometric" else Toy(number)
-
-
-class Known:
-    """The same number for the specification."""
-
-    def __init__(self, number: Fraction) -> None:
-        self.number, self.level = number, 0
-
-    @property
-    def floor(self) -> int:
-        return floor(self.number * 2**self.level)
-
-    def refine(self, bits: object, levels: int) -> None:
-        self.level += levels
 
 
 def specified(values, numbers, ways, noise, budget, gap_grid):

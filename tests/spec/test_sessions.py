@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import floor
 from typing import Any
 
 import pytest
-from tapes import TapeSource
+from tapes import Known, TapeSource
 
 from safeselect.errors import SourceError
 from safeselect.exact.interval import NoiseRate
@@ -18,20 +17,6 @@ from safeselect.spec import sessions
 from safeselect.spec.sessions import Branch, draw, excess, sparse_vector
 
 RATE = NoiseRate(Fraction(1, 3))
-
-
-class Known:
-    """A rational number in the place of a noise, known by its digits."""
-
-    def __init__(self, number: Fraction) -> None:
-        self.number, self.level = number, 0
-
-    @property
-    def floor(self) -> int:
-        return floor(self.number * 2**self.level)
-
-    def refine(self, bits: object, levels: int) -> None:
-        self.level += levels
 
 
 @pytest.mark.parametrize("margin", [Fraction(0), Fraction(3, 2)])
