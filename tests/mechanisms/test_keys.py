@@ -198,6 +198,21 @@ def test_nothing_but_a_pickle_of_the_whole_shows_the_seed() -> None:
 # ------------------------------------------------------------- refused, charged, written down
 
 
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        (Counts({}, places="all", max_contributions=4), "capped at 4"),
+        (Counts({}, places=5, max_contributions=1), "5 largest counts"),
+        (Counts({}, "all", max_contributions=1, unit="one house"), "one house"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_the_charge(counts: Counts[str], message: str) -> None:
+    ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
+    with pytest.raises(ParameterError, match=message):
+        select_partitions(counts, **COST, ledger=scope(ledger))
+    assert kinds(ledger) == []
+
+
 def test_a_strategy_refuses_what_does_not_fit_it() -> None:
     strategy = partition_strategy(**TWO, ledger=scope(new(MemoryStore(), **SUMS)))
     good = Counts({"a": 10**6, "b": 0}, places="all", max_contributions=2, unit="person")

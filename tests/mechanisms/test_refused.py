@@ -65,7 +65,6 @@ NAMES: dict[str, Any] = {
     "COUNTS": {"Zebedee": SECRET, "b": 2},
     "ONE": {"epsilon": 1, "sensitivity": 1},
     "LIST": {"k": 2, "k_bar": 3, "places": "all", "epsilon": 1, "delta": "1e-6"},
-    "KEYS": {"epsilon": 1, "delta": "1e-6", "max_partitions": 1},
     "POINTS": {"lowest": 0, "highest": 9, "step": 1, "epsilon": 1},
     "PAID": {"outcomes": 9, "queries": 4, "epsilon": 1, "delta": "1e-6"},
     "ABOVE": {"threshold": 5, "k": 2, "epsilon": 1, "sensitivity": 1},
@@ -284,11 +283,6 @@ REFUSED: dict[str, list[str]] = {
     "order must be 'count' or 'label'": ["Counts(COUNTS, places='all', order='name')"],
     "places= goes with order='count'": ["Counts(COUNTS, places=5, order='label')"],
     "unit must be text": ["Counts(COUNTS, places='all', unit=7)"],
-    "capped at 4": ["select_partitions(Counts(COUNTS, 'all', max_contributions=4), **KEYS)"],
-    "5 largest counts": ["select_partitions(Counts(COUNTS, 5, max_contributions=1), **KEYS)"],
-    "protect 'house'": [
-        "select_partitions(Counts({}, 'all', max_contributions=1, unit='house'), **KEYS)"
-    ],
     # --- gaps
     "gap_grid must ": [
         f"exponential_mechanism_with_gap(THREE, gap_grid={grid}, **ONE)"
