@@ -15,10 +15,7 @@ from checks.finding import FULL, QUICK, Check, Refuted
 from checks.mechanisms import names
 from effort import LONG
 
-pytestmark = [
-    pytest.mark.slow("counts releases of each mechanism"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.slow("counts releases of each mechanism")]
 
 EVERY = [*checks()]
 

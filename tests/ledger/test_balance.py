@@ -636,14 +636,3 @@ def test_a_price_above_this_versions_is_accepted(tmp_path: Path) -> None:
     assert ledger.balance("a").spent["moment_1"] == Fraction(found["moment_1"]) + unit
     scope(ledger).pay(pure("1/50"))
     assert ledger.check().scopes["a"] == ledger.balance("a")
-
-
-def test_a_limit_of_refusals_is_raised_without_caps(tmp_path: Path) -> None:
-    path = tmp_path / "l"
-    ledger = Ledger.create(path, {"a": made(**MILLIONTH)}, max_refusals=1)
-    scope(ledger).pay(pure()).aborted("input")
-    ledger.reopen("a", reason="x")
-    assert records_of(path)[-1]["caps"] == {}
-    forge(path, set_("caps", {"epsilon": "9"}))
-    with pytest.raises(LedgerDamaged, match="does not raise the limit that there was"):
-        Ledger.open(path)

@@ -15,10 +15,7 @@ import pytest
 from safeselect import AdaptiveSparseVector, SparseVector
 from safeselect.engine.single import SPARE
 
-pytestmark = [
-    pytest.mark.claim("C2"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.claim("C2")]
 
 BASE: dict[str, Any] = {"threshold": 5, "k": 2, "epsilon": 1, "split": "1/4"}
 CASES: list[tuple[dict[str, Any], Any, Any, Any]] = [

@@ -28,7 +28,13 @@ from typing import Any
 
 _PACKAGE = "safeselect"
 _CACHED = type(lru_cache(len))
-_HOLDERS = (FunctionType, MethodType, staticmethod, classmethod, property, partial, _CACHED)
+_HOLDERS = (
+    *(FunctionType, MethodType, staticmethod, classmethod, property, cached_property, partial),
+    _CACHED,
+)
+_HELD = "__wrapped__", "__func__", "func", "fget", "fset", "fdel"
+"""The names under which these hold what they call."""
+
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = ("site-packages", "dist-packages")
 
@@ -183,29 +189,17 @@ def _is_own(value: object, name: str) -> bool:
 
 def _codes(value: object) -> Iterator[CodeType]:
     """The code of a function, and of what its decorators hold."""
-    seen: set[int] = set()
-    kept: list[object] = []  # so that no two objects share an identity
+    seen: dict[int, object] = {}  # they stay, so that no two share an identity
     waiting: list[object] = [value]
     while waiting:
         each = waiting.pop()
-        if id(each) in seen:
+        if id(each) in seen or not isinstance(each, _HOLDERS):
             continue
-        seen.add(id(each))
-        kept.append(each)
+        seen[id(each)] = each
         if isinstance(each, FunctionType):
             yield each.__code__
             for cell in each.__closure__ or ():
                 with suppress(ValueError):  # it is empty
-                    if isinstance(cell.cell_contents, _HOLDERS):
-                        waiting.append(cell.cell_contents)
-            waiting.append(getattr(each, "__wrapped__", None))
-        elif isinstance(each, (staticmethod, classmethod, MethodType)):
-            waiting.append(each.__func__)
-        elif isinstance(each, property):
-            waiting += [each.fget, each.fset, each.fdel]
-        elif isinstance(each, cached_property):
-            waiting.append(each.func)
-        elif isinstance(each, partial):
-            waiting += [each.func, *(arg for arg in each.args if isinstance(arg, _HOLDERS))]
-        elif isinstance(each, _CACHED):
-            waiting.append(each.__wrapped__)
+                    waiting.append(cell.cell_contents)
+        waiting += [getattr(each, name, None) for name in _HELD]
+        waiting += each.args if isinstance(each, partial) else ()

@@ -9,19 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.audit.page import standing
+from safeselect.audit.page import CANNOT_SHOW, standing
 from safeselect.audit.recall import named, read_guarantee
 from safeselect.audit.theorems import theorem
 from safeselect.ledger import EXTERNAL, Balance, Checker, Record
 from safeselect.ledger.record import read_numbers
 from safeselect.release.page import Section
-
-_CAVEATS = {
-    "that the end was not cut off": "compare the head with one that was published elsewhere",
-    "that sensitivities were right": "the caller asserted them, and that candidates were public",
-    "other releases": "those not made through this ledger, or through others on the same data",
-    "what was released": "records hold commitments, opened by the salt in each result",
-}
 
 
 def sections(name: str, checker: Checker, records: Sequence[Record]) -> Iterator[Section]:
@@ -43,7 +36,8 @@ def details(records: Sequence[Record]) -> Iterator[Section]:
     names = "Record", "Theorem", "Parameters", "Draws", "Source", "Library", "Record hash"
     charges = [_detail(record) for record in records if record.content["kind"] == "charged"]
     yield Section("Details", {}, {"Every charge": [names, *charges]} if charges else {})
-    yield Section("What this page does not say", _CAVEATS)
+    unsaid = {str(place): line for place, line in enumerate(CANNOT_SHOW.splitlines(), 1)}
+    yield Section("What this page does not say", unsaid)
 
 
 def _outcomes(records: Sequence[Record]) -> dict[str, str]:

@@ -14,8 +14,6 @@ import pytest
 
 from engine import FILL_REQUEST, MAX_TAKE, Bits
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 
 def around(*sizes: int) -> list[int]:
     return sorted({max(0, size + step) for size in sizes for step in (-8, -1, 0, 1, 8)})
