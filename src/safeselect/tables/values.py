@@ -27,6 +27,7 @@ from safeselect.tables.sql import (
     INTEGERS,
     LABELS_AND_SCORES,
     LABELS_OF_SCORES,
+    NAN,
     NEAR_DECIMAL,
     SHORTEST,
     TEXT,
@@ -231,8 +232,7 @@ def _cell(kind: str, of: str, dated: bool) -> str:
         # In order: by the double, and beyond 2**53 by the integer of a text.
         whole = f"COALESCE({WHOLE_TEXT}, TRY_CAST({_NEAR} AS HUGEINT))"
         cell = f"row({_NEAR}, {whole})" if kind == TEXT else _NEAR
-    # A comparison with NaN would be true: DuckDB orders it behind all numbers.
-    return f"CASE WHEN value IS NOT NULL AND NOT isnan({_NEAR}) THEN {cell} END"
+    return f"CASE WHEN value IS NOT NULL AND NOT {NAN.format(cell=_NEAR)} THEN {cell} END"
 
 
 def _added(kind: str) -> str:
