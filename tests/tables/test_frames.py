@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from ready import read_scores
 from table_sources import SOURCES
 
 from safeselect import Budget, InputError, Ledger, ParameterError
-from safeselect.tables import TableAs, count_distinct_users, read_scores, top_items
+from safeselect.tables import TableAs, count_distinct_users, top_items
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -275,9 +276,7 @@ def test_several_files_of_one_form(tmp_path: Path) -> None:
         counts = count_distinct_users(TableAs(table, **form), item="city", user="rider")
         assert dict(counts) == expected
     (tmp_path / "may.csv").write_text("city;rider;day\n")
-    with pytest.raises(
-        InputError, match=r"'.*june\.csv' with delimiter ';' has no column named 'day'"
-    ):
+    with pytest.raises(InputError, match=r"june\.csv' with .* no column named 'day'"):
         count_distinct_users(TableAs(files, **form), item="day", user="rider")
     pl.DataFrame({"city": ["a"], "rider": [1]}).write_parquet(tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_text("city,rider\na,1\n")
