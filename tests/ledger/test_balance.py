@@ -424,6 +424,8 @@ def test_what_reads_a_block_names_it(wards: Ledger) -> None:
         ("wards", "wards", ["east"]),
         ("wards", "wards", []),
         ("wards/south", "wards/south", []),
+        ("wards/east", "wards", []),
+        ("wards/east/x", "wards", ["y"]),
         ("purpose", "purpose", ["east"]),
     ):
         with pytest.raises(ParameterError, match=f"there is a scope '{taken}' already"):
@@ -515,7 +517,7 @@ def test_a_scope_that_lies_is_damage(
         Ledger.open(path)
 
 
-@pytest.mark.parametrize("name", ["wards", "wards/north", "other"])
+@pytest.mark.parametrize("name", ["wards", "wards/north", "wards/x", "other"])
 def test_a_scope_with_the_name_of_blocks_is_damage(tmp_path: Path, name: str) -> None:
     path = tmp_path / "l"
     Ledger.create(path, {"wards": made(epsilon=1, blocks=["north"]), "b": made(epsilon=1)})
@@ -636,14 +638,3 @@ def test_a_price_above_this_versions_is_accepted(tmp_path: Path) -> None:
     assert ledger.balance("a").spent["moment_1"] == Fraction(found["moment_1"]) + unit
     scope(ledger).pay(pure("1/50"))
     assert ledger.check().scopes["a"] == ledger.balance("a")
-
-
-def test_a_limit_of_refusals_is_raised_without_caps(tmp_path: Path) -> None:
-    path = tmp_path / "l"
-    ledger = Ledger.create(path, {"a": made(**MILLIONTH)}, max_refusals=1)
-    scope(ledger).pay(pure()).aborted("input")
-    ledger.reopen("a", reason="x")
-    assert records_of(path)[-1]["caps"] == {}
-    forge(path, set_("caps", {"epsilon": "9"}))
-    with pytest.raises(LedgerDamaged, match="does not raise the limit that there was"):
-        Ledger.open(path)

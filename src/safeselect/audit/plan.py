@@ -55,7 +55,7 @@ class Plan:
         guarantee: what the whole release costs.
         draws: what its draws cost.
         parameters: all public parameters, as a record states them.
-        least: the least count that may be released, where there is one.
+        least: the least count that may be released; None where no count is.
     """
 
     guarantee: AnyGuarantee
@@ -231,11 +231,9 @@ def _of_runs(stated: Stated) -> Plan:
         raise ParameterError(f"{stated.name} has no guarantee of type {type(whole).__name__}")
     if stated.name == "first_above":
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
-        base, _, own = stated.text("base").partition(" ")
+        base = stated.text("base").partition(" ")[0]
         if base not in ("PureDP", "LaplaceDominated", "BoundedRange"):
             raise ParameterError("there is no such base")
-        if rational(own, "base") * 2 != whole.epsilon:
-            raise ParameterError(f"its guarantee is not twice that of its base, {base} {own}")
         gamma = rational(stated.text("gamma"), "gamma", below=1)
         parameters |= {"base": f"{base} {exact_text(whole.epsilon / 2)}"}
         parameters |= {"threshold": exact_text(threshold), "gamma": exact_text(gamma)}
@@ -317,7 +315,7 @@ def _of_keys(stated: Stated) -> Plan:
         raise ParameterError("its mechanism is not that of its parameters")
     # The least count is that of a key that its threshold just keeps.
     least = terms.table.centre + terms.pre_threshold - 1
-    return Plan(terms.total, charge.parts, charge.parameters, least)
+    return Plan(terms.total, charge.parts, charge.parameters, least if terms.with_counts else None)
 
 
 def _of_lists(stated: Stated) -> Plan:
