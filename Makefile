@@ -57,7 +57,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service fuzz clean
+.PHONY: help demo test quick docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service walks fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -181,6 +181,9 @@ timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and d
 	@command -v valgrind >/dev/null || { echo 'make: valgrind not found; install it for L2' >&2; exit 1; }
 	$(BENCH)/bin/python benchmarks/timing/l2_callgrind.py
 	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
+
+walks: ## follow the four walks from their first line, each in a fresh environment (minutes; ARGS=docs/audit.md)
+	$(PYTHON) tools/walks.py $(ARGS)
 
 service: $(VENV)/.dev ## ask the example of a service from 200 clients while its workers are killed (minutes; needs PostgreSQL)
 	$(BIN)/python tools/service_load.py $(ARGS)
