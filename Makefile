@@ -193,7 +193,7 @@ fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 
 clean: ## remove everything that make created
 	rm -rf .venv .venv-bench .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark .venv-types
-	rm -rf docs/_build docs/reference docs/notebooks/*.md docs/notebooks/*.png fuzz/found proofs/build
+	rm -rf docs/_build docs/reference docs/examples/gallery docs/notebooks/*.md docs/notebooks/*.png fuzz/found proofs/build
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -16,6 +16,7 @@ sys.path.insert(0, str(HERE / "_site"))
 
 import finding  # noqa: E402 - in the folder that the line above adds
 import formulas  # noqa: E402 - the same
+import gallery  # noqa: E402 - the same
 import notebooks  # noqa: E402 - the same
 import reference  # noqa: E402 - the same
 
@@ -151,6 +152,8 @@ def inside(app: Any, docname: str, source: list[str]) -> None:
     source[0] = _NOTEBOOK.sub(r"\1.md)", source[0])
     if docname == "mathematics":
         source[0] = formulas.raised(source[0])
+    if docname == "examples/README":
+        source[0] += gallery.page(HERE)
     if docname == "interface":
         source[0] = reference.linked(source[0])
     source[0] = finding.keywords(docname) + source[0]
