@@ -59,7 +59,8 @@ def page(folder: Path) -> str:
         elif path.stem in FIGURES:
             parts.append(f"![The figure of {path.stem}](../{FIGURES[path.stem]}.svg)")
         else:
-            parts.append(f"```text\n{texts[path]}\n```")
+            is_table = texts[path].startswith("|")
+            parts.append(texts[path] if is_table else f"```text\n{texts[path]}\n```")
             if picture.exists():
                 parts.append(f"![The last release of {path.stem}](gallery/{picture.name})")
     return "\n\n".join(["", *parts, ""])
