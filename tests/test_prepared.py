@@ -23,8 +23,6 @@ from safeselect.prepared import (
 )
 from safeselect.testing import DeterministicSource, RecordingSource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 COUNTS: dict[str, Any] = {"sensitivity": 1, "monotonic": True}
 PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]]] = {
     "permute_and_flip": (PermuteAndFlip, safeselect.permute_and_flip, {"epsilon": "1/10"}),

@@ -266,6 +266,25 @@ def test_a_sum_does_not_take_what_it_does_not_bound(terms: Terms, guarantee: Any
     assert budget.understated(terms, nothing(terms), guarantee) == sorted(terms.names)
 
 
+def test_of_rho_the_cheaper_view_pays() -> None:
+    whole, each = LaplaceDominated(Fraction(1, 2)), BoundedRange(Fraction(1, 20))
+    assert price(Terms(rho=Fraction(1)), whole, ((each, 10),)) == {"rho": 10 * each.zcdp.rho}
+    assert price(Terms(rho=Fraction(1)), whole, ((whole, 2),)) == {"rho": whole.zcdp.rho}
+
+
+def test_parts_with_a_delta_do_not_make_a_whole_without_one_cheaper() -> None:
+    parts = (
+        (ApproximateDP(Fraction(1, 10), Fraction(1, 10**9)), 1),
+        (BoundedRange(Fraction(1)), 1),
+    )
+    whole, summed = (
+        BoundedRange(Fraction(2)),
+        Terms.of(Fraction(3), Fraction(1, 10), Fraction(1, 10)),
+    )
+    assert price(summed, whole, parts) == price(summed, whole)
+    assert (price(TERMS, whole, parts) or {})["own_delta"] == Fraction(1, 10**9)
+
+
 def test_rho_takes_what_brings_a_delta_where_delta_is_stated() -> None:
     terms = Terms(rho=Fraction(1), delta=Fraction(1, 10**6), own_delta=Fraction(1, 10**6))
     cost = price(terms, ApproximateDP(Fraction(1, 10), Fraction(1, 10**7)))

@@ -201,6 +201,10 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (1, {"caps": {"epsilon": "100", "not_pure": "0", "own_delta": "1/4000000"}}, "other caps"),
         (1, {"max_refusals": "0"}, "out of bounds"),
         (2, {"scope": "a"}, "open already"),
+        (0, {"clock": "second"}, "states no time"),
+        (0, {"clock": {}}, fields),
+        (charged, {"request": {"id": "x", "asked": "a" * 64}}, "names a request by something that"),
+        (charged, {"request": {"id": "a" * 64, "asked": "A" * 64}}, "names a request by something"),
         (0, {"signer": stated("0" * 64, "k")}, "record 0 has no signature"),
         (0, {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac-sha256"}}, "names no key"),
     ]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -355,25 +354,6 @@ def asked(tmp_path: Path) -> Path:
     for number in range(3):
         scope(ledger).asked(f"r{number}").pay(pure()).released("blue", SALT)
     return path
-
-
-@pytest.mark.parametrize(
-    ("place", "change", "said"),
-    [
-        (2, lambda request: request.update(id="x"), "names a request by something that is no hash"),
-        (4, lambda request: request.update(asked="A" * 64), "names a request by something that"),
-        (6, lambda request: request.update(id="\x00" * 64), "holds text that cannot"),
-        (2, lambda request: request.pop("asked"), "has not the fields of its kind"),
-        (4, lambda request: request.update(more="x"), "has not the fields of its kind"),
-        (6, lambda request: request.update(asked=[]), "has not the fields of its kind"),
-    ],
-)
-def test_a_request_has_two_hashes(
-    asked: Path, place: int, change: Callable[[dict[str, Any]], object], said: str
-) -> None:
-    forge(asked, lambda record: change(record["request"]), place)
-    with pytest.raises(LedgerDamaged, match=f"record {place} {said}"):
-        Ledger.open(asked)
 
 
 @pytest.mark.parametrize("place", [4, 6])

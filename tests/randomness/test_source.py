@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from safeselect.errors import ParameterError
-from safeselect.randomness.foreign import ForeignSource
 from safeselect.randomness.source import (
     OpenSSLSource,
     Source,
@@ -69,14 +68,6 @@ class Plain:
         self.__dict__.update(changes)
 
 
-def test_anything_with_the_protocol_is_taken_behind_a_guard():
-    source = Plain()
-    guard = resolve(source)
-    assert type(guard) is ForeignSource
-    assert guard.name == "ForeignSource(Plain)"
-    assert guard is resolve(source) is resolve(guard)
-
-
 class Static:
     """Its class has all four members too, and still is no source."""
 
@@ -113,12 +104,6 @@ def test_other_things_are_refused_with_a_helpful_sentence(value, words):
         resolve(value)
     assert "Leave source out for the default" in str(caught.value)
     assert "0x" not in str(caught.value)
-
-
-def test_a_seed_is_not_repeated_in_the_message():
-    with pytest.raises(ParameterError, match="a source is not a seed") as caught:
-        resolve(31415926)
-    assert "31415926" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

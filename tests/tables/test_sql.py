@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from hashlib import md5
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,10 @@ import pytest
 from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_sources import kept
 
 from safeselect import InputError, ParameterError
-from safeselect.tables import TableAs, count_distinct_users, keys, largest_counts
+from safeselect.tables import TableAs, count_distinct_users, keys
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.sql import HINT, USERS_OR_ROWS, counts_of_items
 
@@ -33,28 +32,17 @@ def table(rows: Rows) -> Any:
 
 
 def largest(rows: Rows, places: int, cap: int | None = None) -> list[tuple[str, int]]:
-    found = largest_counts(
+    found = count_distinct_users(
         table(rows), item="item", user="user", places=places, max_contributions=cap
     )
     return list(found.items())
 
 
-def hashed(text: str) -> str:
-    return md5(text.encode(), usedforsecurity=False).hexdigest()[:12]
-
-
 def plain(
-    rows: Rows, places: int, cap: int | None, hashed: Callable[[str], str] = hashed
+    rows: Rows, places: int, cap: int | None, hashed: Callable[[str], str] | None = None
 ) -> list[tuple[str, int]]:
-    """The same in Python: who keeps what, counted, in the order of (count, label)."""
-    items = defaultdict(set)
-    for item, user in rows:
-        if item is not None and user is not None:
-            items[user].add(item)
-    counts: Counter[str] = Counter()
-    for user, mine in items.items():
-        order = sorted(mine, key=lambda item: (hashed(f"{user} {item}"), str(item).encode()))
-        counts.update(str(item) for item in order[:cap])
+    """The same in Python, in the order of (count, label)."""
+    counts = kept(rows, cap, hashed)
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].encode()))[:places]
 
 
@@ -86,7 +74,7 @@ def test_a_proof_from_rows_is_the_plain_count_of_the_rows_that_it_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of the files are replaced after the hint; ties, doubles, NULLs, tidying."""
-    path, proved, plainly, tries = tmp_path / "t.parquet", 0, 0, 3000 if LONG else 45
+    path, proved, plainly, tries = tmp_path / "t.parquet", 0, 0, 10_000 if LONG else 45
     asked, columns = Table.fetch, {"item": "item", "user": "user"}
     monkeypatch.setattr(keys, "HINT", HINT.replace(" USING SAMPLE 2% (system)", ""))
     replaced: list[Any] = []
@@ -110,7 +98,7 @@ def test_a_proof_from_rows_is_the_plain_count_of_the_rows_that_it_reads(
         form = TableAs(path, trim=True, casefold=True) if seed % 2 else TableAs(path)
         monkeypatch.setattr(Table, "fetch", fetch)
         plainly = 0
-        found = largest_counts(form, **columns, places=places)
+        found = count_distinct_users(form, **columns, places=places)
         proved += not plainly
         monkeypatch.setattr(Table, "fetch", asked)
         if replaced:  # there was no hint
@@ -133,7 +121,7 @@ def test_a_user_of_a_rare_item_is_refused_as_ever(
     )
     monkeypatch.setattr(keys, "_HINTED", 1)
     with pytest.raises(InputError, match="not whole"):
-        largest_counts(tmp_path / "t.parquet", item="item", user="user", places=1)
+        count_distinct_users(tmp_path / "t.parquet", item="item", user="user", places=1)
 
 
 TEXT = st.one_of(st.none(), st.sampled_from(["a", "B", "b", "é", "z", "", " a", "𝔘", "￿"]))
@@ -192,6 +180,6 @@ def test_one_user_moves_few_counts_and_only_upwards() -> None:
 def test_wrong_numbers(change: dict[str, Any], message: str) -> None:
     call = {"item": "item", "user": "user", "places": 3, **change}
     with pytest.raises(ParameterError, match=message):
-        largest_counts("missing.csv", **call)
+        count_distinct_users("missing.csv", **call)
     with pytest.raises(InputError, match="does not exist"):
-        largest_counts("missing.csv", item="item", user="user", places=3)
+        count_distinct_users("missing.csv", item="item", user="user", places=3)

@@ -218,18 +218,13 @@ def percentile(
     keepdims: bool = False,
     random_state: object = None,
     accountant: object = None,
-    *,
-    step: Number | None = None,
-    neighbours: Neighbours = "replace_one",
-    source: Source | None = None,
 ) -> Any:
     """Return `quantile` for percents from 0 to 100.
 
     Guarantee, Neighbours, Args, Returns, Raises: as for `quantile`.
     """
     shares = [rational(each, "percent", zero=True) / 100 for each in _each(percent)]
-    more: dict[str, Any] = {"step": step, "neighbours": neighbours, "source": source}
-    return quantile(array, shares, epsilon, bounds, axis, keepdims, None, accountant, **more)
+    return quantile(array, shares, epsilon, bounds, axis, keepdims, None, accountant)
 
 
 def median(
@@ -240,17 +235,12 @@ def median(
     keepdims: bool = False,
     random_state: object = None,
     accountant: object = None,
-    *,
-    step: Number | None = None,
-    neighbours: Neighbours = "replace_one",
-    source: Source | None = None,
 ) -> Any:
     """Return `quantile` for the quantile 1/2.
 
     Guarantee, Neighbours, Args, Returns, Raises: as for `quantile`.
     """
-    more: dict[str, Any] = {"step": step, "neighbours": neighbours, "source": source}
-    return quantile(array, "1/2", epsilon, bounds, axis, keepdims, None, accountant, **more)
+    return quantile(array, "1/2", epsilon, bounds, axis, keepdims, None, accountant)
 
 
 def _each(given: object) -> list[object]:

@@ -272,8 +272,15 @@ class _Space:
             expected = "vector_domain(atom_domain(T=...)) of integers or floats"
             raise _refusal(dp, "input_domain", expected, domain)
         atom = kind.group(1)
-        if atom.startswith("f"):
-            _check_floats(dp, domain, reading)
+        if atom.startswith("f") and reading.grid is None:
+            raise ParameterError(
+                "an input_domain of floats needs grid=, the public step on which they are read, "
+                "such as a thousandth of the sensitivity; without it, write an integer type"
+            )
+        # OpenDP states this only in its text.  A NaN that came anyway would be refused.
+        if "nan=true" in str(domain):
+            expected = "vector_domain(atom_domain(T=..., nan=False)) for floats"
+            raise _refusal(dp, "input_domain", expected, domain)
         metrics = [dp.linf_distance(T=atom, monotonic=monotonic) for monotonic in (False, True)]
         if metric not in metrics:
             raise _refusal(dp, "input_metric", f"linf_distance(T={atom!r})", metric)
@@ -323,19 +330,6 @@ class _Space:
         return _opendp().m.make_user_measurement(
             self.domain, self.metric, self.measure, _guarded(released), privacy_map, TO=returns
         )
-
-
-def _check_floats(dp: Any, domain: Any, reading: Reading) -> None:
-    """Refuse floats without a grid."""
-    if reading.grid is None:
-        raise ParameterError(
-            "an input_domain of floats needs grid=, the public step on which they are read, such "
-            "as a thousandth of the sensitivity; without it, write an integer type"
-        )
-    # OpenDP states this only in its text.  A NaN that came anyway would be refused, not released.
-    if "nan=true" in str(domain):
-        expected = "vector_domain(atom_domain(T=..., nan=False)) for floats"
-        raise _refusal(dp, "input_domain", expected, domain)
 
 
 def _guarded(release: Callable[[object], object]) -> Callable[[object], object]:

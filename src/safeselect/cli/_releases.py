@@ -1,10 +1,11 @@
-"""The commands that release: `safeselect top-k`, `select` and `keys`."""
+"""The commands that read a table: `safeselect look`, and those that release."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 import io
+import json
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from safeselect import measure, top_k
-from safeselect.accounting.cost import PrivacyCost, rounded_text
+from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.notebook import rows as rows_of
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
@@ -27,8 +28,8 @@ from safeselect.mechanisms.table import MECHANISMS
 from safeselect.release.page import escaped
 from safeselect.release.progress import SWITCH
 from safeselect.release.results import Groups, Numbers, TopK
-from safeselect.scores.reading import Reading
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
+from safeselect.tables.files import LAST, TITLE
 from safeselect.tables.values import open_scores, table_quantiles
 
 Release = Groups[str] | TopK[Any] | Numbers[Any, Any]
@@ -68,7 +69,7 @@ how FILE is read
 --casefold  convert text to lower case, including --groups and --candidates files
 --nfc  use one form for letters with accents (Unicode NFC)
 --whole-numbers  read text such as 7.0 as 7; programs write ids this way if one is missing
---memory SIZE  the most that DuckDB may use, such as 2GB
+--memory SIZE  the most that DuckDB may use, such as 2GB (default: 4GB, less on a small machine)
 """)
 COLUMNS = declare("""
 --item COL required  column of the items, which are the candidates
@@ -149,6 +150,11 @@ PRINTED = declare("""
 --quiet  print no notes; errors and warnings stay
 """)
 
+LOOKED = declare("""
+--user COL required  column that identifies the user of a row
+--item COL  column of the items: how many each user has
+""")
+
 
 def table_of(options: argparse.Namespace) -> TableAs:
     """The files and how they are read."""
@@ -168,6 +174,18 @@ def flags(options: Mapping[str, object]) -> Iterator[str]:
         else:
             words = value if isinstance(value, list) else [value]
             yield from (f"{flag} {shlex.quote(str(word))}" for word in words)
+
+
+def _look(options: argparse.Namespace) -> int:
+    look = table_of(options).check(user=options.user, item=options.item)
+    if options.json:
+        kept = {"not_for_publication": TITLE, "findings": look.findings, "options": look.options}
+        write(f"{json.dumps(kept)}\n")
+        return 0
+    rows = [(what, found, " ".join(flags(settled))) for what, found, settled in look.findings]
+    every = " ".join(flags(look.options)) or "none"
+    write("".join(f"{line}\n" for line in [TITLE, *columns_of(rows), f"options: {every}", LAST]))
+    return 0
 
 
 def _count_items(options: argparse.Namespace) -> Release:
@@ -195,25 +213,14 @@ def _check_options(options: argparse.Namespace) -> None:
         raise ParameterError(f"{wrong[0]} {goes} with --group-by")
 
 
-def _select(options: argparse.Namespace) -> Release:
-    call = given(options, CHOSEN) | {"ledger": open_scope(options)}
-    # What the function called would refuse is refused before the labels are read.
-    PrivacyCost.read(epsilon=options.epsilon, rho=options.rho, delta=options.delta)
-    Reading.read(**given(options, GRID))
-    opened = open_scores(table_of(options), label=options.label, score=options.score)
-    with opened as (labels, scores):
-        private: Any = scores
-        released: Release = top_k(private, labels=labels, **call)
-        return released
-
-
-def _measure(options: argparse.Namespace) -> Release:
-    call = given(options, MEASURED) | {"ledger": open_scope(options)}
-    opened = open_scores(table_of(options), label=options.label, score=options.value)
-    with opened as (labels, values):
-        private: Any = values
-        released: Release = measure(private, labels=labels, **call)
-        return released
+def _ready(
+    release: Callable[..., Release], own: tuple[Option, ...], options: argparse.Namespace
+) -> Release:
+    """Release what was counted or summed before: one number a row."""
+    call = given(options, own) | {"ledger": open_scope(options)}
+    column = options.score if "score" in options else options.value
+    with open_scores(table_of(options), label=options.label, score=column) as (labels, numbers):
+        return release(numbers, labels=labels, **call)
 
 
 def _keep(options: argparse.Namespace) -> Release:
@@ -325,6 +332,17 @@ def _command(
     return Command(name, purpose, every, partial(_run, make), about)
 
 
+LOOK = Command(
+    "look",
+    "look at a file before a release: exact and private, NOT FOR PUBLICATION",
+    (*FILE, *LOOKED, *JSON, *FORM),
+    _look,
+    """\
+Prints how users, numbers, dates and missing values are written, and the option that settles each.
+A release never looks: without --ids, it compares ids as they are written. For example:
+safeselect look trips.csv --user rider
+""",
+)
 TOP_K = _command(
     "top-k",
     "release the items with the most distinct users",
@@ -347,7 +365,7 @@ the order of their labels, so that the order of the file is not released. For ex
 safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --monotonic --epsilon 1
 """,
     (*RANKED, *CHOSEN),
-    _select,
+    partial(_ready, top_k, CHOSEN),
 )
 KEYS = _command(
     "keys",
@@ -381,5 +399,5 @@ The names and their number are public. For example, where a patient counts in at
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
 """,
     (*VALUES, *MEASURED),
-    _measure,
+    partial(_ready, measure, MEASURED),
 )

@@ -1,4 +1,9 @@
-"""What a ledger holds, for a terminal or an auditor's page: scopes, charges, changes."""
+"""What a ledger holds, for a terminal or an auditor's page, and for a public registry.
+
+The schema of an entry is that of `opendp/deployments-registry-data`, file
+`schemas/deployments-schema.yaml`, at the commit that `SCHEMA` names.  What a ledger knows is
+filled; the rest says that it is missing.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +13,14 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
-from safeselect.accounting.cost import rounded_text
-from safeselect.audit.page import standing
+from safeselect.accounting.cost import rounded_text, with_places
+from safeselect.audit.page import CANNOT_SHOW, standing
+from safeselect.audit.recall import named, read_guarantee
 from safeselect.audit.theorems import theorem
-from safeselect.exact.parameters import read_exact
+from safeselect.errors import InputError
 from safeselect.ledger import EXTERNAL, Balance, Checker, Record
 from safeselect.ledger.record import read_numbers
 from safeselect.release.page import Section
-
-_CAVEATS = {
-    "that the end was not cut off": "compare the head with one that was published elsewhere",
-    "that sensitivities were right": "the caller asserted them, and that candidates were public",
-    "other releases": "those not made through this ledger, or through others on the same data",
-    "what was released": "records hold commitments, opened by the salt in each result",
-}
 
 
 def sections(name: str, checker: Checker, records: Sequence[Record]) -> Iterator[Section]:
@@ -43,23 +42,20 @@ def details(records: Sequence[Record]) -> Iterator[Section]:
     names = "Record", "Theorem", "Parameters", "Draws", "Source", "Library", "Record hash"
     charges = [_detail(record) for record in records if record.content["kind"] == "charged"]
     yield Section("Details", {}, {"Every charge": [names, *charges]} if charges else {})
-    yield Section("What this page does not say", _CAVEATS)
+    unsaid = {str(place): line for place, line in enumerate(CANNOT_SHOW.splitlines(), 1)}
+    yield Section("What this page does not say", unsaid)
 
 
 def _outcomes(records: Sequence[Record]) -> dict[str, str]:
     """Return how each charge ended, by its place."""
     found: dict[str, str] = {}
-    for record in records:
-        content = record.content
+    for content in (record.content for record in records):
         if content["kind"] == "charged":
             found[content["seq"]] = "no outcome"
-        elif content["kind"] == "released":
-            found[content["charge"]] = "released"
-        elif content["kind"] == "aborted":
-            found[content["charge"]] = f"aborted ({content['reason']})"
-        elif content["kind"] == "settled":
-            used = ", ".join(f"{name} {number}" for name, number in content["spent"].items())
-            found[content["charge"]] = f"settled ({used})"
+        elif "charge" in content:
+            used = (f"{name} {number}" for name, number in content.get("spent", {}).items())
+            more = content.get("reason") or ", ".join(used)
+            found[content["charge"]] = f"{content['kind']} ({more})" if more else content["kind"]
     return found
 
 
@@ -134,7 +130,7 @@ def _charge(scope: str, record: Record, outcomes: Mapping[str, str]) -> Iterator
         if charge["scope"] == scope:
             yield (
                 *(content[each] for each in ("seq", "utc", "purpose", "mechanism")),
-                _guarantee(content["guarantee"]),
+                named(read_guarantee(content["guarantee"])),
                 *(_numbers(read_numbers(charge[each], "a charge")) for each in ("charge", "after")),
                 outcomes[content["seq"]],
             )
@@ -166,12 +162,12 @@ def _detail(record: Record) -> tuple[str, ...]:
     by = theorem(content["mechanism"])
     if content["source"].get("name") == EXTERNAL:
         by = "asserted by the caller; another library made the release"
-    parts = (f"{each['count']} x {_guarantee(each['each'])}" for each in content["parts"])
+    parts = ((each["count"], named(read_guarantee(each["each"]))) for each in content["parts"])
     return (
         content["seq"],
         by,
         _texts(content["parameters"]),
-        "; ".join(parts),
+        "; ".join(f"{count} x {said}" for count, said in parts),
         _texts(content["source"]),
         _texts(library),
         record.hash,
@@ -182,15 +178,51 @@ def _texts(content: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {each}" for name, each in content.items() if isinstance(each, str))
 
 
-def _guarantee(content: Mapping[str, Any]) -> str:
-    said = (
-        _guarantee(each) if name == "base" else f"{name} {rounded_text(read_exact(each))}"
-        for name, each in content.items()
-        if name != "type"
-    )
-    return f"{content['type']}({', '.join(said)})"
-
-
 def _numbers(amounts: Mapping[str, Fraction]) -> str:
     said = (f"{name} {rounded_text(value)}" for name, value in amounts.items() if value)
     return ", ".join(said).replace("_", " ")
+
+
+SCHEMA = "opendp/deployments-registry-data@3e9c812a924cf01d228f26f6c462c59c391c3f2a"
+_MISSING = "MISSING: the ledger does not know it"
+_ABSENT = """\
+basic.name basic.description basic.intended_use basic.data_product_region basic.data_curators
+dp_variant.data_domain dp_variant.unprotected_quantities deployment_model.actors
+deployment_model.access_type_details accounting.post_processing implementation.justification
+implementation.preprocessing_and_hyperparameter_tuning administrative.registry_authors"""
+_LISTS = "basic.data_curators", "administrative.registry_authors"
+_VARIANTS = {("epsilon",): "Pure DP", ("rho",): "Zero-concentrated DP", ("rho", "delta"): "Custom"}
+
+
+def entry(name: str, checker: Checker, records: list[Record]) -> dict[str, object]:
+    """Return the entry; epsilon, delta and rho are rounded up, and those of a ceiling if any."""
+    balance = checker.balance(name)
+    budget = balance.budget
+    every = (each.content for each in records if each.content["kind"] == "charged")
+    made = [each for each in every if name in [one["scope"] for one in each["charges"]]]
+    if not made:
+        raise InputError("nothing was charged to this scope, so there is nothing to register")
+    limits = budget.terms.at(budget.ceiling).limits
+    numbers = {limit: float(with_places(value, 4)) for limit, value in limits.items()}
+    exact = {"delta": with_places(limits["delta"], 30)} if "delta" in limits else {}
+    laws = dict.fromkeys(f"{each['mechanism']}: {theorem(each['mechanism'])}" for each in made)
+    filled: dict[str, object] = {
+        "basic.data_product_type": "Summary statistics",
+        "basic.publication_date": made[0]["utc"][:10],
+        "dp_variant.variant_name": _VARIANTS.get((*limits,), "Approximate DP"),
+        "privacy_loss.privacy_unit": budget.unit,
+        "privacy_loss.privacy_unit_details": f"{budget.neighbours}: {budget.statement()}",
+        "privacy_loss.privacy_parameters": {**numbers, **exact},
+        "deployment_model.model_name": "Central",
+        "deployment_model.release_type": "Many releases" if len(made) > 1 else "One release",
+        "deployment_model.release_type_details": f"{len(made)} charges so far. {balance}.",
+        "accounting.composition": "Adaptive, by a ledger that refuses what exceeds its caps.",
+        "implementation.mechanisms": f"safeselect {checker.library['version']}. {'; '.join(laws)}.",
+        "administrative.notes": f"Ledger {checker.ledger}, head {checker.head}; schema {SCHEMA}.",
+    }
+    filled |= {path: [_MISSING] if path in _LISTS else _MISSING for path in _ABSENT.split()}
+    parts: dict[str, dict[str, object]] = {}
+    for path, value in filled.items():
+        section, _, field = path.partition(".")
+        parts.setdefault(section, {})[field] = value
+    return {"url_slug": "missing", "status": "Draft", "tier": 2, "deployment": parts}

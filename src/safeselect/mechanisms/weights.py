@@ -180,8 +180,8 @@ def _column(given: Any) -> Any:
 
 def _is_normal(floats: Any) -> bool:
     """Whether floats are 0 or normal: the number that one prints is within a 2**-53rd part."""
-    least = np.min(floats, where=np.greater(floats, 0), initial=np.inf)
-    return bool(least >= np.finfo(np.float64).tiny and np.max(floats) < np.inf)
+    normal = np.count_nonzero(floats >= np.finfo(np.float64).tiny)
+    return bool(normal == np.count_nonzero(floats) and np.max(floats) < np.inf)
 
 
 def _digest(cells: Cells) -> str:

@@ -24,14 +24,12 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 from safeselect.exact.parameters import Number, integer, read_choice
 from safeselect.mechanisms.select import CANDIDATES, Asked
-from safeselect.mechanisms.table import Calibration, Ordered, Peeled
-from safeselect.prepared import ORDERED
+from safeselect.mechanisms.table import ORDERED, Calibration, Ordered, Peeled
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.source import require_production
 from safeselect.release.call import source_name
 from safeselect.release.progress import counted
 from safeselect.scores.candidates import Scores
-from safeselect.testing.sources import SimulationSource
+from safeselect.testing.sources import SimulationSource, refuse_in_production
 
 _MOST = 10_000  # outcomes whose chances are computed
 _MOST_DRAWS = 2**31 - 1
@@ -178,10 +176,7 @@ def probabilities(
         >>> law.values  # 1 / (1 + e), e / (1 + e)
         array([0.26894142, 0.73105858])
     """
-    if require_production():
-        raise ParameterError(
-            "probabilities are NOT PRIVATE, and SAFESELECT_REQUIRE_PRODUCTION is set"
-        )
+    refuse_in_production("probabilities")
     read_choice(mechanism, "mechanism", get_args(Peeled))
     cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error

@@ -12,16 +12,9 @@ from postgres import Server, needs_postgres
 from workers import ended, kinds, start_child
 
 import safeselect
-from safeselect import (
-    BudgetError,
-    ChargeStands,
-    Ledger,
-    LedgerBusy,
-    LedgerDamaged,
-    LedgerError,
-    ParameterError,
-)
-from safeselect.ledger import pending as pending_module
+from safeselect import BudgetError, ChargeStands, Ledger, LedgerBusy, LedgerError, ParameterError
+from safeselect.ledger import scope as scope_module
+from safeselect.ledger.book import each_row
 from safeselect.ledger.store import Journal
 from safeselect.ledger.stores.postgres import PostgresStore
 
@@ -117,23 +110,6 @@ def test_rows_are_only_appended(server: Server, store: PostgresStore, statement:
 
 
 @needs_postgres
-def test_an_edit_by_the_owner_is_found(server: Server, store: PostgresStore) -> None:
-    ledger = new(store)
-    scope(ledger).pay(pure()).released("blue", b"s" * 32)
-    name = schema(store)
-    sql(
-        server,
-        f"ALTER TABLE {name}.records DISABLE TRIGGER ALL",
-        f"UPDATE {name}.records SET body = replace(body, '1/10', '1/99') WHERE seq = 2",  # noqa: S608
-        f"ALTER TABLE {name}.records ENABLE TRIGGER ALL",
-    )
-    with pytest.raises(LedgerError, match="record 2"):
-        ledger.check()
-    with pytest.raises(LedgerDamaged, match="record 2 does not have the hash"):
-        Ledger.open(store)
-
-
-@needs_postgres
 def test_readers_beside_a_writer_raise_no_false_alarm(store: PostgresStore) -> None:
     """A snapshot is taken first and read later: what was seen since is not missing from it."""
     ledger = new(store, epsilon=10**6)
@@ -174,7 +150,7 @@ def test_a_warning_during_the_commit_withholds_the_answer(
 
     def warns(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         writing.extend(["begin_charge"] * ("begin_charge" in query))
-        if (query == "COMMIT" and writing) or ".settle(" in query:
+        if (query.endswith("COMMIT") and writing) or ".settle(" in query:
             execute(self, "DO $$BEGIN RAISE WARNING 'canceling the wait'; END$$")
         return execute(self, query, *more, **options)
 
@@ -197,7 +173,7 @@ def test_a_lock_that_is_held_and_a_server_that_is_not_there_are_clear_errors(
     head = impatient.head
 
     def work(journal: Journal) -> None:
-        journal.rows(0, 1)  # what nobody has seen is read under the lock
+        list(each_row(journal))  # who is at the end has the lock
         with pytest.raises(LedgerBusy, match="is locked by another writer: nothing was charged"):
             scope(impatient).pay(pure())
         assert impatient.head == head  # who only reads need not wait
@@ -256,7 +232,7 @@ def test_a_row_that_is_locked_after_the_charge(
 ) -> None:
     import psycopg
 
-    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 0)
+    monkeypatch.setattr(scope_module, "OUTCOME_WAIT", 0)
     made = new(PostgresStore(server.conninfo, schema="standing"), epsilon=1)
     ledger = Ledger.open(PostgresStore(server.conninfo, schema="standing", wait=1))
     kept: list[Any] = []
