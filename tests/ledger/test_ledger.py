@@ -122,9 +122,7 @@ def test_creating_and_opening_are_two_things(tmp_path: Path) -> None:
 def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     for budgets in ({"a": 1}, {"a\n": Budget(**TERMS, epsilon=1)}, {1: 2}, [1], None):
-        with pytest.raises(
-            ParameterError, match=r"budgets must map|budget of a scope must|name of a scope must"
-        ):
+        with pytest.raises(ParameterError, match=r"budgets must map|of a scope must"):
             Ledger.create(path, budgets)  # type: ignore[arg-type]
     for signer in (b"key" * 20, Ed25519Signer, object()):
         with pytest.raises(ParameterError, match="signer"):
@@ -135,9 +133,7 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
     assert not path.exists()
     ledger = new(path)
     for name, purpose in (("b", "p"), ("a", ""), ("a", "two\nlines"), ("a", 3), (None, "p")):
-        with pytest.raises(
-            ParameterError, match=r"purpose must be|scope must be text|there is no scope"
-        ):
+        with pytest.raises(ParameterError, match=r"must be|there is no scope"):
             ledger.scope(name, **TERMS, purpose=purpose)  # type: ignore[arg-type]
 
 
