@@ -209,9 +209,9 @@ def test_a_sync_that_failed_is_tried_again_before_a_head_is_shown(tmp_path: Path
             assert len(asked) == 3  # what is on the disk is not put there again
 
     noticed(
-        "ledger.stores.file:FileStore._read",
+        "ledger.stores.file:FileStore.read",
         "if not os.fstatvfs(",
-        "self._durable = (here.st_dev, here.st_ino, end)\n            if not os.fstatvfs(",
+        "self._durable = (here.st_dev, here.st_ino, end)\n                if not os.fstatvfs(",
         look,
     )
 
