@@ -36,8 +36,8 @@ COLUMN = (
 )
 CONVERT = "; convert them to integers first, such as "
 SOURCE = (
-    " Leave source out for the default, or pass OpenSSLSource(), SystemSource() or, for a device "
-    "of your own, CallbackSource(function)."
+    " Omit source for the default, or pass OpenSSLSource(), SystemSource() or, for your own "
+    "device, CallbackSource(function)."
 )
 
 # What was typed, and what was said.
@@ -55,8 +55,8 @@ MISTAKES = {
         "score_error goes with grid=, the public step of the scores"
     ),
     "permute_and_flip(floats, epsilon=1, sensitivity=1, grid=1, on_grid=True, score_error=0)": (
-        "give on_grid=True or score_error, not both: on_grid says that the nearest multiple of "
-        "grid is the true score"
+        "give on_grid=True or score_error, not both: with on_grid, the nearest multiple of grid "
+        "is the true score"
     ),
     "permute_and_flip(floats, epsilon=1, sensitivity='1/2', grid=1, on_grid=True)": (
         "sensitivity is less than one step of the grid, on which the scores lie with "
@@ -69,11 +69,11 @@ MISTAKES = {
         f"scores must be numbers, got ndarray of str_{CONVERT}scores.astype(int)"
     ),
     "permute_and_flip([12.5, float('nan')], epsilon=1, sensitivity=1, grid=1)": (
-        "scores must be finite numbers: NaN and infinity are refused; decide what such a record "
-        "counts before records are added up"
+        "scores must be finite numbers, not NaN or infinity; replace such values before you add "
+        "up records"
     ),
     "permute_and_flip([12, None], epsilon=1, sensitivity=1)": (
-        "scores must not contain nulls: decide what a missing score means before selecting"
+        "scores must not contain nulls; replace missing scores first"
     ),
     "permute_and_flip((n for n in counts), epsilon=1, sensitivity=1)": (
         f"{LIST}generator; write list(scores)"
@@ -112,18 +112,18 @@ MISTAKES = {
         "of its own for each"
     ),
     "permute_and_flip(counts, labels={'red', 'blue', 'green'}, epsilon=1, sensitivity=1)": (
-        "labels must be a list of labels, got set; write them in the order of the scores, such as "
+        "labels must be a list of labels, got set; list them in the order of the scores, such as "
         "labels=['red', 'blue']"
     ),
     "permute_and_flip(votes, labels=['red', 'blue', 'green'], epsilon=1, sensitivity=1)": (
-        "a mapping's keys are its labels; leave out labels="
+        "a mapping's keys are its labels; omit labels="
     ),
     # --- how much it may cost
     "permute_and_flip(votes, epsilon=0, sensitivity=1)": (
         "epsilon must be greater than zero, got 0 (int); write for example 1 or '0.1'"
     ),
     "permute_and_flip(votes, epsilon='0,5', sensitivity=1)": (
-        "epsilon must be a finite number, got '0,5' (str); write a decimal point, not a comma"
+        "epsilon must be a finite number, got '0,5' (str); use a decimal point, not a comma"
     ),
     "permute_and_flip(votes, epsilon=float('nan'), sensitivity=1)": (
         "epsilon must be a finite number, got nan (float); write for example 1 or '0.1'"
@@ -146,14 +146,14 @@ MISTAKES = {
     ),
     # --- how much one unit of privacy changes
     "permute_and_flip(votes, epsilon=1)": (
-        "give exactly one of sensitivity and range_; got none: for counts of people write "
+        "give exactly one of sensitivity and range_; got none: for counts of people use "
         "sensitivity=1, monotonic=True"
     ),
     "permute_and_flip(votes, epsilon=1, sensitivity=1, monotonic='yes')": (
         "monotonic must be True or False, got 'yes' (str)"
     ),
     "permute_and_flip(votes, epsilon=1, range_=1, monotonic=True)": (
-        "monotonic=True goes with sensitivity=; range_= already covers it"
+        "monotonic=True requires sensitivity=; range_= already covers it"
     ),
     # --- how many
     "top_k(votes, k=4, epsilon=1, sensitivity=1)": (
@@ -168,24 +168,23 @@ MISTAKES = {
     # --- randomness, budget, accounting
     "permute_and_flip(votes, epsilon=1, sensitivity=1, source=np.random.default_rng())": (
         "an object of type Generator cannot be the source: its output can be predicted from "
-        "earlier output or from its seed, and anyone who predicts the noise can subtract it."
-        + SOURCE
+        "earlier output or from its seed, so anyone could subtract the noise." + SOURCE
     ),
     "permute_and_flip(votes, epsilon=1, sensitivity=1, source=42)": (
-        "a source is not a seed: noise that can be repeated can be subtracted. For tests there is "
-        "safeselect.testing.DeterministicSource." + SOURCE
+        "source cannot be a seed, because anyone who repeats the noise can subtract it. For "
+        "tests, use safeselect.testing.DeterministicSource." + SOURCE
     ),
     "permute_and_flip(votes, epsilon=1, sensitivity=1, ledger=ledger)": (
-        "ledger must be what ledger.scope('name', unit=, neighbours=, purpose=) returns, got an "
+        "ledger must be a result of ledger.scope('name', unit=, neighbours=, purpose=), got an "
         "object of type Ledger"
     ),
     "compose([permute_and_flip(votes, epsilon=1, sensitivity=1)])": (
-        "every part must be a guarantee, got an object of type Selection; write result.guarantee, "
-        "or PureDP('0.5')"
+        "every part must be a guarantee, got an object of type Selection; pass for example "
+        "result.guarantee or PureDP('0.5')"
     ),
     "compose(PureDP(1))": (
-        "guarantees must be a list of guarantees, got an object of type PureDP; write [...] around "
-        "it"
+        "guarantees must be a list of guarantees, got an object of type PureDP; put it in a list: "
+        "[...]"
     ),
 }
 

@@ -66,9 +66,9 @@ def _ask(function: Callable[[int], bytes], count: int) -> bytes:
         raise SourceError("the callback of the source raised an exception") from None
     # Exactly bytes: a bytearray may change after the check, a subclass may lie about itself.
     if type(answer) is not bytes:
-        raise SourceError("the callback of the source answered something other than bytes")
+        raise SourceError("the callback of the source returned a value other than bytes")
     if len(answer) != count:
-        raise SourceError("the callback of the source answered with a wrong number of bytes")
+        raise SourceError("the callback of the source returned a wrong number of bytes")
     return answer
 
 
@@ -141,8 +141,8 @@ def _check_arguments(function: object, name: object) -> None:
         inner = inner.func
     if predictable_generator(getattr(inner, "__self__", None)):
         raise ParameterError(
-            "the callback is a method of a generator for simulations, whose output can be "
-            "predicted: use OpenSSLSource() or SystemSource()"
+            "the callback is a method of a simulation generator, whose output is predictable; use "
+            "OpenSSLSource() or SystemSource()"
         )
     if name is not None and not (type(name) is str and _NAME.fullmatch(name)):
         raise ParameterError(
@@ -172,7 +172,7 @@ class CombinedSource(Guarded):
     def __init__(self, first: Source, second: Source) -> None:
         first, second = guarded(first), guarded(second)
         if first is second:
-            raise ParameterError("a combined source needs two different sources, got one twice")
+            raise ParameterError("a combined source requires two different sources")
         self._name = f"CombinedSource({first.name}, {second.name})"
         both = first.production and second.production
         self._guard = mixed(guard_of(first), guard_of(second), health=both)

@@ -213,7 +213,11 @@ def test_numbers_of_any_type_are_numbers() -> None:
         ({"bounds": ([0, 0], [1, 1])}, ParameterError, "one number at each end"),
         ({"quant": 1.5}, ParameterError, "quant must be a number from 0 to 1"),
         ({"epsilon": 0}, ParameterError, "epsilon must be greater than zero"),
-        ({"axis": 1}, ParameterError, "axis must be a dimension of the array, which has 1"),
+        (
+            {"axis": 1},
+            ParameterError,
+            "axis must be one of the dimensions of the array, which has 1",
+        ),
         ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "array must have at least one"),
         ({"accountant": 3}, Exception, "BudgetAccountant"),
         ({"neighbours": "some"}, ParameterError, "neighbours must be"),

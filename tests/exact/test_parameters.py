@@ -197,7 +197,7 @@ def test_huge_numbers_are_refused_before_any_big_arithmetic(name):
 
 
 def test_a_comma_is_answered_with_a_hint():
-    hint = "write a decimal point, not a comma"
+    hint = "use a decimal point, not a comma"
     assert (
         refused(rational, "0,5", "rho") == f"rho must be a finite number, got '0,5' (str); {hint}"
     )

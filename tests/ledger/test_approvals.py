@@ -377,7 +377,7 @@ def test_a_first_record_that_names_nobody_is_refused(tmp_path: Path, approvers: 
     path = tmp_path / "l"
     guarded(path)
     forge(path, lambda record: record.update(approvers=approvers), 0)
-    with pytest.raises(LedgerDamaged, match="record 0 does not say who approves"):
+    with pytest.raises(LedgerDamaged, match="record 0 does not list valid approvers"):
         Ledger.open(path)
 
 

@@ -99,7 +99,7 @@ def test_a_budget_is_read_from_its_record_exactly(terms: dict[str, Any], tmp_pat
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({}, "a budget is epsilon, or epsilon and delta, or rho, or rho and delta; got none"),
+    ({}, "a budget must have epsilon, epsilon and delta, rho, or rho and delta; got none"),
     ({"delta": "1e-6"}, "got delta"),
     ({"epsilon": 1, "rho": 1}, "got epsilon, rho"),
     ({"epsilon": 1, "rho": 1, "delta": "1e-6"}, "got delta, epsilon, rho"),
@@ -166,7 +166,7 @@ def test_orders_are_those_of_the_ceiling_and_the_share_of_own_deltas_is_kept() -
         with pytest.raises(ParameterError, match="up to the ceiling that was stated when"):
             low.at(limit, Fraction(value))
     for limit, value in (("epsilon", 1), ("delta", Fraction(1, 10**7)), ("rho", 1), ("unit", 1)):
-        with pytest.raises(ParameterError, match=f"{limit} is not a limit that can be raised here"):
+        with pytest.raises(ParameterError, match=f"{limit} cannot be raised in this scope"):
             low.at(limit, Fraction(value))
     with pytest.raises(ParameterError, match="which is none: open another scope"):
         made(epsilon=1).at("epsilon", Fraction(2))
@@ -299,9 +299,8 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         [],
         ApproximateDP("1/100", "1e-7"),
         (
-            f"the budget (1, 0.000001) {REFUSED} brings its own "
-            "delta 1e-7, and none is set aside here; a scope that is opened with own_delta=1e-7 "
-            "takes it"
+            f"the budget (1, 0.000001) {REFUSED} brings its own delta 1e-7, and none is reserved "
+            "here; a scope that is opened with own_delta=1e-7 takes it"
         ),
     ),
     (
@@ -333,7 +332,7 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         MILLIONTH,
         [PureDP(1)],
         ZeroConcentratedDP("1/1000"),
-        (f"the budget (1, 0.000001) {REFUSED} needs a part of it, and nothing is left"),
+        (f"the budget (1, 0.000001) {REFUSED} needs part of it, and nothing is left"),
     ),
     (
         {"epsilon": "1/1000"},
@@ -594,7 +593,7 @@ LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (pop("terms", "budget", "ceiling"), NO_BUDGET),
     (pop("terms", "budget", "delta"), NO_BUDGET),
     (set_("terms", "budget", "sigma", "1"), NO_BUDGET),
-    (set_("terms", "budget", "epsilon", "one"), "a budget holds something that is no number"),
+    (set_("terms", "budget", "epsilon", "one"), "a budget holds a value that is not a number"),
     (set_("terms", "budget", []), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"epsilon": "1/2"}), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"rho": "2"}), NO_BUDGET),

@@ -341,7 +341,7 @@ def test_without_flock_the_package_works_and_a_file_is_refused(
         [sys.executable, "-c", code, str(tmp_path / "budget.ledger")],
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
-    assert "a ledger in a file needs Unix's flock: use PostgreSQL here" in done.stdout
+    assert "a ledger in a file requires Unix's flock; use PostgreSQL here" in done.stdout
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(file, "fcntl", None)
     with pytest.raises(LedgerError, match="needs Unix's flock"):

@@ -280,7 +280,7 @@ def test_a_store_of_ones_own_that_is_busy_after_the_charge() -> None:
     store = Busy()
     pending = scope(new(store)).pay(pure())
     store.is_busy = True
-    with pytest.raises(ChargeStands, match="the ledger's lock was held"):
+    with pytest.raises(ChargeStands, match="the ledger was locked"):
         pending.released("x", b"s" * 32)
     store.is_busy = False
     pending.aborted("error")

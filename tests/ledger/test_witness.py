@@ -151,7 +151,7 @@ def test_what_cannot_be_kept_withholds_the_answer_and_the_charge_stands(tmp_path
     there.pay(pure()).released("x", SALT)
     assert kept.head == ledger.head
     kept.keep = lambda head, lines, after: None  # type: ignore[method-assign]
-    with pytest.raises(LedgerError, match="the witness did not keep what it was told"):
+    with pytest.raises(LedgerError, match="the witness did not keep the lines that it received"):
         there.pay(pure())
 
 

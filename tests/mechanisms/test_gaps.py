@@ -73,7 +73,7 @@ def test_the_grid_of_the_gap_is_a_positive_rational(name, bad):
 @each
 def test_one_candidate_has_no_gap(name):
     message = refused(ALL[name], [987_654], epsilon=1)
-    assert message == "a gap needs at least two candidates"
+    assert message == "a gap requires at least two candidates"
 
 
 @pytest.mark.parametrize("bad", [0, 3, 4, -1, 2**64])

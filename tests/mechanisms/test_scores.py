@@ -24,8 +24,8 @@ LARGEST = 2**64 - 1
 SENTINEL = 987_654_321  # a private score; its digits must appear nowhere
 FAST = settings(derandomize=True, deadline=None, max_examples=60)
 NOT_FINITE = (
-    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
-    "before records are added up"
+    "scores must be finite numbers, not NaN or infinity; replace such values before you add up "
+    "records"
 )
 
 

@@ -337,7 +337,7 @@ def test_no_items_are_no_error(empty: Any, contributions: int | None) -> None:
         ({"delta": 1}, "delta must be less than 1"),
         ({"max_contributions": 0}, "max_contributions must be between 1"),
         ({"with_counts": "yes"}, "with_counts must be True or False, got 'yes'"),
-        ({"noise": "laplace"}, "noise='laplace' needs max_contributions"),
+        ({"noise": "laplace"}, "noise='laplace' requires max_contributions"),
         ({"noise": "exponential"}, "noise must be 'gumbel' or 'laplace', got 'exponential'"),
         ({"max_contributions": 2, "k_bar": (2, 3)}, "takes one k_bar"),
         ({"labels": ["a"]}, "a mapping's keys are its labels"),

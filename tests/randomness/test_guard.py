@@ -218,7 +218,7 @@ def answers_of(canaries):
 def test_a_canary_of_one_value_is_noticed_at_once(canary, size):
     guard = started(answers_of([canary]))
     buffer = bytearray(b"\xff" * size)
-    with pytest.raises(SourceError, match="the source is stuck: it repeats itself"):
+    with pytest.raises(SourceError, match="the source is stuck: it repeats its output"):
         guard.fill(buffer)
     assert buffer == bytes(size)
     assert guard.failed
@@ -290,7 +290,7 @@ def test_a_source_that_asks_itself_is_refused_inside(inner):
     with pytest.raises(SourceError, match="while it was drawing"):
         guard.fill(bytearray(8))
     left = b"\xff" * 8 if inner == "begin" else bytes(8)
-    assert seen == [("the source was asked for bytes while it was drawing some", left)]
+    assert seen == [("the source was asked for bytes while it was drawing bytes", left)]
 
 
 def test_a_refused_inner_call_alone_does_not_break_the_source():

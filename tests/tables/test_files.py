@@ -122,7 +122,10 @@ def test_candidates_are_read_one_a_line(tmp_path: Path) -> None:
         ("", "is empty"),
         ("Oslo\n\nRome\n", "line 2 of .* is empty"),
         ("Oslo\nRome\nOslo\n", "candidate 3 repeats candidate 1"),
-        ("Oslo\nBern\rRome\r", "line 2 of .* holds a carriage return; end lines with a line feed"),
+        (
+            "Oslo\nBern\rRome\r",
+            "line 2 of .* contains a carriage return; end lines with a line feed",
+        ),
         (b"Oslo\n\xff\n", "cannot be read as a list of candidates in UTF-8"),
     ],
 )

@@ -115,7 +115,7 @@ def test_the_command_and_the_call_are_one(
         ({"epsilon": None}, "the domain is unknown, which needs epsilon and delta; or pass"),
         ({"k": 0}, "k must be between 1"),
         ({"k_bar": 1}, "k_bar must be between 2"),
-        ({"mechanism": "exponential"}, "mechanism goes with known candidates"),
+        ({"mechanism": "exponential"}, "mechanism requires known candidates"),
         ({"candidates_are_public": 1}, "candidates_are_public must be True or False"),
         ({"candidates_are_public": True, "candidates": ["a"]}, "goes without candidates"),
         ({"candidates_are_public": True, "k_bar": 3}, "are for an unknown domain"),

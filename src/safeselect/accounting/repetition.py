@@ -231,7 +231,7 @@ def _read_base(base: object) -> None:
     if not isinstance(base, Base):
         raise ParameterError(
             "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
-            f"{describe(base)}; repeated runs are not proved private for any other"
+            f"{describe(base)}; privacy of repeated runs is proved for these only"
         )
 
 

@@ -384,8 +384,8 @@ def _check_floats(dp: Any, domain: Any, reading: Reading) -> None:
     """Refuse floats without a grid."""
     if reading.grid is None:
         raise ParameterError(
-            "an input_domain of floats needs grid=, the public step on which they are read, such "
-            "as a thousandth of the sensitivity; without it, write an integer type"
+            "an input_domain of floats requires grid=, a public step such as a thousandth of the "
+            "sensitivity; without grid=, use an integer type"
         )
     # OpenDP states this only in its text.  A NaN that came anyway would be refused, not released.
     if "nan=true" in str(domain):

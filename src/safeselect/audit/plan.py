@@ -111,7 +111,7 @@ def _of_measurement(stated: Stated) -> Plan:
     if isinstance(whole, (PureDP, ZeroConcentratedDP, GaussianDP)):
         charge = Law.of(whole, change).charge(stated.whole("values"))
     if charge is None or charge.mechanism != release.mechanism:
-        raise ParameterError(f"{release.mechanism} has no such guarantee")
+        raise ParameterError(f"{release.mechanism} cannot have this guarantee")
     return Plan(whole, charge.parts, charge.parameters)
 
 
@@ -121,15 +121,15 @@ def _of_points(stated: Stated) -> Plan:
     several, neighbours = kind == "quantiles", stated.text("neighbours")
     most = integer(stated.whole("max_contributions"), "max_contributions", minimum=1, maximum=2**32)
     if not asked or (len(asked) > 1) is not several or (several and most > 1):
-        raise ParameterError("its number of quantiles differs from that of its mechanism")
+        raise ParameterError("its number of quantiles does not match its mechanism")
     if neighbours != release.provenance.neighbours:
-        raise ParameterError("its noise is for other neighbours than it states")
+        raise ParameterError("its noise does not match its neighbours")
     read_choice(neighbours, "neighbours", get_args(Neighbours))
     levels = len(asked).bit_length()
     each = stated.cost.per_draw(BoundedRange, levels)
     guarantee = stated.cost.guarantee(BoundedRange, each, levels)
     if len({*asked}) < len(asked) or not all(type(q) is Fraction and 0 <= q <= 1 for q in asked):
-        raise ParameterError("there are no such quantiles")
+        raise ParameterError("its quantiles are not valid")
     parameters = {"quantiles": ", ".join(map(exact_text, asked)), "ties": below or "interval"}
     parameters |= {"max_contributions": str(most), "neighbours": neighbours}
     parameters |= stated.copied("lowest", "highest", "step")  # compared with the points
@@ -147,7 +147,7 @@ def _of_runs(stated: Stated) -> Plan:
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
         base, _, own = stated.text("base").partition(" ")
         if base not in ("PureDP", "LaplaceDominated", "BoundedRange"):
-            raise ParameterError("there is no such base")
+            raise ParameterError("its base is not valid")
         if rational(own, "base") * 2 != whole.epsilon:
             raise ParameterError(f"its guarantee is not twice that of its base, {base} {own}")
         gamma = rational(stated.text("gamma"), "gamma", below=1)

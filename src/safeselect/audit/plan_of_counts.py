@@ -70,7 +70,7 @@ def of_groups(stated: Stated) -> Plan:
         plan = plan_known(stated.cost, cast("Any", size), k, changed or 0, name)
         facts = {"candidates": str(len(size))}
     if plan.mechanism != stated.release.mechanism:
-        raise ParameterError("its mechanism is not that of its parameters")
+        raise ParameterError("its mechanism does not match its parameters")
     if "groups_per_user" in stated.parameters:
         own |= stated.copied("groups_per_user")
     planned = plan.parameters
@@ -83,7 +83,7 @@ def of_keys(stated: Stated) -> Plan:
     terms = Terms.of(stated.release)
     charge = terms.charge(stated.name.removesuffix("_with_counts"))
     if charge.mechanism != stated.release.mechanism:
-        raise ParameterError("its mechanism is not that of its parameters")
+        raise ParameterError("its mechanism does not match its parameters")
     # The least count is that of a key that its threshold just keeps.
     least = terms.table.centre + terms.pre_threshold - 1
     return Plan(terms.total, charge.parts, charge.parameters, least)

@@ -62,7 +62,7 @@ class Stated:
     def flag(self, name: str) -> bool:
         """A parameter that is "yes" or "no"."""
         if self.text(name) not in ("yes", "no"):
-            raise ParameterError(f"{name} is neither yes nor no")
+            raise ParameterError(f"{name} must be yes or no")
         return self.text(name) == "yes"
 
     def copied(self, *names: str) -> dict[str, str]:

@@ -78,7 +78,7 @@ def _plan(plan: Callable[..., Plans], own: tuple[Option, ...], options: argparse
 def _fits(options: argparse.Namespace) -> int:
     """Print how many releases of one kind fit, before the first of them."""
     if (options.budget is None) == (options.file is None) or (options.budget and options.scope):
-        raise ParameterError("give a ledger and --scope, or give --budget alone")
+        raise ParameterError("give a ledger and --scope, or only --budget")
     if options.budget is None:
         balance = opened(options).balance(options.scope or "")
     else:
@@ -90,7 +90,7 @@ def _fits(options: argparse.Namespace) -> int:
     elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
         call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
     else:
-        raise ParameterError("--k-bar needs --epsilon and --delta, and excludes --mechanism")
+        raise ParameterError("--k-bar requires --epsilon and --delta, and no --mechanism")
     write(f"{balance}\n{balance.forecast(lambda scope: call(ledger=scope))}\n")
     return 0
 

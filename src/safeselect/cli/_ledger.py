@@ -82,7 +82,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
     if {options.ledger, options.purpose, options.head} == {None} and options.scope is None:
         return None
     if options.ledger is None or options.scope is None:
-        raise ParameterError("--ledger and --scope need each other; --purpose and --head need both")
+        raise ParameterError("use --ledger and --scope together; --purpose and --head require both")
     ledger = Ledger.open(place_of(options.ledger), head=options.head)
     purpose = f"safeselect {options.command}" if options.purpose is None else options.purpose
     found: list[Scope] = []

@@ -35,7 +35,7 @@ def entry(name: str, checker: Checker, records: list[Record]) -> dict[str, objec
     every = (each.content for each in records if each.content["kind"] == "charged")
     made = [each for each in every if name in [one["scope"] for one in each["charges"]]]
     if not made:
-        raise InputError("nothing was charged to this scope, so there is nothing to register")
+        raise InputError("this scope has no charges to register")
     limits = budget.terms.at(budget.ceiling).limits
     numbers = {limit: float(with_places(value, 4)) for limit, value in limits.items()}
     exact = {"delta": with_places(limits["delta"], 30)} if "delta" in limits else {}

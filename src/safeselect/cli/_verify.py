@@ -35,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
         if place:
             place.touch(exist_ok=False)
     except OSError as error:
-        raise InputError(f"the certificate needs a new file: {error.strerror}") from None
+        raise InputError(f"the certificate requires a new file: {error.strerror}") from None
     with _sources_for_tests():
         answers = verify()
     utc = datetime.fromtimestamp(time_ns() // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -84,7 +84,7 @@ def expected_error(
     plan = asked.calibrate(f"top_k_{name}", count)
     missed = _missed(name, size, count, distance / asked.reading.step, plan.noise_rate)
     if missed is None:
-        raise ParameterError("n and k are too large for an exact expectation")
+        raise ParameterError("n and k are too large to compute the exact expectation")
     return missed * distance
 
 

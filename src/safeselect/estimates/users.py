@@ -106,7 +106,7 @@ class Plans:
         """
         asked = {plan.epsilon for plan in self.plans}
         if epsilon is None and len(asked) > 1:
-            raise ParameterError("several epsilons were given; write best(epsilon=...)")
+            raise ParameterError("several epsilons were given; call best(epsilon=...)")
         chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
         if chosen not in asked:
             raise ParameterError(f"epsilon must be one of those given, got {describe(epsilon)}")
@@ -151,7 +151,7 @@ def _each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
     one = isinstance(epsilons, str) or not isinstance(epsilons, Iterable)
     found: list[Any] = [epsilons] if one else [*epsilons]  # type: ignore[misc]  # told by `one`
     if not found:
-        raise ParameterError("give one epsilon or more")
+        raise ParameterError("give at least one epsilon")
     return found
 
 
@@ -192,7 +192,7 @@ def explain_items(
     totals = [read_total(each, delta) for each in _each_of(epsilons)]
     uncapped = flag(with_counts, "with_counts") and cap is None
     if uncapped and groups > 1:
-        raise ParameterError("with_counts with groups needs max_contributions")
+        raise ParameterError("with_counts with groups requires max_contributions")
     plans = [plan_items(total, count, places, cap, groups, uncapped) for total in totals]
     counts = "counts, all items of each user" if uncapped else "no counts"
     if cap is not None:
@@ -346,7 +346,7 @@ def explain_groups(
     for epsilon in _each_of(epsilons):
         if flag(known, "known"):
             if (k_bar, max_contributions) != (None, None):
-                raise ParameterError("k_bar and max_contributions are for an unknown domain")
+                raise ParameterError("k_bar and max_contributions require an unknown domain")
             cost = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
             spent, need = cost.epsilon, need_known(cost, count, mechanism)
         else:

@@ -86,8 +86,8 @@ def repaired(first: int, last: int, reason: str) -> Written:
 
 _BATCH = 1000  # rows per read
 REPLACED = (
-    "the ledger lacks a record that this process has seen in it: it was replaced, or its end was "
-    "cut off"
+    "a record that this process has seen in the ledger is missing: the ledger was replaced, or "
+    "its end was cut off"
 )
 
 
@@ -219,7 +219,7 @@ class Known:
             return True
         row = self._recent(place)
         if row is not None and row.hash != hash_:
-            raise LedgerRolledBack(f"record {place} is another one than was published")
+            raise LedgerRolledBack(f"record {place} differs from the published record")
         return row is not None
 
     def at(self, head: str | None) -> int | None:
@@ -240,7 +240,7 @@ def check_key(signer: Signer | None, checker: Checker) -> None:
         ParameterError: it has another.
     """
     if signer is not None and not is_key(signer, checker.signer):
-        raise ParameterError("signer is not the one with which the ledger is signed now")
+        raise ParameterError("signer is not the current signer of the ledger")
 
 
 def judged(checker: Checker, written: Written, ledger: str, signer: Signer | None) -> Reading:
@@ -258,7 +258,7 @@ def judged(checker: Checker, written: Written, ledger: str, signer: Signer | Non
     try:
         return checker.read(Row(checker.count, body, hash_, signature))
     except LedgerDamaged as error:
-        said = f"nothing was written, because a reader would refuse it: {error}"
+        said = f"nothing was written, because readers would reject the record: {error}"
         raise LedgerError(said) from None
 
 
@@ -337,13 +337,13 @@ class Turn:
             mine = mine + 1 if self._owner == me else 0
             if mine > 1:
                 raise LedgerBusy(
-                    "this thread is in the middle of using the ledger: a signal handler cannot use "
-                    "it; nothing was charged, try again afterwards"
+                    "a signal handler cannot use the ledger while its thread is using it; nothing "
+                    "was charged, try again afterwards"
                 )
             if time.monotonic_ns() > deadline:
                 raise LedgerBusy(
-                    f"other threads used the ledger for {wait} seconds: nothing was charged, "
-                    "try again"
+                    f"other threads used the ledger for {wait} seconds; nothing was charged, try "
+                    "again"
                 )
             pause()
         with lock:
@@ -415,7 +415,7 @@ class Book:
         book = cls(store, signer, (), witness)
         book.id = id_
         if witness is not None and witness.ask() is not None:
-            raise LedgerError("the witness knows a ledger already: each has one of its own")
+            raise LedgerError("the witness already has a ledger; each ledger needs its own")
         first = [made(signer, store.about(), approvers, clock)]
         first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
@@ -450,12 +450,12 @@ class Book:
             first = Checker()
             first.check(row.body, row.hash, row.signature)
             if signer is not None and not first.signer:
-                raise ParameterError("signer is not the one with which the ledger was made")
+                raise ParameterError("signer is not the signer that created the ledger")
             book.id = first.ledger
         book._published = head
         if witness is not None and witness.ask() is None and head is None:
             # Nothing would tell the ledger from any older copy.
-            raise LedgerError("the witness knows no ledger: open this one with head= too, once")
+            raise LedgerError("the witness has no ledger yet; pass head= when you first open one")
         book._turn.take(book._look)
         return book
 
@@ -541,7 +541,7 @@ class Book:
     def _look(self) -> Known:
         """Return the state, updated to the last row that exists."""
         if self._closed:
-            raise LedgerError(f"the ledger {self.name!r} is closed: open it again")
+            raise LedgerError(f"the ledger {self.name!r} is closed; open it again")
         known = self._store.read(self._caught_up)
         if self._witness is not None and self._witness.reached < known.last.seq:
             # Whatever is told of a record is sent first, if it continues what was sent before.
@@ -569,7 +569,7 @@ class Book:
         if self._witness is not None:
             self._witness.ask()
         if known.checker.keys.signer and self._signer is None and signer is None:
-            raise LedgerError("the ledger is signed: open it with signer= to write to it")
+            raise LedgerError("the ledger is signed; open it with signer= to write to it")
         while True:
             known, reading, row, is_torn = self._store.write(
                 lambda journal: self._add(journal, decide, signer)
@@ -639,7 +639,7 @@ class Book:
             check_key(self._signer, checker)
         checker.finish()
         if last is None:
-            raise LedgerDamaged("there is no record; every ledger has at least one")
+            raise LedgerDamaged("the ledger has no records; every ledger has at least one")
         # By the chain of hashes, the last signature covers all records before it.
         checker.verify(last)
         self._know(known)

@@ -51,7 +51,7 @@ def read_place(place: str | os.PathLike[str] | Store) -> Store:
     if isinstance(place, Store) and not isinstance(place, type):
         return place
     if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
-        raise ParameterError(f"a ledger needs a path or a Store, got {describe(place)}")
+        raise ParameterError(f"a ledger requires a path or a Store, got {describe(place)}")
     return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
 
 
@@ -73,7 +73,7 @@ def read_terms(budgets: object, max_refusals: object) -> dict[str, tuple[Budget,
         ParameterError: they are something else.
     """
     if not isinstance(budgets, Mapping):
-        raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
+        raise ParameterError(f"budgets must map names of scopes to Budget, got {describe(budgets)}")
     for name, budget in budgets.items():
         check_budget(name, budget)
     limit = read_refusals(max_refusals, "max_refusals")
@@ -312,7 +312,7 @@ class Ledger:
             ChargeStands: it was aborted or another answer released; or the ledger cannot be used.
         """
         if not isinstance(salt, bytes) or len(salt) != SALT_BYTES:
-            raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox got")
+            raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox received")
         place = integer(charge, "charge", minimum=0, maximum=2**63 - 1)
         return finish_request(self._book, place, output, salt)
 

@@ -264,7 +264,7 @@ class Pending:
         with suppress(LedgerError):
             self.aborted(_reason(error, Exception))
         if error is None:
-            raise LedgerError("the block ended without a release; the charge is not refunded")
+            raise LedgerError("the with block ended without a release; the charge is not refunded")
 
     def _settle(
         self,
@@ -283,7 +283,7 @@ class Pending:
             waits = checker.awaits(self.charge)
             look(checker, waits.scopes if waits else ())
             if waits is None:
-                raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
+                raise LedgerError(f"the ledger already has the outcome of charge {self.charge}")
             return kind, {"charge": str(self.charge), **content}
 
         def write() -> int:
@@ -323,13 +323,13 @@ def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt
     born = generation()
     was_asked, scopes = standing(charge, born, lambda: book.state(look))
     if not was_asked:
-        raise ParameterError(f"no request was charged in record {charge}")
+        raise ParameterError(f"record {charge} is not the charge of a request")
     event = Event("released", scopes, "")
     return Pending(book, charge, "", born, None, event, salt=salt).released(output)
 
 
 _LOST = (
-    "a request whose outbox has the answer is finished with Ledger.finish; without an outbox the "
+    "if the outbox has the answer, finish the request with Ledger.finish; without an outbox the "
     "answer is lost"
 )
 _ASK_AGAIN = "try again"
@@ -360,5 +360,5 @@ def standing(charge: int, born: Generation, work: Callable[[], T], end: str = _L
 
 def standing_error(charge: int, why: str, end: str = _LOST) -> ChargeStands:
     """Return the error of a charge whose answer is withheld."""
-    said = f"the charge in record {charge} stands, and its answer is withheld: {why}; {end}"
+    said = f"the charge in record {charge} remains, and its answer is withheld: {why}; {end}"
     return ChargeStands(said, charge=charge)

@@ -105,7 +105,7 @@ def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     used = read_numbers(spent, where)
     there = read_numbers({name: reserved.get(name) for name in spent}, where)
     if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
-        raise LedgerDamaged(f"{where} does not tell what was used of what was reserved")
+        raise LedgerDamaged(f"{where} does not state how much of the reserved amount was used")
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ class Heads:
             LedgerRolledBack: one names another record.
         """
         if self.wanted.get(seq, hash_) != hash_:
-            raise LedgerRolledBack(f"record {seq} is another one than the published head says")
+            raise LedgerRolledBack(f"record {seq} differs from the published head")
 
     def finish(self, count: int) -> None:
         """Check after so many records that no head names a later one.
@@ -145,7 +145,7 @@ class Heads:
         """
         if any(place >= count for place in self.wanted):
             raise LedgerRolledBack(
-                f"the records end at {count - 1}, before the published head: the end was cut"
+                f"the records end at {count - 1}, before the published head: the end was cut off"
             )
 
 
@@ -258,15 +258,15 @@ class Keys:
         check_signer(signer, where)
         public = signer["public_key"]
         if record["replaces"] != self.signer.get("public_key"):
-            raise LedgerDamaged(f"{where} does not replace the key that there was")
+            raise LedgerDamaged(f"{where} does not replace the key that was in force")
         if public in self.used:
-            raise LedgerDamaged(f"{where} names a key that signed records before")
+            raise LedgerDamaged(f"{where} names a key that has already signed records")
         if approvers is not None and public in approvers.keys:
             raise LedgerDamaged(f"{where} lets an approver's key sign records")
         self._check_pinned(public, where)
         if approvals:
             if handover or approvers is None:
-                raise LedgerDamaged(f"{where} holds approvals where nobody approves")
+                raise LedgerDamaged(f"{where} has approvals, but the ledger has no approvers")
             approvers.check(record, since, approvals, row.seq, where)
         elif not is_signed(self.signer["public_key"], handover_message(record), handover):
             raise LedgerDamaged(f"{where} is not signed by the key that it replaces")
@@ -292,7 +292,7 @@ class Keys:
             raise LedgerDamaged(f"{where} names a key that is not among the accepted keys")
 
 
-_NOT_FOUND = "the ledger is not signed with the key that is to verify it"
+_NOT_FOUND = "the ledger is not signed with the given key"
 _NOTHING = Open((), {})
 
 
@@ -374,11 +374,11 @@ class Checker:
         for name in self.scopes:
             if name.startswith(f"{scope}/"):
                 raise ParameterError(
-                    f"scope {scope!r} has a budget for each block or month: name those whose rows "
-                    f"the release reads, such as {name!r}, joined by & if they are several"
+                    f"scope {scope!r} has a budget for each block or month; name the ones that the "
+                    f"release reads, such as {name!r}, and join several with &"
                 )
         also = did_you_mean(scope, self.scopes)
-        raise ParameterError(f"there is no scope {scope!r} in this ledger{also}")
+        raise ParameterError(f"this ledger has no scope {scope!r}{also}")
 
     def has_nonce(self, nonce: bytes) -> bool:
         """Whether a charge had this nonce."""
@@ -414,7 +414,7 @@ class Checker:
         if record["seq"] != str(self.count) or record["previous"] != self.last:
             raise LedgerDamaged(f"{where} does not follow the record before it")
         if (record["kind"] == "created") != (self.count == 0):
-            raise LedgerDamaged(f"{where} has a kind that is not allowed at this place")
+            raise LedgerDamaged(f"{where} has a kind that is not allowed here")
         if self.count == 0:
             self.keys.check_first(row, record["signer"], where)
             if "approvers" in record:
@@ -490,7 +490,7 @@ class Checker:
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
-            raise LedgerDamaged("there is no record; every ledger has at least one")
+            raise LedgerDamaged("the ledger has no records; every ledger has at least one")
         if self.unsigned:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
@@ -502,7 +502,7 @@ class Checker:
         clock = record.get("clock", self.clock)
         found = read_time(record["utc"])
         if found is None or found[1] != clock:
-            raise LedgerDamaged(f"{where} states no time to the {clock}")
+            raise LedgerDamaged(f"{where} does not state a time to the {clock}")
 
     def _follow(self, row: Row, record: Fields, where: str) -> Reading:
         kind = record["kind"]
@@ -518,7 +518,7 @@ class Checker:
             else:
                 changed = opened(record, where)
                 if not self.taken.isdisjoint({record["scope"], *changed}):
-                    raise LedgerDamaged(f"{where} opens a scope that is open already")
+                    raise LedgerDamaged(f"{where} opens a scope that is already open")
             return Reading(row, record, changed)
         return Reading(row, record)
 
@@ -537,7 +537,7 @@ class Checker:
         waits, parameters = self._like, record["parameters"]
         if parameters != waits.parameters or tuple(scopes) != waits.scopes:
             if not all(type(value) is str for value in parameters.values()):
-                raise LedgerDamaged(f"{where} has a parameter that is not text")
+                raise LedgerDamaged(f"{where} has a parameter that is not a string")
             waits = Open(tuple(scopes), parameters)
         asked = (request["id"], request["asked"]) if request else None
         return Reading(row, record, scopes, nonce, asked, waits)
@@ -545,7 +545,7 @@ class Checker:
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
         charge = self._open.get(record["charge"])
         if charge is None:
-            raise LedgerDamaged(f"{where} states the outcome of a charge that awaits none")
+            raise LedgerDamaged(f"{where} states the outcome of a charge that is not open")
         scopes: dict[str, Balance] = {}
         if record["kind"] == "settled":
             check_spent(record["spent"], charge.parameters, where)
@@ -554,5 +554,5 @@ class Checker:
         elif record["kind"] == "released" and any(
             self.scopes[name].is_closed for name in charge.scopes
         ):
-            raise LedgerDamaged(f"{where} releases an answer from a scope that was closed")
+            raise LedgerDamaged(f"{where} releases an answer from a closed scope")
         return Reading(row, record, scopes, closes=record["charge"])

@@ -89,11 +89,11 @@ def external_charge(
     name = text(mechanism, "mechanism")
     if not _NAMED.fullmatch(name) or _OURS.fullmatch(name):
         raise ParameterError(
-            "mechanism must name the library first, such as 'opendp/laplace', and a version of its "
-            f"law after that, if there is one: {name!r}"
+            "mechanism must be a library and a law, such as 'opendp/laplace', optionally with a "
+            f"version of the law, got {name!r}"
         )
     if parameters is not None and not isinstance(parameters, Mapping):
-        raise ParameterError(f"parameters must map names to texts, got {describe(parameters)}")
+        raise ParameterError(f"parameters must map names to strings, got {describe(parameters)}")
     recorded = {
         text(key, "the name of a parameter"): text(value, "the value of a parameter")
         for key, value in (parameters or {}).items()
@@ -134,16 +134,16 @@ class Scope:
             return NotImplemented
         twice = [name for name in self.names if name in other.names]
         if twice:
-            raise ParameterError(f"scope {twice[0]!r} would be charged twice by one call")
+            raise ParameterError(f"one call would charge scope {twice[0]!r} twice")
         if self.book is not other.book:
             raise ParameterError(
-                "scopes that are charged together must come from one ledger object"
+                "scopes that are charged together must belong to the same ledger object"
             )
         if (self.unit, self.neighbours) != (other.unit, other.neighbours):
             raise ParameterError(
-                "scopes that are charged together have one unit and one kind of neighbours; "
-                f"{self.name!r} has {self.unit!r} and {self.neighbours!r}, "
-                f"{other.name!r} has {other.unit!r} and {other.neighbours!r}"
+                "scopes that are charged together must have the same unit and neighbours; "
+                f"{self.name!r} has {self.unit!r} and {self.neighbours!r}, {other.name!r} has "
+                f"{other.unit!r} and {other.neighbours!r}"
             )
         if self.purpose != other.purpose:
             raise ParameterError("scopes that are charged together must have the same purpose")
@@ -285,8 +285,8 @@ class Scope:
             ]
             if checker.has_nonce(payment.nonce):
                 raise SourceError(
-                    "the source gave a nonce that this ledger has seen: its randomness is a copy "
-                    "of another's; nothing was charged and nothing released"
+                    "the source returned a nonce that this ledger already has, so its randomness "
+                    "is a copy; nothing was charged and nothing was released"
                 )
             ran = library()
             stated: dict[str, Content] = {} if checker.library == ran else {"library": {**ran}}
@@ -329,12 +329,12 @@ class Scope:
     def _repeated(self, question: str, found: Request | None) -> BudgetError | ParameterError:
         if found is None or found.asked != question:
             return ParameterError(
-                "another question was asked under this request's identity: a new question needs a "
-                "new identity; nothing was charged"
+                "this request identity was already used for a different question; use a new "
+                "identity; nothing was charged"
             )
         outcome = "has no outcome yet" if found.outcome is None else f"was {found.outcome}"
         return RepeatedRequest(
-            f"this request was charged before, in record {found.charge}, and {outcome}; nothing "
+            f"this request was already charged in record {found.charge}, which {outcome}; nothing "
             "was charged or drawn again",
             scope=self.name,
             record=found.charge,
@@ -351,8 +351,8 @@ def scope_of(book: Book, name: str, unit: str, neighbours: str, purpose: str) ->
     budget = book.state(lambda checker: checker.balance(name)).budget
     if (unit, neighbours) != (budget.unit, budget.neighbours):
         raise ParameterError(
-            f"scope {name!r} protects unit {budget.unit!r} under {budget.neighbours!r}; this "
-            f"call asks for {describe(unit)} under {describe(neighbours)}; open a scope for "
-            f"that, or pass unit={budget.unit!r} and neighbours={budget.neighbours!r}"
+            f"scope {name!r} protects unit {budget.unit!r} under {budget.neighbours!r}, but this "
+            f"call asks for {describe(unit)} under {describe(neighbours)}; open another scope, or "
+            f"pass unit={budget.unit!r} and neighbours={budget.neighbours!r}"
         )
     return Scope(book, (name,), unit, neighbours, text(purpose, "purpose"))

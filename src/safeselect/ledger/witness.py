@@ -56,7 +56,7 @@ class Untold(LedgerError):
 
     def __init__(self, reading: Reading, why: LedgerError) -> None:
         super().__init__(
-            f"record {reading.row.seq} is in the ledger, and is not known elsewhere yet: "
+            f"record {reading.row.seq} is in the ledger, but the witness does not have it yet: "
             f"{reason_of(why)}"
         )
         self.reading = reading
@@ -64,7 +64,7 @@ class Untold(LedgerError):
 
 def reason_of(error: LedgerError) -> str:
     """Return why a record could not be written, where a charge stands."""
-    return "the ledger's lock was held" if isinstance(error, LedgerBusy) else str(error)
+    return "the ledger was locked" if isinstance(error, LedgerBusy) else str(error)
 
 
 @final
@@ -93,7 +93,7 @@ class Witnessed:
             head = self._witness.last()
             read_head(head)
         except ParameterError:
-            raise LedgerError("the witness answered with something that is no head") from None
+            raise LedgerError("the witness returned a value that is not a head") from None
         except Exception as error:  # noqa: BLE001 - any failure forbids a charge
             raise LedgerError(f"the witness failed with {type(error).__name__}") from None
         self.expected = head
@@ -128,7 +128,7 @@ class Witnessed:
                 raise LedgerError(f"the witness failed with {type(error).__name__}") from None
             after = last
         if self.ask() in (None, before):
-            raise LedgerError("the witness did not keep what it was told")
+            raise LedgerError("the witness did not keep the lines that it received")
 
 
 def _place(head: str) -> int:

@@ -150,8 +150,8 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
         raise ParameterError(f"epsilon for each key must be at most {_MOST_EPSILON}")
     if 2 * crossing(epsilon, delta) > MOST_ROWS - 4:
         raise ParameterError(
-            "epsilon is so small for each key that only keys with half a million users would "
-            "be kept; choose a larger epsilon, or a smaller max_partitions"
+            "epsilon for each key is so small that only keys with half a million users would be "
+            "kept; use a larger epsilon or a smaller max_partitions"
         )
     bits = _PLACES + (-(-delta.denominator // delta.numerator)).bit_length()
     lowered = 0
@@ -165,7 +165,7 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
     centre = _centre(chances, bits, growth, most - lowered)
     table = KeepTable(bits, growth, most, tuple(chances), centre)
     if not table.keeps_its_promise(with_counts=with_counts):
-        raise ParameterError("no table is certified for this epsilon and delta; choose others")
+        raise ParameterError("no table is certified for this epsilon and delta; use other values")
     return table
 
 
@@ -325,7 +325,7 @@ class Terms:
         total, number = release.guarantee, release.provenance.number
         counted = dict(release.provenance.parameters).get("with_counts")
         if not isinstance(total, ApproximateDP) or counted not in ("yes", "no"):
-            raise ParameterError("these are no keys, and no strategy for keys")
+            raise ParameterError("the keys or the strategy are not valid")
         most, least = number("max_partitions") or 0, number("pre_threshold") or 0
         return cls.read(total.epsilon, total.delta, int(most), int(least), counted == "yes")
 
@@ -526,7 +526,7 @@ class PartitionStrategy:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError("a strategy was paid for as it is: make another one")
+        raise FrozenInstanceError("a strategy cannot change after it was paid for; create another")
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
@@ -620,7 +620,7 @@ class PartitionStrategy:
 
     def _check_counts(self) -> None:
         if not self.terms.with_counts:
-            raise ParameterError("noisy counts need partition_strategy(..., with_counts=True)")
+            raise ParameterError("noisy counts require partition_strategy(..., with_counts=True)")
 
     def _decided(self, users: object) -> int | None:
         """The noisy count of a key that is kept, by a fresh draw; None of one that is not."""
@@ -695,8 +695,8 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     check_cap(counts, max_partitions, "max_partitions", "count_distinct_users")
     if counts.places != "all":
         raise ParameterError(
-            f"these are the {counts.places} largest counts of a table, and which they are depends "
-            "on all users; write count_distinct_users(...), which counts the whole table"
+            f"these are the {counts.places} largest counts of a table, a choice that depends on "
+            "all users; use count_distinct_users(...), which counts the whole table"
         )
 
 

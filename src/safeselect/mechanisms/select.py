@@ -864,9 +864,8 @@ def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Frac
     step = reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
     if plan.noise_rate.rate < MIN_RATE * (step / reading.step).denominator:
         raise ParameterError(
-            "gap_grid is too fine for this noise, or has no simple ratio to grid: a step of "
-            "the coarsest grid that holds both must be worth 2**-40 of the noise's scale or "
-            "more"
+            "gap_grid is too fine for this noise, or its ratio to grid is not simple: a step of "
+            "the coarsest grid that contains both must be at least 2**-40 of the noise's scale"
         )
     return step
 
@@ -904,7 +903,7 @@ class Here:
     def with_gaps(self, name: str, k: object, gap_grid: object) -> tuple[Calibration, Fraction]:
         """The noise of this law, and the public step of its gaps in score units."""
         if self.size < 2:
-            raise ParameterError("a gap needs at least two candidates")
+            raise ParameterError("a gap requires at least two candidates")
         count = integer(k, "k", minimum=1, maximum=self.size - 1)
         plan = self.asked.calibrate(name, count)
         return plan, read_gap_grid(self.asked.reading, plan, gap_grid)

@@ -50,7 +50,7 @@ Counted = npt.NDArray[np.int64]
 """The largest counts of a table, in the fixed order; private."""
 Parts = tuple[tuple[AnyGuarantee, int], ...]
 
-_UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
+_UNREAD = "this session ended because its counts cannot be read; the charge remains"
 _MECHANISM = "pay_what_you_get_gumbel/1"
 COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 """A user counts once for an item, a key or a group, so this is no choice of the caller's."""
@@ -177,8 +177,8 @@ def read_total(epsilon: object, delta: object) -> ApproximateDP:
     """
     if epsilon is None or delta is None:
         raise ParameterError(
-            "an unknown domain needs epsilon and delta: the existence of an item can be hidden "
-            "only up to a probability delta"
+            "an unknown domain requires epsilon and delta, because the existence of an item can "
+            "be hidden only up to a probability of delta"
         )
     return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
 
@@ -505,7 +505,7 @@ def unknown_domain_top_k(
     if noise is not None:
         read_choice(noise, "noise", get_args(Noisy))
     if noise == "laplace" and contributions is None:
-        raise ParameterError("noise='laplace' needs max_contributions")
+        raise ParameterError("noise='laplace' requires max_contributions")
     check_unknown(counts, places, k_bar=most, contributions=contributions, unit=unit_of(scope))
     laplace = contributions is not None and noise != "gumbel"
     listed = total, places_of_list, contributions
@@ -730,8 +730,8 @@ class PayWhatYouGet(InTurns):
             raise BudgetError("the session has no queries left")
         if left.outcomes < worst:
             raise BudgetError(
-                f"the session has {left.outcomes} outcomes left, and this query may cost {worst}: "
-                "ask for a smaller k"
+                f"the session has {left.outcomes} outcomes left, but this query can cost {worst}; "
+                "use a smaller k"
             )
 
     def _spend(self, outcomes: int, queries: int) -> None:

@@ -154,10 +154,10 @@ class Bits:
 
     def _check_usable(self) -> None:
         if self._process is None:
-            raise SourceError("these bits are closed: bits can be used only during their call")
+            raise SourceError("these bits are closed: they can be used only during their call")
         if generation() != self._process:
             self.close()
-            raise SourceError("these bits were drawn in another process: start the call again")
+            raise SourceError("these bits were drawn in another process; repeat the call")
 
     def _draw(self, missing: int) -> None:
         """Put at least `missing` more bits in stock, in whole pieces, one request each."""

@@ -90,7 +90,7 @@ def _openssl_bytes(count: int) -> bytes:
     try:
         import ssl  # takes milliseconds, so it is imported only when bytes are drawn
     except ImportError:
-        raise SourceError("this Python has no ssl module: use SystemSource()") from None
+        raise SourceError("this Python has no ssl module; use SystemSource()") from None
     # OpenSSL notices a fork by the process id alone.  A child with its parent's id (new process-id
     # namespaces have such children) would repeat the parent's bytes.  So would the clone of a
     # virtual machine.  Fresh kernel bytes in each fill make their bytes differ.  A few bytes are
@@ -192,14 +192,12 @@ def resolve(source: object | None) -> Source:
     if guard.worth == "yes" or not require_production():
         return checked
     if guard.worth == "no":
-        raise ParameterError(
-            f"{checked.name} is for tests, and {_VARIABLE} is set: leave source out"
-        )
+        raise ParameterError(f"{checked.name} is for tests, but {_VARIABLE} is set; omit source")
     if guard.unmixed and os.environ.get(_VARIABLE) != "asserted":
         raise ParameterError(
-            f"{checked.name} gives a function's bytes alone, and {_VARIABLE} is set: leave out "
-            f"exclusive=True, so that the system's bytes are mixed in, or set {_VARIABLE}="
-            "asserted, and every record says that the bytes are asserted"
+            f"{checked.name} uses only a function's bytes, but {_VARIABLE} is set; omit "
+            f"exclusive=True to mix in the system's bytes, or set {_VARIABLE}=asserted, which "
+            "every record then states"
         )
     return checked
 

@@ -314,7 +314,7 @@ def _exact(content: Any) -> Fraction:
 
 
 def _refuse(why: str) -> NoReturn:
-    raise InputError(f"this is no release that safeselect wrote: {why}")
+    raise InputError(f"this is not a release that safeselect wrote: {why}")
 
 
 def _each(items: dict[str, Any]) -> dict[str, Any]:

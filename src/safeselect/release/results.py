@@ -48,7 +48,7 @@ def require(holds: object, what: str) -> None:
         InputError: it does not hold.
     """
     if not holds:
-        raise InputError(f"a release cannot have this: {what}")
+        raise InputError(f"a release cannot have this value: {what}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,9 @@ def _instead(kind: type) -> str:
         return "; write list(scores.values())"
     if issubclass(kind, (list, tuple, Mapping)):
         builtin = "dict" if issubclass(kind, Mapping) else "list"
-        return f"; a subclass may count as it likes: write {builtin}(scores)"
+        return f"; a subclass can behave differently: use {builtin}(scores)"
     if issubclass(kind, np.ndarray):  # such as a masked one
-        return "; a subclass of NumPy's array may change what the numbers mean"
+        return "; a subclass of numpy.ndarray can change the meaning of the numbers"
     if hasattr(kind, "__array__") and not issubclass(kind, np.generic):
         return "; write numpy.asarray(scores)"
     if kind.__name__ == "LazyFrame":
@@ -168,7 +168,7 @@ def names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
         return list(labels)
     with suppress(NotImplementedError):  # labels that are tuples are never null
         if _count_nulls(labels):
-            raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
+            raise ParameterError(f"{parameter} must not contain nulls")
     return list(read())
 
 

@@ -173,7 +173,7 @@ class TableAs:
             isinstance(self.dates, str) and _DATES.fullmatch(self.dates)
         ):
             raise ParameterError(
-                f"dates must be a form such as '%d.%m.%Y', got {describe(self.dates)}"
+                f"dates must be a format such as '%d.%m.%Y', got {describe(self.dates)}"
             )
         for name in ("trim", "casefold", "nfc", "whole_numbers"):
             flag(getattr(self, name), name)
@@ -184,7 +184,7 @@ class TableAs:
                 f"memory must be a size such as '500MB' or '2GB', got {describe(self.memory)}"
             )
         if isinstance(self.table, TableAs):
-            raise ParameterError("a TableAs goes around a table, not around another TableAs")
+            raise ParameterError("a TableAs must contain a table, not another TableAs")
 
     def check(self, *, user: str, item: str | None = None) -> Look:
         """Look at how the table is written, before any release, as `safeselect look` does.
@@ -288,7 +288,7 @@ def paths_of(table: object) -> list[Path] | None:
     if not found:
         raise InputError("the list of files is empty")
     if len({str(path.absolute()) for path in found}) < len(found):
-        raise InputError("a file is named twice")
+        raise InputError("a file is listed twice")
     return [path if path == STANDARD_INPUT else _regular(path) for path in found]
 
 
@@ -303,7 +303,7 @@ def _regular(file: Path) -> Path:
     if kind == "missing":
         raise InputError(f"{shown(file)} does not exist or is not a regular file")
     if kind:
-        raise InputError(f"{shown(file)} is {kind}; name a .csv, .tsv, .csv.gz or .parquet file")
+        raise InputError(f"{shown(file)} is {kind}; use a .csv, .tsv, .csv.gz or .parquet file")
     return file
 
 
@@ -339,21 +339,19 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
         rows = _PARQUET.format(file=literal(str(alias)))
         return Source(rows, f"{shown(file)} {failure}", shown(file), path=alias)
     if name.endswith(_WORKBOOKS):
-        raise InputError(
-            f"{shown(file)} is a workbook: 'Save as' it as 'CSV UTF-8', and name that file"
-        )
+        raise InputError(f"{shown(file)} is a workbook; save it as 'CSV UTF-8' and use that file")
     if not name.endswith(_TABLES) and file != STANDARD_INPUT:
-        raise InputError(f"{shown(file)} must be named .csv, .tsv, .csv.gz or .parquet")
+        raise InputError(f"{shown(file)} must end in .csv, .tsv, .csv.gz or .parquet")
     delimiter = form.delimiter or ("\t" if ".tsv" in name else ",")
     compressed = name.endswith(".gz")
     header = header_of(file, alias, form.encoding, delimiter)
     # Names of ours, so that empty, repeated or odd names in the header never reach SQL.
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
     failure = (
-        f"{shown(file)} is not a whole CSV table of {len(header)} columns in "
+        f"{shown(file)} is not a complete CSV table of {len(header)} columns in "
         f"{form.encoding.upper()}: it is truncated or damaged, a row has more or fewer cells than "
-        "the header, a quote is not closed, or the text is in another encoding, which must be "
-        "stated, such as 'cp1252'"
+        "the header, a quote is not closed, or the encoding differs and must be stated, such as "
+        "'cp1252'"
     )
     path = alias
     bring: Callable[[], bool] = bool
@@ -410,8 +408,8 @@ def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[st
     if header is None or any(_NO_TEXT.search(name) for name in header):
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
         raise InputError(
-            f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if it is in "
-            "another encoding, state it, such as 'cp1252' or 'utf-16'"
+            f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if it has another "
+            "encoding, pass that, such as 'cp1252' or 'utf-16'"
         )
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")

@@ -180,7 +180,7 @@ def probabilities(
     """
     if require_production():
         raise ParameterError(
-            "probabilities are NOT PRIVATE, and SAFESELECT_REQUIRE_PRODUCTION is set"
+            "probabilities are NOT PRIVATE, but SAFESELECT_REQUIRE_PRODUCTION is set"
         )
     read_choice(mechanism, "mechanism", get_args(Peeled))
     cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
@@ -188,7 +188,7 @@ def probabilities(
     plan, read = _read(mechanism, scores, cost, scored, k)
     if perm(read.size, plan.k) > _MOST:
         raise ParameterError(
-            f"there are more than {_MOST} outcomes: choose fewer candidates, or a smaller k"
+            f"there are more than {_MOST} outcomes; use fewer candidates or a smaller k"
         )
     steps = read.tolist()
     chances: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}

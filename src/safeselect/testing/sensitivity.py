@@ -101,7 +101,7 @@ def check_sensitivity(
         _check_pair(pair, changes, reading, change)
         pairs += 1
     if pairs == 0:
-        raise ParameterError("no pairs of neighbours were given")
+        raise ParameterError("give at least one pair of neighbours")
     return pairs
 
 

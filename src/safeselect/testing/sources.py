@@ -39,7 +39,7 @@ class _ForTests(Guarded):
     def _refuse_in_production(self) -> None:
         if require_production():
             raise ParameterError(
-                f"{type(self).__name__} is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set"
+                f"{type(self).__name__} is for tests, but SAFESELECT_REQUIRE_PRODUCTION is set"
             )
 
 
@@ -68,7 +68,7 @@ class DeterministicSource(_ForTests):
         self._refuse_in_production()
         if i_understand_this_is_not_private is not True:
             raise ParameterError(
-                "a release made with a known seed is not private; in tests, pass "
+                "a release made with a known seed is not private; for tests, pass "
                 "i_understand_this_is_not_private=True"
             )
         self._seed, self._position = _material(seed), 0
@@ -218,7 +218,7 @@ class ReplaySource(_ForTests):
     def _draw(self, count: int) -> bytes:
         start, end = self._position, self._position + count
         if end > len(self._data):
-            raise SourceError("the replayed bytes are used up")
+            raise SourceError("no replayed bytes are left")
         self._position = end
         return self._data[start:end]
 

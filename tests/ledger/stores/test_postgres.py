@@ -57,7 +57,7 @@ def test_a_budget_is_kept_and_found_again(store: PostgresStore) -> None:
     with pytest.raises(LedgerError, match="is not there"):
         Ledger.open(store)
     ledger = new(store, epsilon=1)
-    with pytest.raises(LedgerError, match="is there already: open it"):
+    with pytest.raises(LedgerError, match="already exists; open it"):
         new(store)
     for _ in range(9):
         scope(ledger).pay(pure("0.1")).released("blue", b"s" * 32)

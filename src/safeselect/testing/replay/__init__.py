@@ -87,7 +87,7 @@ def replay(
         ('sensitivity', "'tea' changes by 2")
     """
     if require_production():
-        raise ParameterError("replay is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set")
+        raise ParameterError("replay is for tests, but SAFESELECT_REQUIRE_PRODUCTION is set")
     count = integer(pairs, "pairs", minimum=1, maximum=10**6)
     watch = Watch(pipeline, seed, [*capture])
     with TemporaryDirectory() as folder, watch.installed():
@@ -145,8 +145,8 @@ class _Search:
             self.blind |= {"answers of a partition strategy", "the returned value"}
         for broken in self.compare(base, again):
             raise ParameterError(
-                "on the same data the pipeline does not repeat itself: it draws random numbers of "
-                f"its own, or changes something outside ({broken.line}: {broken.seen})"
+                "the pipeline gives different results on the same data: it draws its own random "
+                f"numbers, or changes something outside ({broken.line}: {broken.seen})"
             )
         return base
 

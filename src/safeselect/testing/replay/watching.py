@@ -191,7 +191,7 @@ class Watch:
             ParameterError: another replay is going on.
         """
         if hasattr(Call.commit, "__wrapped__"):
-            raise ParameterError("another replay is going on in this process")
+            raise ParameterError("another replay is running in this process")
         places: tuple[tuple[type, str, Method], ...] = (
             (Bits, "__init__", self._drawing),
             (Call, "__enter__", self._entering),
