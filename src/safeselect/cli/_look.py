@@ -12,8 +12,8 @@ from safeselect.cli._releases import FILE, FORM, JSON, flags, table_of
 from safeselect.tables.files import LAST, TITLE
 
 LOOKED = declare("""
---user COL required  column that identifies the user of a row
---item COL  column of the items: how many each user has
+--user COL required  column that identifies the user of each row
+--item COL  column of the items, to count items per user
 """)
 
 
@@ -31,12 +31,12 @@ def _run(options: argparse.Namespace) -> int:
 
 LOOK = Command(
     "look",
-    "look at a file before a release: exact and private, NOT FOR PUBLICATION",
+    "inspect a file before a release; the output is private, NOT FOR PUBLICATION",
     (*FILE, *LOOKED, *JSON, *FORM),
     _run,
     """\
-Prints how users, numbers, dates and missing values are written, and the option that settles each.
-A release never looks: without --ids, it compares ids as they are written. For example:
+Prints the forms of users, numbers, dates and missing values, and the option for each. A release
+never detects forms: without --ids, it compares ids as written. For example:
 safeselect look trips.csv --user rider
 """,
 )

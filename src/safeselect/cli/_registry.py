@@ -18,7 +18,7 @@ from safeselect.errors import InputError
 from safeselect.ledger import Checker, Record
 
 SCHEMA = "opendp/deployments-registry-data@3e9c812a924cf01d228f26f6c462c59c391c3f2a"
-_MISSING = "MISSING: the ledger does not know it"
+_MISSING = "MISSING: not in the ledger"
 _ABSENT = """\
 basic.name basic.description basic.intended_use basic.data_product_region basic.data_curators
 dp_variant.data_domain dp_variant.unprotected_quantities deployment_model.actors
@@ -72,7 +72,7 @@ def _run(options: argparse.Namespace) -> int:
 
 REGISTRY = Command(
     "registry",
-    "write an entry for the public registry of deployments, for one scope",
+    "write an entry for the public registry of deployments",
     FILE + SCOPE + PUBLIC_KEYS + HEAD,
     _run,
     "For example: safeselect ledger registry budget.db --scope trips > entry.json\n",
