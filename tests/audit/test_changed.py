@@ -296,13 +296,13 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
         "groups",
         parameters(noise_rate="0"),
         "release",
-        "a field is missing, has another form or does not fit the others",
+        "a field is missing, malformed or inconsistent with others",
     ),
     "a rate of -1": (
         "groups of candidates",
         parameters(noise_rate="-1"),
         "release",
-        "a field is missing, has another form or does not fit the others",
+        "a field is missing, malformed or inconsistent with others",
     ),
     "an offset of 0": (
         "discovered",

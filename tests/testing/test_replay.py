@@ -139,7 +139,7 @@ class TestReports:
         assert not replay(loud, visits(), unit="patient", pairs=10)
         for capture in (["prints"], [log]):
             report = replay(loud, visits(), unit="patient", pairs=10, capture=capture)
-            assert report.findings[0].seen.startswith("what is printed or written")
+            assert report.findings[0].seen.startswith("printed or written output")
 
     def test_the_answers_of_a_strategy_are_not_compared_and_it_says_so(self):
         def kept(rows):

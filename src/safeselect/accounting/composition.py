@@ -66,7 +66,7 @@ _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MOST_PARTS = 2**62
 
 ALONE = "its own guarantee"
-NOTHING = "nothing was released"
+NOTHING = "no releases"
 CONCENTRATED = "zCDP adds up (Bun and Steinke 2016, Lemma 1.7)"
 
 _Counted = list[tuple[Accounted, int]]

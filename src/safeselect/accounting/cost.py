@@ -60,7 +60,7 @@ def read_epsilon(epsilon: object) -> Fraction:
     value = rational(epsilon, "epsilon")
     if value > _LARGE:
         caution(
-            f"epsilon={rounded_text(value)} is above {_LARGE}: one person's data may make an "
+            f"epsilon={rounded_text(value)} is above {_LARGE}: one person's data can make an "
             "outcome more than 20000 times as likely, which protects nobody"
         )
     return value
@@ -83,7 +83,7 @@ class PrivacyCost:
                 that is not a positive number.
         """
         if (epsilon is None) == (rho is None):
-            exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
+            exactly_one({"epsilon": epsilon, "rho": rho}, "for example epsilon=1")
         if delta is not None and epsilon is None:
             raise ParameterError("delta requires epsilon; do not pass delta with rho")
         return cls(

@@ -22,8 +22,8 @@ _PLOTS = "plots"
 _SHOWN = 50  # bars: about 16 inches
 _LONGEST = 40  # characters of a name
 _X_LABELS = {
-    "count": "users, as far as they count, with noise; interval of 95 % for the noise",
-    "value": "value; an interval, if any, of 95 % for the noise",
+    "count": "counted users, with noise; 95 % interval of the noise",
+    "value": "value; 95 % interval of the noise, if any",
     "gap": "lead over the next, with noise",
 }
 
@@ -43,7 +43,7 @@ def plot(result: Any) -> Any:
     said = [cost(result.guarantee), *facts(result).values()]
     cap = dict(result.provenance.parameters).get("max_contributions")
     if cap is not None and getattr(result, "counts", None) is not None:
-        said.append(f"a user counts for {cap} items at most")
+        said.append(f"each user counts for at most {cap} items")
     most = _SHOWN // 2 if "group" in columns else _SHOWN  # each group may have a title
     if len(names) > most:
         said.append(f"the first {most} of {len(names)}")
@@ -157,6 +157,6 @@ def _log_scales(plans: Any, name: str, ticks: list[Any], names: Iterable[str]) -
     axes.tick_params(axis="y", which="both", labelsize=8)
     axes.grid(axis="y", which="both", alpha=0.3)
     axes.set_xlabel(name)
-    axes.set_ylabel("users that an item needs")
+    axes.set_ylabel("users needed for an item")
     axes.set_title(str(plans).partition("\n")[0], fontsize=9, wrap=True)
     return figure, axes

@@ -166,7 +166,7 @@ def explain(
         mechanism             noise rate  guarantee of a draw           missed of k  error
         ...
         one_shot_exponential  0.2000      LaplaceDominated(1)           1.157        23.14
-        noise rate: per unit of score; error: units of score lost per call, on average
+        noise rate: per unit of score; error: average loss per call, in units of score
     """
     total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
@@ -195,7 +195,7 @@ def explain(
         f"{count} of them {verb} {decimal(distance)} more than the other {size - count}; "
         f"{_declared(asked)}"
     )
-    legend = "noise rate: per unit of score; error: units of score lost per call, on average"
+    legend = "noise rate: per unit of score; error: average loss per call, in units of score"
     title = f"top {count} of {size} candidates for a total of {promised}"
     forecasts = None
     if budget is not None:

@@ -34,7 +34,7 @@ _CHANCE = Fraction(19, 20)  # to show, to be kept, or of two items to come out i
 COMPETING = 10  # times k: the default of k_bar, also of `top_items`
 _MOST = 2**31 - 1
 Need = Callable[[int], tuple[Fraction, Fraction | None]]
-"""max_groups -> users that an item needs, as they are counted; standard deviation of a count."""
+"""max_groups -> users needed for an item, as they are counted; standard deviation of a count."""
 Column = list[Fraction | int | None]
 
 
@@ -196,14 +196,14 @@ def explain_items(
     plans = [plan_items(total, count, places, cap, groups, uncapped) for total in totals]
     counts = "counts, all items of each user" if uncapped else "no counts"
     if cap is not None:
-        counts = f"counts, each user for {cap} items at most"
+        counts = f"counts, each user for at most {cap} items"
     return Plans(
-        f"top {count} of an unknown domain, {places} items compete, delta = "
+        f"top {count} of an unknown domain, {places} items considered, delta = "
         f"{rounded_text(totals[0].delta)}; {counts}"
-        + ("" if groups == 1 else f", a user in {groups} groups at most"),
+        + ("" if groups == 1 else f", each user in at most {groups} groups"),
         tuple(plans),
-        f"users more than the item in place {places + 1} has, to show with probability 0.95; 0 if "
-        "there is no such item",
+        f"lead in users over the item in place {places + 1} (0 if none) to be shown with "
+        "probability 0.95",
     )
 
 
@@ -262,7 +262,7 @@ def explain_keys(
     Example:
         >>> from safeselect.estimates import explain_keys
         >>> print(explain_keys(["0.5", 1], "1e-6", with_counts=True))
-        keys kept one by one, a user counts for 1 key at most, delta = 0.000001
+        keys kept independently, each user counts for at most 1 key, delta = 0.000001
         epsilon  users needed  even odds  always  standard deviation
         0.5      30            26         51      2.822
         1        16            14         28      1.38
@@ -273,12 +273,12 @@ def explain_keys(
     terms = every[0]
     most, least = terms.max_partitions, terms.pre_threshold
     return Plans(
-        f"keys kept one by one, a user counts for {'1 key' if most == 1 else f'{most} keys'} at "
-        f"most, delta = {rounded_text(terms.total.delta)}"
+        f"keys kept independently, each user counts for at most {most} "
+        f"{'key' if most == 1 else 'keys'}, delta = {rounded_text(terms.total.delta)}"
         + ("" if least == 1 else f", never below {least} users"),
         tuple(map(plan_keys, every)),
-        "users as they are counted, to be kept with probability 0.95, 0.5 and 1; standard "
-        "deviation of a count",
+        "counted users needed to be kept with probability 0.95, 0.5 and 1; standard deviation of "
+        "a count",
     )
 
 
@@ -356,12 +356,12 @@ def explain_groups(
         plans += _tried(spent or Fraction(0), size, shares, need)
     listed = ", ".join(f"{decimal(100 * share)} % in {each}" for each, share in shares.items())
     leads = (
-        "by so many an item must lead another, to come before it"
+        "lead over another item, to come before it"
         if known
-        else "so many more than the first item that does not compete, to show"
+        else "lead over the first item that is not considered, to be shown"
     )
     return Plans(
-        f"top {count} in each of {size} groups; users, as stated: {listed}",
+        f"top {count} in each of {size} groups; users as stated: {listed}",
         tuple(plans),
         f"users of all: {leads} with probability 0.95",
     )

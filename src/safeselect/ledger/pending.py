@@ -154,7 +154,7 @@ class Pending:
             ChargeStands: the record could not be written, or the outbox failed.
         """
         if not isinstance(output, str):
-            raise ParameterError(f"output must be text, got {type(output).__name__}")
+            raise ParameterError(f"output must be a string, got {type(output).__name__}")
         salt = self.salt if salt is None else salt
         if self._asking is not None and self._asking.outbox is not None:
             check_process(self._born)

@@ -151,7 +151,7 @@ def _read_number(written: object, what: str) -> Fraction:
     try:
         return _short(written) if is_short else _exact(written)
     except ParameterError as error:
-        raise LedgerDamaged(f"{what} holds {error}") from None
+        raise LedgerDamaged(f"{what} contains {error}") from None
 
 
 def _exact(written: object) -> Fraction:
@@ -174,7 +174,7 @@ def text(value: object, name: str) -> str:
         ParameterError: the value is something else.
     """
     if not isinstance(value, str):
-        raise ParameterError(f"{name} must be text, got {describe(value)}")
+        raise ParameterError(f"{name} must be a string, got {describe(value)}")
     if not 1 <= len(value) <= _MOST_CHARACTERS or not value.isprintable() or value != value.strip():
         raise ParameterError(
             f"{name} must be one line of 1 to {_MOST_CHARACTERS} printable characters, without "

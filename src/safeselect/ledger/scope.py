@@ -182,7 +182,7 @@ class Scope:
         if self.asking is not None:
             raise ParameterError("this scope already belongs to a request")
         if not isinstance(question, str):
-            raise ParameterError(f"question must be text, got {describe(question)}")
+            raise ParameterError(f"question must be a string, got {describe(question)}")
         if outbox is not None and not callable(outbox):
             raise ParameterError(f"outbox must be a function, got {describe(outbox)}")
         asking = Asking(text(request, "request"), question, outbox)
@@ -286,7 +286,7 @@ class Scope:
             if checker.has_nonce(payment.nonce):
                 raise SourceError(
                     "the source returned a nonce that this ledger already has, so its randomness "
-                    "is a copy; nothing was charged and nothing was released"
+                    "is a copy; nothing was charged and no releases"
                 )
             ran = library()
             stated: dict[str, Content] = {} if checker.library == ran else {"library": {**ran}}

@@ -245,7 +245,7 @@ def measure(
 def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) -> Law:
     given = {"epsilon": epsilon, "rho": rho, "mu": mu}
     if sum(value is not None for value in given.values()) != 1:
-        exactly_one(given, "write for example epsilon=1, sensitivity_l1=1")
+        exactly_one(given, "for example epsilon=1, sensitivity_l1=1")
     if epsilon is not None:
         if l1 is None or l2 is not None:
             raise ParameterError(

@@ -78,11 +78,11 @@ def reader(values: object) -> Later:
         column = hand_over(values)
     if column is None:
         kind = type(values)
-        instead = "write one value for each unit of privacy"
+        instead = "pass one value for each unit of privacy"
         if issubclass(kind, Mapping):
-            instead = "write list(values.values()) for one value of each unit of privacy"
+            instead = "pass list(values.values()), one value for each unit of privacy"
         elif issubclass(kind, Iterable) and not issubclass(kind, (str, bytes)):
-            instead = "write list(values) for one value of each unit of privacy"
+            instead = "pass list(values), one value for each unit of privacy"
         raise ScoreError(
             "values must be a list, a tuple, a range, a NumPy array or a column of pandas, polars "
             f"or Arrow, of one dimension, got {kind.__name__}; {instead}"

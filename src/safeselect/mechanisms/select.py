@@ -849,7 +849,7 @@ def read_base(epsilon: object, rho: object, base: object) -> tuple[PrivacyCost, 
     Raises:
         ParameterError: not exactly one of them, or a wrong value.
     """
-    exactly_one({"epsilon": epsilon, "rho": rho, "base": base}, "write for example epsilon=1")
+    exactly_one({"epsilon": epsilon, "rho": rho, "base": base}, "for example epsilon=1")
     if base is None:
         return PrivacyCost.read(epsilon=epsilon, rho=rho), None
     return UNPRICED, rational(base, "base", below=1)

@@ -48,7 +48,7 @@ def _why_not(value: object) -> str:
             "tests, use safeselect.testing.DeterministicSource."
         )
     if isinstance(value, type):
-        return f"source must be an object, not the class: write {value.__name__}()."
+        return f"source must be an object, not a class; pass {value.__name__}()."
     if callable(value):
         return f"a {kind} is not a source; wrap a function n -> bytes in CallbackSource."
     return (
@@ -161,7 +161,7 @@ def _device(members: Members) -> Guard:
             wipe(scratch)
 
     def nonce(_: int) -> bytes:
-        given = asked(members.begin, failure="the source failed as a call began")
+        given = asked(members.begin, failure="the source failed at the start of a call")
         if type(given) is not bytes or len(given) != NONCE_BYTES:
             raise SourceError(f"the source returned a nonce that does not have {NONCE_BYTES} bytes")
         return given

@@ -64,7 +64,7 @@ class Counts(Mapping[Any, int]):
             raise ParameterError("places= requires order='count'")
         unit: object = self.unit
         if unit is not None and not isinstance(unit, str):
-            raise ParameterError(f"unit must be text such as 'one rider', got {describe(unit)}")
+            raise ParameterError(f"unit must be a string such as 'one rider', got {describe(unit)}")
         # A private copy, so that the mechanism reads what was counted.
         object.__setattr__(self, "counts", MappingProxyType(dict(counts)))
 

@@ -54,11 +54,11 @@ _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 STANDARD_INPUT = Path("-")
 
 
-TITLE = "NOT FOR PUBLICATION: exact and private, for whoever may see the table"
+TITLE = "NOT FOR PUBLICATION: exact and private, only for readers with access to the table"
 LAST = (
-    "publish the options with the release: they say how the table was read; one that you choose "
-    "because of this page tells something of it, one that follows from the program that wrote it "
-    "does not"
+    "publish the options with the release, because they state how the table was read; an option "
+    "chosen because of this page reveals something about the table, an option that follows from "
+    "the program that wrote it does not"
 )
 Finding = tuple[str, str, Mapping[str, object]]
 

@@ -279,4 +279,4 @@ def warn_if_same(**columns: object) -> None:
     (first, one), (second, other) = columns.items()
     if isinstance(one, str) and one == other:
         every = "count is 1" if first == "item" else f"group has one {second}"
-        caution(f"{first} and {second} are the same column, so that every {every}")
+        caution(f"{first} and {second} are the same column, so every {every}")

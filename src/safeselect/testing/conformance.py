@@ -88,7 +88,7 @@ def _check_protocol(factory: Callable[[], Source]) -> None:
     source.begin()
     source.fill(bytearray(_SAMPLE))
     again = members_of(source)
-    _require(members[:2] == again[:2], "name and production are the same whenever they are read")
+    _require(members[:2] == again[:2], "name and production never change")
 
 
 def _check_nonces(factory: Callable[[], Source]) -> None:
@@ -227,9 +227,9 @@ def _check_failure(failing: Callable[[], Source]) -> None:
         except SourceError as error:
             _require(
                 error.__cause__ is None and error.__context__ is None,
-                "no exception that could hold bytes hangs behind a SourceError",
+                "no exception that could contain bytes is chained to a SourceError",
             )
         else:
             _require(False, "a source that failed stays failed")
-        _require(not any(buffer), "the buffer holds zeros after a failure")
+        _require(not any(buffer), "the buffer contains zeros after a failure")
     _require_error((SourceError,), source.begin, "begin() fails after a failure too")

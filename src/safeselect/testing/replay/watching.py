@@ -40,7 +40,7 @@ _OURS, _PYTHON = Path(__file__).parents[2], Path(threading.__file__).parent
 _INSTALLED = Path(str(sys.modules["numpy"].__file__)).parents[1]
 _LIBRARIES = ("<frozen", *map(str, (_OURS, _PYTHON, _INSTALLED)))  # no files of the caller's
 
-_STRAYED = "a release in another thread would be real: replay sees one"
+_STRAYED = "a release in another thread would be real, because replay watches one thread"
 
 Method = Callable[..., Foreign]
 """A method of the library's, or what stands for it while a run is watched."""
