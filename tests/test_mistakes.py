@@ -44,23 +44,23 @@ SOURCE = (
 MISTAKES = {
     # --- the scores
     "permute_and_flip(floats, epsilon=1, sensitivity=1)": (
-        "scores must be integers where no grid= is given; for real scores write grid='1/1000', "
-        "a thousandth of what you declare that they change by; for multiples of a step, such as "
-        "k/n computed in floats, write grid=that step, on_grid=True"
+        "without grid=, scores must be integers; for real scores use grid='1/1000', a thousandth "
+        "of the declared change; for floats that are multiples of a step, such as k/n, use that "
+        "step as grid=, with on_grid=True"
     ),
     "permute_and_flip(counts, epsilon=1, sensitivity=1, on_grid=True)": (
-        "on_grid=True goes with grid=, the public step of the scores"
+        "on_grid=True requires grid=, the public step of the scores"
     ),
     "permute_and_flip(counts, epsilon=1, sensitivity=1, score_error='0.1')": (
-        "score_error goes with grid=, the public step of the scores"
+        "score_error requires grid=, the public step of the scores"
     ),
     "permute_and_flip(floats, epsilon=1, sensitivity=1, grid=1, on_grid=True, score_error=0)": (
         "give on_grid=True or score_error, not both: with on_grid, the nearest multiple of grid "
         "is the true score"
     ),
     "permute_and_flip(floats, epsilon=1, sensitivity='1/2', grid=1, on_grid=True)": (
-        "sensitivity is less than one step of the grid, on which the scores lie with "
-        "on_grid=True: they could not change at all; write grid='1/2', or leave on_grid out"
+        "sensitivity is less than one step of the grid, so with on_grid=True the scores could not "
+        "change at all; use grid='1/2', or omit on_grid"
     ),
     "permute_and_flip(['12', '30'], epsilon=1, sensitivity=1)": (
         f"scores must be numbers, got str{CONVERT}[int(score) for score in scores]"
@@ -76,14 +76,14 @@ MISTAKES = {
         "scores must not contain nulls; replace missing scores first"
     ),
     "permute_and_flip((n for n in counts), epsilon=1, sensitivity=1)": (
-        f"{LIST}generator; write list(scores)"
+        f"{LIST}generator; pass list(scores)"
     ),
     "permute_and_flip(votes.values(), epsilon=1, sensitivity=1)": (
-        f"{LIST}dict_values; write list(scores)"
+        f"{LIST}dict_values; pass list(scores)"
     ),
-    "permute_and_flip(range(3), epsilon=1, sensitivity=1)": f"{LIST}range; write list(scores)",
+    "permute_and_flip(range(3), epsilon=1, sensitivity=1)": f"{LIST}range; pass list(scores)",
     "permute_and_flip(memoryview(np.array(counts)), epsilon=1, sensitivity=1)": (
-        f"{LIST}memoryview; write list(scores)"
+        f"{LIST}memoryview; pass list(scores)"
     ),
     "permute_and_flip(set(counts), epsilon=1, sensitivity=1)": f"{LIST}set",
     "permute_and_flip(None, epsilon=1, sensitivity=1)": f"{LIST}NoneType",
@@ -99,17 +99,15 @@ MISTAKES = {
         "once"
     ),
     "select_many(np.array(counts), epsilon=1, sensitivity=1)": (
-        "scores must be a plain NumPy array, two-dimensional, or a list of rows, got ndarray; "
-        "write [scores] for one row, scores.to_numpy() for a table"
+        "scores must be a plain two-dimensional NumPy array or a list of rows, got ndarray; use "
+        "[scores] for one row, scores.to_numpy() for a table"
     ),
     # --- the labels
     "permute_and_flip(counts, labels=['red', 'blue'], epsilon=1, sensitivity=1)": (
-        "labels must be as many as the scores, got 2 for 3; write one label for each score, in the "
-        "same order"
+        "labels must have one label for each score, in the same order, got 2 for 3"
     ),
     "permute_and_flip(counts, labels=['red', 'blue', 'red'], epsilon=1, sensitivity=1)": (
-        "labels must be different from one another, got 2 different ones among 3; write a name "
-        "of its own for each"
+        "labels must be unique, got 2 different labels among 3"
     ),
     "permute_and_flip(counts, labels={'red', 'blue', 'green'}, epsilon=1, sensitivity=1)": (
         "labels must be a list of labels, got set; list them in the order of the scores, such as "
@@ -120,29 +118,29 @@ MISTAKES = {
     ),
     # --- how much it may cost
     "permute_and_flip(votes, epsilon=0, sensitivity=1)": (
-        "epsilon must be greater than zero, got 0 (int); write for example 1 or '0.1'"
+        "epsilon must be greater than zero, got 0 (int); for example 1 or '0.1'"
     ),
     "permute_and_flip(votes, epsilon='0,5', sensitivity=1)": (
         "epsilon must be a finite number, got '0,5' (str); use a decimal point, not a comma"
     ),
     "permute_and_flip(votes, epsilon=float('nan'), sensitivity=1)": (
-        "epsilon must be a finite number, got nan (float); write for example 1 or '0.1'"
+        "epsilon must be a finite number, got nan (float); for example 1 or '0.1'"
     ),
     "permute_and_flip(votes, epsilon=True, sensitivity=1)": (
-        "epsilon must be a number, got True (bool); write for example 1 or '0.1'"
+        "epsilon must be a number, got True (bool); for example 1 or '0.1'"
     ),
     "permute_and_flip(votes, epsilon=[1], sensitivity=1)": (
         "epsilon must be an int, Fraction, Decimal, float or a string such as '1/3' or '0.1', got "
         "an object of type list"
     ),
     "permute_and_flip(votes, sensitivity=1)": (
-        "give exactly one of epsilon and rho; got none: write for example epsilon=1"
+        "give exactly one of epsilon and rho; got none: for example epsilon=1"
     ),
     "permute_and_flip(votes, epsilon=1, rho='0.1', sensitivity=1)": (
-        "give exactly one of epsilon and rho; got epsilon and rho: leave one out"
+        "give exactly one of epsilon and rho; got epsilon and rho: omit one"
     ),
     "top_k(votes, k=2, epsilon=1, delta=1, sensitivity=1)": (
-        "delta must be less than 1, got 1 (int); write for example '1e-9'"
+        "delta must be less than 1, got 1 (int); for example '1e-9'"
     ),
     # --- how much one unit of privacy changes
     "permute_and_flip(votes, epsilon=1)": (
@@ -163,7 +161,7 @@ MISTAKES = {
         "k must be between 1 and 3, got -1 (int); 3 is the number of candidates"
     ),
     "top_k(votes, k=2.0, epsilon=1, sensitivity=1)": (
-        "k must be an integer, got 2.0 (float); write for example 3"
+        "k must be an integer, got 2.0 (float); for example 3"
     ),
     # --- randomness, budget, accounting
     "permute_and_flip(votes, epsilon=1, sensitivity=1, source=np.random.default_rng())": (

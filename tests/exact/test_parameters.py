@@ -238,13 +238,13 @@ def test_integers_out_of_range_never_wrap(value):
 @pytest.mark.parametrize(
     ("value", "name", "message"),
     [
-        ("x", "epsilon", "must be a finite number, got 'x' (str); write for example 1 or '0.1'"),
-        (-1, "delta", "must be greater than zero, got -1 (int); write for example '1e-9'"),
-        (True, "sensitivity", "must be a number, got True (bool); write for example 1"),
+        ("x", "epsilon", "must be a finite number, got 'x' (str); for example 1 or '0.1'"),
+        (-1, "delta", "must be greater than zero, got -1 (int); for example '1e-9'"),
+        (True, "sensitivity", "must be a number, got True (bool); for example 1"),
         (
             Decimal("NaN"),
             "rho",
-            "must be a finite number, got Decimal('NaN') (Decimal); write for example '0.5'",
+            "must be a finite number, got Decimal('NaN') (Decimal); for example '0.5'",
         ),
     ],
 )
@@ -272,7 +272,7 @@ def test_too_long_a_text_is_not_kept():
 @pytest.mark.parametrize(
     ("value", "least", "most", "limit", "message"),
     [
-        ("x", 1, 5, "", "k must be an integer, got 'x' (str); write for example 3"),
+        ("x", 1, 5, "", "k must be an integer, got 'x' (str); for example 3"),
         (0, 1, 5, "", "k must be between 1 and 5, got 0 (int)"),
         (6, 1, 5, "n", "k must be between 1 and 5, got 6 (int); 5 is n"),
         (1, 1, 0, "", "k must be impossible here, got 1 (int)"),
