@@ -252,7 +252,7 @@ def test_ledgers_price_it():
         for name, excess in both.terms.moments.items():
             low = log_moment(each, excess, 128).fractions()[0]
             assert 0 <= price[name] - low < Fraction(1, 2**50)
-    with pytest.raises(ParameterError, match="adds up epsilon, which Repeated does"):
+    with pytest.raises(ParameterError, match="limits epsilon, which Repeated does"):
         Budget(**at, epsilon=1).price(rho)
 
 

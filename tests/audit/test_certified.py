@@ -36,18 +36,18 @@ def unreadable(case: Case) -> None:
 
 
 DIFFERING = {"differing": ["small: quantile"]}
-WHOLE = "It is not whole"
+WHOLE = "It is incomplete"
 OTHERS = {
     "of other code": (
         "certified code",
         certificate(library={"deciding_sha256": "1" * 64}),
-        "It is of version 0.1.0, deciding_sha256",
+        "It covers version 0.1.0, deciding_sha256",
     ),
     "of nothing": ("certified code", unreadable, "deciding_sha256 unreadable"),
-    "of another version": (
+    "for another version": (
         "certified code",
         certificate(library={"version": "0.0.9"}),
-        "It is of version 0.0.9",
+        "It covers version 0.0.9",
     ),
     "that did not pass": (
         "certificate",
@@ -157,7 +157,7 @@ def test_a_signed_certificate_says_whose_key(case: Case, capfdbinary: Run) -> No
     assert (code, last.partition(":")[0]) == (3, "NOT ESTABLISHED")
     assert lines["certificate's key"] == f"not compared: {said}; give --certificate-key."
     code, lines, _ = case.audit(capfdbinary, "--certificate-key", OTHER.public_key.hex())
-    assert "It is signed with another key" in lines["certificate's key"]
+    assert "It is signed with a different key" in lines["certificate's key"]
     assert code == 3
 
 
@@ -178,7 +178,7 @@ def test_a_certificate_that_nobody_signed_does_not_hold_against_a_key(
 ) -> None:
     code, lines, _ = case.audit(capfdbinary, *KEY)
     assert code == 3
-    assert lines["certificate's key"].endswith("nobody signed the certificate.")
+    assert lines["certificate's key"].endswith("the certificate is not signed.")
 
 
 @pytest.mark.parametrize("number", range(len(CONTENTS)))

@@ -157,7 +157,7 @@ def kinds_of_records(signer: Any, folder: Path) -> Made:
     given: dict[str, Any] = {"epsilon": "1/3", "sensitivity": 1, "ledger": scope}
     s.permute_and_flip(COUNTS, **given)
     for unread in range(10):
-        with pytest.raises(s.ScoreError, match="cannot be read"):
+        with pytest.raises(s.ScoreError, match="do not fit"):
             s.permute_and_flip([None, unread], **given)
     ledger.reopen("a", reason="looked into", refusals=20)
     s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope).close()
@@ -272,19 +272,19 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
         "top k of rho",
         and_then(parameters(k="8", candidates="9"), field("labels", labels(*MANY))),
         "draws",
-        "It takes 8, and its record says 3.",
+        "It uses 8, but its record states 3.",
     ),
     "50 rows for 2": (
         "rows",
         and_then(parameters(rows="50"), field("winners", ["1"] * 50), field("indices", ["1"] * 50)),
         "draws",
-        "It takes 50, and its record says 2.",
+        "It uses 50, but its record states 2.",
     ),
     "7 labels a group for 2": (
         "groups",
         and_then(parameters(k="3"), field("labels", [labels(*MANY[:3]), labels(), labels()])),
         "draws",
-        "It takes 6 and 2, and its record says 4 and 2.",
+        "It uses 6 and 2, but its record states 4 and 2.",
     ),
     "a rate of 10**9": (
         "groups",
@@ -317,8 +317,13 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
         "offset is -5, and what follows",
     ),
     "a k_bar of 10**6": ("groups", parameters(k_bar=str(10**6)), "plan", "offset is "),
-    "gaps beside their grid": ("a gap", field("gap", "1/2"), "output", "not steps of their grid"),
-    "a gap below 0": ("top k with gaps", field("gaps", ["7", "-1"]), "output", "not steps of"),
+    "gaps beside their grid": (
+        "a gap",
+        field("gap", "1/2"),
+        "output",
+        "not multiples of their grid step",
+    ),
+    "a gap below 0": ("top k with gaps", field("gaps", ["7", "-1"]), "output", "not multiples of"),
     "counts below 0": (
         "discovered with counts",
         field("counts", ["7", "-1"]),
@@ -347,7 +352,7 @@ HELD: dict[str, tuple[str, Callable[[Any, Any], object], str, str]] = {
     "a k of 0": ("top k", parameters(k="0"), "plan", "k must be between 1 and 3, got 0"),
     "a k of 0 above": ("above", parameters(k="0"), "plan", "k must be between 1 and 3, got 0"),
     "a k of 10**18": ("top k", parameters(k=str(10**18)), "plan", "k must be between 1 and 3"),
-    "no candidates": ("top k", parameters(candidates="0"), "plan", "There is no such release"),
+    "no candidates": ("top k", parameters(candidates="0"), "plan", "This release is not possible"),
 }
 
 

@@ -28,8 +28,8 @@ def replaced(case: Case) -> None:
 
 PARAMETERS = {
     "noise that covers less": (both(effective_range="1"), "effective_range is 1"),
-    "monotonic where one replaces another": (replaced, "Monotonic scores move both ways"),
-    "scores that may be monotonic": (both(monotonic="perhaps"), "monotonic is neither yes nor no"),
+    "monotonic where one replaces another": (replaced, "Replacing one unit by another moves"),
+    "scores that may be monotonic": (both(monotonic="perhaps"), "monotonic must be yes or no"),
     "more places than candidates": (both(candidates="1"), "k must be between 1 and 1"),
     "a rate that is too large": (both(noise_rate="1"), "noise_rate is 1", "a measurement"),
     "noise that is said to be less": (
@@ -49,7 +49,11 @@ PARAMETERS = {
     "a stop that is more than sure": (both(gamma="3/2"), "must be less than 1", "a run above"),
     "another quantile": (release(labels={"texts": ["1/3"]}), "quantiles is 1/2", "a median"),
     "ties of the other law": (both(ties="below"), "ties is below", "a median"),
-    "other neighbours": (both(neighbours="replace_one"), "for other neighbours than", "a median"),
+    "other neighbours": (
+        both(neighbours="replace_one"),
+        "noise does not match its neighbours",
+        "a median",
+    ),
     "users with no values": (both(max_contributions="0"), "max_contributions must", "a median"),
 }
 
@@ -121,7 +125,7 @@ DRAWS = {
     ),
     "Gaussian-DP of discrete noise": (
         weaker("GaussianDP", "mu_squared", "1/4"),
-        "measure_discrete_gaussian/1 has no such guarantee",
+        "measure_discrete_gaussian/1 cannot have this guarantee",
         "a discrete gaussian",
     ),
     "another kind of cost of runs": (

@@ -12,7 +12,11 @@ pytestmark = pytest.mark.claim("C9")
 UNCAPPED = "discovered with counts, no cap"
 COUNTED, FOUND = "keys with counts", "discovered with counts"
 OTHERS = {
-    "counts that were not asked for": (both(with_counts="no"), "is not that of its par", COUNTED),
+    "counts that were not asked for": (
+        both(with_counts="no"),
+        "mechanism does not match its parameters",
+        COUNTED,
+    ),
     "another mean of the noise": (both(noise_mean="1"), "noise_mean is 1", COUNTED),
     "counts that are said to be closer": (both(noise_low_95="0"), "noise_low_95 is 0", COUNTED),
     "a smaller deviation": (both(noise_deviation="1/1000"), "noise_deviation is", COUNTED),

@@ -45,7 +45,7 @@ OTHERS = {
     "a source that failed its tests": (
         "source",
         record(CHARGED, lambda each: each["source"].update(health="failed")),
-        "and its tests were: failed",
+        "with test results: failed",
     ),
 }
 

@@ -144,7 +144,7 @@ def test_help_explains_known_candidates_and_exit_codes(capsys: pytest.CaptureFix
             main([command, "--help"] if command else ["--version"])
         said[command] = capsys.readouterr().out
     text = " ".join(said["top-k"].split())
-    for phrase in ("the domain is unknown", "--candidates-are-public", "this asserts that"):
+    for phrase in ("the domain is unknown", "--candidates-are-public", "assert that"):
         assert phrase in text
     for meaning in (
         "0 success",

@@ -164,7 +164,7 @@ def test_a_budget_is_proposed_approved_and_enacted(
             assert json.loads(approval).keys() == {"key", "signature", "until"}
         assert run("enact", place, "proposal", "ann.json")[0] == 2
         code, _, told = run("enact", place, "proposal", "ann.json", "ben.json")
-        assert (code, "done, approved by 2" in told) == (0, True), told
+        assert (code, "written with 2 approvals" in told) == (0, True), told
         assert run("enact", place, "proposal", "ann.json", "ben.json")[0] == 2
     out = run("show", place)[1]
     assert "raised epsilon from 1 to 2, approved by 2: a second year" in out

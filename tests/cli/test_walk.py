@@ -39,7 +39,7 @@ def test_the_walk(
 
     export(Path("export.csv"), 3000, [])
     found, _ = run("look export.csv --user PatID --item Diagnose")
-    assert "2250 users are the same as others" in found
+    assert "2250 users equal others" in found
     assert set(shlex.split(FORM)) <= set(shlex.split(found.partition("options: ")[2]))
     assert "3000 as written" in run(f"look export.csv --user PatID {FORM}")[0]
     said = {}
@@ -83,7 +83,7 @@ def test_the_page_is_followed_from_its_first_line(
         if file:
             Path(file).write_text(told[-1], "utf-8")
     look, counts, median, _, statement = told
-    assert "2250 users are the same as others" in look
+    assert "2250 users equal others" in look
     labels, noisy = zip(*(row.split(",")[1:3] for row in counts.splitlines()[1:]), strict=True)
     assert labels == ("M\u00fcdigkeit", "Husten")
     assert abs(int(noisy[0]) - 3000) < 50

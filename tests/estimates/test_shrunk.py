@@ -168,7 +168,7 @@ def test_mistakes_are_named(function, call, message):
 
 def test_mistakes_of_answers_and_levels_are_named():
     public = {"rate": 1, "noise": "laplace", "measured_rate": 1}
-    with pytest.raises(ParameterError, match="one gap for each measurement"):
+    with pytest.raises(ParameterError, match="one for each measurement"):
         estimate_from_answers([1], [], **public)
     with pytest.raises(ParameterError, match="must not be negative"):
         estimate_from_answers([1], [-1], **public)

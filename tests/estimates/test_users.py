@@ -77,7 +77,7 @@ def test_counts_without_a_cap_are_planned_as_they_are_released(k, epsilon, delta
     assert plan.standard_deviation == found.noise.deviation
     capped = explain_items(k, [epsilon], delta, max_contributions=3)
     assert explain_items(k, [epsilon], delta, max_contributions=3, with_counts=True) == capped
-    with pytest.raises(ParameterError, match="with_counts with groups needs"):
+    with pytest.raises(ParameterError, match="with_counts with groups requires"):
         explain_items(k, [epsilon], delta, with_counts=True, max_groups=2)
 
 
@@ -200,7 +200,7 @@ def test_data_text_plot_and_command(capsys):
         "certain",
         "standard_deviation",
     ]
-    assert "a user counts for 2 keys at most" in keys.title
+    assert "each user counts for at most 2 keys" in keys.title
     assert "never below 9 users" in keys.title
     assert groups.title == "top 5 in each of 12 groups; users, as stated: 100 % in 6"
     rows = str(groups).splitlines()[2:-1]
@@ -223,28 +223,28 @@ MISTAKES = [
     (
         explain_items,
         {"k": 5, "epsilons": [1], "delta": "1e-7"},
-        [({"epsilons": []}, "one epsilon or more"), ({"k_bar": 2}, "k_bar must be")],
+        [({"epsilons": []}, "at least one epsilon"), ({"k_bar": 2}, "k_bar must be")],
     ),
     (
         explain_keys,
         {"epsilons": [1], "delta": "1e-7"},
         [
-            ({"epsilons": []}, "one epsilon or more"),
+            ({"epsilons": []}, "at least one epsilon"),
             ({"epsilons": "x"}, "epsilon must be"),
             ({"pre_threshold": 0}, "pre_threshold"),
             ({"with_counts": 1}, "with_counts"),
-            ({"epsilons": ["1e-9"]}, "choose a larger epsilon"),
+            ({"epsilons": ["1e-9"]}, "use a larger epsilon"),
         ],
     ),
     (
         explain_groups,
         {"k": 5, "epsilons": [1], "delta": "1e-7", "groups": 12, "groups_per_user": 3},
         [
-            ({"epsilons": []}, "one epsilon or more"),
+            ({"epsilons": []}, "at least one epsilon"),
             ({"groups_per_user": {}}, "groups_per_user must name at least one user"),
             ({"groups_per_user": {0: 1}}, "a number of groups"),
-            ({"delta": None}, "needs epsilon and delta"),
-            ({"known": True, "k_bar": 9}, "are for an unknown domain"),
+            ({"delta": None}, "requires epsilon and delta"),
+            ({"known": True, "k_bar": 9}, "require an unknown domain"),
             ({"known": True, "mechanism": "laplace"}, "mechanism must be"),
             ({"known": "yes"}, "known must be"),
         ],

@@ -111,7 +111,7 @@ def test_what_is_no_number(read: Callable[[Any], Any], value: Any) -> None:
     if read is plain:
         assert plain(value) is None
     else:
-        with pytest.raises(Exception, match="a number is needed, got"):
+        with pytest.raises(Exception, match="expected a number, got"):
             read(value)
 
 

@@ -137,7 +137,7 @@ def test_a_device_that_sticks_or_repeats_itself(name):
     with pytest.raises(SourceError, match="stuck"):
         CALLS[name](source=repeating, ledger=there)
     position = 0
-    with pytest.raises(SourceError, match="a copy of another's"):
+    with pytest.raises(SourceError, match="its randomness is a copy"):
         CALLS[name](source=CallbackSource(loop, exclusive=True), ledger=there)
     assert outcomes(ledger) == ["charged", "settled" if "vector" in name else "released"]
 

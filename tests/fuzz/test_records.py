@@ -53,6 +53,6 @@ def test_a_damaged_log_is_refused(at, dropped, inserted):
         assert len(list(check_log(io.BytesIO(damaged), checker))) == len(RECORDS)
         return
     with pytest.raises(
-        LedgerError, match=r"of the log is cut|^record [0-9]+ (does not|has no|is not)"
+        LedgerError, match=r"of the log is truncated|^record [0-9]+ (does not|has no|is not)"
     ):
         list(check_log(io.BytesIO(damaged), checker))

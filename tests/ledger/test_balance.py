@@ -105,16 +105,19 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 1, "rho": 1, "delta": "1e-6"}, "got delta, epsilon, rho"),
     ({"epsilon": LONGEST + 1}, "epsilon must have at most 1024 bits"),
     ({"epsilon": 1 / (LONGEST + 1)}, "epsilon must have at most 1024 bits"),
-    ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta is the part of delta that .* from 0 to delta"),
-    ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta is the part of delta that .* from 0 to delta"),
+    ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta, the part of delta .* from 0 to delta"),
+    ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta, the part of delta .* from 0 to delta"),
     ({**MILLIONTH, "own_delta": -1}, "own_delta must be at least zero"),
     ({**MILLIONTH, "own_delta": 1}, "own_delta must be less than 1"),
     ({**MILLIONTH, "own_delta": Fraction(1, 2**1024)}, "own_delta must have at most 1024 bits"),
     ({"rho": 1, "delta": "1e-6", "own_delta": "1e-7"}, "with rho it is all of delta"),
-    ({"epsilon": 1, "ceiling": 2}, r"ceiling maps epsilon to a number, such as \{'epsilon': 2\}"),
-    ({"epsilon": 1, "ceiling": {}}, "ceiling maps epsilon to a number"),
-    ({"epsilon": 1, "ceiling": {"rho": 2}}, "ceiling maps epsilon to a number"),
-    ({**MILLIONTH, "ceiling": {"own_delta": 2}}, "ceiling maps epsilon or delta to a number"),
+    (
+        {"epsilon": 1, "ceiling": 2},
+        r"ceiling must map epsilon to a number, such as \{'epsilon': 2\}",
+    ),
+    ({"epsilon": 1, "ceiling": {}}, "ceiling must map epsilon to a number"),
+    ({"epsilon": 1, "ceiling": {"rho": 2}}, "ceiling must map epsilon to a number"),
+    ({**MILLIONTH, "ceiling": {"own_delta": 2}}, "ceiling must map epsilon or delta to a number"),
     ({"epsilon": 1, "ceiling": {"epsilon": 1}}, "the ceiling of epsilon must be above 1"),
     ({"epsilon": 1, "ceiling": {"epsilon": "1/2"}}, "the ceiling of epsilon must be above 1"),
     ({"epsilon": 1, "ceiling": {"epsilon": "x"}}, "epsilon must be"),
@@ -122,27 +125,36 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 1, "blocks": "north"}, "blocks must be a list of names, got"),
     ({"epsilon": 1, "blocks": {"north"}}, "blocks must be a list of names, got"),
     ({"epsilon": 1, "blocks": 7}, "blocks must be a list of names, got"),
-    ({"epsilon": 1, "blocks": [7]}, "a block must be text"),
+    ({"epsilon": 1, "blocks": [7]}, "a block must be a string"),
     ({"epsilon": 1, "blocks": [""]}, "a block must be"),
-    ({"epsilon": 1, "blocks": ["a", "a"]}, "blocks are different names without '/', at most 10000"),
-    ({"epsilon": 1, "blocks": ["a/b"]}, "blocks are different names without '/'"),
+    (
+        {"epsilon": 1, "blocks": ["a", "a"]},
+        "blocks must be at most 10000 different names without '/'",
+    ),
+    ({"epsilon": 1, "blocks": ["a/b"]}, "different names without '/'"),
     ({"epsilon": 1, "blocks": [str(n) for n in range(10_001)]}, "at most 10000"),
-    ({"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"}, "neighbours='add_remove': a"),
-    ({"epsilon": 1, "blocks": ["a"], "neighbours": "own words"}, "blocks need neighbours='add_rem"),
+    (
+        {"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"},
+        "neighbours='add_remove', because",
+    ),
+    (
+        {"epsilon": 1, "blocks": ["a"], "neighbours": "own words"},
+        "blocks require neighbours='add_rem",
+    ),
     ({"epsilon": 1, "per": "week"}, "per must be 'month', got"),
     ({"epsilon": 1, "per": None}, "per must be 'month', got"),
-    ({"epsilon": 1, "per": "month"}, "write for example unit='person and month', or leave it out"),
+    ({"epsilon": 1, "per": "month"}, "use for example unit='person and month', or omit per"),
 ]
 MONTHLY = {"epsilon": 1, "per": "month", "unit": "person and month"}
 WRONG += [
-    ({**MONTHLY, "blocks": blocks}, r"needs blocks=\(first, last\), such as '2026-01', '2026-12'")
+    ({**MONTHLY, "blocks": blocks}, r"requires blocks=\(first, last\), as '2026-01', '2026-12'")
     for blocks in ([], ["2026-01"], ["2026-01", "2026-13"], ["2026-01"] * 3, ["26-01", "26-02"])
 ] + [
     ({**MONTHLY, "blocks": ["2026-02", "2026-01"]}, "the last month must not be before the first"),
     ({**MONTHLY, "blocks": ["0001-01", "9999-01"]}, "the last month must not be before the first"),
     (
         {**MONTHLY, "blocks": ["2026-01", "2026-02"], "neighbours": "replace_one"},
-        "blocks need neighbours='add_remove'",
+        "blocks require neighbours='add_remove'",
     ),
 ]
 
@@ -163,12 +175,12 @@ def test_orders_are_those_of_the_ceiling_and_the_share_of_own_deltas_is_kept() -
     assert (both.terms, both.caps) == (high.terms, high.caps)
     assert all(cap <= high.caps[name] for name, cap in low.caps.items())
     for limit, value in (("epsilon", 4), ("delta", Fraction(1, 10**4))):
-        with pytest.raises(ParameterError, match="up to the ceiling that was stated when"):
+        with pytest.raises(ParameterError, match="above the ceiling of this scope"):
             low.at(limit, Fraction(value))
     for limit, value in (("epsilon", 1), ("delta", Fraction(1, 10**7)), ("rho", 1), ("unit", 1)):
         with pytest.raises(ParameterError, match=f"{limit} cannot be raised in this scope"):
             low.at(limit, Fraction(value))
-    with pytest.raises(ParameterError, match="which is none: open another scope"):
+    with pytest.raises(ParameterError, match="which is none; open another scope"):
         made(epsilon=1).at("epsilon", Fraction(2))
 
 
@@ -291,7 +303,7 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         ApproximateDP("1/100", "1e-7"),
         (
             f"the budget (1, 0.000001) {REFUSED} brings its own "
-            "delta 1e-7, and 5e-8 of 2.5e-7 is left: give the release a smaller delta"
+            "delta 1e-7, and 5e-8 of 2.5e-7 is left; give the release a smaller delta"
         ),
     ),
     (
@@ -300,7 +312,7 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         ApproximateDP("1/100", "1e-7"),
         (
             f"the budget (1, 0.000001) {REFUSED} brings its own delta 1e-7, and none is reserved "
-            "here; a scope that is opened with own_delta=1e-7 takes it"
+            "here; a scope opened with own_delta=1e-7 allows it"
         ),
     ),
     (
@@ -309,8 +321,8 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         ApproximateDP("1/10", "5e-7"),
         (
             f"the budget (1, 0.000001) {REFUSED} brings its own delta 5e-7, and 2.5e-7 of 2.5e-7 "
-            "is left: give the release a smaller delta; a scope that is opened with "
-            "own_delta=5e-7 takes it"
+            "is left; give the release a smaller delta; a scope opened with own_delta=5e-7 "
+            "allows it"
         ),
     ),
     (
@@ -319,7 +331,7 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         ApproximateDP("1/10", "5e-6"),
         (
             f"the budget (1, 0.000001) {REFUSED} brings its own delta 0.000005, and 2.5e-7 of "
-            "2.5e-7 is left: give the release a smaller delta"
+            "2.5e-7 is left; give the release a smaller delta"
         ),
     ),
     (
@@ -509,7 +521,7 @@ def test_each_block_has_a_budget_of_its_own(wards: Ledger) -> None:
 
 def test_what_reads_a_block_names_it(wards: Ledger) -> None:
     for name, such in (("wards", "wards/north"), ("year", "year/2026-11")):
-        said = f"scope '{name}' has a budget for each block or month: .* such as '{such}', joined"
+        said = f"scope '{name}' has a budget for each block or month; .* such as '{such}', and join"
         for use in (
             lambda name=name: scope(wards, name),
             lambda name=name: wards.balance(name),
@@ -518,7 +530,7 @@ def test_what_reads_a_block_names_it(wards: Ledger) -> None:
             with pytest.raises(ParameterError, match=said):
                 use()
     for wrong in ("wards/east", "wards/", "ward", "year/2027-03", "year/2026-10"):
-        with pytest.raises(ParameterError, match="there is no scope"):
+        with pytest.raises(ParameterError, match="has no scope"):
             scope(wards, wrong)
     for name, taken, blocks in (
         ("wards", "wards", ["east"]),
@@ -526,7 +538,7 @@ def test_what_reads_a_block_names_it(wards: Ledger) -> None:
         ("wards/south", "wards/south", []),
         ("purpose", "purpose", ["east"]),
     ):
-        with pytest.raises(ParameterError, match=f"there is a scope '{taken}' already"):
+        with pytest.raises(ParameterError, match=f"scope '{taken}' already exists"):
             wards.add_scope(name, made(epsilon=1, blocks=blocks))
     assert len(wards.scopes()) == 8
     month = wards.scope(
@@ -576,10 +588,7 @@ def more(name: str, by: Fraction) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-NO_BUDGET, CAPS = (
-    "holds no budget to be kept",
-    "record 1 states other caps than those of its budget",
-)
+NO_BUDGET, CAPS = ("has no valid budget", "record 1 states caps that differ from its budget")
 LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "weights", ["4/5", "1/10", "1/5"]), NO_BUDGET),
     (set_("terms", "budget", "weights", ["4/5", "1/5", "0"]), NO_BUDGET),
@@ -587,13 +596,16 @@ LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "excesses", ["22", "44", "0"]), NO_BUDGET),
     (set_("terms", "budget", "excesses", "123"), NO_BUDGET),
     (set_("terms", "budget", "excesses", None), "holds text that|NO|canonical|no budget"),
-    (set_("terms", "budget", "own_delta", "2/1000000"), "holds a number in another spelling"),
+    (
+        set_("terms", "budget", "own_delta", "2/1000000"),
+        "contains a number that is not in canonical form",
+    ),
     (set_("terms", "budget", "own_delta", "1/500000"), NO_BUDGET),
     (pop("terms", "budget", "own_delta"), NO_BUDGET),
     (pop("terms", "budget", "ceiling"), NO_BUDGET),
     (pop("terms", "budget", "delta"), NO_BUDGET),
     (set_("terms", "budget", "sigma", "1"), NO_BUDGET),
-    (set_("terms", "budget", "epsilon", "one"), "a budget holds a value that is not a number"),
+    (set_("terms", "budget", "epsilon", "one"), "a budget contains a value that is not a number"),
     (set_("terms", "budget", []), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"epsilon": "1/2"}), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"rho": "2"}), NO_BUDGET),
@@ -646,7 +658,7 @@ def test_a_scope_with_the_name_of_blocks_is_damage(tmp_path: Path, name: str) ->
     if name == "other":
         assert [*Ledger.open(path).scopes()] == ["wards/north", "other"]
     else:
-        with pytest.raises(LedgerDamaged, match="opens a scope that is open already"):
+        with pytest.raises(LedgerDamaged, match="opens a scope that is already open"):
             Ledger.open(path)
 
 
@@ -674,7 +686,9 @@ def test_a_scope_of_months_that_lies_is_damage(tmp_path: Path) -> None:
         if lie is not None and records_of(path)[1]["terms"]["per"] == "":
             assert set(Ledger.open(path).scopes()) == {"a/2026-11", "a/2026-12", "a/2027-01"}
             continue
-        with pytest.raises(LedgerDamaged, match=r"holds no budget|holds text|canonical|record 1"):
+        with pytest.raises(
+            LedgerDamaged, match=r"has no valid budget|unprintable text|canonical|record 1"
+        ):
             Ledger.open(path)
 
 
@@ -691,7 +705,7 @@ def last_charge(change: Callable[[dict[str, Any]], None]) -> Callable[[dict[str,
         (set_("charge", "delta", "0"), "does not add up"),
         (set_("after", "moment_2", "0"), "does not add up"),
         (pop("after", "own_delta"), "does not add up"),
-        (set_("charge", "own_delta", "-1"), "no number"),
+        (set_("charge", "own_delta", "-1"), "not a number"),
     ],
 )
 def test_a_charge_without_one_of_its_amounts_is_damage(
@@ -725,7 +739,9 @@ def test_a_sum_above_every_way_is_damage_and_above_all_but_one_is_none(tmp_path:
     ):
         path.write_bytes(whole)
         forge(path, charge(**amounts))
-        with pytest.raises(LedgerDamaged, match="record 2 is no charge that its budget allows"):
+        with pytest.raises(
+            LedgerDamaged, match="record 2 is a charge that its budget does not allow"
+        ):
             Ledger.open(path)
     for amounts in (
         {"epsilon": caps["epsilon"], "not_pure": Fraction(0)},
@@ -793,5 +809,5 @@ def test_a_limit_of_refusals_is_raised_without_caps(tmp_path: Path) -> None:
     ledger.reopen("a", reason="x")
     assert records_of(path)[-1]["caps"] == {}
     forge(path, set_("caps", {"epsilon": "9"}))
-    with pytest.raises(LedgerDamaged, match="does not raise the limit that there was"):
+    with pytest.raises(LedgerDamaged, match="does not raise the limit that was in force"):
         Ledger.open(path)

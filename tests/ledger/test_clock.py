@@ -107,7 +107,7 @@ def test_a_time_that_is_none_or_of_another_clock_is_refused(
     ledger = made(path, clock=kind)
     scope(ledger).pay(pure()).released("x", b"s" * 32)
     forge(path, lambda record: record.update(utc=written), place)
-    said = f"record {place} (states no time to the {kind}|holds text that cannot)"
+    said = f"record {place} (does not state a time to the {kind}|contains unprintable text)"
     with pytest.raises(LedgerDamaged, match=said):
         Ledger.open(path)
 
@@ -115,9 +115,9 @@ def test_a_time_that_is_none_or_of_another_clock_is_refused(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda record: record.update(clock="second"), "states no time"),
-        (lambda record: record.pop("clock"), "has not the fields of its kind"),
-        (lambda record: record.update(clock={}), "has not the fields of its kind"),
+        (lambda record: record.update(clock="second"), "does not state a time"),
+        (lambda record: record.pop("clock"), "does not have the fields of its kind"),
+        (lambda record: record.update(clock={}), "does not have the fields of its kind"),
     ],
 )
 def test_a_first_record_without_a_clock_of_ours_is_refused(

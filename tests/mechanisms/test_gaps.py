@@ -55,7 +55,7 @@ def gap_of(result):
 
 def refused(call, *arguments, **options) -> str:
     with pytest.raises(
-        ParameterError, match=r"gap_grid |a gap needs|(k|noise|split|rho) must be"
+        ParameterError, match=r"gap_grid |a gap requires|(k|noise|split|rho) must be"
     ) as caught:
         call(*arguments, source=Untouched(), **{"sensitivity": 1, **options})
     return str(caught.value)

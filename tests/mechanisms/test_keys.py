@@ -224,7 +224,7 @@ def test_nothing_but_a_pickle_of_the_whole_shows_the_seed() -> None:
         ({"max_partitions": 0}, "max_partitions must be between 1"),
         ({"pre_threshold": 0}, "pre_threshold must be between 1"),
         ({"with_counts": 1}, "with_counts must be True or False"),
-        ({"delta": None}, "needs epsilon and delta"),
+        ({"delta": None}, "requires epsilon and delta"),
         ({"epsilon": "1e-8", "delta": "1e-9"}, "half a million"),
         ({"counts": Counts({}, places="all", max_contributions=4)}, "capped at 4"),
         ({"counts": Counts({}, places=5, max_contributions=1)}, "5 largest counts"),

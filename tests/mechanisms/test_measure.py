@@ -80,8 +80,8 @@ def test_it_is_charged_and_has_its_receipt(name: str) -> None:
     [
         ({}, "epsilon, rho and mu|exactly one"),
         ({"epsilon": 1, "rho": 1, "sensitivity_l1": 1}, "exactly one"),
-        ({"epsilon": 1}, "needs sensitivity_l1"),
-        ({"epsilon": 1, "sensitivity_l1": 1, "sensitivity_l2_squared": 1}, "needs"),
+        ({"epsilon": 1}, "requires sensitivity_l1"),
+        ({"epsilon": 1, "sensitivity_l1": 1, "sensitivity_l2_squared": 1}, "requires"),
         ({"rho": 1, "sensitivity_l1": 1}, "sensitivity_l2_squared"),
         ({"mu": 0, "sensitivity_l2_squared": 1}, "mu must be greater"),
         ({"mu": 1, "sensitivity_l2_squared": 2**101}, "sigma squared"),
@@ -101,7 +101,7 @@ def test_a_value_that_is_no_integer_has_one_sentence() -> None:
         with pytest.raises(ScoreError, match="values must be integers") as told:
             measure([1, bad], epsilon=1, sensitivity_l1=1)
         assert "987" not in str(told.value)
-        with pytest.raises(ScoreError, match="the scores cannot be read as") as failed:
+        with pytest.raises(ScoreError, match="the scores do not fit the") as failed:
             measure([1, bad], epsilon=1, sensitivity_l1=1, ledger=scope(ledger))
         assert str(failed.value) == UNREADABLE
         assert [r.content["kind"] for r in ledger.records()][-2:] == ["charged", "aborted"]
@@ -125,12 +125,17 @@ def test_counts_that_move_further_are_refused() -> None:
         for by in ("add_remove", "replace_one")
     }
     for by, counts, least, message in (
-        ("add_remove", Counts(five, "all"), 5, "one user may move 5 of these"),
+        ("add_remove", Counts(five, "all"), 5, "one user can change 5 of these"),
         ("add_remove", Counts(five, "all", max_contributions=2), 2, "at least 2"),
         ("add_remove", Counts(five, 5), None, "private"),
         ("add_remove", Counts(five, "all", unit="one house"), None, "one house"),
         ("replace_one", Counts(five, "all"), 5, "at least 5"),
-        ("replace_one", Counts(five, "all", max_contributions=2), 4, "in another's place may move"),
+        (
+            "replace_one",
+            Counts(five, "all", max_contributions=2),
+            4,
+            "replacing one user can change",
+        ),
     ):
         there = ledgers[by].scope("a", unit="person", neighbours=by, purpose="a test")
         for cost, name in (({"epsilon": 1}, pure), ({"rho": "1/100"}, spread)):

@@ -71,9 +71,9 @@ def test_points_are_of_the_kind_of_the_ends(values, ends, kind):
     [
         ({"quantile": "1.1"}, "quantile must be at most 1"),
         ({"lowest": 9, "highest": 0}, "highest must not be below lowest"),
-        ({"lowest": None}, r"lowest and highest must be given.*write .*lowest=0, highest=100"),
+        ({"lowest": None}, r"lowest and highest, the ends.*lowest=0, highest=100"),
         ({"lowest": DAY}, "highest must be a date"),
-        ({"lowest": NOON, "highest": DAY}, "for times write"),
+        ({"lowest": NOON, "highest": DAY}, "for times use"),
         ({"step": 0}, "step must be greater than zero"),
         ({"step": "1/2", "lowest": DAY, "highest": DAY}, "whole number of days"),
         ({"epsilon": None}, "epsilon"),
@@ -103,7 +103,7 @@ def test_a_step_is_proposed_by_the_ends_alone(ends, proposed):
     column = np.empty(2, dtype=object)
     for held in ([0, 1], [0.25, None], ["x"], [DAY], column):
         for call in (partial(quantile, quantile="1/2"), partial(quantiles, quantiles=["1/2"])):
-            with pytest.raises(ParameterError, match=r"step must be given") as caught:
+            with pytest.raises(ParameterError, match="step, the distance") as caught:
                 call(held, **given)
             assert proposed in str(caught.value)
             said = proposed.removeprefix("step=").partition(",")[0].strip("'")
@@ -157,12 +157,12 @@ def test_a_ledger_is_charged_before_the_values_are_read():
     assert found.receipt is not None
     assert made.balance("main").spent["epsilon"] == 1
     _, other = ledger("replace_one", epsilon=3)
-    with pytest.raises(ParameterError, match="are not those of scope 'main'"):
+    with pytest.raises(ParameterError, match="does not match scope 'main'"):
         quantile([], quantile=0, lowest=0, highest=9, step=1, epsilon=1, ledger=other)
 
 
 def test_a_mapping_is_not_read_by_its_keys():
-    with pytest.raises(ScoreError, match=r"got dict; write list\(values.values\(\)\)"):
+    with pytest.raises(ScoreError, match=r"got dict; pass list\(values.values\(\)\)"):
         quantile({"ann": 3}, quantile="1/2", lowest=0, highest=9, step=1, epsilon=1)
 
 

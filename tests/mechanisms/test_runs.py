@@ -182,9 +182,9 @@ def test_the_first_of_the_best_of_k_is_released(eta, gamma):
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        ({}, "either gamma, with eta or without, or mean"),
-        ({"gamma": "1/2", "mean": 3}, "either gamma"),
-        ({"eta": 1, "mean": 3}, "either gamma"),
+        ({}, "either mean, or gamma with or without eta"),
+        ({"gamma": "1/2", "mean": 3}, "either mean, or gamma"),
+        ({"eta": 1, "mean": 3}, "either mean, or gamma"),
         ({"mean": 0}, "mean must be greater than zero"),
         ({"mean": 10**6 + 1}, "mean must be at most 1000000"),
         ({"mean": "many"}, "mean must be"),
@@ -236,7 +236,7 @@ def test_a_run_that_returns_no_pair_ends_the_call_and_is_not_quoted(returned):
         ({"gamma": 1}, "gamma must be less than 1"),
         ({"eta": -1}, "eta must be above -1"),
         ({"minimize": 1}, "minimize"),
-        ({"ledger": "main"}, "ledger must be what"),
+        ({"ledger": "main"}, "ledger must be a result"),
     ],
 )
 def test_what_is_refused(given, match):
@@ -359,7 +359,7 @@ FAULTS = {
     "a mechanism": failing_inside,
     "a repetition": nested,
     "no pair": lambda scope: SECRET,
-    "no number": lambda scope: (str(SECRET), 1),
+    "not a number": lambda scope: (str(SECRET), 1),
     "a class of its own": lambda scope: (Odd(), 1),
 }
 
@@ -377,7 +377,7 @@ def test_any_fault_of_a_run_is_counted_and_told_with_one_sentence(fault, law):
         "first_above": lambda run: first_above(run, threshold=1, gamma="1/2", **given),
     }[law]
     for count in range(1, 10):
-        with pytest.raises(ScoreError, match="a run failed: it raised, or") as caught:
+        with pytest.raises(ScoreError, match="a run failed: it raised an error") as caught:
             call(FAULTS[fault])
         assert str(SECRET) not in str(caught.value)
         assert caught.value.__context__ is None
@@ -393,7 +393,7 @@ def test_any_fault_of_a_run_is_counted_and_told_with_one_sentence(fault, law):
 def test_a_budget_that_cannot_price_it_refuses_before_the_first_run():
     _, scope = ledger(epsilon=2)
     run, count = scripted([1])
-    with pytest.raises(ParameterError, match="adds up epsilon, which"):
+    with pytest.raises(ParameterError, match="limits epsilon, which"):
         best_of(run, base=ZeroConcentratedDP("1/50"), gamma="1/100", ledger=scope)
     assert not count
 
@@ -427,7 +427,7 @@ def test_a_scope_covers_what_follows_from_base(base, releases, covered):
     if covered:
         assert best_of(run, base=base, gamma="1/2").labels == ("done",)
     else:
-        with pytest.raises(ParameterError, match="a run may release what base="):
+        with pytest.raises(ParameterError, match="is beyond base="):
             best_of(run, base=base, gamma="1/2")
 
 
@@ -437,7 +437,7 @@ def test_a_run_that_goes_on_after_its_scope_refused_is_refused():
             scope.check(PureDP(2))
         return 1, "done"
 
-    with pytest.raises(ParameterError, match="a run may release what base="):
+    with pytest.raises(ParameterError, match="is beyond base="):
         best_of(run, base=PureDP(1), gamma="1/2")
 
 
@@ -491,7 +491,7 @@ def test_the_unit_and_the_neighbours_are_those_of_the_scope_that_paid():
     seen = []
 
     def caught(inner):
-        with pytest.raises(ParameterError, match="needs add/remove neighbours"):
+        with pytest.raises(ParameterError, match="requires add/remove neighbours"):
             run(inner)
         seen.append(inner.unit)
         return 1, 1
@@ -510,7 +510,7 @@ def test_a_scope_ends_with_its_run_and_stays_in_its_process():
         if hasattr(os, "fork"):
 
             def child():
-                with pytest.raises(ParameterError, match="in its own process"):
+                with pytest.raises(ParameterError, match="valid only in its process"):
                     scope.check(PureDP("1/9"))
 
             in_child(child)
@@ -518,7 +518,7 @@ def test_a_scope_ends_with_its_run_and_stays_in_its_process():
         return 1, 1
 
     best_of(run, base=PureDP(1), gamma="9/10")
-    with pytest.raises(ParameterError, match="until it returns"):
+    with pytest.raises(ParameterError, match="until the run returns"):
         permute_and_flip([1, 2], epsilon="1/2", sensitivity=1, ledger=kept[0])
     assert repr(kept[0]) == "<CoveredScope>"
 
@@ -556,8 +556,8 @@ def test_a_session_answers_nothing_after_its_run(session, with_ledger):
     chosen = best_of(run, base=LaplaceDominated(1), gamma="1/9", ledger=scope)
     assert any(each is chosen.labels[0] for each in kept)
     for each in kept:
-        with pytest.raises(ParameterError, match="ask its sessions, inside the run"):
+        with pytest.raises(ParameterError, match="session queries inside the run"):
             each.query(10**6)
-        with pytest.raises(ParameterError, match="ask its sessions, inside the run"):
+        with pytest.raises(ParameterError, match="session queries inside the run"):
             each.query_many([10**6])
         each.close()

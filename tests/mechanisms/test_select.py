@@ -111,12 +111,12 @@ def test_exactly_one_change(name):
     both = refused(call, scores, sensitivity=1, range_=1, **total)
     assert "got sensitivity and range_" in both
     monotonic = refused(call, scores, range_=1, monotonic=True, **total)
-    assert "monotonic=True goes with sensitivity=" in monotonic
+    assert "monotonic=True requires sensitivity=" in monotonic
 
 
 def test_delta_goes_with_epsilon():
     change = {"k": 1, "sensitivity": 1}
-    assert "delta needs epsilon" in refused(top_k, [SENTINEL, 1], rho=1, delta=0.1, **change)
+    assert "delta requires epsilon" in refused(top_k, [SENTINEL, 1], rho=1, delta=0.1, **change)
     assert "got none" in refused(top_k, [SENTINEL, 1], delta=0.1, **change)
 
 
@@ -221,8 +221,8 @@ def test_the_default_mechanism_of_top_k(total, mechanism):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"epsilon": "0.2"}, "needs epsilon and delta"),
-        ({"rho": "0.2"}, "needs epsilon and delta"),
+        ({"epsilon": "0.2"}, "requires epsilon and delta"),
+        ({"rho": "0.2"}, "requires epsilon and delta"),
         ({"epsilon": "0.2000001", "delta": "0.05"}, "epsilon <= 0.2 and delta <= 0.05"),
         ({"epsilon": "0.2", "delta": "0.0500001"}, "epsilon <= 0.2 and delta <= 0.05"),
     ],
@@ -341,10 +341,15 @@ def test_sure_winners_of_many():
         (np.zeros((2, 2, 2), int), {}, ScoreError, "two-dimensional"),
         (np.zeros(3, int), {}, ScoreError, "two-dimensional"),
         (np.zeros((0, 3), int), {}, ScoreError, "at least one row"),
-        ([np.ma.array([1, 2]), [1, 2]], {}, ScoreError, "plain NumPy array"),
+        ([np.ma.array([1, 2]), [1, 2]], {}, ScoreError, "plain two-dimensional NumPy array"),
         (np.zeros((3, 0), int), {}, ScoreError, "at least one candidate"),
-        ([[0.5, 1.0]], {}, ScoreError, "must be integers where no grid= is given"),
-        (np.ma.masked_array(np.zeros((2, 2), int)), {}, ScoreError, "plain NumPy array"),
+        ([[0.5, 1.0]], {}, ScoreError, "without grid=, scores must be integers"),
+        (
+            np.ma.masked_array(np.zeros((2, 2), int)),
+            {},
+            ScoreError,
+            "plain two-dimensional NumPy array",
+        ),
         (ROWS, {"mechanism": "laplace"}, ParameterError, "mechanism"),
         (ROWS, {"labels": ["a", "b"]}, ParameterError, "2 for 4"),
         (ROWS, {"rho": 1}, ParameterError, "exactly one"),

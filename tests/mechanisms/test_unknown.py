@@ -333,7 +333,7 @@ def test_no_items_are_no_error(empty: Any, contributions: int | None) -> None:
         ({"k_bar": 2**21}, "k_bar must be between"),
         ({"k_bar": (1, 5)}, "the least k_bar must be between 2"),
         ({"k_bar": (3, 2)}, "the largest k_bar must be between 3"),
-        ({"epsilon": None}, "needs epsilon and delta"),
+        ({"epsilon": None}, "requires epsilon and delta"),
         ({"delta": 1}, "delta must be less than 1"),
         ({"max_contributions": 0}, "max_contributions must be between 1"),
         ({"with_counts": "yes"}, "with_counts must be True or False, got 'yes'"),
@@ -355,7 +355,7 @@ def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
     ("counts", "labels", "error", "message"),
     [
         ([1], None, ParameterError, "counts need labels="),
-        ([1, 2], ["a"], ParameterError, "labels must be as many as the scores; write"),
+        ([1, 2], ["a"], ParameterError, "labels must have one label for each score"),
         ([1.5], ["a"], ScoreError, "counts must be integers"),
         (np.array(["4711"]), ["a"], ScoreError, "numbers"),
         ([4711], {"a"}, ParameterError, "labels must be a list of labels, got set"),

@@ -51,14 +51,14 @@ def test_a_query_costs_the_draws_that_it_made(teller: Teller) -> None:
 def test_a_query_that_may_cost_too_much_is_refused_and_costs_nothing(teller: Teller) -> None:
     session = PayWhatYouGet(**SESSION)
     for k in (11, 12):
-        with pytest.raises(BudgetError, match=f"10 outcomes left, and this query may cost {k}"):
+        with pytest.raises(BudgetError, match=f"10 outcomes left, but this query can cost {k}"):
             session.query({"Zebedee": 4711}, k=k, k_bar=20, places="all")
     assert session.spent == unknown.Spent(0, 0)
     teller.order = tuple(range(21))  # three labels, then a dummy
     session.query(dict.fromkeys(range(3), 9), k=10, k_bar=20, places="all")
     assert session.remaining.outcomes == 6
     # One draw more where k_bar is chosen.
-    with pytest.raises(BudgetError, match="6 outcomes left, and this query may cost 7"):
+    with pytest.raises(BudgetError, match="6 outcomes left, but this query can cost 7"):
         session.query(COUNTS, k=6, k_bar=(6, 20), places="all")
     teller.order = ()
     session.query({}, k=5, k_bar=(5, 20), places="all")
@@ -69,7 +69,7 @@ def test_the_last_outcome_can_be_spent() -> None:
     session = PayWhatYouGet(**{**SESSION, "outcomes": 1})
     assert session.query({"a": 10**9}, k=1, k_bar=1, places="all").labels == ("a",)
     assert session.remaining == unknown.Spent(0, 3)
-    with pytest.raises(BudgetError, match="0 outcomes left, and this query may cost 1"):
+    with pytest.raises(BudgetError, match="0 outcomes left, but this query can cost 1"):
         session.query(COUNTS, k=1, k_bar=1, places="all")
 
 
@@ -202,7 +202,7 @@ def test_two_adaptive_queries_keep_the_promise(teller: Teller, monkeypatch: Any)
         ({"outcomes": "9"}, "outcomes must be an integer"),
         ({"queries": 0}, "queries must be between 1"),
         ({"epsilon": 0}, "epsilon must be greater"),
-        ({"delta": None}, "needs epsilon and delta"),
+        ({"delta": None}, "requires epsilon and delta"),
         ({"delta": 0}, "delta must be greater"),
         ({"source": 7}, "source"),
         ({"epsilon": 2**50}, "noise rate"),

@@ -147,7 +147,7 @@ SOURCES: dict[str, Callable[[], Hostile]] = {
     "raising": lambda: Hostile(raising),
     "constant nonce": lambda: Hostile(good, lambda: b"n" * 16),
     "long nonce": lambda: Hostile(good, lambda: os.urandom(17)),
-    "no nonce": lambda: Hostile(good, lambda: None),
+    "does not have": lambda: Hostile(good, lambda: None),
 }
 GOOD = {"good", "altering later"}
 
@@ -222,7 +222,7 @@ def test_a_callbacks_bytes_alone_need_the_word_asserted(exclusive, combined, mod
 @pytest.mark.parametrize("value", ["0", "yes", "Asserted", "asserted ", "true"])
 def test_any_other_word_hardens(value, monkeypatch):
     monkeypatch.setenv(VARIABLE, value)
-    with pytest.raises(ParameterError, match="a function's bytes alone"):
+    with pytest.raises(ParameterError, match="only a function's bytes"):
         resolve(CallbackSource(os.urandom, exclusive=True))
     resolve(CallbackSource(os.urandom))
 
@@ -305,7 +305,7 @@ def test_a_class_that_equals_ours_is_seen_through():
     assert type(source) == OpenSSLSource  # noqa: E721 - the lie
     assert type(resolve(source)) is ForeignSource
     assert observed(resolve(source)).production == "asserted"
-    with pytest.raises(ParameterError, match="what resolve"):
+    with pytest.raises(ParameterError, match="a result of resolve"):
         observed(source)
 
 
@@ -313,7 +313,7 @@ def test_the_methods_of_ours_on_an_object_of_theirs():
     methods = {each: getattr(OpenSSLSource, each) for each in ("begin", "fill")}
     said = {"name": "OpenSSLSource", "production": True}
     borrowed = type("OpenSSLSource", (), said | methods)()
-    with pytest.raises(SourceError, match="as a call began"):
+    with pytest.raises(SourceError, match="at the start of a call"):
         Bits(borrowed).coin()
 
 

@@ -97,26 +97,26 @@ class Static:
         (np.random.default_rng(1), "predicted"),
         (np.random.PCG64(1), "predicted"),
         (random.Random(1), "predicted"),
-        (7, "not a seed"),
-        ("seed", "not a seed"),
+        (7, "source cannot be a seed"),
+        ("seed", "source cannot be a seed"),
         (OpenSSLSource, r"write OpenSSLSource\(\)"),
-        (os.urandom, "wrapped in CallbackSource"),
-        (random.SystemRandom(), "lacks some of"),
-        (Plain(name=3), "wrong types"),
-        (Plain(production=1), "wrong types"),
-        (Plain(fill=b""), "wrong types"),
+        (os.urandom, "wrap a function n -> bytes in CallbackSource"),
+        (random.SystemRandom(), "are missing or have the wrong type"),
+        (Plain(name=3), "are missing or have the wrong type"),
+        (Plain(production=1), "are missing or have the wrong type"),
+        (Plain(fill=b""), "are missing or have the wrong type"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_other_things_are_refused_with_a_helpful_sentence(value, words):
     with pytest.raises(ParameterError, match=words) as caught:
         resolve(value)
-    assert "Leave source out for the default" in str(caught.value)
+    assert "Omit source for the default" in str(caught.value)
     assert "0x" not in str(caught.value)
 
 
 def test_a_seed_is_not_repeated_in_the_message():
-    with pytest.raises(ParameterError, match="a source is not a seed") as caught:
+    with pytest.raises(ParameterError, match="source cannot be a seed") as caught:
         resolve(31415926)
     assert "31415926" not in str(caught.value)
 

@@ -99,7 +99,7 @@ def test_texts_that_are_no_release() -> None:
         line.replace('"3"', "1" * 10_000),
         *(line.encode(), None, 1, ["{}"], {"schema": "x"}),
     ):
-        with pytest.raises(InputError, match="no release that safeselect wrote"):
+        with pytest.raises(InputError, match="not a release that safeselect wrote"):
             from_json(wrong)  # type: ignore[arg-type]
 
 
@@ -138,7 +138,7 @@ def test_fields_that_do_not_fit_each_other_are_refused(what: str) -> None:
     if "provenance" in fields:
         fields = {"provenance": content["provenance"] | fields["provenance"]}
     assert fields.keys() <= content.keys()
-    with pytest.raises(InputError, match="no release that safeselect wrote"):
+    with pytest.raises(InputError, match="not a release that safeselect wrote"):
         from_json(json.dumps(content | fields))
 
 

@@ -131,7 +131,7 @@ def test_a_table_with_other_than_one_column_is_refused(table: Any) -> None:
 
 def test_decimals_with_places_still_need_a_grid() -> None:
     for column in (pl.Series([Decimal("1.50")]), pa.array([Decimal("1.50")])):
-        with pytest.raises(ScoreError, match="integers where no grid= is given"):
+        with pytest.raises(ScoreError, match="without grid=, scores must be integers"):
             read(column)
 
 

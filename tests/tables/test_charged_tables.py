@@ -206,7 +206,7 @@ def test_the_table_is_closed_before_noise_is_drawn(
 
 
 SCORES: dict[str, str | bytes] = {
-    "no number": "item,n\na,1\nb,x\n",
+    "not a number": "item,n\na,1\nb,x\n",
     "a null": "item,n\na,1\nb,\n",
     "no UTF-8": b"item,n\na,1\nb,\xff\n",
 }

@@ -31,7 +31,7 @@ def trips(path: Path) -> dict[str, int]:
     return count_distinct_users(path, item="city", user="rider")
 
 
-COLUMNS = "not a whole CSV table of 2 columns"
+COLUMNS = "not a complete CSV table of 2 columns"
 BROKEN: list[tuple[str, str | bytes, str]] = [
     ("t.csv", "Zebedee-4711,ann\nRome,bob\n", "no column named 'city'"),
     ("t.csv", "city,rider,rider\nOslo,ann,Zebedee-4711\n", "more than one column named 'rider'"),

@@ -63,7 +63,7 @@ def test_a_user_counts_for_so_many_items(most: int) -> None:
 
 
 def test_a_bound_goes_without_candidates() -> None:
-    with pytest.raises(ParameterError, match="without candidates"):
+    with pytest.raises(ParameterError, match="do not use it with candidates"):
         count_distinct_users(TABLE, **COLUMNS, candidates=["city 1"], max_contributions=1)
 
 
@@ -115,7 +115,7 @@ def test_rows_are_read_after_the_charge(tmp_path: Path) -> None:
     path.write_text("city,rider\n" + "Rome,1\n" * 50 + "Zebedee-4711,1,2\n", "utf-8")
     ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
     with pytest.raises(
-        ScoreError, match="the scores cannot be read as the arguments say; what was charged stays"
+        ScoreError, match="the scores do not fit the arguments; what was charged stays"
     ) as failed:
         select_keys(path, **COLUMNS, **COST, ledger=scope(ledger))
     assert str(failed.value) == UNREADABLE

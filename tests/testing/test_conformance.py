@@ -191,7 +191,7 @@ class TestCheckSource:
             (lambda self, view: view.__setitem__(0, 1), "stays failed"),
             ("unlatched", "stays failed"),
             ("left", "zeros"),
-            ("chained", "hangs behind"),
+            ("chained", "is chained to"),
             ("begins", "begin"),
         ],
     )

@@ -80,7 +80,7 @@ class TestReports:
 
         report = replay(total, visits(), unit="patient", pairs=20)
         assert "NOT FOR PUBLICATION" in repr(report).splitlines()[0]
-        assert "Not looked at: " in repr(report).splitlines()[2]
+        assert "Not checked:" in repr(report).splitlines()[2]
         (found,) = report.findings
         costs = [literal_eval(row)["cost"] for rows in found.rows for row in rows]
         assert sum(costs) > 100 >= sum(costs) - min(costs)

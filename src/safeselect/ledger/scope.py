@@ -286,7 +286,7 @@ class Scope:
             if checker.has_nonce(payment.nonce):
                 raise SourceError(
                     "the source returned a nonce that this ledger already has, so its randomness "
-                    "is a copy; nothing was charged and no releases"
+                    "is a copy; nothing was charged or released"
                 )
             ran = library()
             stated: dict[str, Content] = {} if checker.library == ran else {"library": {**ran}}

@@ -222,8 +222,8 @@ def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: b
         raise InputError(f"column {name} contains {kind}; values must be numbers or dates")
     if kind not in (TEXT, '"NULL"') and number is dated:
         raise ParameterError(
-            f"column {name} holds {'numbers' if number else 'dates'}: pass lowest and highest as "
-            f"{'numbers' if number else 'dates'}, too"
+            f"column {name} contains {'numbers' if number else 'dates'}; lowest and highest must "
+            f"be {'numbers' if number else 'dates'}, too"
         )
 
 
