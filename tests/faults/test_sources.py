@@ -101,7 +101,7 @@ def test_a_device_that_breaks_at_any_byte(name, how):
         assert caught.value.__context__ is None
         failed += 1
         charged += byte >= nonces
-        with pytest.raises(SourceError, match="stays failed"):
+        with pytest.raises(SourceError, match="cannot be used again"):
             CALLS[name](source=source, ledger=there)
     assert outcomes(ledger) == ["charged", "source"] * charged
     assert ledger.check().scopes["a"].spent["epsilon"] == charged * PRICE

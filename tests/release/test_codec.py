@@ -148,7 +148,7 @@ def test_no_message_quotes_a_label() -> None:
         for name in ("label", "labels", "names", "groups", "values", "counts"):
             for wrong in ("SECRET", ["SECRET"], {"texts": ["SECRET"] * 9, "kinds": "integer"}):
                 if name in content:
-                    with pytest.raises(InputError, match="no release") as caught:
+                    with pytest.raises(InputError, match="not a release") as caught:
                         from_json(json.dumps(content | {name: wrong}))
                     assert "SECRET" not in str(caught.value)
 
@@ -172,7 +172,7 @@ def test_no_count_of_draws_takes_memory_that_the_text_does_not_have() -> None:
     content = json.loads(RELEASES["a"].to_json())
     for count in (str(MOST_DRAWS + 1), "9" * 30, "9" * 200_000):
         content["parts"][0]["count"] = count
-        with pytest.raises(InputError, match="does not fit"):
+        with pytest.raises(InputError, match="inconsistent with"):
             from_json(json.dumps(content))
 
 

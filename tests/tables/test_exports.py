@@ -198,7 +198,7 @@ def test_bytes_that_are_no_utf_8_are_found_after_the_charge(tmp_path: Path) -> N
     given: dict[str, Any] = {"k": 1, "epsilon": 1, "candidates": ["x"], **KEYS}
     with pytest.raises(InputError, match="not a complete CSV table of 2 columns in UTF-8"):
         top_items(form, **given)
-    with pytest.raises(ScoreError, match="cannot be read as the arguments say"):
+    with pytest.raises(ScoreError, match="do not fit the arguments"):
         top_items(form, **given, ledger=scope)
     assert ledger.balance("a").left == {"epsilon": 1}
 

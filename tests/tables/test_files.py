@@ -133,7 +133,7 @@ def test_a_wrong_list_of_candidates_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         read_candidates(write(tmp_path / "c.txt", content))
-    with pytest.raises(InputError, match="does not exist; it should list groups, one a line"):
+    with pytest.raises(InputError, match="does not exist; it should list one group per line"):
         read_candidates(tmp_path / "missing.txt", what="group")
 
 
@@ -210,7 +210,7 @@ def test_parquet_scores_keep_their_type(tmp_path: Path, column: Any, expected: l
 @pytest.mark.parametrize("column", [[datetime.date(2020, 1, 1)], [b"1"], [[1]]])
 def test_scores_of_another_type_are_refused(tmp_path: Path, column: Any) -> None:
     path = parquet(tmp_path / "t.parquet", item=["a"], n=pa.array(column))
-    with pytest.raises(ScoreError, match="scores must be numbers, but column 'n' holds"):
+    with pytest.raises(ScoreError, match="scores must be numbers, but column 'n' contains"):
         scores(path)
 
 

@@ -116,7 +116,9 @@ def test_a_relation_that_cannot_be_computed_says_nothing() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT 'Zebedee-4711' AS city, 1 AS rider")
     broken = connection.sql("SELECT city::INTEGER AS city, rider FROM t")
-    with pytest.raises(InputError, match=r"the table cannot be read|keys are integers") as caught:
+    with pytest.raises(
+        InputError, match=r"the table cannot be read|keys must be integers"
+    ) as caught:
         count_distinct_users(broken, item="city", user="rider")
     assert PRIVATE not in str(caught.value)
     assert caught.value.__context__ is None

@@ -152,7 +152,7 @@ def test_one_release_is_one_charge(tmp_path: Path):
     mixed = pytest.importorskip("pandas").DataFrame(
         {"month": ["May", "June"], "city": ["a", "b"], "rider": [1.5, 2]}
     )
-    with pytest.raises(ScoreError, match="cannot be read as the arguments say"):
+    with pytest.raises(ScoreError, match="do not fit the arguments"):
         top_items_by_group(mixed, **COLUMNS, groups=MONTHS, k=1, **cost)
     with pytest.raises(safeselect.BudgetError, match="is left"):
         top_items_by_group(table(), **COLUMNS, groups=MONTHS, k=1, **cost)

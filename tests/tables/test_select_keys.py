@@ -115,7 +115,7 @@ def test_rows_are_read_after_the_charge(tmp_path: Path) -> None:
     path.write_text("city,rider\n" + "Rome,1\n" * 50 + "Zebedee-4711,1,2\n", "utf-8")
     ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
     with pytest.raises(
-        ScoreError, match="the scores do not fit the arguments; what was charged stays"
+        ScoreError, match=r"the scores do not fit the arguments. The charge remains"
     ) as failed:
         select_keys(path, **COLUMNS, **COST, ledger=scope(ledger))
     assert str(failed.value) == UNREADABLE

@@ -80,17 +80,17 @@ class TestReplaySource:
         assert [take(source, 3), take(source, 0), take(source, 5)] == [b"abc", b"", b"defgh"]
         assert source.left == 0
         buffer = bytearray(b"\xff")
-        with pytest.raises(SourceError, match="used up"):
+        with pytest.raises(SourceError, match="no replayed bytes are left"):
             source.fill(buffer)
         assert buffer == b"\x00"
 
     def test_a_request_beyond_the_end_plays_nothing_and_latches(self):
         source = ReplaySource(b"abc")
         buffer = bytearray(b"\xff" * 4)
-        with pytest.raises(SourceError, match="used up"):
+        with pytest.raises(SourceError, match="no replayed bytes are left"):
             source.fill(buffer)
         assert buffer == bytes(4)
-        with pytest.raises(SourceError, match="stays failed"):
+        with pytest.raises(SourceError, match="cannot be used again"):
             take(source, 1)
 
     def test_nonces_are_replayed_then_counted(self):
@@ -128,7 +128,7 @@ class TestRecordingSource:
     def test_failures_pass_through(self):
         source = RecordingSource(ReplaySource(b"abc"))
         buffer = bytearray(b"\xff" * 4)
-        with pytest.raises(SourceError, match="used up"):
+        with pytest.raises(SourceError, match="no replayed bytes are left"):
             source.fill(buffer)
         assert buffer == bytes(4)
         assert source.requests == [4]

@@ -218,7 +218,7 @@ class _Search:
     def _keep(self, broken: Finding, pair: Pair) -> None:
         """Keep what was found, with the smallest pair, unless the same was found before."""
         is_size = broken.kind in _SIZES
-        is_note = pair.odd == "case" or (pair.odd != "" and " ends with " in broken.seen)
+        is_note = pair.odd == "case" or (pair.odd != "" and " raises " in broken.seen)
         kept, kind = self.notes if is_note else self.findings, "size" if is_size else broken.kind
         if (kind, broken.line) in kept:
             return

@@ -96,9 +96,10 @@ class Report:
     def __repr__(self) -> str:
         """The report as text."""
         first = (
-            "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.\nCompared: "
-            f"{self.pairs} data sets; they prove nothing about others.\nNot checked: "
-            f"{'; '.join(self.unseen)}.\nFindings: {len(self.findings) or 'none'}."
+            "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.\n"
+            f"Compared: {self.pairs} data sets; they prove nothing about others.\n"
+            f"Not checked: {'; '.join(self.unseen)}.\n"
+            f"Findings: {len(self.findings) or 'none'}."
         )
         found = [f"{number}. {each}" for number, each in enumerate(self.findings, 1)]
         notes = [f"Worth a look, seen with odd data alone: {each}" for each in self.notes]
