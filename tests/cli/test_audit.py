@@ -33,10 +33,10 @@ def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:
     case.audit(capfdbinary)
     release, log = str(case.folder / "r.json"), str(case.folder / "log")
     for arguments, said in (
-        ([release, "--log", "nothing"], "do not fit"),
-        (["nothing", "--log", log], "do not fit"),
-        ([str(case.folder), "--log", log], "do not fit"),
-        ([release, "--log", log, "--certificate", "nothing"], "do not fit"),
+        ([release, "--log", "nothing"], "cannot be read"),
+        (["nothing", "--log", log], "cannot be read"),
+        ([str(case.folder), "--log", log], "cannot be read"),
+        ([release, "--log", log, "--certificate", "nothing"], "cannot be read"),
         ([release, "--log", log, "--head", "12"], "head must be a string such as"),
     ):
         assert main(["audit", *arguments]) == 2

@@ -134,7 +134,7 @@ def test_options_may_stand_in_a_file(tmp_path: Path, capsys):
     assert shown == shown[:1] * 3
     for wrong in (["--options"], ["--options", str(tmp_path / "none")]):
         assert main(["explain", *wrong]) == 2
-        assert "do not fit" in capsys.readouterr().err
+        assert "cannot be read" in capsys.readouterr().err
     file.write_text("-k '2", "utf-8")
     assert main(["explain", "--options", str(file)]) == 2
     assert capsys.readouterr().out == ""

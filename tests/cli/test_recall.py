@@ -124,10 +124,10 @@ def test_advisories_say_what_touches_this_version(
     run: Run, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     for affects, code, said in (
-        ([{"library.version": {"introduced": "0"}}], 3, "touches this version"),
-        ([{"library.version": {"introduced": "99"}}], 0, "does not touch this version"),
-        (ONE, 3, "touches some releases of this version"),
-        ([{"library.version": {"introduced": "99"}, **ONE[0]}], 0, "does not touch this version"),
+        ([{"library.version": {"introduced": "0"}}], 3, "affects this version"),
+        ([{"library.version": {"introduced": "99"}}], 0, "does not affect this version"),
+        (ONE, 3, "affects some releases of this version"),
+        ([{"library.version": {"introduced": "99"}, **ONE[0]}], 0, "does not affect this version"),
     ):
         told(affects)
         capfdbinary.readouterr()

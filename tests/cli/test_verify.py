@@ -66,7 +66,7 @@ def test_another_answer_and_other_code_are_told(some, tmp_path, capsys, monkeypa
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "differs: safeselect.x"
     assert lines[1].startswith("FAILED  ")
-    assert lines[2:] == ["differs: small: permute_and_flip, 3", "FAILED 2 known answers match"]
+    assert lines[2:] == ["differs: small: permute_and_flip, 3", "FAILED  2 known answers match"]
     assert json.loads(place.read_text())["passed"] is False
 
 
