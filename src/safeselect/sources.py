@@ -75,7 +75,7 @@ def _ask(function: Callable[[int], bytes], count: int) -> bytes:
 @final
 @own
 class CallbackSource(Guarded):
-    """Bytes of a function n -> bytes, XOR-ed with those of the operating system.
+    """Bytes of a function n -> bytes, XORed with bytes of the operating system.
 
     The function must return exactly n bytes, as `bytes`.  Any other answer, and any exception, is a
     `SourceError`.  The function sets its own time limit.  The requested sizes depend on public

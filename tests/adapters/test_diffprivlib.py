@@ -208,7 +208,7 @@ def test_numbers_of_any_type_are_numbers() -> None:
 @pytest.mark.parametrize(
     ("given", "error", "says"),
     [
-        ({"bounds": None}, ParameterError, "bounds must be a pair .* fixed without the data"),
+        ({"bounds": None}, ParameterError, "bounds must be a pair .* chosen without looking"),
         ({"bounds": (1, 0)}, ParameterError, "lowest below highest"),
         ({"bounds": ([0, 0], [1, 1])}, ParameterError, "each end of bounds must be one number"),
         ({"quant": 1.5}, ParameterError, "quant must be a number from 0 to 1"),

@@ -82,7 +82,7 @@ FORGERIES = {
     "another ledger": ("commitment", names(ledger="0" * 32), "The receipt names ledger 0000"),
     "no receipt": ("commitment", without_receipt, "The release has no receipt"),
     "an output of an aborted call": ("commitment", aborted, "has kind aborted"),
-    "a second output of one charge": ("log", twice, "a charge that awaits none"),
+    "a second output of one charge": ("log", twice, "a charge that is not open"),
     "a release that never was": ("head", hidden, "the log ends before it"),
     "no log": ("commitment", no_log, "but the log is from none"),
     "an empty log": ("commitment", emptied, "but the log is from none"),
@@ -98,7 +98,7 @@ def test_a_head_from_before_the_release_does_not_cover_it(case: Case, capfdbinar
     case.head = f"{EARLIER}:{json.loads(case.log.splitlines()[EARLIER])['hash']}"
     code, lines, _ = case.audit(capfdbinary)
     assert (code, lines["head"][:12]) == (3, "not compared")
-    assert "3 follow it, with the release" in lines["head"]
+    assert "3 records follow, with the release" in lines["head"]
 
 
 def test_a_head_is_found_by_its_hash_alone(case: Case, capfdbinary: Run) -> None:

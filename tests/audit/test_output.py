@@ -23,7 +23,11 @@ def values(*texts: str) -> Any:
 
 OTHERS = {
     "a label twice": (release(labels={"texts": ["tea", "tea"]}), "a candidate twice"),
-    "too many values": (values("1", "2", "3"), "another number", "a measurement of integers"),
+    "too many values": (
+        values("1", "2", "3"),
+        "number of values differs",
+        "a measurement of integers",
+    ),
     "more items in a group": (
         release(labels=[labels("a", "b", "c"), NONE, NONE]),
         "It has 3 labels, but at most 2 were charged",

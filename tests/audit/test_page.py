@@ -132,7 +132,7 @@ def test_what_does_not_hold_is_said_in_short(tmp_path: Path, capfdbinary: Run) -
     release, log = str(tmp_path / "r.json"), str(tmp_path / "log")
     code, html, content = both(["audit", release, "--log", log], capfdbinary)
     assert (code, content["holds"]) == (3, False)
-    assert content["page"]["Comparisons"]["record"].startswith("DOES NOT HOLD: It differs")
+    assert content["page"]["Comparisons"]["record"].startswith("DOES NOT HOLD: Differences")
     assert content["page"]["Missing evidence"]["none"] == "signatures, head, certificate"
     assert len(Text(html).text.split()) <= 600
     (tmp_path / "r.json").write_text("{}")

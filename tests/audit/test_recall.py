@@ -181,23 +181,29 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda each: each.update(affects=[]), "an unknown or an empty field"),
     (lambda each: each.update(affects=[{"law": {"is": ["x"]}}]), "records have no such field"),
     (lambda each: each.update(affects=[{"library": {"is": ["x"]}}]), "records have no such field"),
-    (lambda each: each.update(affects=[{"mechanism": {}}]), "says nothing"),
-    (lambda each: each.update(affects=[{"mechanism": {"like": "x"}}]), "not understood: 'like'"),
+    (lambda each: each.update(affects=[{"mechanism": {}}]), "is empty"),
+    (lambda each: each.update(affects=[{"mechanism": {"like": "x"}}]), "unknown operator: 'like'"),
     (lambda each: each.update(affects=[{"mechanism": {"is": "x"}}]), "must list strings"),
-    (lambda each: each.update(affects=[{"mechanism": {"absent": True}}]), "says nothing"),
-    (lambda each: each.update(affects=[{"parameters.k": {"absent": True}}]), "says nothing"),
+    (lambda each: each.update(affects=[{"mechanism": {"absent": True}}]), "is empty"),
+    (lambda each: each.update(affects=[{"parameters.k": {"absent": True}}]), "is empty"),
     (
         lambda each: each.update(affects=[{"parameters.k": {"above": "x"}}]),
         "a number in a condition",
     ),
-    (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "has none"),
+    (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "must contain numbers"),
     (lambda each: each.update(affects=["x"]), "this is not an advisory"),
     (
         lambda each: each.update(affects=[{"parameters.k": {"absent": "false", "is": ["1"]}}]),
         "this is not an advisory",
     ),
-    (lambda each: each.update(restated={"epsilon": "2"}), "has an unknown operator: 'epsilon'"),
-    (lambda each: each.update(restated={"type": "Perfect"}), "has an unknown operator: 'type'"),
+    (
+        lambda each: each.update(restated={"epsilon": "2"}),
+        "unknown rule for restating a guarantee: 'epsilon'",
+    ),
+    (
+        lambda each: each.update(restated={"type": "Perfect"}),
+        "unknown rule for restating a guarantee: 'type'",
+    ),
     (lambda each: each.update(restated="some"), "this is not an advisory"),
 ]
 

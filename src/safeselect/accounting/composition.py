@@ -74,7 +74,7 @@ _Counted = list[tuple[Accounted, int]]
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The guarantee of a list of guarantees together.
+    """The composed guarantee of a list of guarantees.
 
     Attributes:
         guarantee: of all of them together.
@@ -93,7 +93,7 @@ class Composition:
 def compose(
     guarantees: Iterable[Accounted], delta: Number | None = None, precision: Number | None = "1e-6"
 ) -> Composition:
-    """Return the best proved guarantee of a list of releases, and the theorem that gave it.
+    """Return the best proved guarantee of a list of releases and its theorem.
 
     The list must be fixed before anything is released.  The mechanisms themselves, and the data
     they look at, may be chosen after seeing earlier releases; where the guarantees are chosen so
@@ -138,7 +138,7 @@ def compose(
 def compose_delta(
     guarantees: Iterable[Accounted], epsilon: Number, precision: Number = "1e-6"
 ) -> Composition:
-    """Return the least delta that is proved at an epsilon, and the theorem that gave it.
+    """Return the smallest proved delta at an epsilon and its theorem.
 
     As `compose`, with epsilon given: the `lower` of the result is one of delta.  The guarantee is
     PureDP(epsilon) where no delta is needed.

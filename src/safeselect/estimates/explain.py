@@ -46,7 +46,7 @@ def expected_error(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> Fraction:
-    """Return how much score `top_k` would lose on average, on made-up scores.
+    """Return the expected loss of score of `top_k` on synthetic scores.
 
     k of n candidates have the score `gap`; all others have 0.  The loss is the sum of the k best
     scores minus the sum of the chosen scores: `gap` for each of the k best that is missed.  The
@@ -137,7 +137,7 @@ def explain(
     score_error: Number | None = None,
     budget: Budget | Balance | None = None,
 ) -> Explanation:
-    """Return a table of what each mechanism of `top_k` would cost and lose: print it.
+    """Return a table of the cost and the expected error of each mechanism of `top_k`.
 
     The example is public and made up: n candidates, k of which score `gap` more than all others.
     By default the scores are counts of users: the sensitivity is 1 and the change monotonic.  No

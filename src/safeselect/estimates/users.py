@@ -40,7 +40,7 @@ Column = list[Fraction | int | None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one epsilon buys; where there are groups, with one `max_groups`.
+    """The results for one epsilon and, with groups, one `max_groups`.
 
     Attributes:
         epsilon: the total cost.
@@ -83,7 +83,7 @@ _SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Plans for several epsilons, in their order; `print` shows a table.
+    """Plans for several epsilons, in the given order; `print` shows a table.
 
     Attributes:
         title: what was asked, in a line.
@@ -96,7 +96,7 @@ class Plans:
     legend: str
 
     def best(self, epsilon: Number | None = None) -> Plan:
-        """The plan with the fewest users; of equal ones that which counts users in most groups.
+        """The plan that needs the fewest users and, among equal ones, counts users in most groups.
 
         Args:
             epsilon: one of those asked about; needed if there are several.
@@ -113,12 +113,12 @@ class Plans:
         return _best(plan for plan in self.plans if plan.epsilon == chosen)
 
     def to_dict(self) -> dict[str, Column]:
-        """The columns of the plans, exact."""
+        """Return the columns of the plans, with exact numbers."""
         columns = {name: [getattr(plan, name) for plan in self.plans] for name in _SHOWN}
         return {name: column for name, column in columns.items() if column[0] is not None}
 
     def plot(self) -> Any:
-        """A matplotlib figure of users against epsilon, of groups against max_groups."""
+        """Return a matplotlib figure of users by epsilon or, for groups, by max_groups."""
         return import_module("safeselect.adapters.plots").plot_plans(self)
 
     def __str__(self) -> str:
@@ -165,7 +165,7 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return how many users an item needs to show, for several epsilons; no data is touched.
+    """Return the number of users that an item needs to be shown, for several epsilons.
 
     Args:
         k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.
@@ -248,7 +248,7 @@ def explain_keys(
     pre_threshold: int = 1,
     with_counts: bool = False,
 ) -> Plans:
-    """Return how many users a key needs to be kept, for several epsilons; no data is touched.
+    """Return the number of users that a key needs to be kept, for several epsilons.
 
     Exactness: read off the table that `select_partitions` draws from.
 
@@ -307,7 +307,7 @@ def explain_groups(
     max_contributions: int | None = None,
     mechanism: str | None = None,
 ) -> Plans:
-    """Return what each `max_groups` does to lists by group, from *public* facts; touches no data.
+    """Return the effect of each `max_groups` on lists by group, from *public* facts, without data.
 
     Method: a user of m groups counts in C of them, chosen by a hash that knows no sizes, so a group
         keeps the share min(m, C) / m of such users.  The noise is that of C lists.  An item needs

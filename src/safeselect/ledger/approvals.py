@@ -165,7 +165,7 @@ def read_approvals(approvals: object) -> list[Content]:
 
 
 def enact(book: Book, proposal: object, approvals: object) -> None:
-    """Write a change that approvers signed."""
+    """Write a change that the approvers have signed."""
     if not isinstance(proposal, Proposal) or not isinstance(proposal.text, str):
         raise ParameterError(f"proposal must be a Proposal, got {describe(proposal)}")
     signed = read_approvals(approvals)
@@ -263,7 +263,7 @@ _TEST = b"safeselect/key test"
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """What can be proposed; nothing is written before `Ledger.enact`.
+    """Creates proposals, which take effect only with `Ledger.enact`.
 
     Every method raises `ParameterError` if a parameter is wrong or nobody approves in this ledger,
     and `LedgerError` if the ledger cannot be used.
@@ -273,7 +273,7 @@ class Proposals:
     _records: int = 1000
 
     def within(self, records: int) -> Proposals:
-        """Return proposals that can be enacted within so many further records; 1000 by default.
+        """Return proposals that expire after this number of further records (1000 by default).
 
         Args:
             records: from 1 to 10**9; charges and outcomes count too.
@@ -281,11 +281,11 @@ class Proposals:
         return Proposals(self._book, integer(records, "records", minimum=1, maximum=10**9))
 
     def scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> Proposal:
-        """Return the proposal of another scope; arguments as for `Ledger.add_scope`."""
+        """Return a proposal to add a scope; the arguments are those of `Ledger.add_scope`."""
         return self._of(add_scope(name, budget, max_refusals))
 
     def limit(self, name: str, *, limit: str, to: Number, reason: str) -> Proposal:
-        """Return the proposal of a greater budget.
+        """Return a proposal to raise a limit of a budget.
 
         It goes up to the ceiling that the budget states, and no further.  Unit, neighbours, orders,
         weights and the share of own deltas never change.
@@ -300,11 +300,11 @@ class Proposals:
         return self._of(lambda checker: raise_limit(checker, known, limit, after, why))
 
     def reopening(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> Proposal:
-        """Return the proposal to reopen a scope; arguments as for `Ledger.reopen`."""
+        """Return a proposal to reopen a scope; the arguments are those of `Ledger.reopen`."""
         return self._of(reopen(name, reason, refusals))
 
     def key(self, public_key: bytes, *, key_id: str) -> Proposal:
-        """Return the proposal of another signing key, when the one in force is lost.
+        """Return a proposal to replace a lost signing key.
 
         Args:
             public_key: the next key: a PEM file, or its 32 bytes.

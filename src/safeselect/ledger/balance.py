@@ -55,7 +55,7 @@ _MOST_BLOCKS = 10_000
 
 @dataclass(frozen=True, slots=True, init=False)
 class Budget:
-    """The cap on all releases of one scope together.
+    """The limit on the total cost of all releases of one scope.
 
     - `epsilon`: the epsilons of pure guarantees add up.
     - `epsilon` and `delta`: takes every release, and promises (epsilon, delta) for all of them.  It
@@ -169,7 +169,7 @@ class Budget:
         return dict(self._caps)
 
     def at(self, limit: str, value: Fraction) -> Budget:
-        """Return the budget with a limit raised, up to its ceiling.
+        """Return the budget with one limit raised, at most to its ceiling.
 
         Raises:
             ParameterError: it is no limit of this budget, or is not raised by this, or the budget
@@ -187,7 +187,7 @@ class Budget:
         return self._copy(terms, decision.caps(terms))
 
     def stating(self, caps: object, where: str) -> Budget:
-        """Return the budget with the caps that a record states: by these its charges are judged.
+        """Return the budget with the caps that a record states and that apply to its charges.
 
         Another version may round a logarithm differently.
 
@@ -202,7 +202,7 @@ class Budget:
     def price(
         self, guarantee: AnyGuarantee, parts: Iterable[tuple[AnyGuarantee, int]] = ()
     ) -> Amounts:
-        """Return what a release adds to each amount, rounded up.
+        """Return the amounts that a release adds, rounded up.
 
         It is fixed before the draw, by what is public: the release's guarantee and those of its
         parts, whichever bounds an amount better.
@@ -225,7 +225,7 @@ class Budget:
     def refusal(
         self, scope: str, total: Amounts, guarantee: AnyGuarantee, parts: View
     ) -> BudgetError:
-        """Return the error of a release that does not fit.
+        """Return the error for a release that does not fit into the budget.
 
         Its message quotes public numbers: caps, totals, prices.
         """
@@ -273,14 +273,14 @@ class Budget:
         return allows(self._caps, price, add(total, price))
 
     def numbers(self) -> str:
-        """The numbers of its statement, such as "(1, 0.000001)" or "rho 0.1"."""
+        """Return the numbers of the budget, such as "(1, 0.000001)" or "rho 0.1"."""
         limits = self.terms.limits
         if "epsilon" in limits and "delta" in limits:
             return f"({', '.join(map(rounded_text, limits.values()))})"
         return ", ".join(f"{name} {rounded_text(value)}" for name, value in limits.items())
 
     def statement(self) -> str:
-        """Return what all releases of the scope together promise, and on what condition."""
+        """Return the promise of all releases of the scope together and its conditions."""
         promise = f"all releases charged here are together {self._promised()}"
         if self.ceiling:
             now = f"until it is raised, and with the decision to raise it, {self._promised()}"
@@ -298,7 +298,7 @@ class Budget:
         return f"{self.numbers()} {kind}"
 
     def as_record(self) -> dict[str, Content]:
-        """Return the content for records."""
+        """Return the content of the budget for a record."""
         terms = self.terms
         stated: dict[str, Content] = {
             **exact_texts(terms.limits),
@@ -521,7 +521,7 @@ class Balance:
         )
 
     def fits(self, asked: object) -> int | None:
-        """Return how many more releases of one kind fit; None if their number has no limit.
+        """Return the number of further releases of one kind that fit, or None if it has no limit.
 
         Args:
             asked: a guarantee, something that has one, such as a release, or a function that makes

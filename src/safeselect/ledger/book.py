@@ -273,7 +273,7 @@ _FAILURES: tuple[tuple[type[Exception], Literal["repeated", "refused", "busy", "
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened at a ledger.
+    """An event at a ledger.
 
     Attributes:
         kind: "charged", "released", "settled" or "aborted", as the record that was written; or, if

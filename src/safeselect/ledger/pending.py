@@ -51,7 +51,7 @@ Reason = Literal["source", "interrupt", "error", "input"]
 
 
 class Outbox(Protocol):
-    """A place for answers until their caller has them; a function will do."""
+    """Stores answers until their caller has received them; can be a function."""
 
     def __call__(self, request: str, charge: int, salt: bytes, output: str, /) -> None:
         """Keep an answer durably before this returns; raise if that is not certain.
@@ -102,7 +102,7 @@ class Asking:
 
 @dataclass(slots=True)
 class Pending:
-    """A charged release, recorded at this place and time, whose outcome this process must write.
+    """A charged release whose outcome this process must record.
 
     `released` ends it, once.  Leaving a `with` block without a release ends it too: with an
     exception as "input", because only the caller knows whether the exception depended on private
@@ -123,7 +123,7 @@ class Pending:
     salt: bytes = field(default_factory=_new_salt, repr=False, compare=False)
 
     def check_open(self) -> None:
-        """Refuse an answer of a session if a scope is closed, before a value is looked at.
+        """Raise an error if a scope is closed, before a session reads a value.
 
         Raises:
             BudgetError: one is.
@@ -137,7 +137,7 @@ class Pending:
         standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
     def released(self, output: str, salt: bytes | None = None) -> Receipt:
-        """Write a commitment to the output; show the output only after this returns.
+        """Write a commitment to the output; show the output only after this method returns.
 
         The outbox of the request, if there is one, gets the output first.
 
@@ -190,7 +190,7 @@ class Pending:
         return Receipt(self.book.id, place, salt)
 
     def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
-        """Write how much of its reserved charge a session used; the charge stands.
+        """Record how much of its reserved charge a session used; the charge remains.
 
         Args:
             spent: the numbers used, by the names that the charge's parameters have for the limits.
@@ -203,7 +203,7 @@ class Pending:
         return Receipt(self.book.id, record, self.salt)
 
     def aborted(self, reason: Reason) -> BudgetError | None:
-        """Write that there will be no output; the charge stands.
+        """Record that there will be no output; the charge remains.
 
         Nothing is written once the outbox may have the answer: `Ledger.finish` can release it.
 
@@ -225,7 +225,7 @@ class Pending:
         return closed[0] if closed else None
 
     def end(self, error: BaseException | None) -> None:
-        """Write that there is no output.
+        """Record that there is no output.
 
         A refusal of private input is told only if it was counted, and while the scopes are open.
         Otherwise the error is the one that an answer would have met.

@@ -154,7 +154,7 @@ Outcome = Literal["released", "settled", "aborted"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a ledger knows of a request that was charged.
+    """The charge and the outcome of a request.
 
     Attributes:
         charge: place of the record of its charge.

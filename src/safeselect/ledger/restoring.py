@@ -75,7 +75,7 @@ def append(
     public_keys: Collection[bytes] = (),
     head: str | None = None,
 ) -> Checker:
-    """Add the lines that an older copy of a ledger lacks: all of them, or none.
+    """Add the missing lines to an older copy of a ledger, either all or none.
 
     Lines that the copy has already must be the same ones.  Open the ledger afterwards, with its
     witness: that tells whether it is whole.
@@ -128,7 +128,7 @@ def repair(
     head: str | None = None,
     witness: Witness | None = None,
 ) -> Path:
-    """Move what follows the last good line of a damaged file out of it, so that it can be used.
+    """Move everything after the last valid line out of a damaged file, to make the file usable.
 
     What was moved counts no more, and it may have charged something: to restore a copy and `append`
     the lines is better.  The bytes stay in a file beside the ledger.  A record of kind "torn"

@@ -103,7 +103,7 @@ def external_charge(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One scope of a ledger, or several, and a purpose; mechanisms take it as `ledger=`.
+    """One or more scopes of a ledger with a purpose; mechanisms accept it as `ledger=`.
 
     `dataset & analyst` charges both in one record, or neither.
     """
@@ -153,7 +153,7 @@ class Scope:
         return replace(self, names=self.names + other.names, asking=asking)
 
     def fits(self, asked: object) -> int | None:
-        """Return how many more releases of one kind fit; None if their number has no limit.
+        """Return the number of further releases of one kind that fit, or None if it has no limit.
 
         Args:
             asked: as for `Balance.fits`.
@@ -166,7 +166,7 @@ class Scope:
         return min(counts, default=None)
 
     def asked(self, request: str, *, question: str = "", outbox: Outbox | None = None) -> Scope:
-        """Return the same, for one request: a retry of it is never charged and drawn again.
+        """Return the scope for one request, whose retries are never charged or drawn again.
 
         Args:
             request: identity of the request.  Make it at random for a caller whom you know, for

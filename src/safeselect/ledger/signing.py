@@ -45,7 +45,7 @@ _PUBLIC = bytes.fromhex("302a300506032b6570032100")
 
 @runtime_checkable
 class Signer(Protocol):
-    """Makes signatures by a key of Ed25519, for example one in a device."""
+    """Signs messages with an Ed25519 key, for example in a hardware device."""
 
     @property
     def key_id(self) -> str:
@@ -61,7 +61,7 @@ class Signer(Protocol):
 
 @final
 class Ed25519Signer:
-    """Makes signatures by a key in memory; needs the library `cryptography`: the extra `signing`.
+    """Signs messages with a key in memory; requires the extra `signing`.
 
     Args:
         private_key: a PEM file without a password, as `openssl genpkey -algorithm ed25519` writes
@@ -313,7 +313,7 @@ class Approvers:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change of scopes or limits, for approvers to sign.
+    """A change of scopes, limits or keys for approvers to sign.
 
     Attributes:
         text: canonical JSON: the ledger, what changes, before and after; `since`, the hash of the
@@ -340,7 +340,7 @@ class Proposal:
 
 
 def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
-    """Return an approver's approval of a proposal: look at its `content` first.
+    """Return an approver's approval of a proposal; check its `content` first.
 
     Args:
         proposal: what `propose_scope` or `propose_raise` returned, or `Proposal(text)`.

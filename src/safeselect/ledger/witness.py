@@ -22,16 +22,16 @@ from safeselect.ledger.store import Row
 
 @runtime_checkable
 class Witness(Protocol):
-    """Keeps one ledger's newest head, on another machine; several processes use it at once.
+    """Stores the newest head of one ledger on another machine, for several concurrent processes.
 
     Both functions answer durably, or raise: then nothing is charged, or nothing released.
     """
 
     def last(self) -> str | None:
-        """Return the head that was kept last, such as "12:9f86d0…"; None before the first."""
+        """Return the newest stored head, such as "12:9f86d0…", or None if there is none."""
 
     def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
-        """Keep a head, and its lines if you like, if the last one is still `after`; else nothing.
+        """Store a head (and its lines, if you want) only if the newest head is still `after`.
 
         Compare and keep in one step: `UPDATE witness SET head = %s WHERE head = %s`, say.  Two
         processes could otherwise both add lines in one place.

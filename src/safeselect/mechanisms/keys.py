@@ -497,7 +497,7 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 @final
 class PartitionStrategy:
-    """Decides about each key of one table whether it may be shown; made by `partition_strategy`.
+    """Decides which keys of one table may be shown; returned by `partition_strategy`.
 
     Ask about each key once, by one of its methods.  A second draw for a key is a second release,
     which nobody paid for.  Where an engine repeats work (Spark, Beam), use `keep_keyed`: it gives
@@ -536,7 +536,7 @@ class PartitionStrategy:
         return PartitionStrategy, (self.terms, self.release, self._seed)
 
     def probability_of_keep(self, users: int) -> Fraction:
-        """Return the exact probability that a key with so many users is kept.
+        """Return the exact probability that a key with this number of users is kept.
 
         It costs nothing; but the answer about a private number is as private as the number.
 
@@ -546,7 +546,7 @@ class PartitionStrategy:
         return self.terms.table.chance(self.terms.counted(_read(users)))
 
     def should_keep(self, users: int) -> bool:
-        """Return whether to keep a key with so many users, by a fresh draw.
+        """Return whether to keep a key with this number of users, by a fresh draw.
 
         Raises:
             ScoreError: it is not an integer; the message does not quote it.
@@ -555,7 +555,7 @@ class PartitionStrategy:
         return self._decided(users) is not None
 
     def noisy_count_if_kept(self, users: int) -> int | None:
-        """Return the noisy number of users of a key that is kept, by a fresh draw; else None.
+        """Return the noisy number of users of a key by a fresh draw, or None if it is not kept.
 
         Raises:
             ParameterError: the strategy was made without `with_counts=True`.
@@ -565,7 +565,7 @@ class PartitionStrategy:
         return self._decided(users)
 
     def keep_column(self, counts: Scores[Any]) -> NDArray[np.bool_]:
-        """Return which keys of a column of counts to keep, by one fresh draw each.
+        """Return which keys of a column of counts to keep, by one fresh draw for each key.
 
         Args:
             counts: numbers of users, a list, an array or a column; or `Counts`, in their order.
@@ -589,7 +589,7 @@ class PartitionStrategy:
         return kept
 
     def keep_keyed(self, key: object, users: int) -> bool:
-        """Return whether to keep this key; the same key gets the same draw wherever it is asked.
+        """Return whether to keep this key; the same key always uses the same draw.
 
         Safe where an engine computes a key twice: U is HMAC-SHA-512 of the key under the secret
         seed, and does not depend on the number of users.  The privacy is computational: it holds
@@ -609,7 +609,7 @@ class PartitionStrategy:
         return self._decided_by_key(key, users) is not None
 
     def noisy_count_keyed(self, key: object, users: int) -> int | None:
-        """Return the noisy number of users of this key if `keep_keyed` keeps it; else None.
+        """Return the noisy number of users of this key, or None if `keep_keyed` does not keep it.
 
         Raises:
             ParameterError: the strategy was made without `with_counts=True`.
@@ -649,7 +649,7 @@ def partition_strategy(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> PartitionStrategy:
-    """Make a strategy that decides about each key of one table; it is charged once, now.
+    """Return a strategy that decides which keys of one table to keep; it is charged once, now.
 
     The law, the guarantee, the neighbours and the arguments are those of `select_partitions`.  The
     engine that counts must bound the users: each of them counts for `max_partitions` keys at most,

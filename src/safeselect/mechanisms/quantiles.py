@@ -454,7 +454,7 @@ def quantile(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose a point g of a public grid with about a share `quantile` of the values below it.
+    """Choose a point of a public grid that is close to a quantile of private values.
 
     P(g) is proportional to exp(-rate d(g)) for each point g of the grid, d(g) being how far
     quantile n lies outside of the interval #{x < g} .. #{x <= g}, for n values x, each clamped to
@@ -534,7 +534,7 @@ def quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose points for several quantiles; larger quantiles never get smaller points.
+    """Choose points of a public grid for several quantiles, in nondecreasing order.
 
     The middle quantile is drawn first; the values below it and the others are then cut apart, each
     with its half of the grid and of the quantiles, down to single ones.  A unit is in one part a

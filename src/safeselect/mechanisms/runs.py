@@ -295,7 +295,7 @@ def best_of(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a private mechanism K times, and release the run with the best score alone.
+    """Run a private mechanism K times, and release only the run with the best score.
 
     K has a truncated negative binomial law, P(K = k) proportional to
     (1 - gamma)**k prod_{l < k} (l + eta) / (l + 1) for k >= 1: geometric for eta = 1 (Liu and
@@ -382,7 +382,7 @@ def first_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a private mechanism until a run's score reaches a threshold, and release that run alone.
+    """Run a private mechanism until a run's score reaches a threshold, and release only that run.
 
     After each run that does not reach it, the call ends with nothing with probability gamma.  With
     p the chance that a run passes, a passing output x is released with probability

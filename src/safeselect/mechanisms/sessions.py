@@ -631,7 +631,7 @@ class Session(InTurns):
 @final
 @sealed
 class SparseVector(Session):
-    """Say for value after value whether it lies above a threshold, until k answers are above.
+    """A session that answers whether values exceed a threshold, until k answers are "above".
 
     The threshold gets noise X once, of scale sensitivity / (split * epsilon).  Each value gets its
     own noise Y, of scale c k sensitivity / ((1 - split) * epsilon); c is 2, or 1 if monotonic.
@@ -714,7 +714,7 @@ class SparseVector(Session):
 @final
 @sealed
 class AdaptiveSparseVector(Session):
-    """Say for value after value whether it lies above a threshold, with up to 2k answers above.
+    """A session that answers whether values exceed a threshold, with up to 2k answers "above".
 
     The threshold gets noise X once, as in `SparseVector`.  With e1 = (1 - split) * epsilon / k and
     e2 = e1 / 2, each value gets two independent noises, of scale c sensitivity / e2 and

@@ -425,7 +425,7 @@ def unknown_domain_top_k(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose at most k of the items with the largest counts; the set of items is private too.
+    """Choose up to k items with the largest counts when the set of items is private.
 
     The k_bar largest counts compete with a bottom, which lies 1 + tau above the (k_bar + 1)-th.
 
@@ -577,7 +577,7 @@ class Spent:
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session of unknown-domain lists in which a query costs the draws that it made.
+    """A session of unknown-domain queries, each of which costs only the draws that it made.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
     draw and delta per query.  A list of k labels took k draws; one that ended at the bottom after
@@ -679,7 +679,7 @@ class PayWhatYouGet(InTurns):
         places: int | Literal["all"] | None = None,
         labels: Labels[Any] = None,
     ) -> TopK[str]:
-        """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
+        """Choose up to k labels; the arguments are those of `unknown_domain_top_k`.
 
         The result's `guarantee` is that of the whole session: do not add it up.
 

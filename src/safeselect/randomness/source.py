@@ -64,7 +64,7 @@ class Source(Protocol):
         """
 
     def fill(self, buffer: bytearray | memoryview, /) -> None:
-        """Overwrite the whole of a writable, contiguous buffer of bytes with random bytes.
+        """Overwrite a writable, contiguous buffer with random bytes.
 
         Raises:
             ParameterError: another kind of buffer; nothing was drawn.
@@ -192,7 +192,9 @@ def resolve(source: object | None) -> Source:
     if guard.worth == "yes" or not require_production():
         return checked
     if guard.worth == "no":
-        raise ParameterError(f"{checked.name} is for tests, but {_VARIABLE} is set; omit source")
+        raise ParameterError(
+            f"{checked.name} is for tests, and {_VARIABLE} is set: leave source out"
+        )
     if guard.unmixed and os.environ.get(_VARIABLE) != "asserted":
         raise ParameterError(
             f"{checked.name} uses only a function's bytes, but {_VARIABLE} is set; omit "
@@ -204,7 +206,7 @@ def resolve(source: object | None) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The knowledge about a source at this moment, in words for records.
+    """What is known about a source at this moment, in words for records.
 
     Args:
         name: the source's name.  Only this package's classes have this package's names.
@@ -220,7 +222,7 @@ class Observed:
 
 
 def observed(source: Source) -> Observed:
-    """Return what is known of a source; of a source with parts, of its weakest part.
+    """Return what is known about a source or, for a combined source, about its weakest part.
 
     Args:
         source: what `resolve` returned.

@@ -84,7 +84,7 @@ class Counts(Mapping[Any, int]):
     def check_known(
         self, change: Sensitivity, reading: Reading, *, unit: str | None, replaced: bool
     ) -> None:
-        """Refuse what a mechanism for a known domain cannot use.
+        """Raise an error if these counts do not suit a mechanism for a known domain.
 
         Args:
             change: how far a unit moves the scores, as declared.

@@ -93,7 +93,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class TableAs:
-    """A table together with how it is to be read; goes wherever a table goes.
+    """A table with options for reading it; can be used wherever a table can.
 
         top_items(TableAs(["may.csv", "june.csv"], delimiter=";", trim=True), item="city", ...)
 
@@ -187,7 +187,7 @@ class TableAs:
             raise ParameterError("a TableAs must contain a table, not another TableAs")
 
     def check(self, *, user: str, item: str | None = None) -> Look:
-        """Look at how the table is written, before any release, as `safeselect look` does.
+        """Inspect how the table is written, before a release, like `safeselect look`.
 
         The result is exact and private: NOT FOR PUBLICATION.  Publish the options with
         the release; one that is chosen because of it tells something of the table.
@@ -216,7 +216,7 @@ class TableAs:
         return found
 
     def tidied(self, column: str, *, user: bool = False) -> str:
-        """The SQL of a column of text, its cells tidied; that of users by `ids`, too."""
+        """Return the SQL that cleans a column of text, with `ids` applied to users."""
         cell = self._tidied(column, user=user)
         if not self.missing:
             return cell
@@ -237,7 +237,7 @@ class TableAs:
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
 
     def value(self, column: str, *, dated: bool) -> str:
-        """The SQL of numbers or dates in text, as DuckDB writes them; NULL where there is none."""
+        """Return the SQL that reads numbers or dates from text, or NULL for other cells."""
         column = self.tidied(column)
         if dated and self.dates is not None:
             day = f"CAST(try_strptime({column}, {literal(self.dates)}) AS DATE)"

@@ -132,7 +132,7 @@ def largest_counts(
     max_contributions: int | None = None,
     unit: str | None = None,
 ) -> Counts:
-    """Count the distinct users of each item, and return the largest counts.
+    """Return the largest counts of distinct users per item.
 
     For `unknown_domain_top_k`, ask for k_bar + 1 places.  Equal counts are in the order of their
     labels.
@@ -208,7 +208,7 @@ def top_items(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
+    """Choose the k items of a table with the most distinct users, like `safeselect top-k`.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
 
@@ -499,7 +499,7 @@ def select_keys(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.TopK[str]:
-    """Keep the items of a table that may be shown, as `safeselect keys` does.
+    """Choose the items of a table that may be shown, like `safeselect keys`.
 
         kept = select_keys("trips.parquet", item="city", user="rider", epsilon=1, delta="1e-9")
 
@@ -558,7 +558,7 @@ def choose_cap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[int]:
-    """Choose privately a cap under which about a stated share of the users have all their items.
+    """Choose privately a cap that covers all items of about the stated share of users.
 
     A private quantile of the number of items per user, the smallest cap where several do as well:
     each further item must be needed by 16 / epsilon users.

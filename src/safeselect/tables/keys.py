@@ -40,7 +40,7 @@ _LISTED = {"item": "candidate", "grp": "group"}
 
 
 def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") -> list[str]:
-    r"""Read a public list of candidates, or of groups: UTF-8 text, one a line, all different.
+    r"""Read a public list of candidates or groups: UTF-8 text with one unique label per line.
 
     Args:
         path: of the file.

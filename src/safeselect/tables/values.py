@@ -54,7 +54,7 @@ _CELL = re.compile(
 def read_scores(
     path: str | os.PathLike[str], *, label: str, score: str
 ) -> tuple[list[str], list[int | float | Decimal]]:
-    r"""Read ready scores, one candidate a row, in the order of the labels.
+    r"""Read scores from a table with one candidate per row, sorted by label.
 
     Args:
         path: a .csv, .csv.gz or .parquet file.
@@ -143,7 +143,7 @@ def table_quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose quantiles of a column of a table, in which each user counts once.
+    """Choose quantiles of a column of a table, counting each user once.
 
         fares = {"value": "fare", "user": "rider", "of": "largest"}
         grid = {"lowest": 0, "highest": 500, "step": "0.5"}

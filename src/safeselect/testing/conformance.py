@@ -30,7 +30,7 @@ _THREADS = 8
 def check_source(
     factory: Callable[[], Source], *, failing: Callable[[], Source] | None = None
 ) -> tuple[str, ...]:
-    """Raise AssertionError, naming the rule, unless sources from the factory keep every rule.
+    """Raise AssertionError, naming the rule, if sources from the factory break a rule.
 
     Args:
         factory: builds a new source; called several times.

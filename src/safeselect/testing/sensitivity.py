@@ -22,7 +22,7 @@ _Scores = Mapping[object, object] | Sequence[object]
 
 
 class SensitivityExceeded(AssertionError):
-    """The scores of a pair of neighbours differ by more than was declared.
+    """The scores of a pair of neighbours differ by more than declared.
 
     Attributes:
         pair: position of the pair, from 0.
@@ -60,7 +60,7 @@ def check_sensitivity(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> int:
-    """Raise if a pair of neighbours breaks what is declared; return the number of pairs tried.
+    """Raise an error if a pair of neighbours exceeds the declaration; return the number of pairs.
 
     Passing proves nothing: it shows that these pairs are not counter-examples.  Use made-up data,
     because the exception quotes differences of scores.

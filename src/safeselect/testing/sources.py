@@ -20,7 +20,7 @@ _SEGMENT = 4096
 
 
 class InsecureSourceWarning(UserWarning):
-    """The bytes of this source can be repeated: a release made with them protects nobody."""
+    """The bytes of this source can be reproduced, so a release made with them protects nobody."""
 
 
 class _ForTests(Guarded):
@@ -46,7 +46,7 @@ class _ForTests(Guarded):
 @final
 @own
 class DeterministicSource(_ForTests):
-    """The same bytes for the same seed: a SHAKE-256 stream that feeds nonces and fills in order.
+    """A SHAKE-256 stream for tests, with the same nonces and bytes for the same seed.
 
     Segment i = 0, 1, ... of the stream is SHAKE-256(seed || i as 8 bytes, big-endian).  Only one
     thread may use it at a time.  It raises in a child of the process that built it.
@@ -131,7 +131,7 @@ class SimulationSource(_ForTests):
 @final
 @own
 class RecordingSource(_ForTests):
-    """Passes on the bytes of another source and keeps them, with the sizes of the requests.
+    """Passes on the bytes of another source, and records them and the sizes of the requests.
 
     It has two uses: to show that the sizes do not depend on the scores, and to replay a call with
     `ReplaySource(recording.data, nonces=recording.nonces)`.  The recording and the release together
@@ -188,7 +188,7 @@ class RecordingSource(_ForTests):
 @final
 @own
 class ReplaySource(_ForTests):
-    """Plays the bytes given, in order, and raises `SourceError` when a request goes beyond them.
+    """Replays the given bytes in order, and raises `SourceError` when they run out.
 
     The tape feeds `fill` only.  `begin` plays the nonces; after the last one it returns the number
     of the call.  It raises in a child of the process that built it.

@@ -49,7 +49,7 @@ def replay(
     seed: int = 1,
     capture: Iterable[str | Path] = (),
 ) -> Report:
-    """Run a pipeline on neighbouring data with the same outcomes; report what should not differ.
+    """Run a pipeline on neighbouring data with equal outcomes, and report unexpected differences.
 
     Nothing is charged: ledgers are replaced by copies of their budgets in memory.  Use made-up
     data: the report quotes rows.

@@ -34,7 +34,7 @@ _SHOWN, _WIDEST, _ROWS = 3, 200, 6
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A mistake, or what may be one, with two data sets that show it.
+    """An actual or possible mistake, with two data sets that show it.
 
     Attributes:
         kind: "sensitivity", "monotonic", "contributions", "identity" (an id is no unit), "public"
