@@ -130,7 +130,7 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """Prepared `exponential_mechanism_base2`: each call `mechanism(scores, labels=None)` is a release.
+    """Prepared `exponential_mechanism_base2`: each `mechanism(scores, labels=None)` is one release.
 
     Args:
         base: as for `exponential_mechanism_base2`; instead of epsilon and rho.

@@ -73,7 +73,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """What a replay found.  It is true if there is a finding: `assert not replay(...)`.
+    """The findings of a replay.  It is true if there is a finding: `assert not replay(...)`.
 
     It quotes rows of the data: not for publication.
 
