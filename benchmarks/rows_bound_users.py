@@ -3,8 +3,8 @@
     python benchmarks/rows_bound_users.py [ROWS]
 
 `hand` is the statement below, which is also what a user would pick; `safeselect` is
-`largest_counts` of the same Parquet file.  Each in a process of its own and in turns: processor
-time, largest resident memory, and a hash of the answer, which must be the same.
+`count_distinct_users` of the same Parquet file.  Each in a process of its own and in turns:
+processor time, largest resident memory, and a hash of the answer, which must be the same.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def run(path: Path, way: str) -> None:
     import duckdb
     import pyarrow  # noqa: F401 - so that both processes have loaded the same
 
-    from safeselect.tables import largest_counts
+    from safeselect.tables import count_distinct_users
 
     before = resource.getrusage(resource.RUSAGE_SELF)
     if way == "hand":
         connection = duckdb.connect(config={"preserve_insertion_order": "false"})
         found = connection.execute(HAND.format(path=path, places=PLACES)).fetchall()
     else:
-        found = [*largest_counts(path, item="item", user="user", places=PLACES).items()]
+        found = [*count_distinct_users(path, item="item", user="user", places=PLACES).items()]
     after = resource.getrusage(resource.RUSAGE_SELF)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     print(spent, after.ru_maxrss, hashlib.sha256(str(found).encode()).hexdigest()[:16])

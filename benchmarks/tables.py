@@ -49,7 +49,7 @@ def write(path: Path) -> None:
 def run(path: Path, engine: str, contributions: int | None) -> None:
     """One release, with what it took; prints a hash of the counts at the end."""
     from safeselect import unknown_domain_top_k
-    from safeselect.tables import TableAs, largest_counts
+    from safeselect.tables import TableAs, count_distinct_users
 
     total = {"k": K, "k_bar": PLACES, "epsilon": 1, "delta": "1e-9"}
     unknown_domain_top_k(
@@ -62,7 +62,7 @@ def run(path: Path, engine: str, contributions: int | None) -> None:
 
         session = SparkSession.builder.master("local[*]").config("spark.driver.memory", HEAP)
         table = session.getOrCreate().read.parquet(str(path))
-    counts = largest_counts(
+    counts = count_distinct_users(
         table, item="item", user="user", places=PLACES + 1, max_contributions=contributions
     )
     peak = _peak()

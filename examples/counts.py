@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from safeselect import Counts, unknown_domain_top_k
-from safeselect.tables import count_distinct_users, largest_counts
+from safeselect.tables import count_distinct_users
 from safeselect.testing import DeterministicSource
 
 K, PLACES, LISTS = 5, 50, 200
@@ -70,7 +70,9 @@ def main() -> int:
     for cap in CAPS:
         cells = ["none" if cap is None else str(cap)]
         for table, all_of_them in zip(tables, true, strict=True):
-            counts = largest_counts(table, **COLUMNS, places=PLACES + 1, max_contributions=cap)
+            counts = count_distinct_users(
+                table, **COLUMNS, places=PLACES + 1, max_contributions=cap
+            )
             found, off = errors(counts, all_of_them, cap, source)
             cells += [f"{found:.1f}", "–" if np.isnan(off) else f"{100 * off:.2g} %"]
         print(f"| {' | '.join(cells)} |", flush=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from safeselect import unknown_domain_top_k
-from safeselect.tables import largest_counts
+from safeselect.tables import count_distinct_users
 
 K, K_BAR = 10, 100
 ROWS = """
@@ -36,7 +36,7 @@ def main(rows: int = 1_000_000) -> None:
         duckdb.execute(ROWS.format(rows=rows, readers=max(1, rows // 20), path=path))
         # Exact and private: how many readers each of the 101 most read pages has.  A reader counts
         # once for a page, so that all of her rows together move each count by at most 1.
-        counts = largest_counts(str(path), item="page", user="reader", places=K_BAR + 1)
+        counts = count_distinct_users(str(path), item="page", user="reader", places=K_BAR + 1)
     found = unknown_domain_top_k(counts, k=K, k_bar=K_BAR, epsilon=1, delta="1e-9")
     print(f"most read: {', '.join(found.labels)}")
     print(f"guarantee: {found.guarantee}")

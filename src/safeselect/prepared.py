@@ -1,7 +1,8 @@
 """Prepared mechanisms: the public arguments of a function, read once; each call is one release.
 
 The arguments are checked when the object is made, and the noise is calibrated then.  An object
-holds nothing private.  Threads may call it at the same time.
+holds nothing private.  Threads may call it at the same time.  `StatedLaw` is a mechanism of your
+own, for `TopKMechanism` and `top_k`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import ClassVar, final, get_args
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.exact.parameters import Number, integer, read_choice
 from safeselect.mechanisms.select import Asked, read_base
-from safeselect.mechanisms.table import MECHANISMS, Calibration, Noise, Ordered
+from safeselect.mechanisms.table import MECHANISMS, Calibration, Noise, Ordered, StatedLaw
 from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.source import Source
 from safeselect.release.call import Scope
@@ -23,6 +24,7 @@ __all__ = [
     "ExponentialMechanismBase2",
     "PermuteAndFlip",
     "ReportNoisyMax",
+    "StatedLaw",
     "TopKMechanism",
 ]
 
@@ -236,7 +238,7 @@ class TopKMechanism(_Planned):
         self,
         *,
         k: int,
-        mechanism: Ordered | None = None,
+        mechanism: Ordered | StatedLaw | None = None,
         epsilon: Number | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -251,7 +253,7 @@ class TopKMechanism(_Planned):
         source: Source | None = None,
         ledger: Scope | None = None,
     ) -> None:
-        if mechanism is not None:
+        if mechanism is not None and not isinstance(mechanism, StatedLaw):
             more = "; the noise of 'laplace' depends on how many candidates there are"
             read_choice(mechanism, "mechanism", ORDERED, more)
         count = integer(k, "k", minimum=1, maximum=_MOST)

@@ -75,15 +75,6 @@ def test_parameters_are_rounded_towards_more_loss(epsilon: Fraction) -> None:
         assert Fraction(math.nextafter(rho, 0)) < exact <= Fraction(rho)
 
 
-# ------------------------------------------------------------------------------- never cheaper
-
-
-# ------------------------------------------------------------------------------- n are n
-
-
-# ------------------------------------------------------------------------------- our accountant
-
-
 def test_mixed_parts_and_a_real_release() -> None:
     best = top_k([5, 3, 9, 1], k=3, rho="1/10", sensitivity=1)
     event = dp_events([*best.parts, PureDP("1/10"), PureDP("1/10")], accountant="rdp")

@@ -7,6 +7,7 @@ import math
 import sys
 import warnings
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,7 +18,6 @@ from safeselect import BoundedRange, LaplaceDominated, ParameterError, compose
 from safeselect.adapters import opendp as ours
 from safeselect.adapters._numbers import at_least
 from safeselect.exact.interval import NoiseRate
-from safeselect.sources import CallbackSource
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed")
 dp.enable_features("contrib", "honest-but-curious")
@@ -33,11 +33,10 @@ def space(integers: str = "i32", *, monotonic: bool = False) -> tuple[Any, Any]:
 
 # ------------------------------------------------------------------------------- privacy maps
 
-_one, _many, _max = ours.make_permute_and_flip, ours.make_top_k, ours.make_report_noisy_max
+_many, _max = ours.make_top_k, ours.make_report_noisy_max
+_flip = partial(_max, noise="exponential")
 _PEELED = {"k": 3, "mechanism": "permute_and_flip"}
 CONSTRUCTORS = {
-    "permute_and_flip": (_one, {}, LaplaceDominated, 1, 1),
-    "exponential_mechanism": (ours.make_exponential_mechanism, {}, BoundedRange, 1, 1),
     "noisy_max_exponential": (_max, {"noise": "exponential"}, LaplaceDominated, 1, 1),
     "noisy_max_laplace": (_max, {"noise": "laplace"}, LaplaceDominated, 1, 1),
     "noisy_max_gumbel": (_max, {"noise": "gumbel"}, BoundedRange, 1, 1),
@@ -119,16 +118,13 @@ def test_every_integer_type_with_its_extremes(integers: str) -> None:
     bits = 32 if "32" in integers else 64
     low = -(2 ** (bits - 1)) if integers.startswith("i") else 0
     extremes = [low, low + 2**bits - 1, low + 1, low + 2**bits - 2]
-    for make, expected in ((ours.make_permute_and_flip, 1), (ours.make_exponential_mechanism, 1)):
+    for make in (_flip, partial(_max, noise="gumbel")):
         made = make(*space(integers), PURE, scale="1/1000")
-        assert made(extremes) == expected
+        assert made(extremes) == 1
         assert make(*space(integers), PURE, scale="1/1000", negate=True)(extremes) == 0
     for negate, wanted in ((False, [1, 3, 2, 0]), (True, [0, 2, 3, 1])):
         best = ours.make_top_k(*space(integers), PURE, "1/1000", k=4, negate=negate)
         assert best(extremes) == wanted
-
-
-# ------------------------------------------------------------------------------- inside OpenDP
 
 
 # ------------------------------------------------------------------------------- what is refused
@@ -163,7 +159,7 @@ def test_bad_parameters_are_refused_when_a_measurement_is_made(
     given[name] = special.get(value, value)
     first = [given.pop(each) for each in ("domain", "metric", "measure", "scale")]
     with pytest.raises(ParameterError, match=message):
-        ours.make_permute_and_flip(*first, **given)
+        _flip(*first, **given)
 
 
 def test_names_and_numbers_are_refused() -> None:
@@ -179,7 +175,7 @@ def test_names_and_numbers_are_refused() -> None:
             ours.make_top_k(*args, 1, k=k)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="gap_grid must be greater than zero"):
         ours.make_top_k_with_gaps(*args, 1, k=1, gap_grid=0)
-    made = ours.make_permute_and_flip(*args, 1)
+    made = _flip(*args, 1)
     with pytest.raises(dp.OpenDPException, match="d_in must be at least zero"):
         made.map(-1)
 
@@ -187,7 +183,7 @@ def test_names_and_numbers_are_refused() -> None:
 def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(ParameterError, match=r"opendp; run .*\[opendp\]"):
-        ours.make_permute_and_flip(*space(), PURE, 1)
+        _flip(*space(), PURE, 1)
 
 
 # ------------------------------------------------------------------------------- what failures say
@@ -228,26 +224,10 @@ def test_a_failed_release_says_one_sentence_without_data(
     error: BaseException,
     sentence: str,
 ) -> None:
-    monkeypatch.setattr(ours, "permute_and_flip", failing(error))
-    text = told(ours.make_permute_and_flip(*space(), PURE, 1), capfd)
+    monkeypatch.setattr(ours, "report_noisy_max", failing(error))
+    text = told(_flip(*space(), PURE, 1), capfd)
     assert sentence in text
     assert str(SENTINEL) not in text
-
-
-def test_real_refusals(capfd: pytest.CaptureFixture[str]) -> None:
-    def broken(count: int) -> bytes:
-        raise OSError(f"{SENTINEL}")
-
-    args = *space(), PURE
-    for made, sentence in (
-        (ours.make_top_k(*args, k=4, scale=1), "ParameterError: k must be between 1 and 3, got 4"),
-        (ours.make_permute_and_flip(*args, 1, source=CallbackSource(broken)), "SourceError: "),
-    ):
-        text = told(made, capfd)
-        assert sentence in text
-        assert str(SENTINEL) not in text
-    with pytest.raises(dp.OpenDPException, match="scores must contain at least one candidate"):
-        ours.make_permute_and_flip(*args, 1)([])
 
 
 # ------------------------------------------------------------------------------- floats on a grid
@@ -267,15 +247,15 @@ def floats(kind: str = "f64", *, monotonic: bool = False) -> tuple[Any, Any]:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
-    """The steps that measurements made from now on hand to the exponential mechanism."""
+    """The steps that measurements made from now on hand to the mechanism."""
     found: list[list[int]] = []
-    real = safeselect.exponential_mechanism
+    real = safeselect.report_noisy_max
 
     def spy(steps: Any, **given: Any) -> Any:
         found.append([int(step) for step in steps])
         return real(steps, **given)
 
-    monkeypatch.setattr(ours, "exponential_mechanism", spy)
+    monkeypatch.setattr(ours, "report_noisy_max", spy)
     return found
 
 
@@ -294,9 +274,7 @@ def test_the_loss_of_float_scores_is_at_most_what_the_map_says(
 ) -> None:
     """All moves of three scores by d_in and the error, over eighths and sixteenths of a step."""
     scale, d_in = Fraction(1, 2), Fraction(3, 16)
-    made = ours.make_exponential_mechanism(
-        *floats(kind, monotonic=monotonic), PURE, scale, **reading
-    )
+    made = _max(*floats(kind, monotonic=monotonic), PURE, scale, noise="gumbel", **reading)
     rate = STEP / scale
     allowed = made.map(float(d_in))
     # On a binary grid finer than the step, rounded inwards: nothing moves further than declared.
@@ -320,7 +298,7 @@ def test_the_loss_of_float_scores_is_at_most_what_the_map_says(
 def test_the_map_adds_what_reading_adds() -> None:
     def epsilon(d_in: float, *, monotonic: bool = False, **reading: Any) -> Fraction:
         space_ = floats(monotonic=monotonic)
-        made = ours.make_permute_and_flip(*space_, PURE, 1, grid=STEP, **reading)
+        made = _flip(*space_, PURE, 1, grid=STEP, **reading)
         return Fraction(made.map(d_in)) / STEP
 
     assert epsilon(1.0, score_error=0) == 8
@@ -333,10 +311,10 @@ def test_the_map_adds_what_reading_adds() -> None:
     assert epsilon(0.2, on_grid=True) == 0
     assert epsilon(0.0) == 2  # the numbers handed over may differ, though the scores do not
     # 0.3 as a float is less than three tenths: whichever is larger counts.
-    tenths = ours.make_permute_and_flip(*floats(monotonic=True), PURE, 1, grid="0.1", on_grid=True)
+    tenths = _flip(*floats(monotonic=True), PURE, 1, grid="0.1", on_grid=True)
     assert Fraction(tenths.map(0.3)) >= Fraction(3, 10)
     # And 0.1 as a float is more than a tenth.
-    exact = ours.make_permute_and_flip(*floats(monotonic=True), PURE, 1, grid="0.1", score_error=0)
+    exact = _flip(*floats(monotonic=True), PURE, 1, grid="0.1", score_error=0)
     assert exact.map(0.1) == at_least(Fraction(2, 10))
 
 
@@ -346,18 +324,18 @@ def test_floats_that_nothing_covers_are_refused(
 ) -> None:
     domain, metric = floats(kind)
     with pytest.raises(ParameterError, match="an input_domain of floats requires grid="):
-        ours.make_permute_and_flip(domain, metric, PURE, 1)
+        _flip(domain, metric, PURE, 1)
     for lax in (
         dp.vector_domain(dp.atom_domain(T=kind)),
         dp.vector_domain(dp.atom_domain(T=kind, nan=True), size=3),
     ):
         with pytest.raises(ParameterError, match=r"must be vector_domain.*nan=False.* got Vector"):
-            ours.make_permute_and_flip(lax, metric, PURE, 1, grid=1)
+            _flip(lax, metric, PURE, 1, grid=1)
     bounded = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0), T=kind, nan=False), size=2)
-    assert ours.make_permute_and_flip(bounded, metric, PURE, "1/1000", grid=1)([0.0, 1.0]) == 1
+    assert _flip(bounded, metric, PURE, "1/1000", grid=1)([0.0, 1.0]) == 1
     with pytest.raises(ParameterError, match="on_grid=True requires grid="):
-        ours.make_permute_and_flip(*space(), PURE, 1, on_grid=True)
-    made = ours.make_permute_and_flip(domain, metric, PURE, 1, grid=1)
+        _flip(*space(), PURE, 1, on_grid=True)
+    made = _flip(domain, metric, PURE, 1, grid=1)
     for odd in (math.inf, math.nan):
         with pytest.raises(dp.OpenDPException, match="ScoreError: scores must be finite"):
             made([float(SENTINEL), odd])
@@ -396,18 +374,16 @@ def quantile_scores(made: Any) -> Any:
 @each_way
 def test_one_choice_gets_its_share_and_no_more(way: str) -> None:
     made, measure = context(way, 2)
-    names = ("permute_and_flip", "exponential_mechanism")
-    for name in names:
-        query = getattr(quantile_scores(made), name)(measure, negate=True)
+    for noise in ("exponential", "gumbel"):
+        query = quantile_scores(made).safe_noisy_max(measure, noise=noise, negate=True)
         scale = query.param()
         share = 0.5 if way == "pure" else 0.25
-        constructor = getattr(ours, f"make_{name}")
         space = dp.vector_domain(dp.atom_domain(T="usize")), dp.linf_distance(T="usize")
         # quantile scores move by 2 alpha parts of a contribution: the chain says by how much.
         chain = query.resolve()
         assert chain.map(1) <= share
         assert chain.map(1) == pytest.approx(share, rel=1e-6)
-        assert constructor(*space, measure, scale).map(1) > 0
+        assert _max(*space, measure, scale, noise=noise).map(1) > 0
         assert query.release() in range(20)
     with pytest.raises(ValueError, match="exhausted"):
-        quantile_scores(made).permute_and_flip(measure, negate=True).release()
+        quantile_scores(made).safe_noisy_max(measure, noise="gumbel", negate=True).release()

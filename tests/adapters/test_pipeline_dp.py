@@ -40,10 +40,7 @@ def test_the_law_is_that_of_the_strategy(least: int | None) -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (
-            {"strategy": Kind["LAPLACE_THRESHOLDING"]},
-            "TRUNCATED_GEOMETRIC, got 'LAPLACE_THRESHOLDING'",
-        ),
+        ({"strategy": Kind["LAPLACE_THRESHOLDING"]}, "GEOMETRIC, got 'LAPLACE_THRESHOLDING'"),
         ({"strategy": "TRUNCATED_GEOMETRIC"}, "strategy must be PartitionSelectionStrategy"),
         ({"epsilon": 0.0}, "epsilon must be greater than zero"),
         ({"delta": 0.0}, "delta must be greater than zero"),

@@ -5,11 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -243,69 +241,3 @@ def test_it_is_prepared_twice_signed_approved_and_witnessed(server: Server, tmp_
     with closing(Witness(as_service)) as witness, cut:
         Ledger.open(store, signer=read_key(str(setup.key)), witness=witness)
     ledger.close()
-
-
-BLOCKED = """
-CREATE FUNCTION service.wait() RETURNS trigger LANGUAGE plpgsql AS
-$$BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NEW; END$$;
-CREATE TRIGGER wait BEFORE UPDATE OF output ON service.requests
-FOR EACH ROW EXECUTE FUNCTION service.wait()"""
-
-
-@pytest.mark.nightly("tests/ledger/test_requests.py finishes what died between outbox and ledger")
-def test_a_request_that_died_before_its_answer_is_told_and_asked_anew(
-    server: Server, tmp_path: Path
-) -> None:
-    """Killed between charge and outbox, which waits here for a lock that the test holds."""
-    import psycopg
-
-    from safeselect import Ledger
-    from safeselect.ledger.stores.postgres import PostgresStore
-
-    service = serve(server, tmp_path, "100", "30", longest=3)
-    token, body, load = service.tokens["ada"], {"region": "north", "k": 1}, service_load.Load()
-    path = f"/releases/{uuid4()}"
-    ledger = Ledger.open(PostgresStore(server.conninfo, schema="ledger"))
-    try:
-        with psycopg.connect(server.conninfo, autocommit=True) as blocker:
-            blocker.execute(BLOCKED)
-            blocker.execute("SELECT pg_advisory_lock(7)")
-            asking = threading.Thread(target=tried, args=(service, path, token, body))
-            asking.start()
-            until(lambda: ledger.scopes()["visits"].spent["epsilon"] > 0)
-            assert service.ask("PUT", path, token, body)[0] == 425
-            for worker in service.workers():
-                os.kill(worker, signal.SIGKILL)
-            asking.join()
-            # The server notices that nobody waits for the blocked statement any more.
-            until(
-                lambda: (
-                    blocker.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone()
-                    == (0,)
-                )
-            )
-        service.wait()
-        until(lambda: service.ask("PUT", path, token, body)[0] == 410)
-        answered = service_load.asked(service, load, "ada", "north")
-    finally:
-        service.stop()
-    assert answered is not None
-    load.answers[answered[0]], load.asked[answered[0]] = answered[1], "north"
-    said, figures = service_load.wrong(load, server.conninfo)
-    assert said == []
-    assert (figures["charges"], figures["released"], figures["charged and died"]) == (2, 1, 1)
-
-
-def tried(service: service_load.Service, path: str, token: str, body: object) -> None:
-    """Ask where the connection breaks."""
-    with suppress(OSError, http.client.HTTPException):
-        service.ask("PUT", path, token, body)
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Wait, at most half a minute."""
-    for _ in range(300):
-        if true():
-            return
-        time.sleep(0.1)
-    raise TimeoutError("it did not come true")

@@ -27,6 +27,10 @@ def certificate(**fields: Any) -> Callable[[Case], None]:
     return forge
 
 
+def without_a_digest(case: Case) -> None:
+    case.certificate["code"]["modules"].popitem()
+
+
 def unreadable(case: Case) -> None:
     """Neither the code that ran nor the code that was checked could be read."""
     nothing = {"deciding_sha256": "unreadable"}
@@ -37,34 +41,24 @@ def unreadable(case: Case) -> None:
 
 DIFFERING = {"differing": ["small: quantile"]}
 WHOLE = "It is incomplete"
+OTHER_CODE = certificate(library={"deciding_sha256": "1" * 64})
+FAILED = certificate(known_answers=DIFFERING, passed=False)
 OTHERS = {
-    "of other code": (
-        "certified code",
-        certificate(library={"deciding_sha256": "1" * 64}),
-        "It covers version 0.1.0, deciding_sha256",
-    ),
+    "of other code": ("certified code", OTHER_CODE, "It covers version 0.1.0, deciding_sha256"),
     "of nothing": ("certified code", unreadable, "deciding_sha256 unreadable"),
     "for another version": (
         "certified code",
-        certificate(library={"version": "0.0.9"}),
-        "It covers version 0.0.9",
+        certificate(library={"version": "9"}),
+        "of version 9",
     ),
-    "that did not pass": (
-        "certificate",
-        certificate(known_answers=DIFFERING, passed=False),
-        "It did not pass: small: quantile",
-    ),
+    "that did not pass": ("certificate", FAILED, "It did not pass: small: quantile"),
     "that says so only in part": ("certificate", certificate(known_answers=DIFFERING), WHOLE),
     "that failed as a whole": ("certificate", certificate(passed=False), WHOLE),
     "of other answers": ("certificate", certificate(known_answers={"sha256": "0" * 64}), WHOLE),
     "of no answers": ("certificate", certificate(known_answers={"count": 0}), WHOLE),
     "of another schema": ("certificate", certificate(schema="safeselect.certificate/9"), WHOLE),
     "without the machine": ("certificate", lambda case: case.certificate.pop("machine"), WHOLE),
-    "without a digest": (
-        "certificate",
-        lambda case: case.certificate["code"]["modules"].popitem(),
-        WHOLE,
-    ),
+    "without a digest": ("certificate", without_a_digest, WHOLE),
     "of other libraries": ("libraries", certificate(library={"gmp": "GMP 1.0"}), "another gmp"),
 }
 

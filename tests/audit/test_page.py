@@ -23,7 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::safeselect.SafeSelectWarning")
 Run = pytest.CaptureFixture[bytes]
 TITLES = [
     *("Verdict", "What was asked", "What was released", "What was promised, and to whom"),
-    *("What was assumed", "Budget", "Ledger", "Comparisons", "Missing evidence"),
+    *("What was assumed", "Scope flights 2013", "Scope analyst 7", "Ledger"),
+    *("Comparisons", "Missing evidence"),
     *("Limits of this audit", "What ran", "This audit"),
 ]
 
@@ -99,11 +100,13 @@ def test_a_real_ledger(tmp_path: Path, capfdbinary: Run) -> None:
     assert page["What was released"][0].endswith("', best first.")
     assert "With epsilon = 1 no event" in page["What was promised, and to whom"][0]
     assert "a probability of 0.0000001" in page["What was promised, and to whom"][0]
-    first, second = page["Budget"].values()
-    assert first.startswith("for each single plane, neighbours add_remove: (2, 0.000001): ")
-    assert "refusals of private input: 1 of 10; approvers may raise it up to epsilon 3" in first
-    assert "refusals of private input: 0 of 10. For each single plane, with probability" in second
-    assert "counted from the opening, the privacy loss never exceeded" in second
+    first, second = (page[title] for title in TITLES if title.startswith("Scope"))
+    assert (first["unit"], first["neighbours"]) == ("plane", "add_remove")
+    assert first["refusals of private input"] == "1 of 10"
+    assert first["used"].startswith("(2, 0.000001): ")
+    assert first["may be raised up to"] == "epsilon 3"
+    assert second["so far"].startswith("For each single plane, with probability")
+    assert "counted from the opening, the privacy loss never exceeded" in second["so far"]
     assert "1 aborted, 1 raised, 1 torn; 1 approved by other keys" in page["Ledger"]["records"]
     assert page["Missing evidence"] == {"none": "nothing", "not compared": "nothing"}
     assert page["What ran"]["FIPS mode"].partition(",")[0] in ("off", "on", "not known")

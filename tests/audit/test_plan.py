@@ -32,21 +32,15 @@ PARAMETERS = {
     "scores that may be monotonic": (both(monotonic="perhaps"), "monotonic must be yes or no"),
     "more places than candidates": (both(candidates="1"), "k must be between 1 and 1"),
     "a rate that is too large": (both(noise_rate="1"), "noise_rate is 1", "a measurement"),
-    "noise that is said to be less": (
-        both(noise_low_95="-1", noise_high_95="1"),
-        "noise_high_95 is 1",
-        "a measurement",
-    ),
+    "noise that is said to be less": (both(noise_low_95="-1"), "low_95 is -1", "a measurement"),
     "a smaller variance": (both(sigma_squared="3"), "sigma_squared is 3", "a discrete gaussian"),
     "a larger sensitivity": (both(sensitivity_l1="3"), "noise_deviation is", "a measurement"),
     "no sensitivity": (both(sensitivity_l1="x"), "must be a finite number", "a measurement"),
     "a base that costs more": (both(factor="1/4"), "factor is 1/4", "a base"),
-    "a base that is none": (both(factor="1"), "factor must be less than 1", "a base"),
     "a base of a list that costs more": (both(factor="3/8"), "factor is 3/8", "top k by base 2"),
     "one winner of two": (both(k="2"), "draws is 1 x {'type': 'LaplaceDominated'", "a selection"),
     "runs of another base": (both(base="PureDP 1/5"), "not twice that of its base", "a run above"),
     "a stop that never comes": (both(gamma="0"), "must be greater than zero", "a run above"),
-    "a stop that is more than sure": (both(gamma="3/2"), "must be less than 1", "a run above"),
     "another quantile": (release(labels={"texts": ["1/3"]}), "quantiles is 1/2", "a median"),
     "ties of the other law": (both(ties="below"), "ties is below", "a median"),
     "other neighbours": (
@@ -103,36 +97,25 @@ def select(**more: Any) -> Any:
     return s.permute_and_flip({"tea": 5, "milk": 1}, epsilon=1, sensitivity=1, **more)
 
 
-DELTA, SELECTED = "a list of delta", "a selection of rho"
+DELTA, SELECTED, RANGE = (
+    "a list of delta",
+    "a selection of rho",
+    "draws is 1 x {'type': 'BoundedRange'",
+)
+LESS, NO_SUCH = (
+    weaker("GaussianDP", "mu_squared"),
+    "measure_discrete_gaussian/1 cannot have this guarantee",
+)
+EQUAL, RUNS = weaker("GaussianDP", "mu_squared", "1/4"), "best_of has no guarantee of type PureDP"
 DRAWS = {
     "draws that nobody made": (agreed(cheap_draws), "draws is 1 x", SELECTED, True),
-    "a bounded range of permute-and-flip": (
-        agreed(bounded_range),
-        "draws is 1 x {'type': 'BoundedRange'",
-        SELECTED,
-        True,
-    ),
-    "less than its draws": (
-        agreed(less_than_its_draws),
-        "draws is 2 x {'type': 'LaplaceDominated'",
-    ),
+    "a bounded range of permute-and-flip": (agreed(bounded_range), RANGE, SELECTED, True),
+    "less than its draws": (agreed(less_than_its_draws), "draws is 2 x {'type': 'Laplace"),
     "less than its draws, with delta": (agreed(less_with_delta), "draws is 40 x", DELTA),
     "without the delta of its draws": (agreed(pure_by_delta), "draws is 40 x", DELTA),
-    "a smaller mu": (
-        weaker("GaussianDP", "mu_squared"),
-        "noise_deviation is",
-        "a rounded gaussian",
-    ),
-    "Gaussian-DP of discrete noise": (
-        weaker("GaussianDP", "mu_squared", "1/4"),
-        "measure_discrete_gaussian/1 cannot have this guarantee",
-        "a discrete gaussian",
-    ),
-    "another kind of cost of runs": (
-        weaker("PureDP", "epsilon"),
-        "best_of has no guarantee of type PureDP",
-        "the best of runs",
-    ),
+    "a smaller mu": (LESS, "noise_deviation is", "a rounded gaussian"),
+    "Gaussian-DP of discrete noise": (EQUAL, NO_SUCH, "a discrete gaussian"),
+    "another kind of cost of runs": (weaker("PureDP", "epsilon"), RUNS, "the best of runs"),
 }
 
 
@@ -141,3 +124,26 @@ def test_promises_that_do_not_follow_are_refused(refuse: Any, name: str, monkeyp
     monkeypatch.setitem(EVERY, DELTA, of_delta)
     monkeypatch.setitem(EVERY, SELECTED, select)
     refuse("plan", *DRAWS[name])
+
+
+UNCAPPED = "discovered with counts, no cap"
+COUNTED, FOUND = "keys with counts", "discovered with counts"
+COUNTS = {
+    "counts that were not asked for": (both(with_counts="no"), "does not match its par", COUNTED),
+    "another mean of the noise": (both(noise_mean="1"), "noise_mean is 1", COUNTED),
+    "counts that are said to be closer": (both(noise_low_95="0"), "noise_low_95 is 0", COUNTED),
+    "a smaller deviation": (both(noise_deviation="1/1000"), "noise_deviation is", COUNTED),
+    "more competitors": (release(k_bar="4"), "k_bar must be between", FOUND),
+    "fewer competitors": (release(k_bar="1"), "k_bar must be between 2", "discovered, capped"),
+    "a bottom that is too near": (both(offset="40"), "offset is 40", "discovered"),
+    "a bottom of few items": (both(offset="60"), "offset is 60", "discovered, capped"),
+    "a bottom of counts": (both(offset="71"), "offset is 71", FOUND),
+    "less noise of counts": (both(sigma_squared="2"), "sigma_squared is 2", UNCAPPED),
+    "a cap that nobody asked for": (both(max_contributions="1"), "sigma_squared is", UNCAPPED),
+    "groups of another noise": (both(noise_rate="9"), "noise_rate is 9", "groups of candidates"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_parameters_of_counts_that_do_not_follow_are_refused(refuse: Any, name: str) -> None:
+    refuse("plan", *COUNTS[name])

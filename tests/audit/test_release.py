@@ -32,11 +32,7 @@ def cheaper(charged: Json) -> None:
 
 
 OTHERS = {
-    "a charge below the price": (
-        "price",
-        record(CHARGED, cheaper),
-        "charges scope 'a' less epsilon than its guarantee costs",
-    ),
+    "a charge below the price": ("price", record(CHARGED, cheaper), "scope 'a' less epsilon than"),
     "a source for tests": (
         "source",
         record(CHARGED, lambda each: each.update(source=SOURCE), source="DeterministicSource"),

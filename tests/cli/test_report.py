@@ -14,7 +14,7 @@ Run = Callable[..., tuple[int, str, str]]
 TOLD = (
     *("4: 2 released, 1 aborted, 1 no outcome", "person", "visit", "replace_one"),
     *("together (2, 0.000001) differentially private", "rho 1/3 zCDP", "no outcome", "a test"),
-    *("permute_and_flip/1", "LaplaceDominated(epsilon 0.5)", "aborted (source)"),
+    *("permute_and_flip/1", "LaplaceDominated: ε = 0.5", "aborted (source)"),
     *("41/42 of 2", "<script>alert(1)</script>"),
 )
 

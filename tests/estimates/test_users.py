@@ -205,16 +205,6 @@ def test_data_text_plot_and_command(capsys):
     assert groups.title == "top 5 in each of 12 groups; users as stated: 100 % in 6"
     rows = str(groups).splitlines()[2:-1]
     assert [row.split()[1] for row in rows if row.endswith(" best")] == ["6", "6"]
-    pytest.importorskip("matplotlib")
-    for plans in (items, keys):
-        (axes,) = plans.plot().axes
-        (drawn,) = axes.get_lines()
-        assert list(drawn.get_ydata()) == plans.to_dict()["users"]
-        assert [each.get_text() for each in axes.get_xticklabels()] == ["0.5", "1", "2"]
-    (axes,) = groups.plot().axes
-    first, circle, second, _ = axes.get_lines()
-    assert [*first.get_ydata(), *second.get_ydata()] == groups.to_dict()["users"]
-    assert list(circle.get_xdata()) == [groups.best("0.5").max_groups]
 
 
 # ------------------------------------------------------------------------------------ mistakes

@@ -7,7 +7,6 @@ own, no word may have two owners, and no word that is asked for may be without m
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -27,31 +26,21 @@ SMALL_64 = 1 << 36
 
 # ------------------------------------------------------------------------- whole rankings
 
-RANKINGS: dict[str, Callable[..., tuple[int, ...]]] = {
-    "top_k exponential": lambda n, source: (
-        safeselect.top_k(
-            [0] * n, k=n, epsilon=n, mechanism="exponential", source=source, **CHANGE
-        ).indices
-    ),
-    "top_k one_shot_exponential": lambda n, source: (
-        safeselect.top_k(
-            [0] * n, k=n, epsilon=n, mechanism="one_shot_exponential", source=source, **CHANGE
-        ).indices
-    ),
-    "top_k exponential_base2": lambda n, source: (
-        safeselect.top_k(
-            [0] * n, k=n, epsilon=n, mechanism="exponential_base2", source=source, **CHANGE
-        ).indices
-    ),
-    "top_k_with_gaps laplace": lambda n, source: (
-        safeselect.top_k_with_gaps(
-            [0] * n, k=n - 1, epsilon=n, noise="laplace", source=source, **CHANGE
-        ).indices
-    ),
-    "top_k_with_gaps exponential": lambda n, source: (
-        safeselect.top_k_with_gaps([0] * n, k=n - 1, epsilon=n, source=source, **CHANGE).indices
-    ),
+RANKINGS: dict[str, dict[str, Any]] = {
+    "top_k exponential": {"mechanism": "exponential"},
+    "top_k one_shot_exponential": {"mechanism": "one_shot_exponential"},
+    "top_k exponential_base2": {"mechanism": "exponential_base2"},
+    "top_k_with_gaps laplace": {"noise": "laplace"},
+    "top_k_with_gaps exponential": {},
 }
+
+
+def ranking(name: str, n: int, source: TapeSource) -> tuple[int, ...]:
+    """An order of equal candidates: of all, or with gaps of all but the last."""
+    rank = getattr(safeselect, name.partition(" ")[0])
+    k = n if rank is safeselect.top_k else n - 1
+    found = rank([0] * n, k=k, epsilon=n, source=source, **CHANGE, **RANKINGS[name])
+    return tuple(found.indices)
 
 
 def replaced(known: bytes | bytearray, lane: int, place: int, word: int) -> bytes:
@@ -66,7 +55,7 @@ def without(order: tuple[int, ...], one: int) -> list[int]:
 
 def whole(name: str, n: int, source: TapeSource) -> tuple[int, ...]:
     """The order of all; with gaps the last one is not released, but it is clear who it is."""
-    order = RANKINGS[name](n, source)
+    order = ranking(name, n, source)
     return (*order, *(set(range(n)) - set(order)))
 
 
@@ -89,15 +78,6 @@ def test_a_word_moves_its_owner_and_nobody_else(name, n):
         owned += list(owners) if len(owners) == 1 else []
     # Further digits, of words of 128, move nobody.
     assert sorted(owned) == list(range(n))
-
-
-# ------------------------------------------------------------------------- winners of many
-
-
-# ------------------------------------------------------------------------- rows of batches
-
-
-# ------------------------------------------------------------------------- rounds of peeling
 
 
 # ------------------------------------------------------------------------- sessions
@@ -262,16 +242,16 @@ def test_every_item_of_a_list_has_a_word_of_its_own(kind):
 def test_what_one_call_left_over_serves_no_other(name):
     """Two calls on one source: the second's bytes begin where the first's end, and none is kept."""
     source = TapeSource(seed=11)
-    first = RANKINGS[name](20, source)
+    first = ranking(name, 20, source)
     size = source.asked
-    second = RANKINGS[name](20, source)
+    second = ranking(name, 20, source)
     assert source.asked == 2 * size
     assert source.begun == 2
     known = tape(2 * size, 12)
     both = TapeSource(known)
-    pair = RANKINGS[name](20, both), RANKINGS[name](20, both)
+    pair = ranking(name, 20, both), ranking(name, 20, both)
     assert pair == (
-        RANKINGS[name](20, TapeSource(known[:size])),
-        RANKINGS[name](20, TapeSource(known[size:])),
+        ranking(name, 20, TapeSource(known[:size])),
+        ranking(name, 20, TapeSource(known[size:])),
     )
     assert first != second

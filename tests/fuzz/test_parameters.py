@@ -6,11 +6,10 @@ from fractions import Fraction
 
 import pytest
 from entry_points import FUNCTIONS, call, parameters
-from hostile import numbers, refused, things
+from hostile import refused, things
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import safeselect
 from safeselect import ParameterError, SafeSelectError
 from safeselect.exact.parameters import MAX_BITS, integer, rational
 
@@ -43,39 +42,6 @@ def test_integers(value, minimum, width):
     assert type(found) is int
     assert minimum <= found <= minimum + width
     assert found == value
-
-
-GUARANTEES: dict[str, tuple[str, ...]] = {
-    "PureDP": ("epsilon",),
-    "LaplaceDominated": ("epsilon",),
-    "BoundedRange": ("epsilon",),
-    "ZeroConcentratedDP": ("rho",),
-    "ApproximateDP": ("epsilon", "delta"),
-}
-
-
-@settings(max_examples=60)
-@given(numbers(), numbers(), numbers())
-@pytest.mark.parametrize("name", GUARANTEES)
-def test_guarantees(name, first, second, delta):
-    kind = getattr(safeselect, name)
-    try:
-        made = kind(*(first, second)[: len(GUARANTEES[name])])
-    except ParameterError as error:
-        refused(error)
-        return
-    repr(made)
-    for ask in (
-        lambda: made.approximate(delta),
-        lambda: made.zcdp,
-        lambda: made.pure,
-        lambda: safeselect.compose([made, made, made]),
-        lambda: safeselect.compose([made, made], delta),
-    ):
-        try:
-            ask()
-        except SafeSelectError as error:
-            refused(error)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -25,14 +25,12 @@ from safeselect import (
     PureDP,
     ZeroConcentratedDP,
 )
-from safeselect.accounting.moments import epsilon_by_orders
 from safeselect.ledger import Balance
 from safeselect.ledger.balance import exact_texts
 from safeselect.ledger.budget import add
 
 pytestmark = pytest.mark.claim("C8")
 
-REFUSED = "of scope 'scope' does not allow this release: it"
 LEAST = Fraction(1, 2**1024)
 
 
@@ -102,31 +100,23 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "a budget must have epsilon, epsilon and delta, rho, or rho and delta; got none"),
     ({"delta": "1e-6"}, "got delta"),
     ({"epsilon": 1, "rho": 1}, "got epsilon, rho"),
-    ({"epsilon": 1, "rho": 1, "delta": "1e-6"}, "got delta, epsilon, rho"),
     ({"epsilon": LONGEST + 1}, "epsilon must have at most 1024 bits"),
-    ({"epsilon": 1 / (LONGEST + 1)}, "epsilon must have at most 1024 bits"),
     ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta, the part of delta .* from 0 to delta"),
     ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta, the part of delta .* from 0 to delta"),
     ({**MILLIONTH, "own_delta": -1}, "own_delta must be at least zero"),
     ({**MILLIONTH, "own_delta": 1}, "own_delta must be less than 1"),
-    ({**MILLIONTH, "own_delta": Fraction(1, 2**1024)}, "own_delta must have at most 1024 bits"),
     ({"rho": 1, "delta": "1e-6", "own_delta": "1e-7"}, "with rho it is all of delta"),
     (
         {"epsilon": 1, "ceiling": 2},
         r"ceiling must map epsilon to a number, such as \{'epsilon': 2\}",
     ),
-    ({"epsilon": 1, "ceiling": {}}, "ceiling must map epsilon to a number"),
     ({"epsilon": 1, "ceiling": {"rho": 2}}, "ceiling must map epsilon to a number"),
     ({**MILLIONTH, "ceiling": {"own_delta": 2}}, "ceiling must map epsilon or delta to a number"),
     ({"epsilon": 1, "ceiling": {"epsilon": 1}}, "the ceiling of epsilon must be above 1"),
-    ({"epsilon": 1, "ceiling": {"epsilon": "1/2"}}, "the ceiling of epsilon must be above 1"),
     ({"epsilon": 1, "ceiling": {"epsilon": "x"}}, "epsilon must be"),
     ({**MILLIONTH, "ceiling": {"delta": 1}}, "delta must be less than 1"),
     ({"epsilon": 1, "blocks": "north"}, "blocks must be a list of names, got"),
-    ({"epsilon": 1, "blocks": {"north"}}, "blocks must be a list of names, got"),
-    ({"epsilon": 1, "blocks": 7}, "blocks must be a list of names, got"),
     ({"epsilon": 1, "blocks": [7]}, "a block must be a string"),
-    ({"epsilon": 1, "blocks": [""]}, "a block must be"),
     (
         {"epsilon": 1, "blocks": ["a", "a"]},
         "blocks must be at most 10000 different names without '/'",
@@ -137,12 +127,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"},
         "neighbours='add_remove', because",
     ),
-    (
-        {"epsilon": 1, "blocks": ["a"], "neighbours": "own words"},
-        "blocks require neighbours='add_rem",
-    ),
+    ({"epsilon": 1, "neighbours": 7}, "neighbours must be a string"),
     ({"epsilon": 1, "per": "week"}, "per must be 'month', got"),
-    ({"epsilon": 1, "per": None}, "per must be 'month', got"),
     ({"epsilon": 1, "per": "month"}, "use for example unit='person and month', or omit per"),
 ]
 MONTHLY = {"epsilon": 1, "per": "month", "unit": "person and month"}
@@ -186,36 +172,12 @@ def test_orders_are_those_of_the_ceiling_and_the_share_of_own_deltas_is_kept() -
 
 # ------------------------------------------------------------------------------------ what is paid
 
-PART = BoundedRange("1/20")
-
 
 def charged(balance: Balance, guarantee: Any) -> Balance:
     """The balance after one more release, by the steps of a charge to a ledger."""
     price = balance.budget.price(guarantee)
     balance.charge("scope", price, guarantee, ())
     return Balance(balance.budget, add(balance.spent, price))
-
-
-@pytest.mark.parametrize("terms", FORMS[:6])
-def test_what_is_promised_is_worth_what_may_be_spent(terms: dict[str, Any]) -> None:
-    """Charges while a way is open, not beyond; the same list, fixed in advance, costs no more."""
-    budget, charges = made(**terms), 0
-    balance = Balance.fresh(budget)
-    while balance.fits(PART):
-        balance, charges = charged(balance, PART), charges + 1
-    assert charges >= 10
-    price = budget.price(PART)
-    assert balance.spent == {name: charges * amount for name, amount in price.items()}
-    with pytest.raises(BudgetError, match="does not allow this release"):
-        charged(balance, PART)
-    if "rho" in terms:
-        assert charges * PART.zcdp.rho <= Fraction("0.1") < (charges + 1) * PART.zcdp.rho
-    elif terms.get("own_delta") == "1e-6" or "delta" not in terms:
-        assert charges * PART.epsilon <= 1 < (charges + 1) * PART.epsilon
-    else:
-        # What `compose` certifies is less still: tests/ledger/test_budget.py.
-        assert epsilon_by_orders([(PART, charges)], Fraction(terms["delta"]))[0] <= 1
-        assert balance.spent["epsilon"] > 1
 
 
 def test_own_delta_of_all_of_delta_grants_what_plain_sums_grant() -> None:
@@ -269,89 +231,25 @@ def test_the_share_used_is_rounded_up() -> None:
     assert str(balance).startswith(f"(1, 0.000001): {-(-moment * 1000 // 1) / 10:g} % used")
 
 
+ALL_OF_IT = [PureDP(1)]
+OWN = [ApproximateDP(0, "2e-7")]
+SUMS = {**MILLIONTH, "own_delta": 0}
 REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
-    (
-        {"epsilon": 1},
-        [PureDP("0.981")],
-        PureDP("0.0238"),
-        (
-            f"the budget epsilon 1 {REFUSED} needs 2.4 % of it and "
-            "1.9 % is left; at 3/4 of its epsilon it would fit"
-        ),
-    ),
-    (
-        MILLIONTH,
-        [PureDP("0.98101")],
-        PureDP("0.02381"),
-        (
-            f"the budget (1, 0.000001) {REFUSED} needs 2.4 % of it "
-            "and 1.8 % is left; at 3/4 of its epsilon it would fit"
-        ),
-    ),
-    (
-        {"rho": "1/10"},
-        [PureDP("0.4")],
-        ZeroConcentratedDP("0.03"),
-        (
-            f"the budget rho 0.1 {REFUSED} needs 30 % of it and "
-            "21 % is left; at 1/2 of its rho it would fit"
-        ),
-    ),
-    (
-        MILLIONTH,
-        [ApproximateDP(0, "2e-7")],
-        ApproximateDP("1/100", "1e-7"),
-        (
-            f"the budget (1, 0.000001) {REFUSED} brings its own "
-            "delta 1e-7, and 5e-8 of 2.5e-7 is left; give the release a smaller delta"
-        ),
-    ),
-    (
-        {**MILLIONTH, "own_delta": 0},
-        [],
-        ApproximateDP("1/100", "1e-7"),
-        (
-            f"the budget (1, 0.000001) {REFUSED} brings its own delta 1e-7, and none is reserved "
-            "here; a scope opened with own_delta=1e-7 allows it"
-        ),
-    ),
+    ({"epsilon": 1}, [PureDP("0.981")], PureDP("0.0238"), "2.4 % .* 1.9 % is left; at 3/4 of its"),
+    (MILLIONTH, [PureDP("0.98101")], PureDP("0.02381"), "2.4 % .* 1.8 % is left; at 3/4 of its"),
+    ({"rho": "1/10"}, [PureDP("0.4")], ZeroConcentratedDP("0.03"), "30 % .* 21 %.* 1/2 of its rho"),
+    (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, and 5e-8 of 2.5e-7 is left; give the"),
+    (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved here; .* own_delta=1e-7 allows"),
     (
         MILLIONTH,
         [],
         ApproximateDP("1/10", "5e-7"),
-        (
-            f"the budget (1, 0.000001) {REFUSED} brings its own delta 5e-7, and 2.5e-7 of 2.5e-7 "
-            "is left; give the release a smaller delta; a scope opened with own_delta=5e-7 "
-            "allows it"
-        ),
+        "smaller delta; a scope .* own_delta=5e-7 takes",
     ),
-    (
-        MILLIONTH,
-        [],
-        ApproximateDP("1/10", "5e-6"),
-        (
-            f"the budget (1, 0.000001) {REFUSED} brings its own delta 0.000005, and 2.5e-7 of "
-            "2.5e-7 is left; give the release a smaller delta"
-        ),
-    ),
-    (
-        {"epsilon": 1},
-        [PureDP(1)],
-        PureDP("1/100"),
-        (f"the budget epsilon 1 {REFUSED} needs 1 % of it and 0 % is left"),
-    ),
-    (
-        MILLIONTH,
-        [PureDP(1)],
-        ZeroConcentratedDP("1/1000"),
-        (f"the budget (1, 0.000001) {REFUSED} needs part of it, and nothing is left"),
-    ),
-    (
-        {"epsilon": "1/1000"},
-        [],
-        PureDP(10**30),
-        (f"the budget epsilon 0.001 {REFUSED} needs more than 1000 % of it and 100 % is left"),
-    ),
+    (MILLIONTH, [], ApproximateDP("1/10", "5e-6"), "is left; give the release a smaller delta$"),
+    ({"epsilon": 1}, ALL_OF_IT, PureDP("1/100"), "epsilon 1 of .* 1 % of it and 0 % is left$"),
+    (MILLIONTH, ALL_OF_IT, ZeroConcentratedDP("1/1000"), "a part of it, and nothing is left$"),
+    ({"epsilon": "1/1000"}, [], PureDP(10**30), "more than 1000 % of it and 100 % is left"),
 ]
 
 
@@ -360,9 +258,8 @@ def test_a_refusal_says_what_is_missing_and_what_would_fit(
     terms: dict[str, Any], first: list[Any], asked: Any, said: str
 ) -> None:
     balance = after(made(**terms), *first)
-    with pytest.raises(BudgetError) as caught:
+    with pytest.raises(BudgetError, match=said) as caught:
         charged(balance, asked)
-    assert str(caught.value) == said
     assert caught.value.scope == "scope"
     assert caught.value.asked == {n: balance.budget.price(asked)[n] for n in balance.budget.caps}
     assert caught.value.left == balance.left
@@ -521,7 +418,7 @@ def test_each_block_has_a_budget_of_its_own(wards: Ledger) -> None:
 
 def test_what_reads_a_block_names_it(wards: Ledger) -> None:
     for name, such in (("wards", "wards/north"), ("year", "year/2026-11")):
-        said = f"scope '{name}' has a budget for each block or month; .* such as '{such}', and join"
+        said = f"scope '{name}' has a budget for each block or month: .* such as '{such}', joined"
         for use in (
             lambda name=name: scope(wards, name),
             lambda name=name: wards.balance(name),
@@ -591,43 +488,25 @@ def more(name: str, by: Fraction) -> Callable[[dict[str, Any]], None]:
 NO_BUDGET, CAPS = ("has no valid budget", "record 1 states caps that differ from its budget")
 LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "weights", ["4/5", "1/10", "1/5"]), NO_BUDGET),
-    (set_("terms", "budget", "weights", ["4/5", "1/5", "0"]), NO_BUDGET),
     (set_("terms", "budget", "excesses", ["22", "22", "110"]), NO_BUDGET),
-    (set_("terms", "budget", "excesses", ["22", "44", "0"]), NO_BUDGET),
-    (set_("terms", "budget", "excesses", "123"), NO_BUDGET),
-    (set_("terms", "budget", "excesses", None), "holds text that|NO|canonical|no budget"),
     (
         set_("terms", "budget", "own_delta", "2/1000000"),
         "contains a number that is not in canonical form",
     ),
-    (set_("terms", "budget", "own_delta", "1/500000"), NO_BUDGET),
     (pop("terms", "budget", "own_delta"), NO_BUDGET),
-    (pop("terms", "budget", "ceiling"), NO_BUDGET),
-    (pop("terms", "budget", "delta"), NO_BUDGET),
     (set_("terms", "budget", "sigma", "1"), NO_BUDGET),
     (set_("terms", "budget", "epsilon", "one"), "a budget contains a value that is not a number"),
     (set_("terms", "budget", []), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"epsilon": "1/2"}), NO_BUDGET),
-    (set_("terms", "budget", "ceiling", {"rho": "2"}), NO_BUDGET),
     (set_("terms", "budget", "ceiling", []), "a ceiling is not an object of numbers"),
     (set_("terms", "blocks", ["a", "a"]), NO_BUDGET),
-    (set_("terms", "blocks", ["a/b"]), NO_BUDGET),
     (set_("terms", "blocks", "ab"), NO_BUDGET),
-    (set_("terms", "blocks", {}), NO_BUDGET),
     (set_("terms", "per", "month"), NO_BUDGET),
-    (set_("terms", "per", []), NO_BUDGET),
     (set_("terms", "unit", ["person and month"]), NO_BUDGET),
-    (set_("terms", "neighbours", []), NO_BUDGET),
-    (pop("terms", "unit"), NO_BUDGET),
     (set_("terms", "more", "x"), NO_BUDGET),
-    (set_("terms", {}), NO_BUDGET),
-    (set_("caps", "epsilon", "2"), CAPS),
-    (set_("caps", "epsilon", "1/2"), CAPS),
     (set_("caps", "not_pure", "1"), CAPS),
-    (set_("caps", "own_delta", "1/1000000"), CAPS),
     (set_("caps", "rho", "1"), CAPS),
     (set_("caps", "moment_2", "0"), CAPS),
-    (pop("caps", "epsilon"), CAPS),
     (pop("caps", "not_pure"), CAPS),
     (more("moment_3", Fraction(1, 2**50)), CAPS),
 ]
@@ -669,27 +548,18 @@ def test_a_scope_of_months_that_lies_is_damage(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for lie in (
         set_("terms", "unit", "person"),
-        set_("terms", "unit", 7),
-        set_("terms", "unit", ["person and month"]),
-        set_("terms", "per", ""),
-        set_("terms", "per", None),
         set_("terms", "blocks", ["2026-11", "2027-01"]),
         set_("terms", "blocks", ["2026-11", "2026-12", "2026-12"]),
         set_("terms", "blocks", []),
         set_("terms", "neighbours", "replace_one"),
     ):
         path.write_bytes(whole)
-        try:
-            forge(path, lie, 1)
-        except LedgerDamaged:  # it has no canonical spelling
-            continue
-        if lie is not None and records_of(path)[1]["terms"]["per"] == "":
-            assert set(Ledger.open(path).scopes()) == {"a/2026-11", "a/2026-12", "a/2027-01"}
-            continue
-        with pytest.raises(
-            LedgerDamaged, match=r"has no valid budget|unprintable text|canonical|record 1"
-        ):
+        forge(path, lie, 1)
+        with pytest.raises(LedgerDamaged, match="has no valid budget"):
             Ledger.open(path)
+    path.write_bytes(whole)
+    forge(path, set_("terms", "per", ""), 1)  # three blocks
+    assert set(Ledger.open(path).scopes()) == {"a/2026-11", "a/2026-12", "a/2027-01"}
 
 
 def last_charge(change: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
@@ -697,25 +567,15 @@ def last_charge(change: Callable[[dict[str, Any]], None]) -> Callable[[dict[str,
 
 
 @pytest.mark.claim("C9")
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (pop("charge", "not_pure"), "does not add up"),
-        (pop("charge", "moment_2"), "does not add up"),
-        (set_("charge", "delta", "0"), "does not add up"),
-        (set_("after", "moment_2", "0"), "does not add up"),
-        (pop("after", "own_delta"), "does not add up"),
-        (set_("charge", "own_delta", "-1"), "not a number"),
-    ],
-)
-def test_a_charge_without_one_of_its_amounts_is_damage(
-    tmp_path: Path, change: Callable[[dict[str, Any]], None], said: str
-) -> None:
+def test_a_charge_without_one_of_its_amounts_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "l"
     opened(path, **MILLIONTH)
-    forge(path, last_charge(change))
-    with pytest.raises(LedgerDamaged, match=said):
-        Ledger.open(path)
+    whole = path.read_bytes()
+    for change in (pop("charge", "moment_2"), pop("after", "own_delta")):
+        path.write_bytes(whole)
+        forge(path, last_charge(change))
+        with pytest.raises(LedgerDamaged, match="does not add up"):
+            Ledger.open(path)
 
 
 @pytest.mark.claim("C9")
@@ -757,34 +617,21 @@ def test_an_older_versions_caps_are_those_that_count(tmp_path: Path) -> None:
     """One unit lower, by another formula: accepted, and judged by; missing: its way is closed."""
     path = tmp_path / "l"
     opened(path, **MILLIONTH)
-    whole, budget = path.read_bytes(), made(**MILLIONTH)
-    for name in ("moment_1", "moment_2", "moment_3"):
-        cap = budget.caps[name]
-        unit = Fraction(1, cap.denominator)
-        path.write_bytes(whole)
-        forge(path, set_("caps", name, exact_texts({name: cap - unit})[name]), 1)
-        rechained(path)
-        balance = Ledger.open(path).balance("a")
-        assert balance.budget.caps == {**budget.caps, name: cap - unit}
-        full = {**dict.fromkeys(balance.spent, Fraction(10**6)), "own_delta": Fraction(0)}
-        scope_ = scope(Ledger.open(path))
-        spent = {n: balance.spent[n] for n in full}
-        price = {n: full[n] - spent[n] for n in full} | {name: cap - unit - spent[name]}
-        stated = dict(zip(price, price.values(), strict=True))
-        assert Balance(balance.budget, spent).charge("a", stated, PureDP(1), ())
-        with pytest.raises(BudgetError, match="does not allow"):
-            Balance(balance.budget, spent).charge(
-                "a", {**stated, name: stated[name] + unit}, PureDP(1), ()
-            )
-        scope_.pay(pure("1/50"))
-        forge(path, pop("caps", name), 1)
-        rechained(path)
-        assert name not in Ledger.open(path).balance("a").left
-
-
-def rechained(path: Path) -> None:
-    """As `forge` leaves it: the chain is whole."""
-    forge(path, lambda record: None)
+    budget = made(**MILLIONTH)
+    cap = budget.caps["moment_2"]
+    unit = Fraction(1, cap.denominator)
+    forge(path, set_("caps", "moment_2", exact_texts({"moment_2": cap - unit})["moment_2"]), 1)
+    balance = Ledger.open(path).balance("a")
+    assert balance.budget.caps == {**budget.caps, "moment_2": cap - unit}
+    full = {**dict.fromkeys(balance.spent, Fraction(10**6)), "own_delta": Fraction(0)}
+    full["moment_2"] = cap - unit
+    price = {name: amount - balance.spent[name] for name, amount in full.items()}
+    assert balance.charge("a", price, PureDP(1), ())
+    with pytest.raises(BudgetError, match="does not allow"):
+        balance.charge("a", {**price, "moment_2": price["moment_2"] + unit}, PureDP(1), ())
+    scope(Ledger.open(path)).pay(pure("1/50"))
+    forge(path, pop("caps", "moment_2"), 1)
+    assert "moment_2" not in Ledger.open(path).balance("a").left
 
 
 @pytest.mark.claim("C9")

@@ -61,21 +61,6 @@ def test_a_release_of_another_library_is_charged_and_recorded_as_asserted() -> N
         pending.released("1234")
 
 
-def test_it_charges_several_scopes_and_knows_requests_and_the_outbox() -> None:
-    ledger, entries = new(":memory:", epsilon=1), []
-    ledger.add_scope("b", Budget(**TERMS, rho=1))
-    both = (scope(ledger) & scope(ledger, "b")).asked(
-        "r", outbox=lambda *entry: entries.append(entry)
-    )
-    with both.charge(PureDP("1/10"), mechanism=SUM) as pending:
-        receipt = pending.released("x")
-    assert entries == [("r", 3, receipt.salt, "x")]
-    with pytest.raises(RepeatedRequest, match="which was released"):
-        both.charge(PureDP("1/10"), mechanism=SUM)
-    assert len(last(ledger))
-    assert kinds(ledger)[-2:] == ["charged", "released"]
-
-
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -116,10 +101,7 @@ def test_a_block_without_a_release_is_an_error() -> None:
         ({"parameters": ["a"]}, "parameters must map names to strings"),
         ({"parameters": {"a": 1}}, "the value of a parameter must be a string"),
         ({"parameters": {"a": "x\ny"}}, "must be one line"),
-        (
-            {"guarantee": ZeroConcentratedDP(1)},
-            "limits epsilon, which ZeroConcentratedDP does not bound; use a budget of epsilon",
-        ),
+        ({"guarantee": ZeroConcentratedDP(1)}, "epsilon, which ZeroConcentratedDP does not bound"),
     ],
 )
 def test_wrong_arguments_charge_nothing(arguments: dict[str, Any], said: str) -> None:

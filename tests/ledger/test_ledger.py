@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ledgers import TERMS, ListStore, new, pure, scope
+from workers import kinds
 
 from safeselect import (
     ApproximateDP,
@@ -35,10 +36,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     return {"file": tmp_path / "budget.db", "memory": ":memory:", "own store": ListStore()}[
         request.param
     ]
-
-
-def kinds(ledger: Ledger) -> list[str]:
-    return [record.content["kind"] for record in ledger.records()]
 
 
 def test_ten_charges_of_a_tenth_fit_in_one_and_no_more(place: Any) -> None:
@@ -124,20 +121,6 @@ def test_creating_and_opening_are_two_things(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["budget.db"]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{}, {"epsilon": 1, "rho": 1}, {"delta": "1e-6"}, {"epsilon": 1, "delta": "1e-6", "rho": 1}]
-    + [{"epsilon": value} for value in (0, -1, True, float("nan"), 2**1025, "1/" + "9" * 400)]
-    + [{"epsilon": 1, "delta": 1}, {"rho": 1, "delta": 1}, {"rho": 0}, {"epsilon": 1, "delta": 0}]
-    + [{"epsilon": 1, "delta": "1e-6", "own_delta": 1}, {"epsilon": 1, "unit": ""}]
-    + [{"epsilon": 1, "unit": "a\nb"}, {"epsilon": 1, "neighbours": "x" * 201}]
-    + [{"epsilon": 1, "unit": "\udc80"}, {"epsilon": 1, "neighbours": 7}],
-)
-def test_a_budget_is_one_of_four_forms(wrong: Any) -> None:
-    with pytest.raises(ParameterError, match=r"a budget is| must "):
-        Budget(**{**TERMS, **wrong})
-
-
 def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     for budgets in ({"a": 1}, {"a\n": Budget(**TERMS, epsilon=1)}, {1: 2}, [1], None):
@@ -158,31 +141,6 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
             ParameterError, match=r"purpose must be|scope must be a string|has no scope"
         ):
             ledger.scope(name, **TERMS, purpose=purpose)  # type: ignore[arg-type]
-
-
-def test_what_each_budget_adds_up() -> None:
-    half, parts = LaplaceDominated("1/2"), ((BoundedRange("1/20"), 10),)
-    assert Budget(**TERMS, epsilon=1).price(half) == {"epsilon": Fraction(1, 2)}
-    approximate, own = ApproximateDP("1/2", "1e-7"), Fraction(1, 10**7)
-    pair = {"epsilon": Fraction(1, 2), "not_pure": 0}
-    summed = Budget(**TERMS, epsilon=1, delta="1e-6", own_delta="1e-6")
-    assert summed.price(half) == pair | {"own_delta": 0}
-    assert summed.price(approximate) == pair | {"own_delta": own}
-    both = Budget(**TERMS, epsilon=1, delta="1e-6")
-    found = both.price(half)
-    assert list(found) == ["epsilon", "not_pure", "moment_1", "moment_2", "moment_3", "own_delta"]
-    assert found.items() >= (pair | {"own_delta": 0}).items()
-    assert both.price(approximate).items() >= (pair | {"own_delta": own}).items()
-    assert 0 < found["moment_1"] < both.price(approximate)["moment_1"]  # of Laplace and of pure
-    # The draws of a call are fixed in advance: what they cost together counts where it is less.
-    rho = Budget(**TERMS, rho=1)
-    assert rho.price(half) == {"rho": half.zcdp.rho}
-    assert rho.price(half, parts) == {"rho": 10 * parts[0][0].zcdp.rho}
-    assert rho.price(approximate, parts) == {"rho": 10 * parts[0][0].zcdp.rho}
-    assert rho.price(half, ((half, 2),)) == {"rho": half.zcdp.rho}
-    for name, most in both.price(half, ((half, 2),)).items():
-        assert most == found[name]
-    assert both.price(half, parts)["moment_1"] < found["moment_1"]
 
 
 def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: Any) -> None:

@@ -32,7 +32,6 @@ from safeselect import (
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.ledger import Balance
 from safeselect.ledger.quote import quoted
-from safeselect.promises.guarantees import guarantee_record
 from safeselect.sources import CallbackSource
 
 pytestmark = [
@@ -302,16 +301,3 @@ def test_the_forecast_says_what_stops_and_what_would_fit_more_often() -> None:
 
 def price(guarantee: Any) -> dict[str, Fraction]:
     return Budget(**TERMS, **MILLIONTH).price(guarantee)
-
-
-def test_one_draw_less_is_what_the_smaller_call_says() -> None:
-    balance = Balance.fresh(Budget(**TERMS, **MILLIONTH, own_delta=0))
-    for k in (2, 5, 9):
-        more = balance.fits(
-            lambda there, k=k: call(there, k=k - 1, epsilon=Fraction(k - 1, 10 * k))
-        )
-        each = quoted(lambda there, k=k: call(there, k=k), "person", "add_remove")[1]
-        assert guarantee_record(each[0][0])["epsilon"] == f"1/{10 * k}"
-        assert f"one draw less each: {more} times" in balance.forecast(
-            lambda there, k=k: call(there, k=k)
-        )

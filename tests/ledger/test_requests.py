@@ -236,32 +236,15 @@ def test_an_outbox_that_fails_withholds_the_answer(
     assert repeated.value.outcome == "aborted"
 
 
-CALLS: dict[str, Callable[[Any], Any]] = {
-    "session": lambda there: safeselect.SparseVector(
-        threshold=1, epsilon="1/9", sensitivity=1, k=1, ledger=there
-    ),
-    "unknown": lambda there: safeselect.unknown_domain_top_k(
-        {"a": 5, "b": 7}, k=1, k_bar=1, places="all", epsilon="1/9", delta="1e-9", ledger=there
-    ),
-    "paying": lambda there: safeselect.PayWhatYouGet(
-        outcomes=4, queries=2, epsilon="1/9", delta="1e-9", ledger=there
-    ),
-}
-
-
-@pytest.mark.parametrize("name", sorted(CALLS))
-def test_every_mechanism_knows_requests(name: str) -> None:
-    # With all of delta set aside the whole pays: its epsilon, and not that of its parts.
-    ledger, box = new(":memory:", epsilon=1, delta="1e-6", own_delta="1e-6"), Box()
-    CALLS[name](scope(ledger).asked(ID, outbox=box))
-    with pytest.raises(
-        RepeatedRequest, match="this request was already charged in record"
-    ) as caught:
-        CALLS[name](scope(ledger).asked(ID, outbox=box))
-    is_session = name in ("paying", "session")
-    assert caught.value.outcome == (None if is_session else "released")
+def test_a_session_knows_requests_and_keeps_no_answer() -> None:
+    ledger, box = new(":memory:", epsilon=1), Box()
+    asked = scope(ledger).asked(ID, outbox=box)
+    given: dict[str, Any] = {"threshold": 1, "epsilon": "1/9", "sensitivity": 1, "k": 1}
+    safeselect.SparseVector(**given, ledger=asked)
+    with pytest.raises(RepeatedRequest, match="request was already charged in") as caught:
+        safeselect.SparseVector(**given, ledger=asked)
     # A session that is settled at its end has answered before: there is no answer to be kept.
-    assert len(box.entries) == (not is_session)
+    assert (caught.value.outcome, box.entries) == (None, {})
     assert ledger.balance("a").spent["epsilon"] * 9 == 1
 
 

@@ -11,17 +11,7 @@ from ledgers import TERMS, ListStore, pure
 from workers import kinds
 
 import safeselect
-from safeselect import (
-    ApproximateDP,
-    Budget,
-    BudgetError,
-    Ledger,
-    LedgerError,
-    ParameterError,
-    PureDP,
-    ScoreError,
-    SourceError,
-)
+from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError, PureDP, ScoreError
 from safeselect.ledger import Scope
 
 pytestmark = pytest.mark.claim("C8")
@@ -67,15 +57,6 @@ def test_one_line_charges_all(place: str, tmp_path: Path) -> None:
     assert ledger.check().pending == set()
 
 
-@pytest.mark.parametrize("join", [lambda a, b, c: a & b & c, lambda a, b, c: a & (b & c)])
-def test_both_sides_are_flattened(join: Any) -> None:
-    ledger = three()
-    joined = join(*named(ledger, "data", "analyst", "month"))
-    joined.pay(pure("1/4"))
-    assert all(any(amounts.values()) for amounts in spent(ledger).values())
-    assert joined.name == "data & analyst & month"
-
-
 def test_all_or_none() -> None:
     """The one that does not allow it may be first, in the middle or last."""
     for order in (("data", "analyst"), ("analyst", "data"), ("data", "analyst", "month")):
@@ -92,15 +73,6 @@ def test_all_or_none() -> None:
         assert caught.value.left["epsilon"] == Fraction(1, 2)
         assert caught.value.asked == ledger.balance("analyst").budget.price(PureDP("3/4"))
         assert ledger.head == head
-
-
-def test_a_guarantee_without_a_price_in_one_of_them_charges_none() -> None:
-    ledger = three()
-    a, b = named(ledger, "data", "analyst")
-    head = ledger.head
-    with pytest.raises(ParameterError, match="limits epsilon, which ApproximateDP does not bound"):
-        (b & a).pay(pure(guarantee=ApproximateDP("1/10", "1e-9")))
-    assert ledger.head == head
 
 
 def test_what_cannot_be_joined() -> None:
@@ -182,15 +154,6 @@ def test_a_thousand_scopes_are_refused_before_anything_is_written(tmp_path: Path
         with pytest.raises(LedgerError, match="longer than 262144 bytes"):
             joined.pay(pure())
         assert ledger.head == head == ledger.check().head
-
-
-def test_a_nonce_counts_for_all() -> None:
-    ledger = three()
-    a, b, c = named(ledger, "data", "analyst", "month")
-    (a & b).pay(charge := pure("1/100"))
-    with pytest.raises(SourceError, match="its randomness is a copy"):
-        c.pay(charge)
-    assert ledger.balance("month").spent == {"rho": 0}
 
 
 def test_monotonic_scores_are_refused_by_any_of_them() -> None:

@@ -72,27 +72,16 @@ class Box:
         self.then()
 
 
-MECHANISMS: dict[str, Callable[[Any], Any]] = {
-    "one": lambda there: safeselect.permute_and_flip([1, 2], **COST, ledger=there),
-    "several": lambda there: safeselect.top_k([1, 2, 3], k=2, **COST, ledger=there),
-    "rows": lambda there: safeselect.select_many([[1, 2], [3, 4]], **COST, ledger=there),
-    "numbers": lambda there: safeselect.measure(
-        {"a": 1}, epsilon="1/10", sensitivity_l1=1, ledger=there
-    ),
-    "a run": lambda there: safeselect.best_of(
-        lambda _: (1, "x"), base=safeselect.PureDP("1/100"), gamma="1/2", ledger=there
-    ),
-}
+def select(there: Any) -> Any:
+    """All mechanisms share one transaction, `release/call.py`."""
+    return safeselect.permute_and_flip([1, 2], **COST, ledger=there)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_a_lock_held_from_the_outbox_on_leaves_an_answer_that_can_be_finished(
-    name: str, path: Path
-) -> None:
+def test_a_lock_held_from_the_outbox_on_leaves_an_answer_that_can_be_finished(path: Path) -> None:
     ledger, holding = Ledger.open(FileStore(path, wait=0)), Holding(path)
     box = Box(holding)
     with pytest.raises(ChargeStands, match=r"record 2 remains.*withheld.*Ledger.finish") as caught:
-        MECHANISMS[name](scope(ledger).asked("r", outbox=box))
+        select(scope(ledger).asked("r", outbox=box))
     assert "nothing was charged" not in str(caught.value)
     assert caught.value.charge == 2
     assert not isinstance(caught.value, LedgerBusy)
@@ -102,7 +91,7 @@ def test_a_lock_held_from_the_outbox_on_leaves_an_answer_that_can_be_finished(
     holding.file.close()
     assert kinds(ledger)[2:] == ["charged"]
     with pytest.raises(RepeatedRequest, match="has no outcome yet"):
-        MECHANISMS[name](scope(ledger).asked("r", outbox=box))
+        select(scope(ledger).asked("r", outbox=box))
     # By any process, as often as asked.
     receipt = Ledger.open(path).finish(*box.kept[0])
     assert ledger.finish(*box.kept[0]) == receipt
@@ -110,9 +99,8 @@ def test_a_lock_held_from_the_outbox_on_leaves_an_answer_that_can_be_finished(
     ledger.check()
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
 def test_a_lock_held_between_charge_and_answer_says_that_the_charge_stands(
-    name: str, path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without an outbox: the answer is lost."""
     ledger, holding = Ledger.open(FileStore(path, wait=0)), Holding(path)
@@ -124,7 +112,7 @@ def test_a_lock_held_between_charge_and_answer_says_that_the_charge_stands(
 
     monkeypatch.setattr(pending_module, "commitment", committed)
     with pytest.raises(ChargeStands, match="without an outbox the answer is lost") as caught:
-        MECHANISMS[name](scope(ledger))
+        select(scope(ledger))
     assert caught.value.charge == 2
     holding.file.close()
     assert kinds(ledger)[2:] == ["charged"]
@@ -158,10 +146,8 @@ def test_a_refusal_under_a_held_lock_reads_as_an_answer_would(path: Path) -> Non
 def test_before_the_charge_nothing_is_charged_and_the_lock_is_named(path: Path, kind: int) -> None:
     there = impatient(path)
     before = path.read_bytes()
-    with held(path, kind):
-        for call in MECHANISMS.values():
-            with pytest.raises(LedgerBusy, match="nothing was charged, try again"):
-                call(there)
+    with held(path, kind), pytest.raises(LedgerBusy, match="nothing was charged, try again"):
+        select(there)
     assert path.read_bytes() == before
 
 
@@ -194,7 +180,7 @@ def test_a_retry_that_cannot_look_again_says_that_the_first_charge_stands(
 ) -> None:
     """The lock is taken between finding the request and making sure that it is on the disk."""
     ledger, holding = Ledger.open(FileStore(path, wait=0)), Holding(path)
-    MECHANISMS["one"](scope(ledger).asked("r"))
+    select(scope(ledger).asked("r"))
     real = FileStore.write
 
     def write(self: FileStore, work: Callable[[Any], Any]) -> Any:
@@ -206,11 +192,11 @@ def test_a_retry_that_cannot_look_again_says_that_the_first_charge_stands(
     with monkeypatch.context() as patch:
         patch.setattr(FileStore, "write", write)
         with pytest.raises(ChargeStands, match="record 2 remains") as caught:
-            MECHANISMS["one"](scope(ledger).asked("r"))
+            select(scope(ledger).asked("r"))
     assert caught.value.charge == 2
     holding.file.close()
     with pytest.raises(RepeatedRequest, match="was already charged in record 2"):
-        MECHANISMS["one"](scope(ledger).asked("r"))
+        select(scope(ledger).asked("r"))
 
 
 def test_a_session_can_be_asked_and_settled_again(path: Path) -> None:
@@ -238,7 +224,7 @@ def test_nothing_ends_a_call_whose_answer_the_outbox_has_as_aborted(
 
     box.then = lambda: monkeypatch.setattr(os, "fdatasync", stop)
     with pytest.raises(error):
-        MECHANISMS["one"](scope(ledger).asked("r", outbox=box))
+        select(scope(ledger).asked("r", outbox=box))
     monkeypatch.undo()
     again = Ledger.open(path)
     assert "aborted" not in kinds(again)
@@ -251,7 +237,7 @@ def test_a_scope_that_closes_after_the_outbox_has_the_answer_keeps_it(tmp_path: 
     ledger = Ledger.create(tmp_path / "l", budgets, max_refusals=1)
     box = Box(lambda: scope(ledger).pay(pure()).aborted("input"))
     with pytest.raises(BudgetError, match="is closed"):
-        MECHANISMS["one"](scope(ledger).asked("r", outbox=box))
+        select(scope(ledger).asked("r", outbox=box))
     with pytest.raises(BudgetError, match="is closed"):
         ledger.finish(*box.kept[0])
     ledger.reopen("a", reason="mended")

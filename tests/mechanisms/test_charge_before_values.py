@@ -280,7 +280,7 @@ def test_values_are_looked_at_only_after_a_budget_that_is_spent():
         ({"scores": np.array([[1, None]], dtype=object)}, "one dimension"),
         ({"scores": {None, 1}}, "got set"),
         ({"scores": None}, "got NoneType"),
-        ({"scores": np.ma.array([1, 2], mask=[True, False])}, "plain NumPy array"),
+        ({"scores": np.ma.array([1, 2], mask=[True, False])}, "plain two-dimensional NumPy array"),
     ],
 )
 def test_arguments_classes_shapes_and_lengths_are_refused_before_the_charge(wrong, match):

@@ -341,7 +341,7 @@ def test_sure_winners_of_many():
         (np.zeros((2, 2, 2), int), {}, ScoreError, "two-dimensional"),
         (np.zeros(3, int), {}, ScoreError, "two-dimensional"),
         (np.zeros((0, 3), int), {}, ScoreError, "at least one row"),
-        ([np.ma.array([1, 2]), [1, 2]], {}, ScoreError, "plain NumPy array"),
+        ([np.ma.array([1, 2]), [1, 2]], {}, ScoreError, "plain two-dimensional NumPy array"),
         (np.zeros((3, 0), int), {}, ScoreError, "at least one candidate"),
         ([[0.5, 1.0]], {}, ScoreError, "without grid=, scores must be integers"),
         (

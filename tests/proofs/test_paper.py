@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise, permutations, product
-from math import comb, prod
+from itertools import pairwise, product
+from math import prod
 
 import mpmath
 import pytest
@@ -194,38 +194,6 @@ def test_each_term_of_theorem_2(b: Fraction, t: Fraction) -> None:
     assert left <= a * b * t * (3 + t) / (1 + t) ** 2
     rest = (3 + t) * (1 + b**2 * t) * (1 + a**2 * t) - (1 + t) * (3 + (1 + b + b**2) * t)
     assert rest == 5 * a * b * t + (a * b + 3 * a**2 * b**2) * t**2 + a**2 * b**2 * t**3
-
-
-# -------------------------------------------------------------------- section 10: contenders
-def near(scores: Sequence[int], rho: Fraction, k: int, m: int, h: int, top: int) -> Fraction:
-    """P(Y_(k) - Y_(k+m) < h) but for noise of `top` steps or more; ties ranked at random.
-
-    Exponential noise is geometric noise and a rest below the lattice (Theorem 3), so a gap's floor
-    is that of two floors, less one where the rest of the better one is the smaller.
-    """
-    rankings, found = list(permutations(range(len(scores)))), Fraction(0)
-    for floors in product(range(top), repeat=len(scores)):
-        chance = prod(((1 - rho) * rho**floor for floor in floors), start=Fraction(1))
-        for ranks in rankings:
-            y = sorted(zip(map(int.__add__, scores, floors), ranks, strict=True), reverse=True)
-            (better, high), (worse, low) = y[k - 1], y[k + m - 1]
-            found += chance * (better - worse - (high < low) < h)
-    return found / len(rankings)
-
-
-@pytest.mark.parametrize(("n", "k", "m"), [(2, 1, 1), (3, 1, 1), (3, 1, 2), (3, 2, 1)], ids=str)
-def test_the_contender_lemma(n: int, k: int, m: int) -> None:
-    """Every score vector below 3; equal scores reach the bound, up to what the noise leaves out."""
-    rho, top = Fraction(1, 3), 9
-    missing = n * rho**top
-    trials = k + m - 1
-    for scores, h in product(product(range(3), repeat=n), (1, 2)):
-        p = 1 - rho**h
-        bound = sum(comb(trials, i) * p**i * (1 - p) ** (trials - i) for i in range(m, trials + 1))
-        found = near(scores, rho, k, m, h, top)
-        assert found <= bound
-        if len(set(scores)) == 1 and k + m == n:
-            assert found >= bound - missing
 
 
 # ------------------------------------------------------------- Theorem 19.2: exact, e**epsilon = E

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from safeselect import BoundedRange, LaplaceDominated, PureDP, ZeroConcentratedDP, compose
@@ -51,57 +51,49 @@ def cases() -> list[Case]:
     return [*_opendp_maps(), *_opendp_sums(), *_renyi(), *_distributions()]
 
 
-def _space(monotonic: bool) -> tuple[Any, Any]:
+def _made(name: str, monotonic: bool, scale: str, *, zcdp: bool = False, **more: Any) -> Any:
+    """One of our measurements in OpenDP, or with a name of theirs one of theirs."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib", "honest-but-curious")
-    return (
+    space = (
         dp.vector_domain(dp.atom_domain(T="i64")),
         dp.linf_distance(T="i64", monotonic=monotonic),
+        dp.zero_concentrated_divergence() if zcdp else dp.max_divergence(),
     )
+    if name in ("make_noisy_max", "make_noisy_top_k"):
+        return getattr(dp.m, name)(*space, **more, scale=float(scale))
+    return getattr(measurements, name)(*space, scale=scale, **more)
 
 
 def _opendp_maps() -> Iterator[Case]:
     """Our privacy maps against those of OpenDP's own mechanisms with the same noise."""
-    import opendp.prelude as dp
-
     for monotonic, scale, d_in in (
-        (False, "1", 1),
-        (True, "1", 1),
-        (False, "0.1", 1),
-        (False, "7", 3),
-        (True, "30", 50),
+        *((False, "1", 1), (True, "1", 1), (False, "0.1", 1)),
+        *((False, "7", 3), (True, "30", 50)),
     ):
-        mine = measurements.make_permute_and_flip(*_space(monotonic), dp.max_divergence(), scale)
-        own = dp.m.make_noisy_max(*_space(monotonic), dp.max_divergence(), float(scale))
+        own = _made("make_noisy_max", monotonic, scale)
         yield Case(
             f"OpenDP `make_noisy_max`, scale {scale}, d_in {d_in}{_moves(monotonic)}: ε",
-            Fraction(mine.map(d_in)),
-            lambda own=own, d_in=d_in: own.map(d_in),
+            Fraction(
+                _made("make_report_noisy_max", monotonic, scale, noise="exponential").map(d_in)
+            ),
+            partial(own.map, d_in),
             Fraction(0),
         )
-    for monotonic, k, scale in ((False, 2, "3"), (True, 5, "3"), (True, 10, "0.7"), (True, 3, "9")):
-        mine = measurements.make_top_k(*_space(monotonic), dp.max_divergence(), scale, k=k)
-        own = dp.m.make_noisy_top_k(*_space(monotonic), dp.max_divergence(), k, float(scale))
-        yield Case(
-            f"OpenDP `make_noisy_top_k`, k {k}, scale {scale}{_moves(monotonic)}: ε",
-            Fraction(mine.map(1)),
-            lambda own=own: own.map(1),
-            Fraction(0),
-        )
-    for monotonic, k, scale in ((False, 1, "10"), (True, 1, "2"), (True, 10, "30"), (True, 5, "1")):
-        mine = measurements.make_top_k(
-            *_space(monotonic), dp.zero_concentrated_divergence(), scale, k=k
-        )
-        own = dp.m.make_noisy_top_k(
-            *_space(monotonic), dp.zero_concentrated_divergence(), k, float(scale)
-        )
+    for zcdp, monotonic, k, scale in (
+        *((False, False, 2, "3"), (False, True, 5, "3"), (False, True, 10, "0.7")),
+        *((False, True, 3, "9"), (True, False, 1, "10"), (True, True, 1, "2")),
+        *((True, True, 10, "30"), (True, True, 5, "1")),
+    ):
+        own = _made("make_noisy_top_k", monotonic, scale, zcdp=zcdp, k=k)
         each = Fraction(1 if monotonic else 2) / Fraction(scale)
+        kind, number = ("zCDP, k", "ρ") if zcdp else ("k", "ε")
         yield Case(
-            f"OpenDP `make_noisy_top_k`, zCDP, k {k}, scale {scale}{_moves(monotonic)}: ρ",
-            Fraction(mine.map(1)),
-            lambda own=own: own.map(1),
-            k * each**4 / 512,
+            f"OpenDP `make_noisy_top_k`, {kind} {k}, scale {scale}{_moves(monotonic)}: {number}",
+            Fraction(_made("make_top_k", monotonic, scale, zcdp=zcdp, k=k).map(1)),
+            partial(own.map, 1),
+            k * each**4 / 512 if zcdp else Fraction(0),
         )
 
 
@@ -109,37 +101,28 @@ def _opendp_sums() -> Iterator[Case]:
     """What OpenDP makes of our measurements, against `compose`."""
     import opendp.prelude as dp
 
-    for scale, n in (("3", 3), ("7", 10), ("10", 100), ("0.3", 7)):
-        mine = measurements.make_permute_and_flip(*_space(True), dp.max_divergence(), scale)
-        exact = compose([LaplaceDominated(1 / Fraction(scale))] * n).guarantee.epsilon
-        yield Case(
-            f"OpenDP `make_composition` of {n} permute-and-flips, scale {scale}: ε",
-            exact,
-            lambda mine=mine, n=n: dp.c.make_composition([mine] * n).map(1),
-            Fraction(0),
-        )
-    for scale, n in (("3", 3), ("7", 10), ("10", 100), ("0.3", 7)):
-        mine = measurements.make_exponential_mechanism(
-            *_space(True), dp.zero_concentrated_divergence(), scale
-        )
-        yield Case(
-            f"OpenDP `make_composition` of {n} exponential mechanisms, scale {scale}: ρ",
-            n * BoundedRange(1 / Fraction(scale)).zcdp.rho,
-            lambda mine=mine, n=n: dp.c.make_composition([mine] * n).map(1),
-            Fraction(0),
-        )
+    several = (("3", 3), ("7", 10), ("10", 100), ("0.3", 7))
+    for noise, words, number in (
+        ("exponential", "permute-and-flips", "ε"),
+        ("gumbel", "exponential mechanisms", "ρ"),
+    ):
+        for scale, n in several:
+            given: Any = {"zcdp": number == "ρ", "noise": noise}
+            made, size = _made("make_report_noisy_max", True, scale, **given), 1 / Fraction(scale)
+            exact = compose([LaplaceDominated(size)] * n).guarantee.epsilon
+            yield Case(
+                f"OpenDP `make_composition` of {n} {words}, scale {scale}: {number}",
+                exact if number == "ε" else n * BoundedRange(size).zcdp.rho,
+                partial(dp.c.make_composition([made] * n).map, 1),
+                Fraction(0),
+            )
     for scale, delta in (("1", "1e-3"), ("5", "1e-6"), ("5", "1e-9"), ("40", "1e-6")):
-        mine = measurements.make_exponential_mechanism(
-            *_space(True), dp.zero_concentrated_divergence(), scale
-        )
+        mine = _made("make_report_noisy_max", True, scale, zcdp=True, noise="gumbel")
         rho = ZeroConcentratedDP(BoundedRange(1 / Fraction(scale)).zcdp.rho)
-        exact = rho.approximate(delta).epsilon
         yield Case(
             f"OpenDP `make_zCDP_to_approxDP` of one, scale {scale}: ε at δ = {delta}",
-            exact,
-            lambda mine=mine, delta=delta: (
-                dp.c.make_zCDP_to_approxDP(mine).map(1).epsilon(float(delta))
-            ),
+            rho.approximate(delta).epsilon,
+            partial(dp.c.make_zCDP_to_approxDP(mine).map(1).epsilon, float(delta)),
             Fraction(0),
             SEARCH,
         )

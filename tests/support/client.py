@@ -256,7 +256,9 @@ def from_tables(table: Path, scope: ledger.Scope) -> None:
     rows = dict[str, Any](item="city", user="rider")
     counted = tables.count_distinct_users(tables.TableAs(str(table)), candidates=["a", "b"], **rows)
     assert_type(counted, Counts)
-    assert_type(tables.largest_counts(str(table), places=3, max_contributions=1, **rows), Counts)
+    assert_type(
+        tables.count_distinct_users(str(table), places=3, max_contributions=1, **rows), Counts
+    )
     top = tables.top_items(
         str(table), k=1, epsilon=1, candidates=["a"], max_contributions=1, **rows
     )

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from public import PUBLIC
+from rules_table import EVERY
 
 from safeselect import AdaptiveSparseVector, BoundedRange, PayWhatYouGet, SparseVector
 
@@ -14,53 +15,27 @@ __all__ = ["FUNCTIONS", "SCORES", "call", "parameters"]
 SCORES = {"a": 5, "b": 1, "c": 3}
 _DATA = ("scores", "counts", "values")
 _ROWS = [[5, 1, 3], [1, 2, 3]]
+_NOISE = {"noise": "laplace"}
+_BOUND = {"gap": 1, "threshold": 3, "alpha": "1/20", "threshold_rate": 1, "value_rate": 2, **_NOISE}
+_GAPS = {"measurements": [1, 2], "gaps": [1], "rate": 1, "measured_rate": 1, **_NOISE}
 
+# Of what draws, the first variant in the table of rules; `EVERY` has those of a name in order.
 FUNCTIONS: dict[str, dict[str, Any]] = {
-    "permute_and_flip": {"epsilon": 1, "sensitivity": 1},
-    "exponential_mechanism": {"rho": 1, "sensitivity": 1},
-    "exponential_mechanism_base2": {"base": "1/2", "sensitivity": 1},
-    "report_noisy_max": {"epsilon": 1, "sensitivity": 1, "noise": "laplace"},
-    "report_noisy_max_with_gap": {"epsilon": 1, "sensitivity": 1, "noise": "laplace"},
-    "permute_and_flip_with_gap": {"epsilon": 1, "sensitivity": 1},
-    "exponential_mechanism_with_gap": {"epsilon": 1, "sensitivity": 1},
-    "select_many": {"epsilon": 1, "sensitivity": 1},
-    "top_k": {"k": 2, "epsilon": 1, "sensitivity": 1},
-    "top_k_with_gaps": {"k": 2, "epsilon": 1, "sensitivity": 1},
-    "top_k_above": {"k": 2, "threshold": 2, "epsilon": 1, "sensitivity": 1},
-    "PermuteAndFlip": {"epsilon": 1, "sensitivity": 1},
-    "ExponentialMechanism": {"rho": 1, "sensitivity": 1},
-    "ExponentialMechanismBase2": {"base": "1/2", "sensitivity": 1},
-    "ReportNoisyMax": {"epsilon": 1, "sensitivity": 1, "noise": "laplace"},
-    "TopKMechanism": {"k": 2, "epsilon": 1, "sensitivity": 1},
-    "unknown_domain_top_k": {"k": 1, "k_bar": 2, "places": "all", "epsilon": 1, "delta": "1e-6"},
-    "select_partitions": {"max_partitions": 1, "epsilon": 1, "delta": "1e-6"},
+    case.name: {**case.change, **case.cost, **case.fixed} for case in reversed(EVERY.values())
+} | {
     "partition_strategy": {"max_partitions": 1, "epsilon": 1, "delta": "1e-6"},
     "measure": {"epsilon": 1, "sensitivity_l1": 1},
-    "SparseVector": {"threshold": 2, "k": 2, "epsilon": 1, "sensitivity": 1},
-    "AdaptiveSparseVector": {"threshold": 2, "k": 2, "epsilon": 1, "sensitivity": 1},
-    "PayWhatYouGet": {"outcomes": 5, "queries": 2, "epsilon": 1, "delta": "1e-6"},
     "Budget": {"unit": "person", "neighbours": "add_remove", "epsilon": 1},
     "calibrate": {"family": BoundedRange, "k": 5, "epsilon": 1, "delta": "1e-6"},
     "expected_error": {"n": 5, "gap": 1, "epsilon": 1, "sensitivity": 1},
     "explain": {"k": 2, "epsilon": 1},
-    "gap_p_value": {"gap": 1, "rate": 1, "noise": "laplace"},
-    "gap_confidence_bound": {
-        "gap": 1,
-        "threshold": 3,
-        "alpha": "1/20",
-        "threshold_rate": 1,
-        "value_rate": 2,
-        "noise": "laplace",
-    },
-    "estimate_from_gaps": {
-        "measurements": [1, 2],
-        "gaps": [1],
-        "rate": 1,
-        "noise": "laplace",
-        "measured_rate": 1,
-    },
+    "gap_p_value": {"gap": 1, "rate": 1, **_NOISE},
+    "gap_confidence_bound": _BOUND,
+    "estimate_from_gaps": _GAPS,
     "estimate_from_threshold": {"measurement": 1, "gap": 1, "threshold": 2, "variance_ratio": 1},
 }
+FUNCTIONS["exponential_mechanism_base2"] = {"base": "1/2", "sensitivity": 1}
+FUNCTIONS["exponential_mechanism"] = {"rho": 1, "sensitivity": 1}
 
 
 def parameters(name: str) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from safeselect import SafeSelectError
 from safeselect.cli import main
-from safeselect.tables import count_distinct_users, largest_counts, read_scores
+from safeselect.tables import count_distinct_users, read_scores
 
 __all__ = ["read_table", "run_command", "written"]
 
@@ -37,7 +37,7 @@ def read_table(content: bytes, name: str = "t.csv") -> int:
                 raise AssertionError("scores of other labels")
         try:
             counts = count_distinct_users(path, item="item", user="n")
-            largest = largest_counts(path, item="item", user="n", places=2)
+            largest = count_distinct_users(path, item="item", user="n", places=2)
         except SafeSelectError:
             return refused + 1
     if not all(type(label) is str and count > 0 for label, count in counts.items()):

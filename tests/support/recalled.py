@@ -159,42 +159,55 @@ UNTIL_0_2 = {"fixed": "0.2.0"}
 # 0.2.0rc1 may be before or after 0.2.0, and 0.2.0.post1 too: nothing but the number is compared.
 OLD: list[Said] = [True, True, None, False, None, False, False]
 
+FLIP, SELECTED = "permute_and_flip/1", "top_k_exponential/1"
+OTHER_UNIT = [
+    {"unit": {"is": ["visit"]}, "neighbours": {"is": ["replace_one"]}},
+    {"neighbours": {"is_not": ["add_remove", "replace_one"]}},
+]
+WORDED = {"parameters.monotonic": {"is": ["yes"]}, "guarantee.type": {"is": ["BoundedRange"]}}
+LOOSE = {"guarantee.type": {"is": ["ApproximateDP"]}, "guarantee.delta": {"above": "1/1000"}}
+SYSTEM_OR_LAW = [{"source.name": {"is": ["SystemSource"]}}, {"mechanism": {"is": ["quantiles/1"]}}]
+
+
+def by(name: str, *listed: Said) -> Callable[[Truth], Said]:
+    """What is said of each place in a list of the generator."""
+    return lambda truth: listed[getattr(truth, name)]
+
+
+def stated(name: str, holds: Callable[[float], bool]) -> Callable[[Truth], Said]:
+    return lambda truth: number(truth.parameters.get(name), holds)
+
+
 DEFECTS: dict[str, Defect] = {
-    "a law": (
-        [{"mechanism": {"is": ["top_k_exponential/1"]}}],
-        lambda t: t.mechanism == "top_k_exponential/1",
-    ),
+    "a law": ([{"mechanism": {"is": [SELECTED]}}], lambda t: t.mechanism == SELECTED),
     "two laws": (
         [{"mechanism": {"is": ["best_of/1", "best_of_poisson/1"]}}],
         lambda t: t.mechanism.startswith("best_of"),
     ),
-    "all laws but one": (
-        [{"mechanism": {"is_not": ["permute_and_flip/1"]}}],
-        lambda t: t.mechanism != "permute_and_flip/1",
-    ),
+    "all laws but one": ([{"mechanism": {"is_not": [FLIP]}}], lambda t: t.mechanism != FLIP),
     "a law of old versions": (
-        [{"mechanism": {"is": ["permute_and_flip/1"]}, "library.version": UNTIL_0_2}],
-        lambda t: three(t.mechanism == "permute_and_flip/1", OLD[t.version]),
+        [{"mechanism": {"is": [FLIP]}, "library.version": UNTIL_0_2}],
+        lambda t: three(t.mechanism == FLIP, OLD[t.version]),
     ),
     "a range of versions": (
         [{"library.version": {"introduced": "0.1.1", "fixed": "0.10.0"}}],
-        lambda t: [False, True, True, True, True, False, False][t.version],
+        by("version", False, True, True, True, True, False, False),
     ),
     "from a version on": (
         [{"library.version": {"introduced": "0.2"}}],
-        lambda t: [False, False, None, True, None, True, True][t.version],
+        by("version", False, False, None, True, None, True, True),
     ),
     "a code hash": (
-        [{"library.deciding_sha256": {"is": ["b" * 64]}}],
-        lambda t: [False, True, None][t.code],
+        [{"library.deciding_sha256": {"is": [HASHES[1]]}}],
+        by("code", False, True, None),
     ),
     "any other code": (
-        [{"library.deciding_sha256": {"is_not": ["b" * 64]}}],
-        lambda t: [True, False, None][t.code],
+        [{"library.deciding_sha256": {"is_not": [HASHES[1]]}}],
+        by("code", True, False, None),
     ),
     "a dependency": (
         [{"library.numpy": {"introduced": "2.0.0", "fixed": "2.0.1"}}],
-        lambda t: [False, True, False, False, None][t.numpy],
+        by("numpy", False, True, False, False, None),
     ),
     "a dependency, with a law": (
         [{"library.numpy": {"introduced": "2"}, "mechanism": {"is": ["quantile/1"]}}],
@@ -202,23 +215,14 @@ DEFECTS: dict[str, Defect] = {
     ),
     "OpenSSL before 3": (
         [{"library.openssl": {"introduced": "1", "fixed": "3"}}],
-        lambda t: [True, False, None][t.openssl],
+        by("openssl", True, False, None),
     ),
-    "FIPS mode": (
-        [{"library.fips_mode": {"is": ["1"]}}],
-        lambda t: [False, True, None][t.fips],
-    ),
-    "a source": (
-        [{"source.name": {"is": ["CombinedSource"]}}],
-        lambda t: t.source == 2,
-    ),
-    "a source, or a law": (
-        [{"source.name": {"is": ["SystemSource"]}}, {"mechanism": {"is": ["quantiles/1"]}}],
-        lambda t: t.source == 1 or t.mechanism == "quantiles/1",
-    ),
+    "FIPS mode": ([{"library.fips_mode": {"is": ["1"]}}], by("fips", False, True, None)),
+    "a source": ([{"source.name": {"is": ["CombinedSource"]}}], lambda t: t.source == 2),
+    "a source, or a law": (SYSTEM_OR_LAW, lambda t: t.source == 1 or t.mechanism == "quantiles/1"),
     "a parameter range": (
         [{"parameters.k": {"at_least": "2", "below": "4"}}],
-        lambda t: number(t.parameters.get("k"), lambda k: 2 <= k < 4),
+        stated("k", lambda k: 2 <= k < 4),
     ),
     "a parameter that only some have": (
         [{"parameters.k": {"above": "2", "absent": False}}],
@@ -226,26 +230,24 @@ DEFECTS: dict[str, Defect] = {
     ),
     "a rate": (
         [{"parameters.noise_rate": {"at_most": "1/4"}}],
-        lambda t: number(t.parameters.get("noise_rate"), lambda r: r <= 1 / 4),
+        stated("noise_rate", lambda r: r <= 1 / 4),
     ),
     "a word": (
-        [{"parameters.monotonic": {"is": ["yes"]}, "guarantee.type": {"is": ["BoundedRange"]}}],
+        [WORDED],
         lambda t: three(
             t.parameters["monotonic"] == "yes" if "monotonic" in t.parameters else None,
             t.guarantee["type"] == "BoundedRange",
         ),
     ),
     "a guarantee": (
-        [{"guarantee.type": {"is": ["ApproximateDP"]}, "guarantee.delta": {"above": "1/1000"}}],
-        lambda t: t.guarantee["type"] == "ApproximateDP"
-        and number(t.guarantee["delta"], lambda d: d > 1 / 1000),
+        [LOOSE],
+        lambda t: (
+            t.guarantee["type"] == "ApproximateDP"
+            and number(t.guarantee["delta"], lambda d: d > 1 / 1000)
+        ),
     ),
-    "a unit, in two ways": (
-        [{"unit": {"is": ["visit"]}, "neighbours": {"is": ["replace_one"]}},
-         {"neighbours": {"is_not": ["add_remove", "replace_one"]}}],
-        lambda t: t.unit == "visit",
-    ),
-}  # fmt: skip
+    "a unit, in two ways": (OTHER_UNIT, lambda t: t.unit == "visit"),
+}
 
 
 def advisory(affects: list[Json], restated: Any = "none", **other: str) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from effort import LONG
 
 from safeselect import Ledger
 
-__all__ = ["LONG", "ended", "kinds", "start_child"]
+__all__ = ["LONG", "ended", "in_threads", "kinds", "start_child"]
 
 """Whether there is time for many rounds (`make nightly`)."""
 
@@ -37,3 +38,12 @@ def ended(child: int) -> int:
 def kinds(ledger: Ledger) -> list[Any]:
     """The kinds of all records."""
     return [record.content["kind"] for record in ledger.records()]
+
+
+def in_threads(*work: Callable[[], object]) -> None:
+    """Do all of it at once, each in a thread of its own, and wait for the last."""
+    threads = [threading.Thread(target=each) for each in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

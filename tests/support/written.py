@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import safeselect as s
@@ -18,65 +19,49 @@ from safeselect.randomness.source import resolve
 COUNTS = {"tea": 50_000, "milk": 20_000, 7: 30_000}
 PARAMETERS: dict[str, Any] = {"epsilon": "1/3", "sensitivity": 1}
 ROWS = [[3, 2000, 5], [2000, 3, 5]]
+SET: dict[str, Any] = {"mechanism": "laplace", "epsilon": "1/10", "delta": "1e-6", "sensitivity": 1}
 UNKNOWN: dict[str, Any] = {"k": 2, "k_bar": 3, "epsilon": 1, "delta": "1e-9", "places": "all"}
 
 CALLS: dict[str, Callable[..., Any]] = {
-    "a selection": lambda **o: s.permute_and_flip(COUNTS, **PARAMETERS, **o),
-    "a position": lambda **o: s.exponential_mechanism(
-        [3, 90_000], monotonic=True, **PARAMETERS, **o
+    "a selection": partial(s.permute_and_flip, COUNTS, **PARAMETERS),
+    "a position": partial(s.exponential_mechanism, [3, 90_000], monotonic=True, **PARAMETERS),
+    "a base": partial(
+        s.exponential_mechanism_base2, COUNTS, base="1/2", sensitivity="1/2", grid="1/1000"
     ),
-    "a base": lambda **o: s.exponential_mechanism_base2(
-        COUNTS, base="1/2", sensitivity="1/2", grid="1/1000", **o
-    ),
-    "a gap": lambda **o: s.permute_and_flip_with_gap(COUNTS, gap_grid="1/7", **PARAMETERS, **o),
-    "of a range": lambda **o: s.permute_and_flip(COUNTS, epsilon=1, range_="3/2", **o),
-    "an odd label": lambda **o: s.permute_and_flip({(1, "b"): 1, None: 2}, **PARAMETERS, **o),
-    "a wild text": lambda **o: s.permute_and_flip({'"\udc80\n\x00\u2028é': 1}, **PARAMETERS, **o),
-    "a huge integer": lambda **o: s.permute_and_flip({-(10**19_000): 1}, **PARAMETERS, **o),
-    "a vast integer": lambda **o: s.permute_and_flip({10**30_000: 1}, **PARAMETERS, **o),
-    "top k": lambda **o: s.top_k(COUNTS, k=2, **PARAMETERS, **o),
-    "top k of rho": lambda **o: s.top_k(COUNTS, k=3, rho="1/10", sensitivity=1, **o),
-    "top k of delta": lambda **o: s.top_k([1, 2, 3], k=2, delta="1e-6", **PARAMETERS, **o),
-    "top k by base 2": lambda **o: s.top_k(
-        COUNTS, k=2, mechanism="exponential_base2", **PARAMETERS, **o
-    ),
-    "top k with gaps": lambda **o: s.top_k_with_gaps(COUNTS, k=2, **PARAMETERS, **o),
-    "a set": lambda **o: s.top_k(
-        COUNTS, k=2, mechanism="laplace", epsilon="1/10", delta="1e-6", sensitivity=1, **o
-    ),
-    "a set of odd labels": lambda **o: s.top_k(
-        [1, 2, 3],
-        labels=[{"a": 1}, 1, "1"],
-        k=3,
-        mechanism="laplace",
-        epsilon="1/10",
-        delta="1e-6",
-        sensitivity=1,
-        **o,
-    ),
-    "rows": lambda **o: s.select_many(ROWS, **PARAMETERS, **o),
-    "rows with labels": lambda **o: s.select_many(ROWS, labels=["x", 2, 0.5], **PARAMETERS, **o),
-    "rows of mappings": lambda **o: s.select_many([COUNTS, COUNTS], k=2, **PARAMETERS, **o),
-    "rows of positions": lambda **o: s.select_many(ROWS, k=2, rho=1, sensitivity=1, **o),
-    "above": lambda **o: s.top_k_above(COUNTS, threshold=25_000, k=3, **PARAMETERS, **o),
-    "none above": lambda **o: s.top_k_above(COUNTS, threshold=10**9, k=3, **PARAMETERS, **o),
-    "discovered": lambda **o: s.unknown_domain_top_k(COUNTS, **UNKNOWN, **o),
-    "discovered, capped": lambda **o: s.unknown_domain_top_k(
+    "a gap": partial(s.permute_and_flip_with_gap, COUNTS, gap_grid="1/7", **PARAMETERS),
+    "of a range": partial(s.permute_and_flip, COUNTS, epsilon=1, range_="3/2"),
+    "an odd label": partial(s.permute_and_flip, {(1, "b"): 1, None: 2}, **PARAMETERS),
+    "a wild text": partial(s.permute_and_flip, {'"\udc80\n\x00\u2028é': 1}, **PARAMETERS),
+    "a huge integer": partial(s.permute_and_flip, {-(10**19_000): 1}, **PARAMETERS),
+    "a vast integer": partial(s.permute_and_flip, {10**30_000: 1}, **PARAMETERS),
+    "top k": partial(s.top_k, COUNTS, k=2, **PARAMETERS),
+    "top k of rho": partial(s.top_k, COUNTS, k=3, rho="1/10", sensitivity=1),
+    "top k of delta": partial(s.top_k, [1, 2, 3], k=2, delta="1e-6", **PARAMETERS),
+    "top k by base 2": partial(s.top_k, COUNTS, k=2, mechanism="exponential_base2", **PARAMETERS),
+    "top k with gaps": partial(s.top_k_with_gaps, COUNTS, k=2, **PARAMETERS),
+    "a set": partial(s.top_k, COUNTS, k=2, **SET),
+    "a set of odd labels": partial(s.top_k, [1, 2, 3], labels=[{"a": 1}, 1, "1"], k=3, **SET),
+    "rows": partial(s.select_many, ROWS, **PARAMETERS),
+    "rows with labels": partial(s.select_many, ROWS, labels=["x", 2, 0.5], **PARAMETERS),
+    "rows of mappings": partial(s.select_many, [COUNTS, COUNTS], k=2, **PARAMETERS),
+    "rows of positions": partial(s.select_many, ROWS, k=2, rho=1, sensitivity=1),
+    "above": partial(s.top_k_above, COUNTS, threshold=25_000, k=3, **PARAMETERS),
+    "none above": partial(s.top_k_above, COUNTS, threshold=10**9, k=3, **PARAMETERS),
+    "discovered": partial(s.unknown_domain_top_k, COUNTS, **UNKNOWN),
+    "discovered, capped": partial(
+        s.unknown_domain_top_k,
         Counter({"tea": 70_000, Decimal(3): 60_000, 10**6000: 40_000}),
         noise="gumbel",
         max_contributions=2,
         **{**UNKNOWN, "k_bar": (2, 3)},
-        **o,
     ),
-    "discovered with counts": lambda **o: s.unknown_domain_top_k(
-        COUNTS, max_contributions=3, **UNKNOWN, **o
+    "discovered with counts": partial(
+        s.unknown_domain_top_k, COUNTS, max_contributions=3, **UNKNOWN
     ),
-    "discovered with counts, no cap": lambda **o: s.unknown_domain_top_k(
-        COUNTS, with_counts=True, **UNKNOWN, **o
+    "discovered with counts, no cap": partial(
+        s.unknown_domain_top_k, COUNTS, with_counts=True, **UNKNOWN
     ),
-    "nothing discovered": lambda **o: s.unknown_domain_top_k(
-        {}, max_contributions=3, **UNKNOWN, **o
-    ),
+    "nothing discovered": partial(s.unknown_domain_top_k, {}, max_contributions=3, **UNKNOWN),
 }
 
 ONE = PrivacyCost.read(epsilon=1, rho=None, delta=None)
@@ -92,33 +77,32 @@ def by_group(plan: Any, *, k: int, ledger: Any = None, **told: str) -> Any:
 
 
 TABLES: dict[str, Callable[..., Any]] = {
-    "keys": lambda **o: s.select_partitions(COUNTS, pre_threshold=10, **KEYS, **o),
-    "keys with counts": lambda **o: s.select_partitions(
-        {**COUNTS, "\u2028": 70_000, -(10**60): 90_000}, with_counts=True, **KEYS, **o
+    "keys": partial(s.select_partitions, COUNTS, pre_threshold=10, **KEYS),
+    "keys with counts": partial(
+        s.select_partitions,
+        {**COUNTS, "\u2028": 70_000, -(10**60): 90_000},
+        with_counts=True,
+        **KEYS,
     ),
-    "no keys": lambda **o: s.select_partitions({}, with_counts=True, **KEYS, **o),
+    "no keys": partial(s.select_partitions, {}, with_counts=True, **KEYS),
     "a strategy": lambda **o: s.partition_strategy(**KEYS, **o).release,
     "a strategy with counts": lambda **o: (
         s.partition_strategy(with_counts=True, pre_threshold=10, **KEYS, **o).release
     ),
-    "a measurement": lambda **o: s.measure(COUNTS, epsilon="1/3", sensitivity_l1=2, **o),
-    "a measurement of integers": lambda **o: s.measure(
-        [-(10**60), 0], epsilon="1/3", sensitivity_l1="1/2", **o
+    "a measurement": partial(s.measure, COUNTS, epsilon="1/3", sensitivity_l1=2),
+    "a measurement of integers": partial(
+        s.measure, [-(10**60), 0], epsilon="1/3", sensitivity_l1="1/2"
     ),
-    "a discrete gaussian": lambda **o: s.measure(
-        [3, 4], labels=["x", (1, 2)], rho="1/8", sensitivity_l2_squared=1, **o
+    "a discrete gaussian": partial(
+        s.measure, [3, 4], labels=["x", (1, 2)], rho="1/8", sensitivity_l2_squared=1
     ),
-    "a rounded gaussian": lambda **o: s.measure(
-        COUNTS, mu="1/8", sensitivity_l2_squared="3/2", **o
+    "a rounded gaussian": partial(s.measure, COUNTS, mu="1/8", sensitivity_l2_squared="3/2"),
+    "groups": partial(by_group, plan_unknown(ApproximateDP(1, "1e-9"), (2, 3), 2, None), k=2),
+    "groups with counts": partial(
+        by_group, plan_unknown(ApproximateDP(1, "1e-9"), (2, 3), 2, 3), k=2, max_contributions="3"
     ),
-    "groups": lambda **o: by_group(
-        plan_unknown(ApproximateDP(1, "1e-9"), (2, 3), 2, None), k=2, **o
-    ),
-    "groups with counts": lambda **o: by_group(
-        plan_unknown(ApproximateDP(1, "1e-9"), (2, 3), 2, 3), k=2, max_contributions="3", **o
-    ),
-    "groups of candidates": lambda **o: by_group(
-        plan_known(ONE, ["tea", "7", "milk"], 2, 2, None), k=2, candidates="3", **o
+    "groups of candidates": partial(
+        by_group, plan_known(ONE, ["tea", "7", "milk"], 2, 2, None), k=2, candidates="3"
     ),
 }
 """What is made of tables; their parameters are others than those of scores."""
@@ -134,55 +118,49 @@ GRID: dict[str, Any] = {"lowest": 0, "highest": 99, "step": 1, "epsilon": "1/3"}
 BASE = s.PureDP("1/10")
 
 POINTS: dict[str, Callable[..., Any]] = {
-    "a median": lambda **o: s.quantile([1, 2, 3], quantile="1/2", **GRID, **o),
-    "a median from below": lambda **o: s.quantile(
-        [1, 2, 3], quantile="1/2", ties="below", **GRID, **o
+    "a median": partial(s.quantile, [1, 2, 3], quantile="1/2", **GRID),
+    "a median from below": partial(s.quantile, [1, 2, 3], quantile="1/2", ties="below", **GRID),
+    "quartiles": partial(
+        s.quantiles, range(99), quantiles=["3/4", "1/4", "1/2"], ties="below", **GRID
     ),
-    "quartiles": lambda **o: s.quantiles(
-        range(99), quantiles=["3/4", "1/4", "1/2"], ties="below", **GRID, **o
-    ),
-    "a day": lambda **o: s.quantile([date(2024, 3, 1)], quantile=1, epsilon="1/3", **DAYS, **o),
-    "decimals": lambda **o: s.quantiles(
+    "a day": partial(s.quantile, [date(2024, 3, 1)], quantile=1, epsilon="1/3", **DAYS),
+    "decimals": partial(
+        s.quantiles,
         [],
         quantiles=["1/3", "2/3"],
         lowest=Decimal("-0.5"),
         highest=Decimal("0.5"),
         step="0.0000001",
         epsilon="1/3",
-        **o,
     ),
-    "thirds and decimals": lambda **o: s.quantiles(
+    "thirds and decimals": partial(
+        s.quantiles,
         [0] * 10**5 + [1] * 10**5,
         quantiles=["1/100", "99/100"],
         lowest=Decimal(0),
         highest=Decimal(1),
         step="1/3",
         epsilon=1,
-        **o,
     ),
-    "fractions": lambda **o: s.quantile(
-        [0.3], quantile="1/2", lowest="0", highest="1", step="1/7", epsilon="1/3", **o
+    "fractions": partial(
+        s.quantile, [0.3], quantile="1/2", lowest="0", highest="1", step="1/7", epsilon="1/3"
     ),
-    "a vast grid": lambda **o: s.quantile(
-        [], quantile=0, lowest=-(2**200), highest=2**200, step=1, epsilon="1/3", **o
+    "a vast grid": partial(
+        s.quantile, [], quantile=0, lowest=-(2**200), highest=2**200, step=1, epsilon="1/3"
     ),
-    "the best of runs": lambda **o: s.best_of(tried(3, "x"), base=BASE, gamma="1/2", **o),
-    "the best of numbers": lambda **o: s.best_of(
-        tried(-(10**60), 10**60), base=BASE, gamma="1/2", eta="-1/2", **o
+    "the best of runs": partial(s.best_of, tried(3, "x"), base=BASE, gamma="1/2"),
+    "the best of numbers": partial(
+        s.best_of, tried(-(10**60), 10**60), base=BASE, gamma="1/2", eta="-1/2"
     ),
-    "the best of odd runs": lambda **o: s.best_of(tried(0.5, None), base=BASE, gamma="1/2", **o),
-    "no run at all": lambda **o: s.best_of(
-        tried(1, 2), base=BASE, mean="1/1000000000000000000000000000000", **o
+    "the best of odd runs": partial(s.best_of, tried(0.5, None), base=BASE, gamma="1/2"),
+    "no run at all": partial(
+        s.best_of, tried(1, 2), base=BASE, mean="1/1000000000000000000000000000000"
     ),
-    "runs of poisson": lambda **o: s.best_of(
-        tried(1, 2), base=s.BoundedRange("1/20"), mean=60, **o
-    ),
-    "a run above": lambda **o: s.first_above(tried(9, "x"), threshold=5, base=BASE, gamma=0.5, **o),
-    "no run above": lambda **o: s.first_above(
-        tried(9, "x"), threshold=10, base=BASE, gamma="0.9", **o
-    ),
-    "runs of rho": lambda **o: s.best_of(
-        tried(9, "x"), base=s.ZeroConcentratedDP("1/50"), gamma="1/2", **o
+    "runs of poisson": partial(s.best_of, tried(1, 2), base=s.BoundedRange("1/20"), mean=60),
+    "a run above": partial(s.first_above, tried(9, "x"), threshold=5, base=BASE, gamma=0.5),
+    "no run above": partial(s.first_above, tried(9, "x"), threshold=10, base=BASE, gamma="0.9"),
+    "runs of rho": partial(
+        s.best_of, tried(9, "x"), base=s.ZeroConcentratedDP("1/50"), gamma="1/2"
     ),
 }
 """Points of grids, and chosen runs, which have other parameters than those of scores too."""

@@ -13,7 +13,7 @@ import pytest
 
 from safeselect import InputError, ParameterError
 from safeselect.tables import TableAs, count_distinct_users
-from safeselect.tables.duckdb import open_table
+from safeselect.tables.duckdb import _LARGE, open_table
 from safeselect.tables.sql import counts_of_items
 
 duckdb = pytest.importorskip("duckdb")
@@ -124,6 +124,10 @@ class Spy:
                 hook(inner, sql)
                 return inner.execute(sql, *parameters)
 
+            def sql(self, sql: str) -> Any:
+                hook(inner, sql)
+                return inner.sql(sql)
+
             def close(self) -> None:
                 inner.close()
 
@@ -230,9 +234,12 @@ def test_the_engine_may_be_kept_small(tmp_path: Path) -> None:
     little = TableAs(path, memory="100MB")
     with open_table(little, columns) as small, open_table(path, columns) as usual:
         assert small.fetch(ask)[0][0] in ("95.3 MiB", "100.0 MB")
-        assert usual.fetch(ask) != small.fetch(ask)
+        ((own,),) = duckdb.connect().execute(ask).fetchall()
+        assert usual.fetch(ask) == [("3.7 GiB" if _LARGE.fullmatch(own) else own,)]
         largest = counts_of_items(places=3)
         assert small.fetch(largest) == usual.fetch(largest)
+    assert all(map(_LARGE.fullmatch, ("4.0 GiB", "18.8 GiB", "1.0 TiB")))
+    assert not any(map(_LARGE.fullmatch, ("3.9 GiB", "900.5 MiB", "0 bytes")))
     for memory in ("0GB", "1", "1TB", "1 GB", "", 7, "1GB'"):
         with pytest.raises(ParameterError, match="memory must be a size such as '500MB' or '2GB'"):
             TableAs(path, memory=memory)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from safeselect import Budget, InputError, Ledger, ParameterError
-from safeselect.tables import TableAs, count_distinct_users, largest_counts, read_scores, top_items
+from safeselect.tables import TableAs, count_distinct_users, read_scores, top_items
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -52,9 +52,9 @@ FRAMES = {
 def test_frames_count_as_files_do(form: str) -> None:
     table = FRAMES[form](ROWS)
     assert count_distinct_users(table, item="city", user="rider") == EXPECTED
-    largest = largest_counts(table, item="city", user="rider", places=2)
+    largest = count_distinct_users(table, item="city", user="rider", places=2)
     assert list(largest.items()) == [("Oslo", 2), ("Bern", 1)]
-    one = largest_counts(table, item="city", user="rider", places=9, max_contributions=1)
+    one = count_distinct_users(table, item="city", user="rider", places=9, max_contributions=1)
     assert sum(one.values()) == 3
 
 
@@ -323,8 +323,8 @@ def test_several_files_of_one_form(tmp_path: Path) -> None:
         (lambda home: TableAs(home, decimal=";"), ParameterError, "decimal must be"),
         (lambda home: TableAs(home, thousands="."), ParameterError, "not the decimal mark"),
         (lambda home: TableAs(home, thousands="3"), ParameterError, "not the decimal mark"),
-        (lambda home: TableAs(home, dates="%d.%Q"), ParameterError, "dates must be a form"),
-        (lambda home: TableAs(home, dates="%d.%"), ParameterError, "dates must be a form"),
+        (lambda home: TableAs(home, dates="%d.%Q"), ParameterError, "dates must be a format"),
+        (lambda home: TableAs(home, dates="%d.%"), ParameterError, "dates must be a format"),
         (lambda home: TableAs(TableAs(home)), ParameterError, "not another"),
         (lambda home: [], InputError, "the list of files is empty"),
         (lambda home: home / "none*.csv", InputError, "no file matches"),

@@ -18,8 +18,8 @@ from safeselect.results import TopK
 from safeselect.scores.candidates import Unread
 from safeselect.tables import (
     choose_cap,
+    count_distinct_users,
     items,
-    largest_counts,
     select_keys,
     table_quantiles,
     top_items,
@@ -96,7 +96,8 @@ def test_the_command_and_the_call_are_one(
 
         def spy(counts: Unread, *, real: Any = real, **given: Any) -> Any:
             found = counts.read()
-            asked.append((counts.size, counts.labels, found, {k: str(v) for k, v in given.items()}))
+            texts = str(found), {name: str(value) for name, value in given.items()}
+            asked.append((counts.size, counts.labels, *texts))
             return real(replace(counts, read=lambda: found), **given)
 
         monkeypatch.setattr(items, name, spy)
@@ -111,13 +112,16 @@ def test_the_command_and_the_call_are_one(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"delta": None}, "an unknown domain requires epsilon and delta; or pass"),
-        ({"epsilon": None}, "an unknown domain requires epsilon and delta; or pass"),
+        ({"delta": None}, "the domain is unknown, which requires epsilon and delta; or pass"),
+        ({"epsilon": None}, "the domain is unknown, which requires epsilon and delta; or pass"),
         ({"k": 0}, "k must be between 1"),
         ({"k_bar": 1}, "k_bar must be between 2"),
         ({"mechanism": "exponential"}, "mechanism requires known candidates"),
         ({"candidates_are_public": 1}, "candidates_are_public must be True or False"),
-        ({"candidates_are_public": True, "candidates": ["a"]}, "cannot be used with candidates"),
+        (
+            {"candidates_are_public": True, "candidates": ["a"]},
+            "do not use it with candidates|cannot be used with candidates",
+        ),
         ({"candidates_are_public": True, "k_bar": 3}, "require an unknown domain"),
         ({"rows": 0}, "rows must be between 1"),
         ({"ledger": "wards"}, "ledger must be a result of ledger.scope"),
@@ -149,10 +153,10 @@ def test_the_ledger_is_charged_once_and_its_unit_is_that_of_the_counts(tmp_path:
 def test_counts_that_were_cut_or_not_capped_are_refused() -> None:
     """What let one more user show an item: 200 of 200 releases, where 1e-9 was promised."""
     lone = pa.table({"city": ["Rome"] * 60 + ["Lima"], "rider": [*range(60), 0]})
-    cut = largest_counts(lone, **COLUMNS, places=1)
+    cut = count_distinct_users(lone, **COLUMNS, places=1)
     with pytest.raises(ParameterError, match="k_bar=1 requires the 2 largest counts"):
         safeselect.unknown_domain_top_k(cut, k=1, k_bar=1, epsilon="0.1", delta="1e-9")
-    loose = largest_counts(lone, **COLUMNS, places=4)
+    loose = count_distinct_users(lone, **COLUMNS, places=4)
     with pytest.raises(
         ParameterError, match="max_contributions=1 requires counts in which each user"
     ):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from postgres import needs_postgres, running_server
 
-from safeselect.tables import largest_counts
+from safeselect.tables import count_distinct_users
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -53,8 +53,8 @@ def test_the_recipe_gives_the_counts_of_a_file() -> None:
         exec(compile(CODE, "docs/tables.md", "exec"), names)  # noqa: S102 - our own page
     columns = {"item": "city", "user": "rider", "places": 101}
     # Order included: list, not dict.
-    assert capped == list(largest_counts(table, **columns, max_contributions=5).items())
-    assert plain == list(largest_counts(table, **columns).items())
+    assert capped == list(count_distinct_users(table, **columns, max_contributions=5).items())
+    assert plain == list(count_distinct_users(table, **columns).items())
     assert capped != plain
     assert names["counts"].max_contributions == 5
     assert names["found"].k_bar == 100

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeselect import InputError, ParameterError
-from safeselect.tables import TableAs, count_distinct_users, keys, largest_counts
+from safeselect.tables import TableAs, count_distinct_users, keys
 from safeselect.tables.duckdb import Table, open_table
 from safeselect.tables.sql import HINT, USERS_OR_ROWS, counts_of_items
 
@@ -33,7 +33,7 @@ def table(rows: Rows) -> Any:
 
 
 def largest(rows: Rows, places: int, cap: int | None = None) -> list[tuple[str, int]]:
-    found = largest_counts(
+    found = count_distinct_users(
         table(rows), item="item", user="user", places=places, max_contributions=cap
     )
     return list(found.items())
@@ -110,7 +110,7 @@ def test_a_proof_from_rows_is_the_plain_count_of_the_rows_that_it_reads(
         form = TableAs(path, trim=True, casefold=True) if seed % 2 else TableAs(path)
         monkeypatch.setattr(Table, "fetch", fetch)
         plainly = 0
-        found = largest_counts(form, **columns, places=places)
+        found = count_distinct_users(form, **columns, places=places)
         proved += not plainly
         monkeypatch.setattr(Table, "fetch", asked)
         if replaced:  # there was no hint
@@ -133,7 +133,7 @@ def test_a_user_of_a_rare_item_is_refused_as_ever(
     )
     monkeypatch.setattr(keys, "_HINTED", 1)
     with pytest.raises(InputError, match="not whole"):
-        largest_counts(tmp_path / "t.parquet", item="item", user="user", places=1)
+        count_distinct_users(tmp_path / "t.parquet", item="item", user="user", places=1)
 
 
 TEXT = st.one_of(st.none(), st.sampled_from(["a", "B", "b", "é", "z", "", " a", "𝔘", "￿"]))
@@ -192,6 +192,6 @@ def test_one_user_moves_few_counts_and_only_upwards() -> None:
 def test_wrong_numbers(change: dict[str, Any], message: str) -> None:
     call = {"item": "item", "user": "user", "places": 3, **change}
     with pytest.raises(ParameterError, match=message):
-        largest_counts("missing.csv", **call)
+        count_distinct_users("missing.csv", **call)
     with pytest.raises(InputError, match="does not exist"):
-        largest_counts("missing.csv", item="item", user="user", places=3)
+        count_distinct_users("missing.csv", item="item", user="user", places=3)

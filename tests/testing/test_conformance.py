@@ -7,7 +7,7 @@ import os
 import pytest
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.sources import CallbackSource, SystemSource
+from safeselect.sources import SystemSource
 from safeselect.testing import check_source
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
@@ -52,13 +52,6 @@ class Careful:
         return "<Careful>"
 
 
-class Failing(Careful):
-    def write(self, view):
-        self.failed = True
-        view[:] = bytes(len(view))
-        raise SourceError("failed")
-
-
 class Counting(Careful):
     count = 0
 
@@ -83,19 +76,6 @@ def static_fill(self, view):
     view[:] = (b"\xff" * len(view))[: len(view)]
 
 
-def returns_count(self, buffer, /):
-    Careful.fill(self, buffer)
-    return len(buffer)
-
-
-def outside(self, buffer, /):
-    Careful.fill(self, buffer)
-    if isinstance(buffer, memoryview) and isinstance(buffer.obj, bytearray) and len(buffer):
-        whole = memoryview(buffer.obj)
-        if len(whole) > len(buffer):
-            whole[-1] = 1
-
-
 def one_tail(self, view):
     view[:] = os.urandom(len(view))
     if len(view) > 32:
@@ -117,9 +97,7 @@ def same(made=Careful()):  # noqa: B008
 
 class TestCheckSource:
     def test_a_careful_source_passes(self):
-        rules = check_source(Careful, failing=Failing)
-        assert set(rules) >= {"fills exactly", "no copies", "threads", "failure"}
-        assert "failure" not in check_source(Careful)
+        assert {*check_source(Careful)} >= {"fills exactly", "no copies", "threads"}
 
     def test_the_fork_is_tried(self):
         assert ("fork" in check_source(SystemSource)) is hasattr(os, "fork")
@@ -133,8 +111,6 @@ class TestCheckSource:
             (broken(begin=stuck_nonce), "same nonce twice"),
             (broken(write=short_fill), "overwrites every byte"),
             (broken(write=static_fill), "never repeats its bytes"),
-            (broken(fill=returns_count), "returns None"),
-            (broken(fill=outside), "nothing outside"),
             (broken(write=one_tail), "the tests of each request"),
             (broken(name=changing()), "never change"),
             (broken(__reduce_ex__=plain_reduce), "copied"),
@@ -186,40 +162,3 @@ class TestCheckSource:
 
         with pytest.raises(AssertionError, match="several threads"):
             check_source(broken(write=write))
-
-    @pytest.mark.parametrize(
-        ("write", "words"),
-        [
-            (lambda self, view: view.__setitem__(0, 1), "cannot be used again"),
-            ("unlatched", "cannot be used again"),
-            ("left", "zeros"),
-            ("chained", "is chained to"),
-            ("begins", "begin"),
-        ],
-    )
-    def test_failures_that_break_the_rules_are_found(self, write, words):
-        def fail(self, view):
-            self.calls = getattr(self, "calls", 0) + 1
-            view[:] = bytes(len(view))
-            if write == "unlatched" and self.calls > 1:
-                return
-            if write == "left":
-                view[0] = 1
-            if write == "chained":
-                raise SourceError("failed") from ValueError("secret")
-            self.failed = write not in ("unlatched", "begins")
-            raise SourceError("failed")
-
-        with pytest.raises(AssertionError, match=words):
-            check_source(Careful, failing=broken(write=write if callable(write) else fail))
-
-    def test_the_librarys_own_sources_pass_with_failures(self):
-        def failing():
-            def answer(count):
-                return os.urandom(0 if count == 32 + 16 else count)  # with the canary
-
-            source = CallbackSource(answer)
-            source.begin()
-            return source
-
-        check_source(lambda: CallbackSource(os.urandom), failing=failing)

@@ -13,26 +13,7 @@ import pytest
 import ceiling
 
 ROOT = Path(__file__).parents[2]
-FAKE = """#!/bin/sh
-# A Python that makes environments of itself, and whose tests end as its name says.
-case "$*" in
-  *"import venv"*) exit 0;;
-  "-m venv --clear "*)
-    mkdir -p "$4/bin"
-    for name in python safeselect; do cp "$0" "$4/bin/$name"; done;;
-  *pytest*) test ! -e "$(dirname "$0")/../../../fails"; exit;;
-esac
-exit 0
-"""
 NO_COQ = "make: Coq with mathcomp not found"
-
-
-@pytest.fixture
-def python(tmp_path: Path) -> Path:
-    found = tmp_path / "python9.1"
-    found.write_text(FAKE)
-    found.chmod(0o755)
-    return found
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import prod
+from operator import index
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -25,6 +27,9 @@ from safeselect.randomness.source import Source
 from safeselect.release.results import Selection
 
 __all__ = ["Exponential", "PermuteAndFlip", "median", "percentile", "quantile"]
+
+Rows = np.ndarray[Any, Any]
+"""An array of numbers of any type."""
 
 _POINTS = 2**32  # of a grid that nobody chose: nine digits
 
@@ -131,14 +136,14 @@ class PermuteAndFlip(_Choice):
 
 
 def quantile(
-    array: Any,
-    quant: Any,
+    array: object,
+    quant: object,
     epsilon: Number = 1,
-    bounds: Any = None,
+    bounds: object = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     random_state: object = None,
-    accountant: Any = None,
+    accountant: object = None,
     *,
     step: Number | None = None,
     neighbours: Neighbours = "replace_one",
@@ -205,50 +210,40 @@ def quantile(
 
 
 def percentile(
-    array: Any,
-    percent: Any,
+    array: object,
+    percent: object,
     epsilon: Number = 1,
-    bounds: Any = None,
+    bounds: object = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     random_state: object = None,
-    accountant: Any = None,
-    *,
-    step: Number | None = None,
-    neighbours: Neighbours = "replace_one",
-    source: Source | None = None,
+    accountant: object = None,
 ) -> Any:
     """Return `quantile` for percents from 0 to 100.
 
     Guarantee, Neighbours, Args, Returns, Raises: as for `quantile`.
     """
     shares = [rational(each, "percent", zero=True) / 100 for each in _each(percent)]
-    more: dict[str, Any] = {"step": step, "neighbours": neighbours, "source": source}
-    return quantile(array, shares, epsilon, bounds, axis, keepdims, None, accountant, **more)
+    return quantile(array, shares, epsilon, bounds, axis, keepdims, None, accountant)
 
 
 def median(
-    array: Any,
+    array: object,
     epsilon: Number = 1,
-    bounds: Any = None,
+    bounds: object = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     random_state: object = None,
-    accountant: Any = None,
-    *,
-    step: Number | None = None,
-    neighbours: Neighbours = "replace_one",
-    source: Source | None = None,
+    accountant: object = None,
 ) -> Any:
     """Return `quantile` for the quantile 1/2.
 
     Guarantee, Neighbours, Args, Returns, Raises: as for `quantile`.
     """
-    more: dict[str, Any] = {"step": step, "neighbours": neighbours, "source": source}
-    return quantile(array, "1/2", epsilon, bounds, axis, keepdims, None, accountant, **more)
+    return quantile(array, "1/2", epsilon, bounds, axis, keepdims, None, accountant)
 
 
-def _each(given: Any) -> list[Any]:
+def _each(given: object) -> list[object]:
     """The numbers of a list, or the one number."""
     if isinstance(given, (list, tuple)):
         return [number(each) for each in given]
@@ -257,35 +252,27 @@ def _each(given: Any) -> list[Any]:
     return [number(given)]
 
 
-def _rows(array: Any, axis: Any, keepdims: object) -> tuple[Any, tuple[int, ...]]:
+def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int, ...]]:
     """The values of each output as a row, and the shape of all outputs."""
     if isinstance(array, np.ma.MaskedArray):
         raise ParameterError("array must not be masked; use for example array.compressed()")
     values = array_of(array)
-    if axis is None and not keepdims:
-        return values.reshape(1, -1), ()
     given = range(values.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
     try:
-        over = {range(values.ndim)[each] for each in given}
-    except (IndexError, TypeError):
-        over = set()
-    if len(over) < len(given) or not over:
+        over = tuple(map(index, given))
+        shape = np.zeros(values.shape, np.bool_).any(axis=over, keepdims=keepdims).shape
+    except (TypeError, ValueError):  # NumPy's of a dimension that there is not, too
         raise ParameterError(
             f"axis must be one of the dimensions of the array, which has {values.ndim}, or several "
             f"different ones, got {describe(axis)}"
-        )
-    rest = [each for each in range(values.ndim) if each not in over]
-    kept = tuple(values.shape[each] for each in rest)
-    count = int(np.prod(kept, dtype=np.int64))
-    if not count:
+        ) from None
+    if not prod(shape):
         raise ParameterError("array must have at least one column")
-    rows = np.transpose(values, (*rest, *sorted(over))).reshape(count, values.size // count)
-    if keepdims:
-        kept = tuple(1 if each in over else size for each, size in enumerate(values.shape))
-    return rows, kept
+    last = np.moveaxis(values, over, range(-len(over), 0))
+    return last.reshape(prod(shape), values.size // prod(shape)), shape
 
 
-def _bounds(bounds: Any, count: int, dimensions: int) -> list[tuple[Fraction, Fraction]]:
+def _bounds(bounds: object, count: int, dimensions: int) -> list[tuple[Fraction, Fraction]]:
     """The lowest and the highest point for each output."""
     if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
         raise ParameterError(
@@ -305,7 +292,7 @@ def _bounds(bounds: Any, count: int, dimensions: int) -> list[tuple[Fraction, Fr
     return pairs
 
 
-def _accountant(given: Any) -> Any:
+def _accountant(given: object) -> Any:
     """The accountant that the original would charge; None if diffprivlib is not in use."""
     module = sys.modules.get("diffprivlib.accountant")
     if module is not None:

@@ -7,6 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from typing import Any
 
+from safeselect.promises.guarantees import STATED
 from safeselect.release.display import cost, cut, cut_text, number
 from safeselect.release.page import Section, as_part
 from safeselect.scores.candidates import label_text
@@ -52,6 +53,8 @@ def title(release: Any) -> str:
 def facts(release: Any) -> dict[str, str]:
     """What else a reader asks first: the mechanism, what is not private, the record."""
     found = {"mechanism": release.mechanism.rpartition("/")[0].replace("_", " ")}
+    if release.mechanism.startswith(STATED):
+        found["guarantee"] = "stated by the caller"
     if "NOT PRIVATE" in release.source:
         found["source"] = release.source
     if release.receipt is not None:

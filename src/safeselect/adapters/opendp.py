@@ -33,28 +33,14 @@ from safeselect.adapters._numbers import at_least, number
 from safeselect.errors import ParameterError, SafeSelectError
 from safeselect.exact.interval import NoiseRate
 from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
-from safeselect.mechanisms.select import (
-    exponential_mechanism,
-    permute_and_flip,
-    report_noisy_max,
-    top_k,
-    top_k_with_gaps,
-)
+from safeselect.mechanisms.select import report_noisy_max, top_k, top_k_with_gaps
 from safeselect.promises.guarantees import BoundedRange, Family, LaplaceDominated
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.display import library
-from safeselect.release.results import Selection
 from safeselect.scores.candidates import read_candidates
 from safeselect.scores.reading import GridScores, Reading, Sensitivity, flag
 
-__all__ = [
-    "make_exponential_mechanism",
-    "make_permute_and_flip",
-    "make_report_noisy_max",
-    "make_top_k",
-    "make_top_k_with_gaps",
-    "name_in_context",
-]
+__all__ = ["make_report_noisy_max", "make_top_k", "make_top_k_with_gaps", "name_in_context"]
 
 _VECTORS = re.compile(r"VectorDomain<AtomDomain<([iu][0-9]+|usize|f32|f64)>>", re.ASCII)
 
@@ -65,67 +51,6 @@ _FAMILIES: dict[str, Family] = {
     "permute_and_flip": LaplaceDominated,
     "one_shot_exponential": LaplaceDominated,
 }
-
-
-def make_permute_and_flip(
-    input_domain: object,
-    input_metric: object,
-    output_measure: object,
-    scale: Number,
-    *,
-    negate: bool = False,
-    grid: Number | None = None,
-    on_grid: bool = False,
-    score_error: Number | None = None,
-    source: Source | None = None,
-) -> Any:
-    """Choose the index of a large score by permute-and-flip: exponential noise of this scale.
-
-    Guarantee: epsilon = R / scale; rho = epsilon + exp(-epsilon) - 1.
-
-    Args:
-        input_domain, input_metric, output_measure: see the module's docstring.
-        scale: of the noise, in score units; an exact positive rational.
-        negate: choose a small score.
-        grid, on_grid, score_error: how scores are read, as for `permute_and_flip`; without a grid
-            scores are integers.
-        source: source of random bytes; the default is a cryptographic generator.
-
-    Returns:
-        A measurement from vectors of numbers to an index.
-
-    Raises:
-        ParameterError: a parameter is wrong, or OpenDP is not installed.
-    """
-    space = _Space.read(
-        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
-    )
-    return _single(space, LaplaceDominated, permute_and_flip, scale, source)
-
-
-def make_exponential_mechanism(
-    input_domain: object,
-    input_metric: object,
-    output_measure: object,
-    scale: Number,
-    *,
-    negate: bool = False,
-    grid: Number | None = None,
-    on_grid: bool = False,
-    score_error: Number | None = None,
-    source: Source | None = None,
-) -> Any:
-    """Choose index i with probability proportional to exp(score i / scale): Gumbel noise.
-
-    Guarantee: epsilon = R / scale; rho = x - 1 - ln(x) with x = epsilon / (exp(epsilon) - 1), at
-        most epsilon**2 / 8.
-
-    Args, Returns, Raises: as for `make_permute_and_flip`.
-    """
-    space = _Space.read(
-        input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
-    )
-    return _single(space, BoundedRange, exponential_mechanism, scale, source)
 
 
 def make_report_noisy_max(
@@ -143,17 +68,40 @@ def make_report_noisy_max(
 ) -> Any:
     """Report the index of the largest score + noise of this scale.
 
-    Guarantee: epsilon = R / scale; rho as for `make_exponential_mechanism` with "gumbel", as for
-        `make_permute_and_flip` with the others.
+    With exponential noise this is permute-and-flip; with Gumbel noise it is the exponential
+    mechanism, which chooses index i with probability proportional to exp(score i / scale).
 
-    Args, Returns, Raises: as for `make_permute_and_flip`; `noise` has no default.
+    Guarantee: epsilon = R / scale; rho = epsilon + exp(-epsilon) - 1, or with "gumbel"
+        rho = x - 1 - ln(x) with x = epsilon / (exp(epsilon) - 1), at most epsilon**2 / 8.
+
+    Args:
+        input_domain, input_metric, output_measure: see the module's docstring.
+        scale: of the noise, in score units; an exact positive rational.
+        noise: it has no default.
+        negate: choose a small score.
+        grid, on_grid, score_error: how scores are read, as for `permute_and_flip`; without a grid
+            scores are integers.
+        source: source of random bytes; the default is a cryptographic generator.
+
+    Returns:
+        A measurement from vectors of numbers to an index.
+
+    Raises:
+        ParameterError: a parameter is wrong, or OpenDP is not installed.
     """
     read_choice(noise, "noise", ("exponential", "laplace", "gumbel"))
     space = _Space.read(
         input_domain, input_metric, output_measure, negate, source, grid, on_grid, score_error
     )
+    size = _read_scale(scale, space)
+
+    def release(scores_on_grid: GridScores) -> object:
+        range_ = size / space.reading.step
+        drawn = partial(report_noisy_max, noise=noise, source=source)
+        return drawn(scores_on_grid, epsilon=1, range_=range_).index
+
     family = BoundedRange if noise == "gumbel" else LaplaceDominated
-    return _single(space, family, partial(report_noisy_max, noise=noise), scale, source)
+    return space.measurement(family, 1, 1 / size, release, "usize")
 
 
 def make_top_k(
@@ -172,22 +120,22 @@ def make_top_k(
 ) -> Any:
     """Choose the indices of k large scores, best first, with noise of this scale.
 
-    Guarantee: epsilon = k R / scale.  rho is k times that of `make_exponential_mechanism` for
-        "exponential", k times that of `make_permute_and_flip` for "permute_and_flip", and that of
-        epsilon as a whole, epsilon + exp(-epsilon) - 1, for "one_shot_exponential".
+    Guarantee: epsilon = k R / scale.  rho is k times that of `make_report_noisy_max` with Gumbel
+        noise for "exponential", with exponential noise for "permute_and_flip", and that of epsilon
+        as a whole, epsilon + exp(-epsilon) - 1, for "one_shot_exponential".
 
     Args:
         k: how many, at most as many as there are scores.
         mechanism: as for `top_k`: by default "one_shot_exponential" for max-divergence,
             "exponential" for zero-concentrated divergence.
         input_domain, input_metric, output_measure, scale, negate, grid, on_grid, score_error,
-            source: as for `make_permute_and_flip`.
+            source: as for `make_report_noisy_max`.
 
     Returns:
         A measurement from vectors of numbers to a list of k indices.
 
     Raises:
-        ParameterError: as for `make_permute_and_flip`.
+        ParameterError: as for `make_report_noisy_max`.
     """
     if mechanism is not None:
         read_choice(mechanism, "mechanism", tuple(_FAMILIES))
@@ -237,7 +185,7 @@ def make_top_k_with_gaps(
         Fraction in score units.
 
     Raises:
-        ParameterError: as for `make_permute_and_flip`.
+        ParameterError: as for `make_report_noisy_max`.
     """
     read_choice(noise, "noise", ("exponential", "laplace"))
     space = _Space.read(
@@ -267,11 +215,10 @@ def _several(count: int, scale: Fraction) -> dict[str, Any]:
 def name_in_context() -> None:
     """Let queries of OpenDP's Context API have our measurements as methods, from now on.
 
-    These are `permute_and_flip`, `exponential_mechanism`, `safe_noisy_max`, `safe_top_k` and
-    `safe_top_k_with_gaps`.  Each takes the output measure and the arguments of the constructor; the
-    domain and the metric come from the query.  The context finds the one argument that is left out,
-    as a rule the scale.  It searches among floats, and the scale is the decimal that the float
-    shows.
+    These are `safe_noisy_max`, `safe_top_k` and `safe_top_k_with_gaps`.  Each takes the output
+    measure and the arguments of the constructor; the domain and the metric come from the query.
+    The context finds the one argument that is left out, as a rule the scale.  It searches among
+    floats, and the scale is the decimal that the float shows.
 
     Guarantee: that of the constructor.  Contexts of pure and of zero-concentrated privacy both
         work.
@@ -282,8 +229,6 @@ def name_in_context() -> None:
     _opendp()
     register = import_module("opendp.context").register
     for name, make in (
-        ("permute_and_flip", make_permute_and_flip),
-        ("exponential_mechanism", make_exponential_mechanism),
         ("safe_noisy_max", make_report_noisy_max),
         ("safe_top_k", make_top_k),
         ("safe_top_k_with_gaps", make_top_k_with_gaps),
@@ -327,8 +272,15 @@ class _Space:
             expected = "vector_domain(atom_domain(T=...)) of integers or floats"
             raise _refusal(dp, "input_domain", expected, domain)
         atom = kind.group(1)
-        if atom.startswith("f"):
-            _check_floats(dp, domain, reading)
+        if atom.startswith("f") and reading.grid is None:
+            raise ParameterError(
+                "an input_domain of floats requires grid=, a public step such as a thousandth of "
+                "the sensitivity; without grid=, use an integer type"
+            )
+        # OpenDP states this only in its text.  A NaN that came anyway would be refused.
+        if "nan=true" in str(domain):
+            expected = "vector_domain(atom_domain(T=..., nan=False)) for floats"
+            raise _refusal(dp, "input_domain", expected, domain)
         metrics = [dp.linf_distance(T=atom, monotonic=monotonic) for monotonic in (False, True)]
         if metric not in metrics:
             raise _refusal(dp, "input_metric", f"linf_distance(T={atom!r})", metric)
@@ -380,19 +332,6 @@ class _Space:
         )
 
 
-def _check_floats(dp: Any, domain: Any, reading: Reading) -> None:
-    """Refuse floats without a grid."""
-    if reading.grid is None:
-        raise ParameterError(
-            "an input_domain of floats requires grid=, a public step such as a thousandth of the "
-            "sensitivity; without grid=, use an integer type"
-        )
-    # OpenDP states this only in its text.  A NaN that came anyway would be refused, not released.
-    if "nan=true" in str(domain):
-        expected = "vector_domain(atom_domain(T=..., nan=False)) for floats"
-        raise _refusal(dp, "input_domain", expected, domain)
-
-
 def _guarded(release: Callable[[object], object]) -> Callable[[object], object]:
     """Wrap the release: every failure becomes one sentence of ours."""
 
@@ -418,19 +357,6 @@ def _refusal(dp: Any, name: str, expected: str, got: object) -> ParameterError:
 
 def _opendp() -> Any:
     return library("opendp.prelude", "opendp")
-
-
-def _single(
-    space: _Space, family: Family, choose: Callable[..., Selection], scale: object, source: object
-) -> Any:
-    """Return the measurement that releases the index of one choice."""
-    size = _read_scale(scale, space)
-
-    def release(scores_on_grid: GridScores) -> object:
-        range_ = size / space.reading.step
-        return choose(scores_on_grid, epsilon=1, range_=range_, source=source).index
-
-    return space.measurement(family, 1, 1 / size, release, "usize")
 
 
 def _read_scale(scale: object, space: _Space) -> Fraction:

@@ -1,26 +1,25 @@
-"""Plots of results and of plans, as figures of matplotlib, which is imported when needed.
+"""Plots of results, as figures of matplotlib, which is imported when needed.
 
-What goes in was released, or is public, so everything here is post-processing.
+What goes in was released, so everything here is post-processing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from io import BytesIO
 from typing import Any
 
 from safeselect.adapters.notebook import facts, title
-from safeselect.release.display import bound, cost, library
+from safeselect.release.display import cost, cut_text, library
+from safeselect.release.page import shown
 from safeselect.scores.candidates import label_text
 
-__all__ = ["plot", "plot_plans"]
+__all__ = ["plot"]
 
-_PLOTS = "plots"
 _SHOWN = 50  # bars: about 16 inches
-_LONGEST = 40  # characters of a name
 _X_LABELS = {
     "count": "counted users, with noise; 95 % interval of the noise",
     "value": "value; 95 % interval of the noise, if any",
@@ -49,7 +48,7 @@ def plot(result: Any) -> Any:
         said.append(f"the first {most} of {len(names)}")
     groups = [_shown(each) for each in columns.get("group", [""] * len(names))][:most]
     sizes = Counter(groups) or Counter({"": 1})
-    figure = library("matplotlib.figure", _PLOTS).Figure(
+    figure = library("matplotlib.figure", "plots").Figure(
         figsize=(7, 1.2 + 0.32 * sizes.total() + 0.4 * len(sizes)), layout="constrained"
     )
     ratios = {"height_ratios": [*sizes.values()]}
@@ -78,12 +77,8 @@ def _for_notebooks(figure: Any) -> Any:
 
 
 def _shown(label: object) -> str:
-    """A label as one short line; what cannot be seen is written as Python writes it."""
-    text = "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
-        for each in label_text(label)
-    )
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    """A label as one short line, from which nothing that cannot be seen is left."""
+    return cut_text(shown(label_text(label)))
 
 
 def _bars(axes: Any, names: list[str], columns: Mapping[str, list[Any]]) -> None:
@@ -97,8 +92,8 @@ def _bars(axes: Any, names: list[str], columns: Mapping[str, list[Any]]) -> None
         ]
         axes.barh(places, counts, xerr=width, color="#8fb0d9", ecolor="#000000", capsize=2)
     elif "value" in columns:
-        shown = columns["value"]
-        exact = [float(v) if isinstance(v, (int, Fraction, Decimal)) else v for v in shown]
+        values = columns["value"]
+        exact = [float(v) if isinstance(v, (int, Fraction, Decimal)) else v for v in values]
         reach = columns["high"][0] - columns["value"][0] if "high" in columns else None
         axes.errorbar(exact, places, xerr=reach, fmt="o", color="#2b5c9e", capsize=2)
     elif "gap" in columns:
@@ -114,49 +109,3 @@ def _bars(axes: Any, names: list[str], columns: Mapping[str, list[Any]]) -> None
     axes.set_ylim(0.3, max(1, len(names)) + 0.7)
     if not names:
         axes.text(0.5, 0.5, "nothing was found", ha="center", transform=axes.transAxes)
-
-
-def plot_plans(plans: Any) -> Any:
-    """Return a figure, on log scales: how many users an item or a key needs.
-
-    Against epsilon; of groups against max_groups, a line for each epsilon.
-    """
-    columns = plans.to_dict()
-    if "max_groups" in columns:
-        return _plot_groups(plans, columns)
-    names = [bound("epsilon", each).split()[-1] for each in columns["epsilon"]]
-    across = [float(each) for each in columns["epsilon"]]
-    figure, axes = _log_scales(plans, "epsilon", across, names)
-    axes.plot(across, columns["users"], "o-", c="#2b5c9e")
-    return _for_notebooks(figure)
-
-
-def _plot_groups(plans: Any, columns: dict[str, list[Any]]) -> Any:
-    ticks = list(dict.fromkeys(columns["max_groups"]))
-    figure, axes = _log_scales(plans, "max_groups; the best is circled", ticks, map(str, ticks))
-    for epsilon in dict.fromkeys(columns["epsilon"]):
-        mine = [place for place, each in enumerate(columns["epsilon"]) if each == epsilon]
-        across, up = ([columns[name][place] for place in mine] for name in ("max_groups", "users"))
-        (line,) = axes.plot(across, up, "o-", label=bound("epsilon", epsilon))
-        best = plans.best(epsilon)
-        axes.plot([best.max_groups], [best.users], "o", ms=11, mfc="none", c=line.get_color())
-    axes.legend(fontsize=9)
-    return _for_notebooks(figure)
-
-
-def _log_scales(plans: Any, name: str, ticks: list[Any], names: Iterable[str]) -> tuple[Any, Any]:
-    """An empty figure of users on log scales, with these ticks below and plain numbers beside."""
-    figure = library("matplotlib.figure", _PLOTS).Figure(figsize=(6, 3.6), layout="constrained")
-    axes = figure.subplots()
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xticks(ticks, list(names))
-    axes.set_xticks([], minor=True)
-    axes.yaxis.set_major_formatter("{x:.0f}")
-    axes.yaxis.set_minor_formatter("{x:.0f}")
-    axes.tick_params(axis="y", which="both", labelsize=8)
-    axes.grid(axis="y", which="both", alpha=0.3)
-    axes.set_xlabel(name)
-    axes.set_ylabel("users needed for an item")
-    axes.set_title(str(plans).partition("\n")[0], fontsize=9, wrap=True)
-    return figure, axes

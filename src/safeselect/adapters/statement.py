@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from safeselect.accounting.cost import with_places
 from safeselect.exact.interval import Interval
-from safeselect.promises.guarantees import ApproximateDP
+from safeselect.promises.guarantees import STATED, ApproximateDP
 from safeselect.release.display import cut
 from safeselect.release.results import (
     NOT_STATED,
@@ -50,6 +50,7 @@ _ASKED = {
     "values?",
     "best_of": "Which of many private runs has the best score?",
     "first_above": "Is there a private run with a score of at least {threshold}?",
+    "stated_": "Which {k} of {candidates} candidates does the caller's own mechanism choose?",
     "sparse_vector": "Which of the values exceed the threshold, one after the other?",
     "adaptive_sparse_vector": "Which of the values exceed the threshold, one after the other?",
 }
@@ -162,7 +163,8 @@ def _promised(release: Any, unit: str) -> list[str]:
         f"probability of at most {sure} %. This holds whatever else is known, and for this release "
         "alone."
     )
-    return [promise]
+    stated = "The caller stated this guarantee; this library does not prove it."
+    return [stated, promise] if release.mechanism.startswith(STATED) else [promise]
 
 
 def _odds(epsilon: Fraction, delta: Fraction) -> tuple[str, str]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import platform
 import re
-import sys
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import gmpy2
-import numpy as np
 
-from safeselect.audit.code import Running, extensions
+from safeselect.audit.code import Running
 from safeselect.audit.line import Line, found
 from safeselect.known_answers import digest
 from safeselect.ledger.record import library
@@ -47,7 +45,6 @@ def certificate(loaded: Running, answers: Mapping[str, bool], utc: str) -> dict[
             "functions": loaded.functions,
             "modules": dict(loaded.modules),
             "differing": list(loaded.differing),
-            "extension_modules": extensions(),
         },
         "known_answers": {
             "sha256": digest(),
@@ -59,9 +56,7 @@ def certificate(loaded: Running, answers: Mapping[str, bool], utc: str) -> dict[
 
 
 def machine() -> dict[str, Any]:
-    """What no package's version tells: the host, its system and CPU, MPFR, and the byte order."""
-    shown: Any = np.show_config(mode="dicts")
-    simd = shown.get("SIMD Extensions", {})
+    """What no package's version tells: the host, its system and CPU, and MPFR."""
     names = Path("/proc/cpuinfo")
     model = re.search(r"model name\s*: (.*)", names.read_text()) if names.exists() else None
     return {
@@ -69,8 +64,6 @@ def machine() -> dict[str, Any]:
         "os": platform.platform(),
         "cpu": model[1] if model else platform.processor() or platform.machine(),
         "mpfr": gmpy2.mpfr_version(),
-        "byte_order": sys.byteorder,
-        "cpu_features": sorted({*simd.get("baseline", ()), *simd.get("found", ())}),
     }
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from importlib.machinery import EXTENSION_SUFFIXES, SourceFileLoader
+from importlib.machinery import SourceFileLoader
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -28,7 +28,13 @@ from typing import Any
 
 _PACKAGE = "safeselect"
 _CACHED = type(lru_cache(len))
-_HOLDERS = (FunctionType, MethodType, staticmethod, classmethod, property, partial, _CACHED)
+_HOLDERS = (
+    *(FunctionType, MethodType, staticmethod, classmethod, property, cached_property, partial),
+    _CACHED,
+)
+_HELD = "__wrapped__", "__func__", "func", "fget", "fset", "fdel"
+"""The names under which these hold what they call."""
+
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = ("site-packages", "dist-packages")
 
@@ -97,19 +103,6 @@ def running() -> Running:
         functions += len(known)
         digests[name] = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
     return Running(digests, functions, tuple(dict.fromkeys(differing)))
-
-
-def extensions() -> dict[str, str]:
-    """SHA-256 of the file of each extension module that is loaded, by the module's name."""
-    found = {}
-    for name, module in sorted(sys.modules.items()):
-        place = getattr(module, "__file__", None)
-        if isinstance(place, str) and place.endswith(tuple(EXTENSION_SUFFIXES)):
-            try:
-                found[name] = hashlib.sha256(Path(place).read_bytes()).hexdigest()
-            except OSError:
-                found[name] = "unreadable"
-    return found
 
 
 def code_digest(code: CodeType) -> str:
@@ -196,29 +189,17 @@ def _is_own(value: object, name: str) -> bool:
 
 def _codes(value: object) -> Iterator[CodeType]:
     """The code of a function, and of what its decorators hold."""
-    seen: set[int] = set()
-    kept: list[object] = []  # so that no two objects share an identity
+    seen: dict[int, object] = {}  # they stay, so that no two share an identity
     waiting: list[object] = [value]
     while waiting:
         each = waiting.pop()
-        if id(each) in seen:
+        if id(each) in seen or not isinstance(each, _HOLDERS):
             continue
-        seen.add(id(each))
-        kept.append(each)
+        seen[id(each)] = each
         if isinstance(each, FunctionType):
             yield each.__code__
             for cell in each.__closure__ or ():
                 with suppress(ValueError):  # it is empty
-                    if isinstance(cell.cell_contents, _HOLDERS):
-                        waiting.append(cell.cell_contents)
-            waiting.append(getattr(each, "__wrapped__", None))
-        elif isinstance(each, (staticmethod, classmethod, MethodType)):
-            waiting.append(each.__func__)
-        elif isinstance(each, property):
-            waiting += [each.fget, each.fset, each.fdel]
-        elif isinstance(each, cached_property):
-            waiting.append(each.func)
-        elif isinstance(each, partial):
-            waiting += [each.func, *(arg for arg in each.args if isinstance(arg, _HOLDERS))]
-        elif isinstance(each, _CACHED):
-            waiting.append(each.__wrapped__)
+                    waiting.append(cell.cell_contents)
+        waiting += [getattr(each, name, None) for name in _HELD]
+        waiting += each.args if isinstance(each, partial) else ()

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import chain, pairwise
 from typing import Any
 
-from safeselect.audit.stated import Plan
+from safeselect.audit.plan import Plan
 from safeselect.errors import SafeSelectError
 from safeselect.mechanisms.quantiles import Grid
 from safeselect.release import results

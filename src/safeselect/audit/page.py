@@ -12,6 +12,7 @@ from itertools import islice
 
 from safeselect.audit.line import Line, verdict
 from safeselect.audit.release import Seen
+from safeselect.ledger import Balance
 
 SCHEMA = "safeselect.audit/1"
 Page = Mapping[str, Sequence[str] | Mapping[str, str]]
@@ -49,7 +50,7 @@ def page_of(
     return {
         "Verdict": [f"{verdict(lines)[1]}."],
         **{title: _first(said) for title, said in words.items() if title in _ASKED},
-        "Budget": _budgets(seen),
+        **{f"Scope {name}": standing(seen.checker.scopes[name]) for name in seen.scopes},
         "Ledger": _ledger(seen),
         "Comparisons": {line.what: _short(line) for line in lines if line.word != "none"},
         "Missing evidence": {
@@ -84,20 +85,19 @@ def _short(line: Line) -> str:
     return f"{line.word}: {said.removesuffix('.')}"
 
 
-def _budgets(seen: Seen) -> dict[str, str]:
-    found = {}
-    for name in seen.scopes:
-        balance = seen.checker.scopes[name]
-        budget, ceiling = balance.budget, ""
-        if budget.ceiling:
-            highest = ", ".join(f"{limit} {value}" for limit, value in budget.ceiling.items())
-            ceiling = f"; approvers may raise it up to {highest}, which is what is promised"
-        found[name] = (
-            f"for each single {budget.unit}, neighbours {budget.neighbours}: {balance}; refusals "
-            f"of private input: {balance.refusals} of {balance.max_refusals}{ceiling}. "
-            f"{balance.loss()}"
-        ).strip()
-    return found
+def standing(balance: Balance) -> dict[str, str]:
+    """Whom a scope protects, and how much of its budget is used."""
+    budget, closed = balance.budget, ": closed" if balance.is_closed else ""
+    raised = (f"{limit} {value}" for limit, value in (budget.ceiling or {}).items())
+    facts = {
+        "unit": budget.unit,
+        "neighbours": budget.neighbours,
+        "used": str(balance),
+        "may be raised up to": ", ".join(raised),
+        "so far": balance.loss(),
+        "refusals of private input": f"{balance.refusals} of {balance.max_refusals}{closed}",
+    }
+    return {name: said for name, said in facts.items() if said}
 
 
 def _ledger(seen: Seen) -> dict[str, str]:

@@ -9,27 +9,113 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, get_args
+from math import isqrt
+from typing import Any, cast, get_args
 from warnings import catch_warnings, simplefilter
 
+from safeselect.accounting.cost import PrivacyCost
 from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.repetition import PoissonRepeated, Repeated
-from safeselect.audit.plan_of_counts import of_groups, of_keys, of_list, of_session_of_lists
-from safeselect.audit.stated import Plan, Stated
+from safeselect.accounting.repetition import AnyGuarantee, PoissonRepeated, Repeated
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import exact_text, integer, rational, read_choice
+from safeselect.mechanisms.groups import plan_known, plan_unknown
+from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.measure import Law
 from safeselect.mechanisms.quantiles import Neighbours
 from safeselect.mechanisms.select import Asked, calibrate_unordered, read_gap_grid
 from safeselect.mechanisms.sessions import read_terms
 from safeselect.mechanisms.table import LAWS, Calibration
-from safeselect.promises.guarantees import BoundedRange, PureDP, ZeroConcentratedDP
+from safeselect.mechanisms.unknown import (
+    COUNTED,
+    plan_list,
+    plan_of_list,
+    read_contributions,
+    read_places,
+)
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP, ZeroConcentratedDP
+from safeselect.release.codec import read_count
 from safeselect.release.results import Batch, Release
 from safeselect.scores.reading import Reading
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}", re.ASCII)
+_RARE = 14  # nats: less than one in a million
+
+Draws = tuple[tuple[AnyGuarantee, int], ...]
+"""The guarantees of draws, each with the number of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was fixed before the first bit.
+
+    Attributes:
+        guarantee: what the whole release costs.
+        draws: what its draws cost.
+        parameters: all public parameters, as a record states them.
+        least: the least count that may be released, where there is one.
+    """
+
+    guarantee: AnyGuarantee
+    draws: Draws
+    parameters: Mapping[str, str]
+    least: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a release states.
+
+    Attributes:
+        name: of the mechanism, without the version of its law.
+    """
+
+    release: Any
+    name: str
+    parameters: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        """A parameter that must be there."""
+        if name not in self.parameters:
+            raise ParameterError(f"there is no {name}")
+        return self.parameters[name]
+
+    def whole(self, name: str) -> int:
+        """A parameter that is an integer from 0."""
+        return read_count(self.text(name), name)
+
+    def maybe(self, name: str) -> int | None:
+        """The same, or None where it is not stated."""
+        return self.whole(name) if name in self.parameters else None
+
+    def flag(self, name: str) -> bool:
+        """A parameter that is "yes" or "no"."""
+        if self.text(name) not in ("yes", "no"):
+            raise ParameterError(f"{name} must be yes or no")
+        return self.text(name) == "yes"
+
+    def copied(self, *names: str) -> dict[str, str]:
+        """Parameters that follow from no other."""
+        return {name: self.text(name) for name in names}
+
+    @property
+    def total(self) -> ApproximateDP:
+        """A cost with delta."""
+        if not isinstance(self.release.guarantee, ApproximateDP):
+            raise ParameterError("it costs no delta")
+        return self.release.guarantee
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """The cost that a caller gave."""
+        whole = self.release.guarantee
+        if isinstance(whole, ApproximateDP):
+            return PrivacyCost(whole.epsilon, whole.delta, None)
+        if isinstance(whole, ZeroConcentratedDP):
+            return PrivacyCost(None, None, whole.rho)
+        return PrivacyCost(whole.epsilon, None, None)
 
 
 def plan_of(release: Release) -> Plan:
@@ -168,12 +254,86 @@ def _of_session(stated: Stated) -> Plan:
     return Plan(terms.guarantee, ((terms.guarantee, 1),), terms.as_record)
 
 
+def _of_list(stated: Stated) -> Plan:
+    """A list of items that nobody listed before."""
+    total, k, cap = stated.total, stated.whole("k"), stated.maybe("max_contributions")
+    common = COUNTED | {"grid": "none", "minimize": "no", "k": str(k)}
+    read_contributions(cap)
+    laplace, counted = (stated.name.endswith(end) for end in ("laplace", "with_counts"))
+    if laplace:
+        least = most = stated.whole("k_bar")
+    else:
+        least, most = stated.whole("least_k_bar"), stated.whole("most_k_bar")
+    places = read_places(k, least if least == most else (least, most))
+    plan = plan_of_list(total, places, cap, laplace=laplace, with_counts=counted)
+    integer(stated.release.k_bar, "k_bar", minimum=least, maximum=most)
+    lowest = _least(plan.said) if laplace else None
+    if counted:
+        # Who comes out has a user, and a count below this takes noise that is rarer than e**-14.
+        lowest = -isqrt(int(2 * _RARE * Fraction(plan.said["sigma_squared"])))
+    return Plan(total, plan.parts, common | plan.said | {"candidates": str(most + 1)}, lowest)
+
+
+def _least(said: Mapping[str, str]) -> int:
+    """The least noisy count of an item that is shown, and so exceeds the noisy bottom.
+
+    No count is below 0 before its noise.  So a count c below 0 needs two noises, of at most c and
+    of at most c - 1 - offset.  Where that is rarer than e**-14, it is no count of this plan.
+    """
+    offset, rate = Fraction(said["offset"]), Fraction(said["noise_rate"])
+    return min(0, int((offset + 1 - _RARE / rate) // 2) + 1)
+
+
+def _of_groups(stated: Stated) -> Plan:
+    """A list for each group."""
+    name, k = stated.name.removeprefix("top_k_by_group_"), stated.whole("k")
+    cap, changed, groups = (
+        stated.maybe(each) for each in ("max_contributions", "max_groups", "groups")
+    )
+    integer(changed, "max_groups", minimum=1, maximum=groups or 0)
+    own, facts = {"k": str(k), "groups": str(groups), "max_groups": str(changed)}, {}
+    if name in ("gumbel", "laplace"):
+        plan = plan_unknown(stated.total, (k, stated.whole("k_bar")), changed or 0, cap)
+        facts = {} if cap is None else {"max_contributions": str(cap)}
+    else:
+        size = range(stated.whole("candidates"))
+        plan = plan_known(stated.cost, cast("Any", size), k, changed or 0, name)
+        facts = {"candidates": str(len(size))}
+    if plan.mechanism != stated.release.mechanism:
+        raise ParameterError("its mechanism does not match its parameters")
+    if "groups_per_user" in stated.parameters:
+        own |= stated.copied("groups_per_user")
+    planned = plan.parameters
+    least = _least(planned) if name == "laplace" else None
+    return Plan(plan.guarantee, plan.parts, {**COUNTED, **own, **facts, **planned}, least)
+
+
+def _of_keys(stated: Stated) -> Plan:
+    """Keys that are kept one by one, or a strategy for them."""
+    terms = Terms.of(stated.release)
+    charge = terms.charge(stated.name.removesuffix("_with_counts"))
+    if charge.mechanism != stated.release.mechanism:
+        raise ParameterError("its mechanism does not match its parameters")
+    # The least count is that of a key that its threshold just keeps.
+    least = terms.table.centre + terms.pre_threshold - 1
+    return Plan(terms.total, charge.parts, charge.parameters, least)
+
+
+def _of_lists(stated: Stated) -> Plan:
+    outcomes, queries = stated.whole("outcomes"), stated.whole("queries")
+    integer(queries, "queries", minimum=1, maximum=2**20)
+    query, part = plan_list(stated.total, (1, 1, 1), None, draws=outcomes, lists=queries)
+    draws = (BoundedRange(query.epsilon), outcomes), (ApproximateDP(Fraction(0), part), 1)
+    parameters = COUNTED | {"outcomes": str(outcomes), "queries": str(queries)}
+    return Plan(stated.total, draws, parameters)
+
+
 _PLANS: Mapping[str, Callable[[Stated], Plan]] = {
-    "unknown_domain_top_k_": of_list,
-    "pay_what_you_get_": of_session_of_lists,
-    "top_k_by_group_": of_groups,
-    "select_partitions": of_keys,
-    "partition_strategy": of_keys,
+    "unknown_domain_top_k_": _of_list,
+    "pay_what_you_get_": _of_lists,
+    "top_k_by_group_": _of_groups,
+    "select_partitions": _of_keys,
+    "partition_strategy": _of_keys,
     "measure_": _of_measurement,
     "quantile": _of_points,
     "best_of": _of_runs,

@@ -74,7 +74,7 @@ class Advisory:
     def restate(self, said: Fields) -> Guarantee:
         """Return what still holds of a guarantee, as a record states it."""
         try:
-            return None if self.restated is None else _read(_changed(self.restated, said))
+            return None if self.restated is None else read_guarantee(_changed(self.restated, said))
         except (LookupError, ValueError):  # the advisory says nothing of such a guarantee
             return None
 
@@ -199,7 +199,12 @@ def _changed(how: Mapping[str, Any], said: Fields) -> Fields:
     return {"type": kind, **changed}
 
 
-def _read(said: Fields) -> Guarantee:
+def read_guarantee(said: Fields) -> Guarantee:
+    """Read a guarantee as a record states it.
+
+    Raises:
+        InputError: it is none.
+    """
     return read_part({"count": "1", "each": said})[0]
 
 
@@ -282,7 +287,7 @@ def recall(advisory: Advisory, records: Iterable[Record], checker: Checker) -> R
 def _restated(advisory: Advisory, content: Fields) -> tuple[Guarantee, Guarantee, _View]:
     """What was promised, what still holds, and what still holds of the draws."""
     try:
-        promised, parts = _read(content["guarantee"]), content["parts"]
+        promised, parts = read_guarantee(content["guarantee"]), content["parts"]
         draws = tuple((advisory.restate(each["each"]), read_part(each)[1]) for each in parts)
     except InputError:
         return None, None, ()
@@ -326,14 +331,15 @@ def _rows(found: Recall) -> Iterator[str]:
     for seq, hit in found.hits.items():
         verdict = "affected" if hit.is_sure else "may be"
         row = seq, hit.utc, _shown(hit.mechanism), hit.outcome, verdict
-        yield " | ".join([*row, _named(hit.promised), _named(hit.restated)])
+        yield " | ".join([*row, named(hit.promised), named(hit.restated)])
 
 
 _shown = lru_cache(maxsize=1024)(shown)
 
 
 @lru_cache(maxsize=1024)
-def _named(guarantee: Guarantee) -> str:
+def named(guarantee: Guarantee) -> str:
+    """Return a guarantee in words, rounded up."""
     return f"{type(guarantee).__name__}: {cost(guarantee)}" if guarantee else "no guarantee"
 
 

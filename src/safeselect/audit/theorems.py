@@ -124,6 +124,8 @@ def is_one_shot(mechanism: str) -> bool:
 
 def theorem(mechanism: str) -> str:
     """Return the theorem of this very mechanism, or where to look for it."""
+    if mechanism.startswith("stated_"):
+        return "stated by the caller, and not proved by this library"
     name, weighted, _ = mechanism.split("/")[0].partition("_weighted")
     found = _TABLE[name][2] if name in _TABLE else "see the mechanism's documentation"
     return f"{found}; {_WEIGHTS}" if weighted else found

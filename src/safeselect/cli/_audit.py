@@ -17,7 +17,6 @@ from safeselect.cli._options import Command, declare
 from safeselect.cli._output import reading, write
 from safeselect.cli._page import as_html, columns, texts
 from safeselect.cli._place import name_of, place_of
-from safeselect.ledger.record import BARE_HEAD, read_head
 from safeselect.release.page import Section, shown
 from safeselect.release.results import from_json
 
@@ -29,8 +28,6 @@ def _run(options: argparse.Namespace) -> int:
         InputError: a file cannot be read.
         ParameterError: the head or the key is no such thing.
     """
-    if not BARE_HEAD.fullmatch(options.head or ""):
-        read_head(options.head)
     release = _read(options.release)
     certificate = None if options.certificate is None else _read(options.certificate)
     log, seen = place_of(options.log), Seen()

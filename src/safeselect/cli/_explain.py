@@ -23,7 +23,7 @@ from safeselect.cli._releases import (
 )
 from safeselect.errors import ParameterError
 from safeselect.estimates import Plans, explain_groups, explain_items, explain_keys
-from safeselect.exact.parameters import exact_text
+from safeselect.exact.parameters import exact_text, integer
 from safeselect.ledger import Balance
 
 EXAMPLE = declare("""
@@ -86,7 +86,8 @@ def _fits(options: argparse.Namespace) -> int:
         balance = Balance.fresh(Budget("person", "add_remove", **named))
     asked = given(options, (*HOW_MANY, *TOTAL, *MECHANISM))
     if options.k_bar is None:
-        call = partial(top_k, [*range(options.k + 1)], sensitivity=1, **asked)
+        size = integer(options.k, "k", minimum=1, maximum=10**6) + 1
+        call = partial(top_k, [*range(size)], sensitivity=1, **asked)
     elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
         call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
     else:

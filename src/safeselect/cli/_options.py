@@ -7,6 +7,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -64,15 +65,20 @@ failed; 5 the ledger cannot be used; 6 the ledger is busy, try again
 """
 
 
-def _integer_or_all(text: str) -> int | str:
-    return text if text == "all" else int(text)
+def _integer(text: str) -> int | str:
+    """A whole number; any other text as it is, which the function called takes or refuses."""
+    with suppress(ValueError):
+        return int(text)
+    return text
 
 
-_READ: dict[str, Callable[[str], Any]] = {
-    "integer": int,
-    "integer-or-all": _integer_or_all,
-    "hex": bytes.fromhex,
-}
+def _key(text: str) -> bytes:
+    with suppress(ValueError):
+        return bytes.fromhex(text)
+    raise argparse.ArgumentTypeError(f"a key is hexadecimal digits, got {text!r}")
+
+
+_READ: dict[str, Callable[[str], int | str | bytes]] = {"integer": _integer, "hex": _key}
 
 
 def declare(text: str) -> tuple[Option, ...]:
@@ -80,9 +86,8 @@ def declare(text: str) -> tuple[Option, ...]:
 
     A line has the option as it is typed, its value and what that is, and after two blanks its help;
     behind "| " it goes instead of the one before.  Of a value are said: its name, {its choices},
-    how it is read (integer, integer-or-all, hex; otherwise as text, of which the function called
-    makes numbers), =its default, "several" or "repeated" or "optional", and "required".  Other
-    lines are headings.
+    how it is read (integer, hex; otherwise as text, of which the function called makes numbers),
+    =its default, "several" or "repeated" or "optional", and "required".  Other lines are headings.
     """
     found: list[Option] = []
     heading = ""

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from safeselect import measure, top_k
-from safeselect.accounting.cost import PrivacyCost, rounded_text
+from safeselect.accounting.cost import rounded_text
 from safeselect.adapters.notebook import rows as rows_of
 from safeselect.cli._ledger import CHARGED, open_scope
 from safeselect.cli._options import Command, Option, declare, given
@@ -27,7 +27,6 @@ from safeselect.mechanisms.table import MECHANISMS
 from safeselect.release.page import escaped
 from safeselect.release.progress import SWITCH
 from safeselect.release.results import Groups, Numbers, TopK
-from safeselect.scores.reading import Reading
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
 from safeselect.tables.values import open_scores, table_quantiles
 
@@ -67,7 +66,7 @@ how FILE is read
 --casefold  convert text to lower case, including --groups and --candidates files
 --nfc  normalize text to Unicode NFC
 --whole-numbers  read text such as 7.0 as 7; some programs write ids this way if one is missing
---memory SIZE  memory limit for DuckDB, such as 2GB
+--memory SIZE  memory limit for DuckDB, such as 2GB (default: 4GB, less on a small machine)
 """)
 COLUMNS = declare("""
 --item COL required  column of the items, which are the candidates
@@ -96,8 +95,8 @@ groups
 --group-by COL  release a list for each value of COL
 --groups FILE  public list of groups, one per line
 | --groups-are-public  assert that the set of groups in the file is public
---groups-per-user M integer  public number of groups of a typical user
-| --max-groups C integer-or-all  count each user in at most C groups, chosen by a fixed hash, which
+--groups-per-user M integer  number of groups of a typical user, as a public fact
+| --max-groups C integer  count a user in C groups at most, chosen by a fixed hash, which
     share the budget (default: 1), or 'all'
 """)
 RANKED = declare("""
@@ -190,29 +189,18 @@ def _check_options(options: argparse.Namespace) -> None:
     others = given(options, (*PUBLIC[1:], *WITH_COUNTS, *COUNTER) if grouped else GROUPED[1:])
     stated = (name for name, value in others.items() if value is not None and value is not False)
     if wrong := [f"--{name.replace('_', '-')}" for name in stated]:
-        goes = "cannot be used" if grouped else "can only be used"
+        goes = "does not go" if grouped else "goes"
         raise ParameterError(f"{wrong[0]} {goes} with --group-by")
 
 
-def _select(options: argparse.Namespace) -> Release:
-    call = given(options, CHOSEN) | {"ledger": open_scope(options)}
-    # What the function called would refuse is refused before the labels are read.
-    PrivacyCost.read(epsilon=options.epsilon, rho=options.rho, delta=options.delta)
-    Reading.read(**given(options, GRID))
-    opened = open_scores(table_of(options), label=options.label, score=options.score)
-    with opened as (labels, scores):
-        private: Any = scores
-        released: Release = top_k(private, labels=labels, **call)
-        return released
-
-
-def _measure(options: argparse.Namespace) -> Release:
-    call = given(options, MEASURED) | {"ledger": open_scope(options)}
-    opened = open_scores(table_of(options), label=options.label, score=options.value)
-    with opened as (labels, values):
-        private: Any = values
-        released: Release = measure(private, labels=labels, **call)
-        return released
+def _ready(
+    release: Callable[..., Release], own: tuple[Option, ...], options: argparse.Namespace
+) -> Release:
+    """Release what was counted or summed before: one number a row."""
+    call = given(options, own) | {"ledger": open_scope(options)}
+    column = options.score if "score" in options else options.value
+    with open_scores(table_of(options), label=options.label, score=column) as (labels, numbers):
+        return release(numbers, labels=labels, **call)
 
 
 def _keep(options: argparse.Namespace) -> Release:
@@ -346,7 +334,7 @@ sorted by label, so the order of the file is not released. For example:
 safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --monotonic --epsilon 1
 """,
     (*RANKED, *CHOSEN),
-    _select,
+    partial(_ready, top_k, CHOSEN),
 )
 KEYS = _command(
     "keys",
@@ -380,5 +368,5 @@ counts in at most 2 wards:
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
 """,
     (*VALUES, *MEASURED),
-    _measure,
+    partial(_ready, measure, MEASURED),
 )

@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
+from safeselect.audit.page import standing
+from safeselect.audit.recall import named, read_guarantee
 from safeselect.audit.theorems import theorem
-from safeselect.exact.parameters import read_exact
 from safeselect.ledger import EXTERNAL, Balance, Checker, Record
 from safeselect.ledger.record import read_numbers
 from safeselect.release.page import Section
@@ -48,17 +49,13 @@ def details(records: Sequence[Record]) -> Iterator[Section]:
 def _outcomes(records: Sequence[Record]) -> dict[str, str]:
     """Return how each charge ended, by its place."""
     found: dict[str, str] = {}
-    for record in records:
-        content = record.content
+    for content in (record.content for record in records):
         if content["kind"] == "charged":
             found[content["seq"]] = "no outcome"
-        elif content["kind"] == "released":
-            found[content["charge"]] = "released"
-        elif content["kind"] == "aborted":
-            found[content["charge"]] = f"aborted ({content['reason']})"
-        elif content["kind"] == "settled":
-            used = ", ".join(f"{name} {number}" for name, number in content["spent"].items())
-            found[content["charge"]] = f"settled ({used})"
+        elif "charge" in content:
+            used = (f"{name} {number}" for name, number in content.get("spent", {}).items())
+            more = content.get("reason") or ", ".join(used)
+            found[content["charge"]] = f"{content['kind']} ({more})" if more else content["kind"]
     return found
 
 
@@ -93,17 +90,7 @@ def _summary(
 def _scope(
     name: str, balance: Balance, records: Sequence[Record], outcomes: Mapping[str, str]
 ) -> Section:
-    budget, closed = balance.budget, ": closed" if balance.is_closed else ""
-    facts = {
-        "unit": budget.unit,
-        "neighbours": budget.neighbours,
-        "promise": budget.statement(),
-        "used": str(balance),
-        **_sums(balance),
-        "so far": balance.loss(),
-        "refusals of private input": f"{balance.refusals} of {balance.max_refusals}{closed}",
-    }
-    facts = {name: said for name, said in facts.items() if said}
+    facts = {"promise": balance.budget.statement()} | standing(balance) | _sums(balance)
     charges = [row for each in records for row in _charge(name, each, outcomes)]
     tables = _table("Charges", _CHARGED, charges)
     return Section(
@@ -143,7 +130,7 @@ def _charge(scope: str, record: Record, outcomes: Mapping[str, str]) -> Iterator
         if charge["scope"] == scope:
             yield (
                 *(content[each] for each in ("seq", "utc", "purpose", "mechanism")),
-                _guarantee(content["guarantee"]),
+                named(read_guarantee(content["guarantee"])),
                 *(_numbers(read_numbers(charge[each], "a charge")) for each in ("charge", "after")),
                 outcomes[content["seq"]],
             )
@@ -175,12 +162,12 @@ def _detail(record: Record) -> tuple[str, ...]:
     by = theorem(content["mechanism"])
     if content["source"].get("name") == EXTERNAL:
         by = "asserted by the caller; another library made the release"
-    parts = (f"{each['count']} x {_guarantee(each['each'])}" for each in content["parts"])
+    parts = ((each["count"], named(read_guarantee(each["each"]))) for each in content["parts"])
     return (
         content["seq"],
         by,
         _texts(content["parameters"]),
-        "; ".join(parts),
+        "; ".join(f"{count} x {said}" for count, said in parts),
         _texts(content["source"]),
         _texts(library),
         record.hash,
@@ -189,15 +176,6 @@ def _detail(record: Record) -> tuple[str, ...]:
 
 def _texts(content: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {each}" for name, each in content.items() if isinstance(each, str))
-
-
-def _guarantee(content: Mapping[str, Any]) -> str:
-    said = (
-        _guarantee(each) if name == "base" else f"{name} {rounded_text(read_exact(each))}"
-        for name, each in content.items()
-        if name != "type"
-    )
-    return f"{content['type']}({', '.join(said)})"
 
 
 def _numbers(amounts: Mapping[str, Fraction]) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
+from unittest.mock import patch
 
 from safeselect.audit.certified import certificate, sealed
 from safeselect.audit.code import running
@@ -19,8 +18,6 @@ from safeselect.cli._place import KEY, read_key
 from safeselect.errors import InputError
 from safeselect.known_answers import verify
 from safeselect.release.page import shown
-
-_VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -36,7 +33,9 @@ def _run(options: argparse.Namespace) -> int:
             place.touch(exist_ok=False)
     except OSError as error:
         raise InputError(f"the certificate requires a new file: {error.strerror}") from None
-    with _sources_for_tests():
+    with patch.dict(os.environ):
+        # Known bytes are fine: this process reads no data, and releases nothing but made-up scores.
+        os.environ.pop("SAFESELECT_REQUIRE_PRODUCTION", None)
         answers = verify()
     utc = datetime.fromtimestamp(time_ns() // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     content = certificate(running(), answers, utc)
@@ -51,20 +50,6 @@ def _run(options: argparse.Namespace) -> int:
         write("".join(f"differs: {shown(name)}\n" for name in differing))
         write(f"{'FAILED' if differing else 'passed'}  {said}\n")
     return int(not content["passed"])
-
-
-@contextmanager
-def _sources_for_tests() -> Iterator[None]:
-    """Allow known bytes for a while, where only production is allowed.
-
-    This process reads no data, and releases nothing but made-up scores.
-    """
-    before = os.environ.pop(_VARIABLE, None)
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[_VARIABLE] = before
 
 
 VERIFY = Command(

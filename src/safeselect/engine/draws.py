@@ -301,8 +301,12 @@ class Weights:
         """
         if nats not in self.kept:
             factor = ceil(Fraction(1, 1 << 22) / nats * 2**42)
-            found = np.multiply((self.units >> 10) + 1, factor, dtype=np.uint64, casting="unsafe")
-            self.kept[nats] = ((found >> np.uint64(42)) + np.uint64(1)).astype(np.uint32)
+            found = np.empty(self.units.size, dtype=np.uint32)
+            for start in range(0, found.size, _LOGS):
+                block = slice(start, start + _LOGS)
+                wide = np.multiply((self.units[block] >> 10) + 1, factor).view(np.uint64)
+                np.add(wide >> np.uint64(42), 1, out=found[block], casting="unsafe")
+            self.kept[nats] = found
         return self.kept[nats]
 
 

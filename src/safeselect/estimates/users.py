@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from math import ceil
 from typing import Any
 
@@ -116,10 +115,6 @@ class Plans:
         """Return the columns of the plans, with exact numbers."""
         columns = {name: [getattr(plan, name) for plan in self.plans] for name in _SHOWN}
         return {name: column for name, column in columns.items() if column[0] is not None}
-
-    def plot(self) -> Any:
-        """Return a matplotlib figure of users by epsilon or, for groups, by max_groups."""
-        return import_module("safeselect.adapters.plots").plot_plans(self)
 
     def __str__(self) -> str:
         return "\n".join([self.title, *aligned(self._rows()), self.legend])

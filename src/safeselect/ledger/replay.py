@@ -490,7 +490,7 @@ class Checker:
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
-            raise LedgerDamaged("the ledger has no records; every ledger has at least one")
+            raise LedgerDamaged("there is no record: this is no ledger, or its first line was cut")
         if self.unsigned:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")

@@ -259,7 +259,7 @@ def check_unknown(
             raise ParameterError("these counts already state their places; omit places=")
         check_unit(counts.unit, unit)
         if contributions is not None:
-            check_cap(counts, contributions, "max_contributions", "largest_counts")
+            check_cap(counts, contributions, "max_contributions", "count_distinct_users")
         fetched = counts.places
     elif places is None:
         raise ParameterError(

@@ -30,6 +30,7 @@ from safeselect.mechanisms.table import (
     Noise,
     Ordered,
     Peeled,
+    StatedLaw,
     calibrate,
     one_draw,
 )
@@ -433,7 +434,7 @@ def top_k(
     scores: Scores[Label],
     *,
     k: int,
-    mechanism: Mechanism | None = None,
+    mechanism: Mechanism | StatedLaw | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -481,7 +482,8 @@ def top_k(
         delta: with epsilon: an (epsilon, delta) total, which allows less noise.
         rho: total cost of this call in zCDP, instead of epsilon.
         mechanism: see above; by default "one_shot_exponential" for epsilon alone, "exponential"
-            where delta or rho is given.
+            where delta or rho is given.  Or a `StatedLaw`, a mechanism of your own: then the
+            guarantee is the one that you state, and nothing here proves it.
         weights: with "exponential" and "exponential_base2", as for `exponential_mechanism`; a
             candidate that was chosen takes its whole weight with it.
         scores, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, labels,
@@ -497,8 +499,8 @@ def top_k(
         >>> top_k({"tea": 3, "milk": 900, "rum": 2000}, k=2, epsilon=1, sensitivity=1).labels
         ('rum', 'milk')
     """
-    if mechanism is not None:
-        read_choice(mechanism, "mechanism", MECHANISMS)
+    if mechanism is not None and not isinstance(mechanism, StatedLaw):
+        read_choice(mechanism, "mechanism", MECHANISMS, " or write a StatedLaw")
     cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
     asked = Asked.read(cost, scored, weights, source, ledger)
@@ -785,8 +787,11 @@ class Asked:
         step = self.reading.step
         return self.weighted(calibrate(name, self.cost, self.range_in_steps, step, k, rows))
 
-    def calibrate_in_order(self, mechanism: Ordered | None, k: int) -> Calibration:
+    def calibrate_in_order(self, mechanism: Ordered | StatedLaw | None, k: int) -> Calibration:
         """The noise of `top_k`; where no mechanism is named, of the better one for the cost."""
+        if isinstance(mechanism, StatedLaw):
+            step = self.reading.step
+            return self.weighted(mechanism.planned(self.cost, self.range_in_steps, step, k))
         default = "one_shot_exponential" if self.cost.is_pure else "exponential"
         return self.calibrate(f"top_k_{mechanism or default}", k)
 

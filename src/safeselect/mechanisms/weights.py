@@ -113,7 +113,7 @@ class GivenWeights:
                 and max(cells) <= 1 << 24
                 and sum(map(int, cells)) <= 1 << 24
             )
-        if not copied and plan.law.promise is not BoundedRange:
+        if plan.law.chosen or not (copied or plan.law.promise is BoundedRange):
             raise ParameterError(
                 "weights= requires the exponential mechanism (exponential_mechanism, or "
                 "mechanism='exponential') or, for integers that sum to at most 2**24, a single "
@@ -180,8 +180,8 @@ def _column(given: Any) -> Any:
 
 def _is_normal(floats: Any) -> bool:
     """Whether floats are 0 or normal: the number that one prints is within a 2**-53rd part."""
-    least = np.min(floats, where=np.greater(floats, 0), initial=np.inf)
-    return bool(least >= np.finfo(np.float64).tiny and np.max(floats) < np.inf)
+    normal = np.count_nonzero(floats >= np.finfo(np.float64).tiny)
+    return bool(normal == np.count_nonzero(floats) and np.max(floats) < np.inf)
 
 
 def _digest(cells: Cells) -> str:

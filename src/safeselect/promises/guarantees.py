@@ -20,6 +20,9 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero, log_order_constant
 from safeselect.exact.parameters import Number, exact_text, rational
 
+STATED = "stated_"
+"""How the name of a law begins whose guarantee is a caller's word; see `StatedLaw`."""
+
 Content = str | list["Content"] | dict[str, "Content"]
 
 

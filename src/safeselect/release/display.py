@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from safeselect.errors import ParameterError
+from safeselect.promises.guarantees import STATED
 from safeselect.scores.candidates import label_text
 
 _SHOWN = 10  # labels
@@ -35,6 +36,8 @@ def line(release: Any) -> str:
     numbers = (_parameter(each.name, getattr(guarantee, each.name)) for each in fields(guarantee))
     cost = f"{type(guarantee).__name__}({', '.join(numbers)})"
     marked = f", {source}" if "NOT PRIVATE" in source else ""
+    if release.mechanism.startswith(STATED):
+        marked = f", guarantee stated by the caller{marked}"
     kept = "" if release.receipt is None else f", record {release.receipt.record}"
     return f"<{type(release).__name__} [{shown}], {cost}, {release.mechanism}{marked}{kept}>"
 

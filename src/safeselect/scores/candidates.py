@@ -415,6 +415,8 @@ def label_text(label: object) -> str:
 def _count_different(names: tuple[object, ...]) -> int:
     """How many of these labels are different: by hash where each has one, else one by one."""
     with suppress(Exception):  # a label without a hash, for whatever reason
+        return len(set(names))
+    with suppress(Exception):
         return len(set(map(_key, names)))
     return sum(
         not any(name is other or name == other for other in names[:place])

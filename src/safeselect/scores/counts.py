@@ -22,7 +22,7 @@ Order = Literal["count", "label"]
 @final
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Counts(Mapping[Any, int]):
-    """The number of users of each item, as `largest_counts` and `count_distinct_users` return it.
+    """The number of users of each item, as `count_distinct_users` returns it.
 
     A mapping label -> number of users; both are private.  Its repr, and messages about it, are
     public: they quote the question, never the answer.

@@ -27,7 +27,6 @@ from safeselect.tables.files import TableAs
 from safeselect.tables.items import (
     choose_cap,
     count_distinct_users,
-    largest_counts,
     select_keys,
     top_items,
     top_items_by_group,
@@ -39,7 +38,6 @@ __all__ = [
     "TableAs",
     "choose_cap",
     "count_distinct_users",
-    "largest_counts",
     "read_candidates",
     "read_scores",
     "select_keys",

@@ -82,6 +82,7 @@ _LOCKED_IN_ORDER = (
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
+_LARGE = re.compile("([4-9]|[0-9]{2,})[.][0-9] GiB|.* [TP]iB", re.ASCII)  # above 4 GB
 _FRAME = Source("safeselect_frame")
 _ONE_OF = (
     "one of the {} files is not a complete table: it is truncated or damaged, or its encoding or "
@@ -144,9 +145,8 @@ class Table:
         """Run one statement and return its result as an Arrow table.
 
         Raises:
-            InputError, ParameterError: as for `fetch`; there is no pyarrow.
+            InputError: as for `fetch`.
         """
-        library("pyarrow", "pip install 'safeselect[tables]'")
 
         def question() -> Any:
             answer = self._connection.sql(sql)
@@ -205,6 +205,9 @@ def open_table(
         limit = {} if form.memory is None else {"memory_limit": form.memory}
         config = {"temp_directory": str(spill), **_CONFIG, **limit}
         with closing(duckdb.connect(":memory:", config=config)) as connection:
+            ((own,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+            if form.memory is None and _LARGE.fullmatch(own):
+                connection.execute("SET memory_limit = '4GB'")
             allowed = ", ".join(literal(str(each.path)) for each in sources if each.path)
             with suppress(duckdb.Error):  # in a notebook it needs ipywidgets
                 # It is asked for its progress; its bar would go where the release goes.

@@ -41,14 +41,15 @@ _CSV = (
 )
 _PARQUET = "read_parquet({file}, hive_partitioning = false)"
 _CODECS = {"utf-8": "utf-8-sig", "latin-1": "latin-1", "cp1252": "cp1252", "utf-16": "utf-16"}
-_MEMORY = re.compile(r"[1-9][0-9]{0,5}(MB|GB)", re.ASCII)
+_MEMORY = "[1-9][0-9]{0,5}(MB|GB)"
 _HEADER_LIMIT = 1 << 20  # characters; a header is far shorter, and no more is searched
 _NO_TEXT = re.compile("[\0\\udc80-\\udcff]")  # bytes that are not UTF-8, or are UTF-16
 _MOST_COLUMNS = 10_000  # ten times as many take DuckDB gigabytes, even if empty
 BLANK = " \t\r\n\u00a0"
 _WHOLE = r"^(-?[0-9]+)\.0*$"
 ID = r"^0*([0-9]+)([.,]0{1,2})?$"  # three zeros may be thousands
-_DATES = re.compile(r"(?:[^%]|%[dmyYHMSfpIbBjz])+", re.ASCII)
+_DATES = "(?:[^%]|%[dmyYHMSfpIbBjz])+"
+_NO_MARK = "that is not the decimal mark, such as '.' with decimal=','"
 _TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 STANDARD_INPUT = Path("-")
@@ -122,7 +123,8 @@ class TableAs:
             are one.
         whole_numbers: read text such as "7.0" as "7": programs write integers so where one is
             missing. Without it, "7.0" in one file and "7" in another are two users.
-        memory: the most memory that DuckDB may use, such as "2GB"; beyond it DuckDB writes to a
+        memory: the most memory that DuckDB may use, such as "2GB"; by default "4GB", or the four
+            fifths of a smaller machine that it takes by itself.  Beyond it DuckDB writes to a
             private directory, which is removed afterwards.
 
     A public list of items or groups is tidied like the cells, and released as it was stated.
@@ -154,35 +156,23 @@ class TableAs:
     dates: str | None = None
 
     def __post_init__(self) -> None:
-        other = "that is not the decimal mark, such as '.' with decimal=','"
-        for name, forbidden, such in (
-            ("delimiter", '"\r\n\0', "such as ';' or '\\t'"),
-            ("thousands", f"{self.decimal}0123456789", other),
-        ):
-            mark: object = getattr(self, name)
-            if mark is None or (isinstance(mark, str) and len(mark) == 1 and mark not in forbidden):
-                continue
-            raise ParameterError(f"{name} must be one character {such}, got {describe(mark)}")
         read_choice(self.encoding, "encoding", tuple(_CODECS))
         read_choice(self.decimal, "decimal", (".", ","))
         if self.ids is not None:
             read_choice(self.ids, "ids", ("text", "numbers"))
         if isinstance(self.missing, str) or not all(isinstance(word, str) for word in self.missing):
             raise ParameterError("missing must be a list of words, such as ['-', 'k. A.']")
-        if self.dates is not None and not (
-            isinstance(self.dates, str) and _DATES.fullmatch(self.dates)
-        ):
-            raise ParameterError(
-                f"dates must be a format such as '%d.%m.%Y', got {describe(self.dates)}"
-            )
         for name in ("trim", "casefold", "nfc", "whole_numbers"):
             flag(getattr(self, name), name)
-        if self.memory is not None and not (
-            isinstance(self.memory, str) and _MEMORY.fullmatch(self.memory)
+        for name, form, such in (
+            ("delimiter", '[^"\r\n\0]', "one character such as ';' or '\\t'"),
+            ("thousands", f"[^0-9{self.decimal}]", f"one character {_NO_MARK}"),
+            ("dates", _DATES, "a format such as '%d.%m.%Y'"),
+            ("memory", _MEMORY, "a size such as '500MB' or '2GB'"),
         ):
-            raise ParameterError(
-                f"memory must be a size such as '500MB' or '2GB', got {describe(self.memory)}"
-            )
+            text: object = getattr(self, name)
+            if text is not None and not (isinstance(text, str) and re.fullmatch(form, text)):
+                raise ParameterError(f"{name} must be {such}, got {describe(text)}")
         if isinstance(self.table, TableAs):
             raise ParameterError("a TableAs must contain a table, not another TableAs")
 

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from safeselect.accounting.cost import PrivacyCost, caution, rounded_text
 from safeselect.errors import InputError, ParameterError
@@ -25,7 +29,7 @@ from safeselect.estimates.users import (
 )
 from safeselect.exact.parameters import Number, exact_text, integer, rational
 from safeselect.ledger import Scope
-from safeselect.mechanisms.groups import ALL, Tables, plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.groups import Tables, plan_known, plan_unknown, release_by_group
 from safeselect.mechanisms.keys import Terms, release_keys
 from safeselect.mechanisms.select import permute_and_flip, top_k
 from safeselect.mechanisms.table import Mechanism, Peeled
@@ -38,8 +42,9 @@ from safeselect.mechanisms.unknown import (
 from safeselect.randomness.source import Source, resolve
 from safeselect.release import results
 from safeselect.release.call import is_replaced
+from safeselect.release.display import library
 from safeselect.release.results import Selection, TopK
-from safeselect.scores.counts import Counts
+from safeselect.scores.counts import Counts, Order
 from safeselect.scores.reading import flag
 from safeselect.tables.keys import (
     Keyed,
@@ -65,13 +70,15 @@ def count_distinct_users(
     item: str,
     user: str,
     candidates: Iterable[str | int] | None = None,
+    places: int | None = None,
     max_contributions: int | None = None,
     unit: str | None = None,
 ) -> Counts:
-    """Count the distinct users of each item.
+    """Count the distinct users of each item, or of the items with the largest counts.
 
     Neighbours: adding or removing all rows of one user moves every count by at most 1, and all in
-        the same direction: select with `sensitivity=1, monotonic=True`.
+        the same direction: select with `sensitivity=1, monotonic=True`.  With `max_contributions`,
+        one user moves at most so many counts.
 
     Args:
         table: the path of a .csv, .csv.gz or .parquet file, a pandas or polars DataFrame, a pyarrow
@@ -85,6 +92,8 @@ def count_distinct_users(
             dropped, and a candidate without rows counts 0.  Choose them without looking at the
             file.  With None, every item found in the table is counted; the caller thereby asserts
             that this set of items is public, or passes the counts to `select_partitions`.
+        places: how many of the largest counts; not with candidates.  None is all.  For
+            `unknown_domain_top_k`, ask for k_bar + 1.
         max_contributions: the most items for which a user is counted, chosen by a fixed hash of
             user and item; not with candidates.  None counts all.
         unit: who is protected, in the words of the ledger's scope, such as "one rider"; a mechanism
@@ -92,7 +101,8 @@ def count_distinct_users(
 
     Returns:
         Counts: label -> number of users, private, in the order of the labels or of `candidates`;
-        labels are text, numbers in plain decimal form.
+        with `places`, the largest first, equal ones by their labels, and fewer if the table has no
+        more items.  Labels are text, numbers in plain decimal form.
 
     Raises:
         InputError: the table, a column or a candidate cannot be used.
@@ -107,64 +117,22 @@ def count_distinct_users(
     """
     warn_if_same(item=item, user=user)
     cap = read_contributions(max_contributions)
-    if cap is not None and candidates is not None:
+    if (cap, places) != (None, None) and candidates is not None:
         raise ParameterError(
-            "max_contributions bounds users over all items; do not use it with candidates"
+            "max_contributions and places go without candidates: they are about all items"
         )
+    limit = None if places is None else _read_places(places)
     public = None if candidates is None else read_labels(candidates)
     with open_keyed(table, item, user) as keyed:
-        if public is None:
+        if limit is not None:
+            found = keyed.largest(limit, cap)
+        elif public is None:
             found = dict(keyed.fetch(counts_of_items(contributions=cap)))
         else:
             unread = _public(keyed, public, None)
-            found = dict(zip(unread.labels, unread.read(), strict=True))
-    return Counts(
-        found, places="all", max_contributions=max_contributions, order="label", unit=unit
-    )
-
-
-def largest_counts(
-    table: object,
-    *,
-    item: str,
-    user: str,
-    places: int,
-    max_contributions: int | None = None,
-    unit: str | None = None,
-) -> Counts:
-    """Return the largest counts of distinct users per item.
-
-    For `unknown_domain_top_k`, ask for k_bar + 1 places.  Equal counts are in the order of their
-    labels.
-
-    Neighbours: as for `count_distinct_users`; with `max_contributions`, one user moves at most so
-        many counts.
-
-    Args:
-        places: how many counts.
-        max_contributions: the most items for which a user is counted, chosen by a fixed hash of
-            user and item; None counts all.
-        table, item, user, unit: as for `count_distinct_users`.
-
-    Returns:
-        Counts: label -> number of users; both are private.  There are fewer than `places`, or none,
-        if the table has no more items.
-
-    Raises:
-        InputError, ParameterError: as for `count_distinct_users`.
-
-    Example:
-        >>> import pyarrow
-        >>> from safeselect.tables import largest_counts
-        >>> trips = pyarrow.table({"city": ["Oslo", "Rome", "Rome"], "rider": [1, 1, 2]})
-        >>> dict(largest_counts(trips, item="city", user="rider", places=1))  # made-up data
-        {'Rome': 2}
-    """
-    warn_if_same(item=item, user=user)
-    limit, cap = _read_places(places), read_contributions(max_contributions)
-    with open_keyed(table, item, user) as keyed:
-        found = keyed.largest(limit, cap)
-    return Counts(found, places=limit, max_contributions=max_contributions, unit=unit)
+            found = dict(zip(unread.labels, unread.read().tolist(), strict=True))
+    order: Order = "label" if limit is None else "count"
+    return Counts(found, places=limit or "all", max_contributions=cap, order=order, unit=unit)
 
 
 def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any:
@@ -175,10 +143,16 @@ def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any
     labels = keyed.public("item") if candidates is None else candidates
     read_as = labels if candidates is None else keyed.as_read(candidates)
 
-    def read() -> list[int]:
-        sql = counts_of_items(among=candidates is not None)
-        found = dict(keyed.fetch(sql, candidates=candidates and read_as))
-        return [found.get(label, 0) for label in read_as]
+    arrow = library("pyarrow.compute", "tables")
+
+    def read() -> NDArray[np.int64]:
+        sql = counts_of_items(among=candidates is not None, places=0)
+        users, found = keyed.columns(sql, candidates=candidates and read_as)
+        # An item that came after the public list was read counts in a place of its own.
+        places = arrow.index_in(found, arrow.cast(read_as, found.type))
+        counts = np.zeros(len(read_as) + 1, dtype=np.int64)
+        counts[arrow.fill_null(places, len(read_as)).to_numpy()] = users.to_numpy()
+        return counts[:-1]
 
     return keyed.unread(len(labels), read, unit, tuple(labels))
 
@@ -436,9 +410,9 @@ def top_items_by_group(
             changed = _read_max_groups(*stated_facts, need_unknown(total, count, places, bound))
             plan = plan_unknown(total, (count, places), changed, bound)
         sql = counts_of_groups(
-            groups=changed,
+            groups=None if changed == len(public) else changed,
             places=plan.places,
-            contributions=ALL if max_contributions is None else max_contributions,
+            contributions=max_contributions,
             among=known is not None,
         )
         parameters = {"k": str(count)}
@@ -542,8 +516,10 @@ def select_keys(
     sql = counts_of_items(
         contributions=terms.max_partitions, least=terms.pre_threshold, places=places
     )
+    library("pyarrow", "tables")
     with open_keyed(table, item, user) as keyed:
-        return release_keys(terms, keyed.columns(sql, unit), None, bytes_from, scope)
+        counts = keyed.unread(0, partial(keyed.columns, sql), unit)
+        return release_keys(terms, counts, None, bytes_from, scope)
 
 
 def choose_cap(

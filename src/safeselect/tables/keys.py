@@ -179,17 +179,23 @@ class Keyed:
         Args:
             listed: public lists that the statement reads: `candidates` and `groups`.
         """
-        self._bring(*(columns or ("item", "person")))
-        for name, labels in listed.items():
-            if labels is not None:
-                self.table.store(f"safeselect_{name}", labels)
+        self._bring(*(columns or ("item", "person")), **listed)
         return self.table.fetch(sql)
 
-    def _bring(self, *wanted: str) -> None:
-        """Bring columns for one statement, and check what their types are."""
+    def columns(self, sql: str, **listed: list[str] | None) -> tuple[Any, Any]:
+        """Read items and users by one statement of counts, once: users and labels, of Arrow."""
+        self._bring("item", "person", **listed)
+        found = self.table.columns(sql)
+        return found.column("users"), found.column("label")
+
+    def _bring(self, *wanted: str, **listed: list[str] | None) -> None:
+        """Bring columns and lists for one statement, and check what the columns' types are."""
         kinds = self.table.load(*wanted)
         for ours in wanted:
             require_key(kinds[ours], self.names[ours], item=ours in LABELS)
+        for name, labels in listed.items():
+            if labels is not None:
+                self.table.store(f"safeselect_{name}", labels)
 
     def largest(self, places: int, cap: int | None) -> dict[str, int]:
         """Count the distinct users of each item, and return the largest counts in their order.
@@ -211,16 +217,6 @@ class Keyed:
             if not others or (len(hinted) == places and others < hinted[-1][1]):
                 return dict(hinted)
         return dict(self.table.fetch(counts_of_items(contributions=cap, places=places)))
-
-    def columns(self, sql: str, unit: str | None) -> Any:
-        """What one statement counts, not read yet: counts and labels as Arrow's columns."""
-
-        def read() -> tuple[Any, Any]:
-            self._bring("item", "person")
-            found = self.table.columns(sql)
-            return found.column("users"), found.column("label")
-
-        return self.unread(0, read, unit)
 
     def unread(
         self,

@@ -170,18 +170,14 @@ WITH triples AS (
   WHERE grp IS NOT NULL AND item IS NOT NULL AND person IS NOT NULL
     AND CAST(grp AS STRING) IN (SELECT label FROM safeselect_groups)
 ), placed AS (
-  SELECT grp, item, person, DENSE_RANK() OVER (
-    PARTITION BY person ORDER BY {groups_by_hash}
-  ) AS place
+  SELECT grp, item, person, {group_place} AS place
   FROM triples
 ), pairs AS (
   SELECT grp, item, person
   FROM placed
   WHERE place <= {groups} {known}
 ), capped AS (
-  SELECT grp, item, ROW_NUMBER() OVER (
-    PARTITION BY grp, person ORDER BY {items_by_hash}
-  ) AS place
+  SELECT grp, item, {item_place} AS place
   FROM pairs
 ), counted AS (
   SELECT CAST(grp AS STRING) AS grp, CAST(item AS STRING) AS label, COUNT(*) AS users
@@ -201,7 +197,9 @@ ORDER BY grp, place
 """
 
 
-def counts_of_groups(*, groups: int, contributions: int, places: int, among: bool = False) -> str:
+def counts_of_groups(
+    *, groups: int | None, contributions: int | None, places: int, among: bool = False
+) -> str:
     """The statement of the largest counts of each public group: group, item, distinct users.
 
     A person counts in `groups` groups at most.  The hash decides which; groups outside the list
@@ -209,11 +207,18 @@ def counts_of_groups(*, groups: int, contributions: int, places: int, among: boo
     counts in at most `groups` groups, and in each of them at most `contributions` counts.
 
     Args:
+        groups: None counts a person in all groups.
         among, contributions, places: as of `counts_of_items`, in each group.
     """
-    known = _AMONG_CANDIDATES if among else ""
+    by_group = "DENSE_RANK() OVER (PARTITION BY person ORDER BY {groups_by_hash})"
+    by_item = "ROW_NUMBER() OVER (PARTITION BY grp, person ORDER BY {items_by_hash})"
     return _GROUPED.format(
-        groups=groups, contributions=contributions, places=places, known=known, **_BY_HASH
+        group_place="1" if groups is None else by_group.format(**_BY_HASH),
+        groups=groups or 1,
+        known=_AMONG_CANDIDATES if among else "",
+        item_place="1" if contributions is None else by_item.format(**_BY_HASH),
+        contributions=contributions or 1,
+        places=places,
     )
 
 
@@ -268,9 +273,11 @@ _EXACT = (
     f"CASE WHEN {{cell}} > 0 THEN {_SIZE} WHEN {{cell}} < 0 THEN CONCAT('-', {_SIZE}) "
     "WHEN {cell} = 0 THEN '0' END"
 )
-# An engine may take a cast out of its CASE: then one user's NaN must not fail for all.
+# An engine may take a cast out of its CASE: then one user's NaN must not fail for all.  No
+# comparison tells NaN from numbers: DuckDB answers it by the bounds in a Parquet file, which leave
+# NaN out, and so by other users' cells.
 _FLOAT = (
-    "CASE WHEN NOT abs({cell}) < power(2, {places}) THEN NULL "  # NaN is above every number
+    "CASE WHEN isnan({cell}) OR NOT abs({cell}) < power(2, {places}) THEN NULL "
     f"WHEN {{cell}} = floor({{cell}}) THEN CAST(TRY_CAST({{cell}} AS {{whole}}) AS STRING) "
     f"ELSE {_EXACT} END"
 )

@@ -18,6 +18,7 @@ from safeselect.scores.candidates import hand_over, read_values
 from safeselect.scores.reading import Reading, Sensitivity
 
 _Data = TypeVar("_Data")
+_Name = TypeVar("_Name")
 _Scores = Mapping[object, object] | Sequence[object]
 
 
@@ -98,30 +99,38 @@ def check_sensitivity(
     pairs = 0
     for pair, (left, right) in enumerate(neighbours):
         changes = _changes(score_function(left), score_function(right), pair, reading)
-        _check_pair(pair, changes, reading, change)
+        found = excess(dict(enumerate(changes)), reading, change) if changes else None
+        if found is not None:
+            rule, candidate, observed, _ = found
+            raise SensitivityExceeded(pair, rule, candidate, observed)
         pairs += 1
     if pairs == 0:
         raise ParameterError("give at least one pair of neighbours")
     return pairs
 
 
-def _check_pair(pair: int, changes: list[int], reading: Reading, change: Sensitivity) -> None:
-    """Compare the changes of all scores, in steps, with the range that noise covers."""
-    if not changes:
-        return
-    highest, lowest = max(changes), min(changes)
-    spread = (highest - lowest) * reading.step
+def excess(
+    moved: Mapping[_Name, int], reading: Reading, change: Sensitivity
+) -> tuple[str, _Name, Fraction, Fraction] | None:
+    """What the changes of scores, in steps, break of what is declared; None if nothing.
+
+    Returns:
+        The rule, a score that shows it, by how much it changed (or by how much the changes differ),
+        in score units, and how many times that is what is declared.
+    """
+    high, low = max(moved, key=moved.__getitem__), min(moved, key=moved.__getitem__)
+    rise, fall = moved[high], -moved[low]
+    spread, covered = (rise + fall) * reading.step, change.range_in_steps(reading)
     if change.sensitivity is None:
-        if highest - lowest > change.range_in_steps(reading):
-            raise SensitivityExceeded(pair, "range", changes.index(highest), spread)
-        return
-    most, least = reading.moves(change.sensitivity, monotonic=change.monotonic)
-    largest = max(changes, key=abs)
-    if abs(largest) > most:
-        observed = abs(largest) * reading.step
-        raise SensitivityExceeded(pair, "sensitivity", changes.index(largest), observed)
-    if highest > least and -lowest > least:
-        raise SensitivityExceeded(pair, "monotonic", changes.index(highest), spread)
+        is_broken = rise + fall > covered
+        return ("range", high, spread, (rise + fall) / covered) if is_broken else None
+    most, back = reading.moves(change.sensitivity, monotonic=change.monotonic)
+    largest, name = (rise, high) if rise >= fall else (fall, low)
+    if largest > most:
+        return "sensitivity", name, largest * reading.step, largest / most
+    if min(rise, fall) > back:
+        return "monotonic", high, spread, (rise + fall) / covered
+    return None
 
 
 def _changes(left: _Scores, right: _Scores, pair: int, reading: Reading) -> list[int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
 from ledgers import new, pure, scope
 from postgres import Server, needs_postgres
-from workers import ended, kinds, start_child
+from workers import ended, in_threads, kinds, start_child
 
 from safeselect import Ledger, LedgerBusy, LedgerError, ParameterError
 from safeselect.ledger.stores.postgres import PostgresStore
@@ -39,23 +39,15 @@ def test_many_threads_share_two_connections(server: Server) -> None:
     with pool_of(server) as pool:
         ledger = new(PostgresStore(schema="many", pool=pool), epsilon=1000)
         ledgers = [Ledger.open(PostgresStore(schema="many", pool=pool)) for _ in range(3)]
-        failed: list[BaseException] = []
+        done: list[int] = []
 
         def work(mine: Ledger) -> None:
-            try:
-                for _ in range(EACH):
-                    scope(mine).pay(pure()).released("x", b"s" * 32)
-            except BaseException as error:
-                failed.append(error)
+            for _ in range(EACH):
+                scope(mine).pay(pure()).released("x", b"s" * 32)
+            done.append(1)
 
-        threads = [
-            threading.Thread(target=work, args=(ledgers[number % 3],)) for number in range(THREADS)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not failed
+        in_threads(*(partial(work, ledgers[number % 3]) for number in range(THREADS)))
+        assert len(done) == THREADS
         with psycopg.connect(server.conninfo) as other:
             query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pooled'"
             count = other.execute(query).fetchone()

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -110,30 +111,23 @@ def test_no_row_that_a_charger_writes_ends_a_ledger(place: Place, signer: Any) -
     assert again.check().scopes["a"].spent == {"epsilon": Fraction(3, 10)}
 
 
-@pytest.mark.parametrize(
-    ("clock", "fine"),
-    [
-        ("day", "2028-02-29"),
-        ("hour", "2026-12-31T23Z"),
-        ("minute", "2026-01-01T00:59Z"),
-        ("second", "2026-01-01T00:00:59Z"),
-    ],
-)
-def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(
-    server: Server, place: Place, clock: str, fine: str
-) -> None:
+TIMES = {
+    "day": "2028-02-29",
+    "hour": "2026-12-31T23Z",
+    "minute": "2026-01-01T00:59Z",
+    "second": "2026-01-01T00:00:59Z",
+}
+
+
+def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(place: Place) -> None:
     place.make(epsilon=1)
     path = f"set_config('search_path', '{place.name}', false)"  # as the functions set it
     asked = f"SELECT {place.name}.instant(%s, %s) FROM {path}"  # noqa: S608
-    times = ("2028-02-29", "2026-12-31T23Z", "2026-01-01T00:59Z", "2026-01-01T00:00:59Z")
-    with refused("not as fine|not of its form|out of range|invalid input"):
-        place.sql("owner", asked, values=("2027-02-29", clock))
-    for time in times:
-        if time == fine:
-            assert place.sql("owner", asked, values=(time, clock)) == [(time,)]
-        else:
-            with refused("not as fine"):
-                place.sql("owner", asked, values=(time, clock))
+    for clock, fine in TIMES.items():
+        assert place.sql("owner", asked, values=(fine, clock)) == [(fine,)]
+        for wrong in {*TIMES.values(), "2027-02-29"} - {fine}:
+            with refused("not as fine|not of its form|out of range|invalid input"):
+                place.sql("owner", asked, values=(wrong, clock))
 
 
 def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -> None:
@@ -390,6 +384,13 @@ def test_an_error_carries_the_servers_code_and_whether_to_try_again(
     assert kinds(ledger) == ["created", "scope", "charged"]
 
 
+def summed(place: Place, names: list[str], *prices: str) -> Any:
+    """What the server adds up, without a record."""
+    query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
+    asked = json.dumps(dict(zip(names, prices, strict=True)))
+    return place.sql("owner", query, values=(asked,))[0][0]["after"]
+
+
 def test_amounts_of_ways_may_exceed_the_caps_of_those_that_are_not_used(place: Place) -> None:
     """Own deltas always within their cap, and one way of several; which may change each time."""
     ledger = place.make(epsilon=1, delta="1/10")
@@ -399,11 +400,7 @@ def test_amounts_of_ways_may_exceed_the_caps_of_those_that_are_not_used(place: P
     much = "1000"
     own = str(caps["own_delta"] / 2)
 
-    def charged(*prices: str) -> Any:
-        query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
-        asked = json.dumps(dict(zip(names, prices, strict=True)))
-        return place.sql("owner", query, values=(asked,))[0][0]["after"]
-
+    charged = partial(summed, place, names)
     assert charged("1/10", "0", "0", much, "0", own)["moment_3"] == much
     assert charged("1/10", "0", much, "0", "0", "0")["moment_2"] == much
     # One way after the other is lost; each refusal leaves the totals as they were.
@@ -422,20 +419,15 @@ def test_a_release_without_epsilon_closes_its_way_on_the_server(place: Place) ->
     ledger = place.make(epsilon=1, delta="1/10")
     names = list(ledger.balance("a").budget.caps)
 
-    def charged(*prices: str) -> Any:
-        query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
-        asked = json.dumps(dict(zip(names, prices, strict=True)))
-        return place.sql("owner", query, values=(asked,))[0][0]["after"]
-
+    charged = partial(summed, place, names)
     assert charged("0", "1/100", "1/100", "1/100", "1", "0")["not_pure"] == "1"
     with refused("exceeds its cap"):  # epsilon is within its cap, and not_pure is not
         charged("1/100", "1000", "1000", "1000", "0", "0")
     with refused("costs nothing"):
         charged("0", "0", "0", "0", "0", "0")
     for wrong in (names[:-1], [*names, "rho"], [*names[:-1], "moment_4"]):
-        query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
         with refused("that its scope has not|not of its form"):
-            place.sql("owner", query, values=(json.dumps(dict.fromkeys(wrong, "1/100")),))
+            summed(place, wrong, *["1/100"] * len(wrong))
 
 
 def test_who_writes_alone_sends_one_statement_and_who_meets_another_queues(

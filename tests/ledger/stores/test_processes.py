@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 from ledgers import new, pure, scope
 from stops import at_step
-from workers import LONG, ended, kinds, start_child
+from workers import LONG, ended, in_threads, kinds, start_child
 
 from safeselect import BudgetError, Ledger, LedgerError
 from safeselect.ledger import Pending, Scope
@@ -86,11 +85,7 @@ def test_threads_share_a_ledger(tmp_path: Path) -> None:
             except BudgetError:
                 pass
 
-        threads = [threading.Thread(target=spend) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(*[spend] * 6)
         assert len(granted) == 20
         assert ledger.check().scopes["a"].left == {"epsilon": 0}
 

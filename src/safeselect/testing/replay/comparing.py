@@ -20,6 +20,7 @@ from safeselect.exact.parameters import exact_text
 from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.testing.replay.watching import Event, Run
 from safeselect.testing.replay.worlds import Foreign
+from safeselect.testing.sensitivity import excess
 
 _FROM = "choose a constant without looking at the data, or use an earlier release"
 _LABELS = "list the candidates publicly, each with a score, or use unknown_domain_top_k"
@@ -218,23 +219,14 @@ def _moves(event: Event, moved: Mapping[str, int]) -> Iterator[Finding]:
     reading = Reading.read(grid=None if grid == "none" else grid, on_grid=is_on, score_error=error)
     one_way = said["monotonic"] == "yes"
     change = Sensitivity.read(sensitivity=size, range_=range_, monotonic=one_way)
-    low, *_, high = sorted([*moved, *moved], key=moved.__getitem__)
-    lowest, highest = moved[low], moved[high]
-    factor = (highest - lowest) / change.range_in_steps(reading)
-    if change.sensitivity is None:
-        if factor > 1:
-            seen = f"changes differ by {exact_text((highest - lowest) * reading.step)}"
-            yield Finding("sensitivity", event.place[1], f"range_={range_}", seen, factor=factor)
-        return
-    most, back = reading.moves(change.sensitivity, monotonic=one_way)
-    if max(highest, -lowest) > most:
-        name = high if highest >= -lowest else low
-        seen = f"{name} changes by {exact_text(moved[name] * reading.step)}"
-        factor = abs(moved[name]) / most
-        yield Finding("sensitivity", event.place[1], f"sensitivity={size}", seen, factor=factor)
-    elif min(highest, -lowest) > back:
-        seen = f"{high} rises while {low} falls"
-        yield Finding("monotonic", event.place[1], "monotonic=True", seen, factor=factor)
+    if (found := excess(moved, reading, change)) is not None:
+        rule, name, observed, factor = found
+        kind, promise, seen = {
+            "range": ("sensitivity", f"range_={range_}", f"changes differ by {observed}"),
+            "sensitivity": ("sensitivity", f"sensitivity={size}", f"{name} changes by {observed}"),
+            "monotonic": ("monotonic", "monotonic=True", f"{name} rises while another falls"),
+        }[rule]
+        yield Finding(kind, event.place[1], promise, seen, factor=factor)
 
 
 def differences(left: Foreign, right: Foreign, at: str = "the returned value") -> Iterator[str]:
