@@ -33,7 +33,7 @@ NAMES = PUBLIC | {
 # What was typed, and what is said of it; `choose` is a call with the rest in order.
 MISTAKES = {
     # --- the scores
-    "choose(floats)": "must be integers where no grid= is given; .* write grid='1/1000'",
+    "choose(floats)": "without grid=, scores must be integers; .* use grid='1/1000'",
     "choose(counts, on_grid=True)": "on_grid=True requires grid=",
     "choose(counts, score_error='0.1')": "score_error requires grid=",
     "choose(floats, grid=1, on_grid=True, score_error=0)": "give on_grid=True or score_error, not",
@@ -41,10 +41,10 @@ MISTAKES = {
     "choose(['12', '30'])": r"got str; .* such as \[int\(score\) for score in scores\]",
     "choose(np.array(['12', '30']))": r"got ndarray of str_; .* such as scores.astype\(int\)",
     "choose([12.5, float('nan')], grid=1)": "numbers, not NaN or infinity; replace such values",
-    "choose([12, None])": "must not contain nulls: decide what a missing score means",
-    "choose((n for n in counts))": r"got generator; write list\(scores\)",
-    "choose(votes.values())": r"got dict_values; write list\(scores\)",
-    "choose(memoryview(np.array(counts)))": r"got memoryview; write list\(scores\)",
+    "choose([12, None])": "must not contain nulls; replace missing scores",
+    "choose((n for n in counts))": r"got generator; pass list\(scores\)",
+    "choose(votes.values())": r"got dict_values; pass list\(scores\)",
+    "choose(memoryview(np.array(counts)))": r"got memoryview; pass list\(scores\)",
     "choose(set(counts))": "or a column of pandas, polars or Arrow, got set$",
     "choose([])": "scores must contain at least one candidate",
     "choose(table)": r"got DataFrame with 2; pass one column, such as table\['votes'\]",
@@ -53,7 +53,7 @@ MISTAKES = {
     "select_many(np.array(counts), epsilon=1, sensitivity=1)": r"use \[scores\] for one row",
     # --- the labels
     "choose(counts, labels=['red', 'blue'])": "one label for each score, .* got 2 for 3",
-    "choose(counts, labels=['red', 'blue', 'red'])": "labels must be unique, got 2 different labels among 3",
+    "choose(counts, labels=['red', 'blue', 'red'])": "must be unique, got 2 different labels among 3",
     "choose(counts, labels={'red', 'blue', 'green'})": "got set; list them in the order of the sc",
     "choose(votes, labels=['red', 'blue', 'green'])": "keys are its labels; omit labels=",
     # --- how much it may cost
@@ -74,10 +74,10 @@ MISTAKES = {
     "top_k(votes, k=2.0, epsilon=1, sensitivity=1)": "must be an integer, .* for example 3",
     # --- randomness, budget, accounting
     "choose(votes, source=np.random.default_rng())": "type Generator .* Omit source",
-    "choose(votes, source=42)": "a source is not a seed: .* there is safeselect.testing",
+    "choose(votes, source=42)": "source cannot be a seed, .* use safeselect.testing",
     "choose(votes, ledger=ledger)": r"ledger.scope\('name', unit=, neighbours=, purpose=\)",
-    "compose([choose(votes)])": r"type Selection; pass for example result.guarantee or PureDP\('0.5'\)",
-    "compose(PureDP(1))": r"guarantees must be a list of .* write \[...\] around it",
+    "compose([choose(votes)])": "type Selection; pass for example result.guarantee",
+    "compose(PureDP(1))": r"guarantees must be a list of .* in a list: \[...\]",
 }
 
 # The start of Python's own words, which differ between its versions.

@@ -46,11 +46,7 @@ FAILED = certificate(known_answers=DIFFERING, passed=False)
 OTHERS = {
     "of other code": ("certified code", OTHER_CODE, "It covers version 0.1.0, deciding_sha256"),
     "of nothing": ("certified code", unreadable, "deciding_sha256 unreadable"),
-    "for another version": (
-        "certified code",
-        certificate(library={"version": "9"}),
-        "of version 9",
-    ),
+    "for another version": ("certified code", certificate(library={"version": "9"}), "version 9"),
     "that did not pass": ("certificate", FAILED, "It did not pass: small: quantile"),
     "that says so only in part": ("certificate", certificate(known_answers=DIFFERING), WHOLE),
     "that failed as a whole": ("certificate", certificate(passed=False), WHOLE),

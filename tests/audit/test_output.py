@@ -34,7 +34,7 @@ OTHERS = {
         "groups",
     ),
     "an item twice": (release(labels=[labels("a", "a"), NONE, NONE]), "an item twice", "groups"),
-    "more groups": (release(groups=[*"xyzu"], labels=[NONE] * 4), "has 4 groups, and 3", "groups"),
+    "more groups": (release(groups=[*"xyzu"], labels=[NONE] * 4), "has 4 groups, but 3", "groups"),
     "a point beside the grid": (values("100"), OFF, "a median"),
     "a decimal beside the grid": (values("5E-8", "5E-8"), OFF, "decimals"),
     "a day beside the grid": (values("2025-01-01"), OFF, "a day"),

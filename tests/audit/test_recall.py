@@ -161,8 +161,14 @@ WRONG: list[tuple[Callable[[Any], object], str]] = [
     (lambda each: each.update(affects=[{"parameters.k": {"above": "x"}}]), "number in a condition"),
     (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "must contain numbers"),
     (lambda each: each.update(affects=["x"]), "this is not an advisory"),
-    (lambda each: each.update(restated={"epsilon": "2"}), "has an unknown operator: 'epsilon'"),
-    (lambda each: each.update(restated={"type": "Perfect"}), "has an unknown operator: 'type'"),
+    (
+        lambda each: each.update(restated={"epsilon": "2"}),
+        "unknown rule for restating a guarantee: 'epsilon'",
+    ),
+    (
+        lambda each: each.update(restated={"type": "Perfect"}),
+        "unknown rule for restating a guarantee: 'type'",
+    ),
     (lambda each: each.update(restated="some"), "this is not an advisory"),
 ]
 

@@ -244,11 +244,11 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
         MILLIONTH,
         [],
         ApproximateDP("1/10", "5e-7"),
-        "smaller delta; a scope .* own_delta=5e-7 takes",
+        "smaller delta; a scope .* own_delta=5e-7 allows",
     ),
     (MILLIONTH, [], ApproximateDP("1/10", "5e-6"), "is left; give the release a smaller delta$"),
     ({"epsilon": 1}, ALL_OF_IT, PureDP("1/100"), "epsilon 1 of .* 1 % of it and 0 % is left$"),
-    (MILLIONTH, ALL_OF_IT, ZeroConcentratedDP("1/1000"), "a part of it, and nothing is left$"),
+    (MILLIONTH, ALL_OF_IT, ZeroConcentratedDP("1/1000"), "part of it, and nothing is left$"),
     ({"epsilon": "1/1000"}, [], PureDP(10**30), "more than 1000 % of it and 100 % is left"),
 ]
 
@@ -418,7 +418,7 @@ def test_each_block_has_a_budget_of_its_own(wards: Ledger) -> None:
 
 def test_what_reads_a_block_names_it(wards: Ledger) -> None:
     for name, such in (("wards", "wards/north"), ("year", "year/2026-11")):
-        said = f"scope '{name}' has a budget for each block or month: .* such as '{such}', joined"
+        said = f"scope '{name}' has a budget for each block or month; .* such as '{such}', and join"
         for use in (
             lambda name=name: scope(wards, name),
             lambda name=name: wards.balance(name),

@@ -138,7 +138,7 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     for changes, said in (
         ({"limit": "epsilon"}, "that cannot be raised"),
         ({"scope": "b"}, "that cannot be raised"),
-        ({"approvals": ["x"]}, "holds approvals where no approvers"),
+        ({"approvals": ["x"]}, "has approvals, but the ledger has no approvers"),
         ({"after": "1"}, "does not raise the limit"),
         ({"before": "7"}, "does not raise the limit"),
         ({"after": "10000000"}, "out of bounds"),

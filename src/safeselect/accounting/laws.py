@@ -208,7 +208,7 @@ class DiscreteGaussian:
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """Values from -r to shift + r, symmetric under x -> shift - x; the rest is below 2**-bits."""
+        """Values from -r to shift + r, mirrored by x -> shift - x; less than 2**-bits is cut."""
         precision = bits + 64
         # e**(-r**2 / (2 sigma2)) <= 2**-bits, as ln 2 < 7/10.
         r = isqrt(int(2 * self.sigma2 * bits * 7 / 10)) + 2

@@ -639,7 +639,9 @@ class Book:
             check_key(self._signer, checker)
         checker.finish()
         if last is None:
-            raise LedgerDamaged("there is no record: this is no ledger, or its first line was cut")
+            raise LedgerDamaged(
+                "there is no record: this is not a ledger, or its first line was cut"
+            )
         # By the chain of hashes, the last signature covers all records before it.
         checker.verify(last)
         self._know(known)
