@@ -12,6 +12,7 @@ WORKERS ?= 2
 DIST ?= dist
 BENCH ?= .venv-bench
 SPARK ?= .venv-spark
+CLICKHOUSE ?= .venv-clickhouse
 PIPELINE ?= .venv-pipeline-dp
 DROPINS ?= .venv-dropins
 TYPES ?= .venv-types
@@ -57,7 +58,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick docs spark pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service fuzz clean
+.PHONY: help demo test quick docs spark clickhouse pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -77,7 +78,10 @@ docs: $(DOCS)/.installed ## build the site into docs/_build; warnings are errors
 
 spark: $(SPARK)/.installed ## run the tests that need Apache Spark, on a local one (needs Java)
 	@command -v java >/dev/null || { echo 'make: java not found; Spark needs Java 17' >&2; exit 1; }
-	$(SPARK)/bin/python -m pytest tests/tables/test_spark.py $(ARGS)
+	$(SPARK)/bin/python -m pytest tests/tables/test_spark.py tests/tables/test_dialects.py $(ARGS)
+
+clickhouse: $(CLICKHOUSE)/.installed ## run the statements of `safeselect sql` on ClickHouse, in process
+	$(CLICKHOUSE)/bin/python -m pytest tests/tables/test_dialects.py $(ARGS)
 
 pipeline-dp: $(PIPELINE)/.installed ## run the tests that need PipelineDP
 	$(PIPELINE)/bin/python -m pytest tests/adapters/test_pipeline_dp_engine.py $(ARGS)
@@ -189,7 +193,7 @@ fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 	$(FUZZ)/bin/python fuzz/run.py $(SECONDS_EACH) $(ARGS)
 
 clean: ## remove everything that make created
-	rm -rf .venv .venv-bench .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark .venv-types
+	rm -rf .venv .venv-bench .venv-clickhouse .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark .venv-types
 	rm -rf docs/_build docs/reference docs/notebooks/*.md docs/notebooks/*.png fuzz/found proofs/build
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -251,6 +255,12 @@ $(SPARK)/.installed: pyproject.toml
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv $(SPARK)
 	$(SPARK)/bin/python $(INSTALL) --editable '.[test,spark]'
+	@touch $@
+
+$(CLICKHOUSE)/.installed: pyproject.toml
+	$(NEEDS_PYTHON)
+	$(PYTHON) -m venv $(CLICKHOUSE)
+	$(CLICKHOUSE)/bin/python $(INSTALL) --editable '.[test]' 'chdb>=3'
 	@touch $@
 
 $(PIPELINE)/.installed: pyproject.toml

@@ -192,7 +192,6 @@ def test_synthetic_data_draws_what_its_plan_lists(
     assert synthetic.PLAN.count(BoundedRange(synthetic.EACH)) == synthetic.ROUNDS == 15
 
 
-@pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 def test_counts_without_a_cap_are_off_by_a_third_at_most_of_those_with_any(
     load: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:

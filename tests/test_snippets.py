@@ -37,7 +37,6 @@ OTHER_KINDS = {
     "{include}": "a page of this list",
     "{eval-rst}": "Sphinx",
     "{toctree}": "Sphinx",
-    "sql": "a recipe, which tests/tables/test_postgres_counts.py runs on a real server",
 }
 
 # Commands that are not run here, by how they begin, and why.
@@ -66,7 +65,7 @@ BLOCKS_NOT_RUN = {
     "import diffprivlib.models.forest": "tests/adapters/test_diffprivlib.py, with `make dropins`",
     "import diffprivlib.tools": "tests/adapters/test_diffprivlib.py, with `make dropins`",
     "import pipeline_dp\n": "tests/adapters/test_pipeline_dp_engine.py, with `make pipeline-dp`",
-    "import psycopg\n": "tests/tables/test_postgres_counts.py, with a server",
+    "from pathlib import Path\n\nimport psycopg\n": "tests/tables/test_dialects.py, with a server",
     "from safeselect.ledger.stores": "tests/ledger/stores/test_postgres.py, with a server",
 }
 NEEDS = {  # a page runs where these are installed

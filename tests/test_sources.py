@@ -116,7 +116,7 @@ def test_parts_that_cancel_are_noticed():
 @pytest.mark.parametrize("nonce", [None, b"short", "0123456789abcdef", bytearray(16), bytes(17)])
 def test_a_wrong_nonce_of_a_part_is_an_error(nonce):
     source = CombinedSource(SystemSource(), Plain(begin=lambda: nonce))
-    with pytest.raises(SourceError, match="the source returned a nonce that does not have"):
+    with pytest.raises(SourceError, match="did not return the requested bytes"):
         source.begin()
 
 

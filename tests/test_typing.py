@@ -78,7 +78,6 @@ def test_every_public_name_is_in_that_program() -> None:
     assert not sorted(name for name in public if not re.search(rf"\b{name}\b", body))
 
 
-@pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
 @pytest.mark.parametrize("run", client.RUNS, ids=lambda run: run.__name__)
 def test_that_program_runs(run: Callable[[], None]) -> None:
     run()

@@ -72,7 +72,7 @@ PARTS = {
     # Other libraries and programs, each in an environment of its own, which `make test` lacks.
     **{
         name: Part(name, {"tests passed": r"\b(\d+) passed\b"})
-        for name in ("spark", "pipeline-dp", "dropins", "types")
+        for name in ("spark", "clickhouse", "pipeline-dp", "dropins", "types")
     },
     "fuzz": Part("fuzz", {"last": r"^(.*\S.*)$"}),
 }

@@ -12,7 +12,7 @@ from typing import ClassVar, final, get_args
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.exact.parameters import Number, integer, read_choice
 from safeselect.mechanisms.select import Asked, read_base
-from safeselect.mechanisms.table import MECHANISMS, Calibration, Noise, Ordered, StatedLaw
+from safeselect.mechanisms.table import ORDERED, Calibration, Noise, Ordered, StatedLaw
 from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.source import Source
 from safeselect.release.call import Scope
@@ -29,7 +29,6 @@ __all__ = [
 ]
 
 _MOST = 2**31 - 1  # candidates: more do not fit the memory of a call
-ORDERED = tuple(name for name in MECHANISMS if name != "laplace")
 
 
 class _Planned:

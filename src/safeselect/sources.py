@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import final
 
-from safeselect.errors import ParameterError, SourceError
+from safeselect.errors import ParameterError
 from safeselect.randomness.foreign import (
     mixed,
     predictable_generator,
@@ -59,19 +59,6 @@ class SystemSource(Guarded):
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 
 
-def _ask(function: Callable[[int], bytes], count: int) -> bytes:
-    try:
-        answer = function(count)
-    except Exception:  # noqa: BLE001 - the text of any error may hold bytes
-        raise SourceError("the callback of the source raised an exception") from None
-    # Exactly bytes: a bytearray may change after the check, a subclass may lie about itself.
-    if type(answer) is not bytes:
-        raise SourceError("the callback of the source returned a value other than bytes")
-    if len(answer) != count:
-        raise SourceError("the callback of the source returned a wrong number of bytes")
-    return answer
-
-
 @final
 @own
 class CallbackSource(Guarded):
@@ -116,9 +103,7 @@ class CallbackSource(Guarded):
             if type(flag) is not bool:
                 raise ParameterError(f"{label} must be True or False")
         # The function's own bytes are tested first: mixing would hide a fault.
-        device = Guard(
-            partial(_ask, function), fork_safe=fork_safe, worth="asserted", unmixed=exclusive
-        )
+        device = Guard(function, fork_safe=fork_safe, worth="asserted", unmixed=exclusive)
         self._guard = device if exclusive else with_system_bytes(device)
         details = [] if name is None else [name]
         details += ["exclusive=True"] if exclusive else []

@@ -20,10 +20,7 @@ from safeselect import ParameterError, ScoreError
 from safeselect.scores.reals import place_of
 from safeselect.testing import DeterministicSource
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-    pytest.mark.filterwarnings("ignore::safeselect.SafeSelectWarning"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore::safeselect.SafeSelectWarning")]
 
 BOTH = pytest.mark.parametrize("name", ["Exponential", "PermuteAndFlip"])
 

@@ -23,7 +23,7 @@ from safeselect import (
 )
 from safeselect.adapters.statement import _odds
 from safeselect.ledger.record import canonical
-from safeselect.testing import DeterministicSource, InsecureSourceWarning
+from safeselect.testing import DeterministicSource
 
 TITLES = ["What was asked", "What was released", "What was promised, and to whom"]
 TITLES += ["What was assumed", "What was not promised"]
@@ -77,8 +77,7 @@ def test_delta_is_said_and_zcdp_is_put_into_epsilon_and_delta() -> None:
 def test_numbers_say_their_noise_and_sources_for_tests_are_told() -> None:
     said = measure([3], epsilon=1, sensitivity_l1=1).statement()
     assert "off by at most 3" in said
-    with pytest.warns(InsecureSourceWarning):
-        source = DeterministicSource(b"1", i_understand_this_is_not_private=True)
+    source = DeterministicSource(b"1", i_understand_this_is_not_private=True)
     private = permute_and_flip(SCORES, epsilon=1, sensitivity=1, source=source)
     assert private.statement().startswith("THIS RELEASE IS NOT PRIVATE")
 
@@ -99,6 +98,6 @@ def test_every_law_has_its_words() -> None:
         release = from_json(text)
         said = release.statement()
         assert not {"{", "}"} & {*said}, said
-        assert "(number of" not in said, said
+        assert "(number not stated)" not in said, said
         laws.add(release.mechanism)
     assert len(laws) > 30

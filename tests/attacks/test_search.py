@@ -19,10 +19,7 @@ from chances import FALSE_ALARM, divergence
 import safeselect
 from safeselect.testing import DeterministicSource
 
-pytestmark = [
-    pytest.mark.claim("C2"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.claim("C2")]
 
 RUNS = 40_000
 EPSILON = 1

@@ -17,10 +17,7 @@ from safeselect import (
 )
 from safeselect.testing import DeterministicSource, SensitivityExceeded, check_sensitivity
 
-pytestmark = [
-    pytest.mark.claim("C3"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.claim("C3")]
 
 # ------------------------------------------------------------------ A11: sums of floats
 

@@ -21,8 +21,8 @@ OTHERS = {
     "fewer draws": (of_parts("1"), "draws is 1 x {'type': 'LaplaceDominated'"),
     "another time": (release(utc="2020-01-01T00:00:00Z"), "utc is"),
     "another source": (release(source="CombinedSource"), "source is CombinedSource"),
-    "other code": (release(deciding_sha256="0" * 64), "library deciding_sha256 is"),
-    "another tree": (release(source_tree_sha256="0" * 64), "library source_tree_sha256 is"),
+    "other code": (release(deciding_sha256="0" * 64), "deciding_sha256 is"),
+    "another tree": (release(source_tree_sha256="0" * 64), "source_tree_sha256 is"),
     "no sensitivity at all": (
         record(CHARGED, lambda each: each["parameters"].pop("sensitivity")),
         "sensitivity is 1",

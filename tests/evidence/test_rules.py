@@ -24,8 +24,6 @@ from safeselect import Budget, BudgetError, Ledger, ParameterError, SourceError
 from safeselect.promises.guarantees import guarantee_record
 from safeselect.testing import DeterministicSource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 MOVING = {name: case for name, case in CALLS.items() if case.monotonic}
 

@@ -17,8 +17,6 @@ from safeselect.mechanisms.groups import plan_known, release_by_group
 from safeselect.mechanisms.table import Peeled
 from safeselect.randomness.source import resolve
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 
 def carried() -> set[str]:
     """The names that results carry: of every public call in the table of rules, run once."""

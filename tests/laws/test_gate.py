@@ -10,8 +10,6 @@ import pytest
 from checks import releases
 from checks.finding import QUICK, Refuted
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 
 def test_the_gate_lets_the_claimed_law_pass_and_stops_a_tenth_more():
     law = {0: (Fraction(1, 2), Fraction(1, 2)), 1: (Fraction(1, 2), Fraction(1, 2))}

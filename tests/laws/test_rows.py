@@ -16,10 +16,7 @@ from checks.finding import FULL, QUICK, Check, Refuted
 from checks.mechanisms import names
 from effort import LONG
 
-pytestmark = [
-    pytest.mark.slow("counts releases of each mechanism"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.slow("counts releases of each mechanism")]
 
 EVERY = [*checks()]
 OF_NONE = [each.name for each in EVERY if each.name.partition(": ")[0] not in names()]

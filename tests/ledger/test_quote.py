@@ -34,10 +34,7 @@ from safeselect.ledger import Balance
 from safeselect.ledger.quote import quoted
 from safeselect.sources import CallbackSource
 
-pytestmark = [
-    pytest.mark.claim("C8"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.claim("C8")]
 
 MILLIONTH: dict[str, Any] = {"epsilon": 1, "delta": "1e-6"}
 

@@ -32,10 +32,7 @@ from safeselect.testing import DeterministicSource
 
 BASE = 2**60
 
-pytestmark = [
-    pytest.mark.claim("C3"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.claim("C3")]
 
 MECHANISMS = {
     "permute_and_flip": permute_and_flip,

@@ -27,7 +27,7 @@ def released(plan: Any, read: Any = lambda: TABLES, **more: Any) -> Any:
 
 def test_a_user_pays_for_the_draws_and_the_bottoms_of_the_groups_that_change() -> None:
     plan = plan_unknown(TOTAL, (3, 5), 2, None)
-    (draw, draws), (bottom, bottoms) = plan.parts
+    (draw, draws), (bottom, bottoms) = plan.charge.parts
     assert isinstance(draw, BoundedRange)
     assert (draws, bottoms, plan.places) == (2 * 3, 2, 6)
     rest = TOTAL.delta - 2 * bottom.delta
@@ -39,7 +39,7 @@ def test_a_user_pays_for_the_draws_and_the_bottoms_of_the_groups_that_change() -
 
 def test_with_counts_each_group_has_its_part() -> None:
     plan = plan_unknown(TOTAL, (3, 5), 2, 1)
-    assert plan.parts == ((PureDP(2), 2), (ApproximateDP(Fraction(0), TOTAL.delta / 2), 2))
+    assert plan.charge.parts == ((PureDP(2), 2), (ApproximateDP(Fraction(0), TOTAL.delta / 2), 2))
     found = released(plan)
     assert found.labels == (("a",), ("b",), ())
     assert [abs(counts[0] - 10**7) < 1000 for counts in found.counts[:2]] == [True, True]
@@ -47,10 +47,10 @@ def test_with_counts_each_group_has_its_part() -> None:
 
 def test_of_known_candidates_k_draws_for_each_group_that_changes() -> None:
     plan = plan_known(PURE, ["a", "b", "c"], 1, 2, None)
-    assert plan.mechanism == "top_k_by_group_permute_and_flip/1"
-    assert plan.parts == ((LaplaceDominated(3), 2),)
+    assert plan.charge.mechanism == "top_k_by_group_permute_and_flip/1"
+    assert plan.charge.parts == ((LaplaceDominated(3), 2),)
     assert released(plan).labels[:2] == (("a",), ("b",))
-    assert plan_known(PURE, ["a", "b"], 1, 2, "exponential").parts == ((BoundedRange(3), 2),)
+    assert plan_known(PURE, ["a", "b"], 1, 2, "exponential").charge.parts == ((BoundedRange(3), 2),)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_of_known_candidates_k_draws_for_each_group_that_changes() -> None:
     [
         (4, None, "the number of candidates"),
         (1, "laplace", "mechanism"),
-        (1, "exponential_base2", "for groups"),
+        (1, "exponential_base2", "mechanism"),
     ],
 )
 def test_what_is_refused(k: int, mechanism: Any, reason: str) -> None:

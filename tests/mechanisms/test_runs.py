@@ -38,8 +38,6 @@ from safeselect.accounting import Repeated
 from safeselect.mechanisms.runs import NegativeBinomial, Poisson, Stopping
 from safeselect.testing import DeterministicSource, ReplaySource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 MEANS = ["1/100", "1", "7/2", "40"]
 LAWS = [("1", "1/10"), ("0", "1/100"), ("1/2", "1/10"), ("-1/2", "1/20"), ("3", "1/3")]
 

@@ -26,10 +26,7 @@ from safeselect.mechanisms.sessions import BELOW, compare
 from safeselect.spec import sessions as spec
 from safeselect.testing import DeterministicSource
 
-pytestmark = [
-    pytest.mark.claim("C2"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.claim("C2")]
 
 KINDS = [SparseVector, AdaptiveSparseVector]
 BASE = {"threshold": 5, "k": 2, "epsilon": 1, "sensitivity": 1}

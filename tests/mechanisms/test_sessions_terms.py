@@ -17,10 +17,7 @@ from safeselect import AdaptiveSparseVector, LedgerError, SparseVector
 from safeselect.engine.single import SPARE
 from safeselect.ledger.stores.memory import MemoryStore
 
-pytestmark = [
-    pytest.mark.claim("C2"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.claim("C2")]
 
 BASE: dict[str, Any] = {"threshold": 5, "k": 2, "epsilon": 1, "split": "1/4"}
 CASES: list[tuple[dict[str, Any], Any, Any, Any]] = [

@@ -21,8 +21,7 @@ DRAWS = 6_000
 
 
 def source() -> DeterministicSource:
-    with pytest.warns(safeselect.testing.InsecureSourceWarning):
-        return DeterministicSource(b"statistics", i_understand_this_is_not_private=True)
+    return DeterministicSource(b"statistics", i_understand_this_is_not_private=True)
 
 
 def observed(run, **keywords) -> Counter:

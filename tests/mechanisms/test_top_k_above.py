@@ -11,10 +11,7 @@ import pytest
 from safeselect import LaplaceDominated, ParameterError, engine, top_k_above
 from safeselect.engine import Ranking
 
-pytestmark = [
-    pytest.mark.claim("C1"),
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-]
+pytestmark = [pytest.mark.claim("C1")]
 
 BASE = {"threshold": 5, "k": 2, "epsilon": 1, "sensitivity": 1}
 SURE = {**BASE, "epsilon": 2**20}

@@ -329,7 +329,7 @@ def test_no_items_are_no_error(empty: Any, contributions: int | None) -> None:
     ("change", "message"),
     [
         ({"k": 4}, "k_bar must be between 4 and"),
-        ({"k": 0}, "k must be between 1"),
+        ({"k": 0}, "k must be from 1"),
         ({"k_bar": 2**21}, "k_bar must be between"),
         ({"k_bar": (1, 5)}, "the least k_bar must be between 2"),
         ({"k_bar": (3, 2)}, "the largest k_bar must be between 3"),

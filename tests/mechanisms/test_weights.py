@@ -37,8 +37,6 @@ from safeselect.prepared import (
 from safeselect.testing import DeterministicSource, RecordingSource
 from vectors import vectors
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 CASES = [case for case in vectors("weights_quantiles_runs") if case["group"] == "k2"]
 
 

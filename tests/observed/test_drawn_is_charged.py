@@ -27,10 +27,7 @@ from safeselect.engine.laws import LAWS
 from safeselect.engine.single import Kind
 from safeselect.randomness.bits import Bits
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning"),
-    pytest.mark.slow("every parameter of every mechanism"),
-]
+pytestmark = [pytest.mark.slow("every parameter of every mechanism")]
 
 _SEEN: dict[str, list[Observation]] = {}
 

@@ -13,8 +13,6 @@ from safeselect.randomness.source import OpenSSLSource, guarded
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 from safeselect.testing import DeterministicSource, RecordingSource, ReplaySource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 
 class Plain:
     name, production = "Plain", True

@@ -299,7 +299,7 @@ _BY_CLAIMS = {
         ("ledger/pending.py:aborted", "self._is_kept", "False"),
         ("mechanisms/runs.py:empty", "return kind()", "return error"),
     ),
-    "C8 C10": (("release/call.py:once_charged", "failed = ScoreError(unreadable)", "raise"),),
+    "C8 C10": (("release/call.py:in_one_sentence", "failed = ScoreError(unreadable)", "raise"),),
     "C9": (
         ("ledger/record.py:record_hash", "return hashlib", "body = ''\n    return hashlib"),
         ("ledger/record.py:read_row", "record_hash(row.body) != row.hash", "False"),
@@ -328,7 +328,11 @@ _BY_CLAIMS = {
             'first = ("first", str(np.ravel(self.values)[0]))\n'
             "        return Provenance.of((*self.charge.parameters.items(), first",
         ),
-        ("randomness/foreign.py:asked", "SourceError(failure", 'SourceError(f"{failure}: {error}"'),
+        (
+            "randomness/guard.py:_attempt",
+            'return "the source failed while drawing bytes"',
+            'return f"the source failed while drawing bytes: {error}"',
+        ),
         ("scores/columns.py:numbers_of", "ScoreError(NULL", 'ScoreError(f"{NULL}: {column}"'),
         (
             "scores/candidates.py:check_known",

@@ -4,7 +4,6 @@ import copy
 import hashlib
 import os
 import pickle
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +13,6 @@ from safeselect.errors import ParameterError, SourceError
 from safeselect.sources import SystemSource
 from safeselect.testing import (
     DeterministicSource,
-    InsecureSourceWarning,
     RecordingSource,
     ReplaySource,
     SensitivityExceeded,
@@ -29,9 +27,7 @@ def _soft(monkeypatch):
 
 
 def deterministic(seed):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InsecureSourceWarning)
-        return DeterministicSource(seed, i_understand_this_is_not_private=True)
+    return DeterministicSource(seed, i_understand_this_is_not_private=True)
 
 
 def take(source, size):
@@ -41,11 +37,6 @@ def take(source, size):
 
 
 class TestDeterministicSource:
-    def test_it_warns(self):
-        with pytest.warns(InsecureSourceWarning, match="not private") as caught:
-            DeterministicSource(b"", i_understand_this_is_not_private=True)
-        assert caught[0].filename == __file__
-
     def test_the_stream_is_the_one_documented(self):
         stream = b"".join(
             hashlib.shake_256(b"seed" + i.to_bytes(8, "big")).digest(4096) for i in range(3)

@@ -82,8 +82,7 @@ class PrivacyCost:
             ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a value
                 that is not a positive number.
         """
-        if (epsilon is None) == (rho is None):
-            exactly_one({"epsilon": epsilon, "rho": rho}, "for example epsilon=1")
+        exactly_one({"epsilon": epsilon, "rho": rho}, "for example epsilon=1")
         if delta is not None and epsilon is None:
             raise ParameterError("delta requires epsilon; do not pass delta with rho")
         return cls(

@@ -6,6 +6,7 @@ no release: with other words the hash of what decides one stays.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
 from functools import partial
 from textwrap import fill
@@ -75,8 +76,9 @@ def sections(release: Release) -> dict[str, list[str]]:
     if unit == NOT_STATED:
         unit = "unit of privacy (the caller did not name it)"
     form = next((form for law, form in _ASKED.items() if release.mechanism.startswith(law)), _ONE)
+    said = defaultdict(lambda: "(number not stated)", stated)
     found = {
-        "What was asked": [form.format_map(_Named(stated))],
+        "What was asked": [form.format_map(said)],
         "What was released": _released(release),
         "What was promised, and to whom": _promised(release, unit),
         "What was assumed": _assumed(release, stated),
@@ -99,13 +101,6 @@ def in_words(release: Release) -> str:
     filled = partial(fill, width=_WIDTH, initial_indent="  ", subsequent_indent="  ")
     titled = sections(release).items()
     return "\n\n".join("\n".join([title, *map(filled, said)]) for title, said in titled)
-
-
-class _Named(dict[str, str]):
-    """Says so where a release does not state a number."""
-
-    def __missing__(self, name: str) -> str:
-        return f"(number of {name} not stated)"
 
 
 def _released(release: Release) -> list[str]:

@@ -19,8 +19,6 @@ from safeselect.release.results import Batch, Release, Selection, TopK
 
 _Stated = Mapping[str, str]
 _ENDS: tuple[Callable[[str], Any], ...] = (int, Fraction, Decimal, date.fromisoformat)
-
-
 _FOUND = "unknown_domain_top_k_", "pay_what_you_get_", "select_partitions"
 _SET = "top_k_laplace"
 
@@ -44,14 +42,11 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
     if isinstance(release, Batch):
         yield from _batch(release, k, stated)
     if release.mechanism.startswith("unknown_domain_"):
-        most = min(k, release.k_bar)
-        with_counts = not release.mechanism.startswith("unknown_domain_top_k_gumbel/")
-        yield from _found(release.labels, release.counts, most, with_counts, plan)
+        yield from _found(release.labels, release.counts, min(k, release.k_bar), plan)
     if isinstance(release, results.Groups):
         yield from _groups(release, k, plan, stated)
     if release.mechanism.startswith("select_partitions"):
-        with_counts = stated.get("with_counts") == "yes"
-        yield from _found(release.labels, release.counts, None, with_counts, plan)
+        yield from _found(release.labels, release.counts, None, plan)
     if release.mechanism.startswith("measure_") and stated["values"] != str(len(release.values)):
         yield "Its number of values differs from its parameters."
     if release.mechanism.startswith("quantile"):
@@ -115,20 +110,16 @@ def _batch(release: Batch[Any], k: int, stated: _Stated) -> Iterator[str]:
 
 
 def _found(
-    labels: tuple[object, ...],
-    counts: tuple[int, ...] | None,
-    most: int | None,
-    with_counts: bool,
-    plan: Plan,
+    labels: tuple[object, ...], counts: tuple[int, ...] | None, most: int | None, plan: Plan
 ) -> Iterator[str]:
     """Labels that were found in the data; `most` of them in the order of their counts."""
     if most is not None and len(labels) > most:
         yield f"It has {len(labels)} labels, but at most {most} were charged."
     if _repeats(labels) or any(isinstance(label, OtherLabel) for label in labels):
         yield "It names an item twice, or names a value that is not an item."
-    if (counts is not None) is not with_counts:
+    if (counts is None) is not (plan.least is None):
         yield "Its counts do not match its parameters."
-    if counts and plan.least is not None and min(counts) < plan.least:
+    elif counts and plan.least is not None and min(counts) < plan.least:
         yield f"It has a count of {min(counts)}, but the smallest possible count is {plan.least}."
     if counts and most is not None and any(one < other for one, other in pairwise(counts)):
         yield "Its labels are not in the order of their counts."
@@ -139,12 +130,9 @@ def _groups(release: results.Groups[str], k: int, plan: Plan, stated: _Stated) -
         yield f"It has {len(release.groups)} groups, but {stated['groups']} were charged."
     counts = release.counts or (None,) * len(release.groups)
     for row, counted in zip(release.labels, counts, strict=True):
-        yield from _found(row, counted, k, release.mechanism.startswith(_WITH_COUNTS), plan)
+        yield from _found(row, counted, k, plan)
         if "k_bar" not in stated and len(row) != k:
             yield f"A group has {len(row)} of the known candidates, but {k} are chosen."
-
-
-_WITH_COUNTS = "top_k_by_group_laplace/"
 
 
 def _points(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str]:

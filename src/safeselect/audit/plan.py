@@ -55,7 +55,7 @@ class Plan:
         guarantee: what the whole release costs.
         draws: what its draws cost.
         parameters: all public parameters, as a record states them.
-        least: the least count that may be released, where there is one.
+        least: the least count that may be released; None where no count is.
     """
 
     guarantee: AnyGuarantee
@@ -299,13 +299,14 @@ def _of_groups(stated: Stated) -> Plan:
         size = range(stated.whole("candidates"))
         plan = plan_known(stated.cost, cast("Any", size), k, changed or 0, name)
         facts = {"candidates": str(len(size))}
-    if plan.mechanism != stated.release.mechanism:
+    charge = plan.charge
+    if charge.mechanism != stated.release.mechanism:
         raise ParameterError("its mechanism does not match its parameters")
     if "groups_per_user" in stated.parameters:
         own |= stated.copied("groups_per_user")
-    planned = plan.parameters
+    planned = charge.parameters
     least = _least(planned) if name == "laplace" else None
-    return Plan(plan.guarantee, plan.parts, {**COUNTED, **own, **facts, **planned}, least)
+    return Plan(charge.guarantee, charge.parts, {**COUNTED, **own, **facts, **planned}, least)
 
 
 def _of_keys(stated: Stated) -> Plan:
@@ -316,7 +317,7 @@ def _of_keys(stated: Stated) -> Plan:
         raise ParameterError("its mechanism does not match its parameters")
     # The least count is that of a key that its threshold just keeps.
     least = terms.table.centre + terms.pre_threshold - 1
-    return Plan(terms.total, charge.parts, charge.parameters, least)
+    return Plan(terms.total, charge.parts, charge.parameters, least if terms.with_counts else None)
 
 
 def _of_lists(stated: Stated) -> Plan:

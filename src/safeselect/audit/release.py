@@ -25,6 +25,7 @@ from safeselect.release.codec import read_part
 from safeselect.release.results import Release, from_json
 
 _Facts = Mapping[str, Any]
+_CODE = "version", "deciding_sha256", "source_tree_sha256"
 
 
 @dataclass(slots=True)
@@ -182,37 +183,29 @@ def _written(draws: Sequence[tuple[AnyGuarantee, int]]) -> str:
 
 def _differs(release: Release, charge: _Facts, draws: Draws) -> str | None:
     """Compare what a release and the record of its charge both say."""
-    stated = release.provenance
-    own: dict[str, Any] = {
-        "unit": stated.unit,
-        "neighbours": stated.neighbours,
-        "parameters": dict(stated.parameters),
-        "library": {
-            "name": "safeselect",
-            "version": stated.version,
-            "deciding_sha256": stated.deciding_sha256,
-            "source_tree_sha256": stated.source_tree_sha256,
-        },
-        "utc": stated.utc,
-        "mechanism": release.mechanism,
-        "guarantee": guarantee_record(release.guarantee),
-        "source": release.source,
-    }
-    recorded = dict(charge)
-    for name in ("unit", "neighbours"):
-        recorded[name] = " and ".join(
-            sorted({getattr(each, name) for each in charge["budgets"].values()})
-        )
-    if recorded["neighbours"] not in ("add_remove", "replace_one"):
+    stated, library, kept = release.provenance, charge["library"], charge["budgets"].values()
+    unit, neighbours = (
+        " and ".join(sorted({getattr(each, name) for each in kept}))
+        for name in ("unit", "neighbours")
+    )
+    if neighbours not in ("add_remove", "replace_one"):
         # A scope may say in its own words what a mechanism asks for in one of these two.
-        said = charge["parameters"].get("neighbours")
-        recorded["neighbours"] = said or recorded["neighbours"]
-    recorded["library"] = {name: charge["library"].get(name) for name in own["library"]}
-    recorded["source"] = charge["source"]["name"]
-    again = {name: recorded[name] for name in own}
+        neighbours = charge["parameters"].get("neighbours", neighbours)
+    pairs: dict[str, tuple[Any, Any]] = {
+        "unit": (stated.unit, unit),
+        "neighbours": (stated.neighbours, neighbours),
+        "parameters": (dict(stated.parameters), charge["parameters"]),
+        "name": ("safeselect", library.get("name")),
+        **{name: (getattr(stated, name), library.get(name)) for name in _CODE},
+        "utc": (stated.utc, charge["utc"]),
+        "mechanism": (release.mechanism, charge["mechanism"]),
+        "guarantee": (guarantee_record(release.guarantee), charge["guarantee"]),
+        "source": (release.source, charge["source"]["name"]),
+    }
     if hasattr(release, "parts"):
         parts = [(each, len(list(same))) for each, same in groupby(release.parts)]
-        own["draws"], again["draws"] = _written(parts), _written(draws)
+        pairs["draws"] = _written(parts), _written(draws)
+    own, again = ({name: both[at] for name, both in pairs.items()} for at in (0, 1))
     return _differences(own, again, "its record says")
 
 

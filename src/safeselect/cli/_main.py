@@ -32,6 +32,7 @@ from safeselect.cli._place import refuse_password
 from safeselect.cli._recall import ADVISORIES, CORRECT, RECALL
 from safeselect.cli._registry import REGISTRY
 from safeselect.cli._releases import KEYS, MEASURE, QUANTILES, SELECT, TOP_K
+from safeselect.cli._sql import SQL
 from safeselect.cli._verify import VERIFY
 from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
@@ -39,7 +40,7 @@ EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
 BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN, RECALL, CORRECT, REGISTRY))
 COMMANDS = (
     *(LOOK, TOP_K, SELECT, KEYS, QUANTILES, MEASURE),
-    *(*EXPLAINED, BUDGETS, STATEMENT, VERIFY, AUDIT, ADVISORIES),
+    *(*EXPLAINED, SQL, BUDGETS, STATEMENT, VERIFY, AUDIT, ADVISORIES),
 )
 _UNFORESEEN = "unexpected error; its details can quote data"
 _LOST = "the output is lost, and a charge to a ledger remains"

@@ -16,11 +16,11 @@ from typing import Any
 
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
-from safeselect.exact.interval import Interval, NoiseRate, rounded_up
-from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.interval import Interval, rounded_up
+from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
 from safeselect.ledger import Balance, Budget
 from safeselect.mechanisms.select import CANDIDATES, Asked, calibrate_unordered, top_k
-from safeselect.mechanisms.table import LAWS, MECHANISMS, Mechanism
+from safeselect.mechanisms.table import LAWS, MECHANISMS, ORDERED, Calibration, Ordered
 from safeselect.release.page import Section, as_part
 
 _Miss = Callable[[int, int], Interval]
@@ -41,7 +41,7 @@ def expected_error(
     sensitivity: Number | None = None,
     range_: Number | None = None,
     monotonic: bool = False,
-    mechanism: Mechanism | None = None,
+    mechanism: Ordered | None = None,
     grid: Number | None = None,
     on_grid: bool = False,
     score_error: Number | None = None,
@@ -77,12 +77,10 @@ def expected_error(
     distance = rational(gap, "gap")
     scored = sensitivity, range_, monotonic, False, grid, on_grid, score_error
     asked = Asked.read(total, scored, None, None, None)
-    name = mechanism or ("one_shot_exponential" if total.is_pure else "exponential")
-    if name not in MECHANISMS or name == "laplace":
-        names = ", ".join(each for each in MECHANISMS if each != "laplace")
-        raise ParameterError(f"mechanism must be one of {names}; got {describe(mechanism)}")
-    plan = asked.calibrate(f"top_k_{name}", count)
-    missed = _missed(name, size, count, distance / asked.reading.step, plan.noise_rate)
+    if mechanism is not None:
+        read_choice(mechanism, "mechanism", ORDERED)
+    plan = asked.calibrate_in_order(mechanism, count)
+    missed = _missed(plan, size, distance / asked.reading.step)
     if missed is None:
         raise ParameterError("n and k are too large to compute the exact expectation")
     return missed * distance
@@ -235,10 +233,10 @@ def _sizes(n: object, k: object) -> tuple[int, int]:
     return size, integer(k, "k", minimum=1, maximum=size, limit=CANDIDATES)
 
 
-def _missed(name: str, n: int, k: int, gap: Fraction, noise_rate: NoiseRate) -> Fraction | None:
+def _missed(plan: Calibration, n: int, gap: Fraction) -> Fraction | None:
     """The expected number of the k best that are not chosen, rounded up; None for too many."""
-    work = {"one_shot_exponential": n, "permute_and_flip": 2 * (k + 1) * (n + k)}
-    if work.get(name, k * k) > _MOST_WORK:
+    k, drawn, noise_rate = plan.k, plan.law.drawn, plan.noise_rate
+    if {"one": n, "again": 2 * (k + 1) * (n + k), "each": k * k}[drawn] > _MOST_WORK:
         return None
     bad = n - k
     # A larger gap misses less, so this is an upper bound.  exp(-rate * gap) itself would need as
@@ -248,11 +246,9 @@ def _missed(name: str, n: int, k: int, gap: Fraction, noise_rate: NoiseRate) -> 
 
     def missed(precision: int) -> Interval:
         p = (-(noise_rate.nats(precision) * Interval.of(distance, precision))).exp()
-        if name == "one_shot_exponential":
+        if drawn == "one":
             return _missed_by_one_shot(k, bad, p)
-        miss = (
-            _misses_of_flips(k, bad, p) if name == "permute_and_flip" else _miss_of_exponential(p)
-        )
+        miss = _misses_of_flips(k, bad, p) if drawn == "again" else _miss_of_exponential(p)
         return _missed_by_peeling(k, bad, miss, precision)
 
     return rounded_up(missed) if bad else Fraction(0)
@@ -273,7 +269,7 @@ def _row(
     rate = rounded_up(plan.noise_rate.nats) / step
     times = f"{plan.draws} x " if plan.draws > 1 else ""
     draw = f"{times}{type(plan.each).__name__}({decimal(plan.each.epsilon, up=True)})"
-    missed = _missed(name, n, k, gap / step, plan.noise_rate)
+    missed = _missed(plan, n, gap / step)
     if missed is None:
         return name, decimal(rate), draw, "too large", "too large"
     return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)

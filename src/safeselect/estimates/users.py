@@ -160,7 +160,7 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return the number of users that an item needs to be shown, for several epsilons.
+    """Return the number of users needed for an item to be shown, for several epsilons.
 
     Args:
         k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.

@@ -150,8 +150,8 @@ def _by_group(kind: str, given: list[Json], changed: int, *, source: Tape) -> Js
     else:
         cost = safeselect.ApproximateDP(Fraction(6), Fraction(1, 10**4))
         plan = plan_unknown(cost, (1, 2), changed, given[0])
-    stated = [plan.parameters.get(each) for each in ("noise_rate", "offset")]
-    return *stated, plan.guarantee, plan.parts, plan.draw(tables, source)
+    stated = [plan.charge.parameters.get(each) for each in ("noise_rate", "offset")]
+    return *stated, plan.charge.guarantee, plan.charge.parts, plan.draw(tables, source)
 
 
 def _guarded(way: str, last: int, size: int, *, source: Tape) -> Json:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import cast, get_args
+from typing import cast
 
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.errors import ParameterError
 from safeselect.exact.parameters import exact_text, integer, read_choice
 from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.select import select_many
 from safeselect.mechanisms.table import Peeled, calibrate
-from safeselect.mechanisms.unknown import COUNTED, Parts, plan_of_list, read_places
-from safeselect.promises.guarantees import ApproximateDP, Guarantee
+from safeselect.mechanisms.unknown import COUNTED, plan_of_list, read_places
+from safeselect.promises.guarantees import ApproximateDP
 from safeselect.randomness.source import Source
 from safeselect.release.call import Call, Charge, Scope
 from safeselect.release.results import Groups
 
 ALL = 2**31 - 1
+OF_GROUPS = "permute_and_flip", "exponential"
+"""The mechanisms for groups of known candidates."""
+
 Tables = Mapping[str, Mapping[str, int]]
 Row = tuple[tuple[str, ...], tuple[int, ...] | None]
 
@@ -29,16 +31,12 @@ class Plan:
     """Everything public about the release, fixed before the charge.
 
     Attributes:
-        mechanism, guarantee, parts: as a ledger is told them.
-        parameters: what follows from the arguments.
+        charge: as a ledger is told it, with the parameters that follow from the arguments.
         places: how many of the largest counts of a group are needed.
         draw: from the counts of all groups to the rows of the release.
     """
 
-    mechanism: str
-    guarantee: Guarantee
-    parts: Parts
-    parameters: Mapping[str, str]
+    charge: Charge
     places: int
     draw: Callable[[Tables, Source], list[Row]]
 
@@ -50,7 +48,10 @@ def plan_unknown(
     places = _, k_bar, _ = read_places(*asked)
     capped = contributions is not None
     listed = plan_of_list(total, places, contributions, laplace=capped, lists=changed)
-    charge = Charge(f"top_k_by_group_{listed.law}/1", total, listed.parts, {})
+    own = ("least_k_bar", "most_k_bar", "max_contributions")
+    parameters = {name: each for name, each in listed.said.items() if name not in own}
+    parameters["k_bar"] = str(k_bar)
+    charge = Charge(f"top_k_by_group_{listed.law}/1", total, listed.parts, parameters)
 
     def draw(tables: Tables, source: Source) -> list[Row]:
         rows: list[Row] = []
@@ -61,23 +62,16 @@ def plan_unknown(
                 rows.append((labels, noisy))
         return rows
 
-    own = ("least_k_bar", "most_k_bar", "max_contributions")
-    parameters = {name: each for name, each in listed.said.items() if name not in own}
-    parameters["k_bar"] = str(k_bar)
-    return Plan(charge.mechanism, total, listed.parts, parameters, k_bar + 1, draw)
+    return Plan(charge, k_bar + 1, draw)
 
 
 def plan_known(
     total: PrivacyCost, known: list[str], k: int, changed: int, mechanism: object
 ) -> Plan:
-    if mechanism is not None:
-        read_choice(mechanism, "mechanism", get_args(Peeled))
     default = "permute_and_flip" if total.is_pure else "exponential"
-    chosen = cast("Peeled", mechanism or default)
-    if chosen == "exponential_base2":
-        raise ParameterError("mechanism must be 'permute_and_flip' or 'exponential' for groups")
+    chosen = cast("Peeled", default if mechanism is None else mechanism)
+    read_choice(chosen, "mechanism", OF_GROUPS)
     integer(k, "k", minimum=1, maximum=len(known), limit="the number of candidates")
-    name = f"top_k_by_group_{chosen}/1"
     one = Fraction(1)
     plan = calibrate(f"top_k_many_{chosen}", total, one, one, k, changed)
 
@@ -99,7 +93,9 @@ def plan_known(
         return [(tuple(row), None) for row in found.labels]
 
     parameters = {"noise_rate": exact_text(plan.noise_rate.rate)}
-    return Plan(name, plan.guarantee, ((plan.each, plan.draws),), parameters, ALL, draw)
+    parts = ((plan.each, plan.draws),)
+    charge = Charge(f"top_k_by_group_{chosen}/1", plan.guarantee, parts, parameters)
+    return Plan(charge, ALL, draw)
 
 
 def release_by_group(
@@ -121,9 +117,8 @@ def release_by_group(
         read: from nothing to the counts of all groups, called once.
         unit: who is protected, where the counts say it.
     """
-    recorded = {**COUNTED, **parameters}
-    recorded |= {"groups": str(len(groups)), "max_groups": str(changed), **plan.parameters}
-    charge = Charge(plan.mechanism, plan.guarantee, plan.parts, recorded)
+    recorded = {**COUNTED, **parameters, "groups": str(len(groups)), "max_groups": str(changed)}
+    charge = replace(plan.charge, parameters=recorded | dict(plan.charge.parameters))
     with Call(charge, read, source=source, scope=scope, unit=unit) as call:
         labels, counts = zip(*plan.draw(call.values, source), strict=True)
         found = None if counts[0] is None else counts

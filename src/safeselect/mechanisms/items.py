@@ -31,14 +31,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import gmpy2
 import numpy as np
 import numpy.typing as npt
 
-from safeselect.errors import ParameterError, ScoreError
+from safeselect.errors import ParameterError
 from safeselect.exact.parameters import plain, ratio_of
+from safeselect.release.call import in_one_sentence
 from safeselect.scores.candidates import Column, Unread, hand_over, pairs, read_values
 from safeselect.scores.columns import cells_of, index_of
 from safeselect.scores.counts import Counts, check_unit, read_fetched
@@ -175,10 +177,7 @@ def whole_counts(column: Column) -> npt.NDArray[np.int64]:
         wide = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
         counts: npt.NDArray[np.int64] = np.minimum(wide, _MOST, out=wide).view(np.int64)
         return np.maximum(counts, 0, out=counts)
-    try:
-        whole = read_values(Column(values, len(values)))
-    except ScoreError:
-        raise ScoreError(NOT_WHOLE) from None
+    whole = in_one_sentence(partial(read_values, Column(values, len(values))), NOT_WHOLE)
     return np.array([min(max(value, 0), _MOST) for value in whole], dtype=np.int64)
 
 

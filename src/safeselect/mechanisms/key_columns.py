@@ -86,11 +86,11 @@ def _merge(texts: Any, users: NDArray[np.int64]) -> None:
     """Of equal texts give the largest count to the first that has users, and 0 to the others."""
     marks = np.empty(users.size, dtype=np.uint64)
     _mark(texts, marks)
-    ordered = np.sort(marks)
-    again = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    del ordered
+    marks.sort()
+    again = np.unique(marks[1:][marks[1:] == marks[:-1]])
     if not again.size:
         return
+    _mark(texts, marks)
     places = np.flatnonzero(np.isin(marks, again) & (users > 0))
     first: dict[str, int] = {}
     for place, text in zip(places.tolist(), texts.take(places).to_pylist(), strict=True):

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import hmac
 from bisect import bisect_left, bisect_right
-from contextlib import suppress
 from dataclasses import FrozenInstanceError, dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -40,7 +39,7 @@ from numpy.typing import NDArray
 from safeselect.accounting.rate import per_draw_epsilon
 from safeselect.accounting.sums import what_is_left
 from safeselect.engine.arrays import random_lanes
-from safeselect.errors import ParameterError, ScoreError
+from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_down, rounded_up
 from safeselect.exact.parameters import Number, integer
 from safeselect.mechanisms.items import NOT_WHOLE, check_cap, hold_counts, item, whole_counts
@@ -49,7 +48,7 @@ from safeselect.mechanisms.unknown import COUNTED, read_total
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import Call, Charge, Scope, read_ledger, unit_of
+from safeselect.release.call import Call, Charge, Scope, in_one_sentence, read_ledger, unit_of
 from safeselect.release.results import NOT_STATED, Answers, Noise, Release, TopK
 from safeselect.scores.candidates import Labels, Scores, hand_over, read_values
 from safeselect.scores.counts import Counts, check_unit
@@ -704,6 +703,4 @@ def _read(users: object) -> int:
     """Read one count as a column of it is read: numbers that are equal are the same number."""
     if type(users) is int and users.bit_length() <= _WORD:
         return users
-    with suppress(Exception):  # whatever the number raises may quote it
-        return read_values(hand_over([users]))[0]
-    raise ScoreError(NOT_WHOLE)
+    return in_one_sentence(lambda: read_values(hand_over([users]))[0], NOT_WHOLE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, isqrt
 from typing import Literal, cast
 
@@ -18,23 +18,24 @@ from safeselect.engine.gaussian import (
     draw_symmetric,
 )
 from safeselect.engine.geometric import discrete_laplace
-from safeselect.errors import ParameterError, ScoreError
+from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, NoiseRate, rounded_up
 from safeselect.exact.parameters import Number, exact_text, rational
 from safeselect.promises.guarantees import PureDP, ZeroConcentratedDP
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import Call, Charge, Scope, is_replaced, read_ledger, unit_of
+from safeselect.release.call import (
+    Call,
+    Charge,
+    Scope,
+    in_one_sentence,
+    is_replaced,
+    read_ledger,
+    unit_of,
+)
 from safeselect.release.results import Noise, Numbers
 from safeselect.samplers import discrete_gaussian
-from safeselect.scores.candidates import (
-    Candidates,
-    Label,
-    Labels,
-    Scores,
-    read_candidates,
-    read_values,
-)
+from safeselect.scores.candidates import Label, Labels, Scores, read_candidates, read_values
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import exactly_one
 
@@ -235,7 +236,8 @@ def measure(
     cells = read_candidates(values, labels=labels)
     _check_counts(values, cells.size, law, scope)
     charge, unit = law.charge(cells.size), values.unit if isinstance(values, Counts) else None
-    with Call(charge, lambda: _whole(cells), source=chosen, scope=scope, unit=unit) as call:
+    read = partial(in_one_sentence, partial(read_values, cells.rows[0]), _NOT_WHOLE)
+    with Call(charge, read, source=chosen, scope=scope, unit=unit) as call:
         drawn = law.draw(cells.size, call.bits)
         noisy = tuple(value + more for value, more in zip(call.values, drawn, strict=True))
         names = cast("tuple[Label, ...] | None", cells.labels)
@@ -244,8 +246,7 @@ def measure(
 
 def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) -> Law:
     given = {"epsilon": epsilon, "rho": rho, "mu": mu}
-    if sum(value is not None for value in given.values()) != 1:
-        exactly_one(given, "for example epsilon=1, sensitivity_l1=1")
+    exactly_one(given, "for example epsilon=1, sensitivity_l1=1")
     if epsilon is not None:
         if l1 is None or l2 is not None:
             raise ParameterError(
@@ -284,10 +285,3 @@ def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> N
             f"{who} can change {moved} of these counts by 1 each, so {law.norm} must be at least "
             f"{moved}; or count with max_contributions="
         )
-
-
-def _whole(cells: Candidates) -> list[int]:
-    try:
-        return read_values(cells.rows[0])
-    except ScoreError:
-        raise ScoreError(_NOT_WHOLE) from None

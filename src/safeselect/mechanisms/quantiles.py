@@ -48,7 +48,7 @@ from safeselect.exact.parameters import (
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import UNREADABLE, Call, Charge, Scope, read_ledger
+from safeselect.release.call import UNREADABLE, Call, Charge, Scope, in_one_sentence, read_ledger
 from safeselect.release.results import Numbers
 from safeselect.scores.candidates import Values, hand_over
 from safeselect.scores.columns import cells_of, hushed
@@ -161,22 +161,17 @@ class Grid:
             ScoreError: a value is missing, or of another kind; it is not quoted.
         """
         known: dict[tuple[type, object], int] = {}
-        found: list[int] = []
-        is_read = False
-        with hushed():  # a value's class may raise anything, and quote the value
-            for value in values:
-                kind = type(value)
-                if kind not in _KEPT:  # only these are compared: a class may compare as it likes
-                    found.append(self._cell(value))
-                    continue
-                place = known.get((kind, value))
-                if place is None:
-                    place = known[kind, value] = self._cell(value)
-                found.append(place)
-            is_read = True
-        if not is_read:
-            raise ScoreError(_WRONG)
-        return sorted(found)
+
+        def cell(value: object) -> int:
+            key = type(value), value
+            if key[0] not in _KEPT:  # only these are compared: a class may compare as it likes
+                return self._cell(value)
+            if key not in known:
+                known[key] = self._cell(value)
+            return known[key]
+
+        # A value's class may raise anything, and quote the value.
+        return in_one_sentence(lambda: sorted(map(cell, values)), _WRONG)
 
     def _cell(self, value: object) -> int:
         side, exact = _day_of(value) if self.kind is date else place_of(value)

@@ -51,7 +51,7 @@ from safeselect.promises.guarantees import LaplaceDominated, PureDP
 from safeselect.randomness.bits import Bits, exhausted, rounds
 from safeselect.randomness.guard import generation, sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, source_name
+from safeselect.release.call import Call, Charge, Scope, in_one_sentence, read_ledger, source_name
 from safeselect.release.results import Answers, Receipt
 from safeselect.scores.candidates import Column, Values, hand_over, read_values
 from safeselect.scores.reading import Reading, flag
@@ -517,7 +517,7 @@ class Session(InTurns):
     def _read(self, column: Column) -> list[int]:
         """Read values; a failure depends on them, so it ends the session."""
         read = partial(read_values, column, self._terms.reading)
-        return read() if self._call is None else once_charged(read, _UNREAD[1])
+        return read() if self._call is None else in_one_sentence(read, _UNREAD[1])
 
     def _run(self, work: Callable[[], _Result]) -> _Result:
         """Do the work if the session can answer; end it if anything goes wrong."""

@@ -38,7 +38,7 @@ from safeselect.promises.guarantees import (
     PureDP,
 )
 from safeselect.randomness.bits import Bits
-from safeselect.release.call import once_charged
+from safeselect.release.call import in_one_sentence
 
 Noise = Literal["exponential", "laplace", "gumbel"]
 GapNoise = Literal["exponential", "laplace"]
@@ -50,6 +50,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
     "one_shot_exponential",
 )
 """What `top_k` takes as `mechanism`."""
+
+ORDERED = tuple(name for name in MECHANISMS if name != "laplace")
+"""Those that put the k candidates in order."""
 
 _NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
 _FAILED = (
@@ -221,7 +224,7 @@ class StatedLaw:
                 raise ValueError
             return Ranking(places, None)
 
-        return once_charged(ranked, _FAILED)
+        return in_one_sentence(ranked, _FAILED)
 
 
 @lru_cache(maxsize=256)  # of public numbers alone

@@ -40,7 +40,7 @@ from safeselect.promises.guarantees import (
 )
 from safeselect.randomness.guard import sealed
 from safeselect.randomness.source import Source, resolve
-from safeselect.release.call import Call, Charge, Scope, once_charged, read_ledger, unit_of
+from safeselect.release.call import Call, Charge, Scope, in_one_sentence, read_ledger, unit_of
 from safeselect.release.results import TopK
 from safeselect.scores.candidates import Labels, Scores
 from safeselect.scores.reading import flag
@@ -709,7 +709,7 @@ class PayWhatYouGet(InTurns):
 
     def _draw(self, query: ListQuery, held: HeldCounts) -> TopK[str]:
         """Read the counts, on which no later error depends, and draw one list."""
-        read = held.read if self._call is None else partial(once_charged, held.read, _UNREAD)
+        read = held.read if self._call is None else partial(in_one_sentence, held.read, _UNREAD)
         paid, parts = self._guarantee, self._parts
         counted = {"k": str(query.k), "candidates": str(held.size)}
         charge = Charge(_MECHANISM, paid, parts, {**_LISTED, **query.as_record, **counted})

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import NamedTuple, final
 
 from safeselect.errors import ParameterError, SourceError
-from safeselect.randomness.guard import NONCE_BYTES, Guard, Guarded, Worth, own, wipe, xored
+from safeselect.randomness.guard import Guard, Guarded, Worth, own, wipe, xored
 
 _LONGEST_NAME = 64
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
@@ -62,7 +62,7 @@ class Members(NamedTuple):
 
     name: str
     production: bool
-    begin: Callable[[], object]
+    begin: Callable[[], bytes]
     fill: Callable[[memoryview], object]
 
 
@@ -136,38 +136,18 @@ def with_system_bytes(device: Guard) -> Guard:
 
 
 def _device(members: Members) -> Guard:
-    """A guard around what a foreign source gives, in memory that it cannot keep or alter.
-
-    Every failure becomes a SourceError of constant text; only a source for tests keeps its text.
-    """
-
-    def asked(member: Callable[..., object], *arguments: object, failure: str) -> object:
-        try:
-            return member(*arguments)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the text of any error may hold bytes
-            if not members.production and type(error) is SourceError:
-                failure = str(error)
-            raise SourceError(failure) from None
+    """A guard around what a foreign source gives, in memory that it cannot keep or alter."""
 
     def draw(count: int) -> bytes:
         scratch = bytearray(count)
         try:
-            failure = "the source failed while drawing bytes"
-            asked(members.fill, memoryview(scratch), failure=failure)
+            members.fill(memoryview(scratch))
             return bytes(scratch)
         finally:
             wipe(scratch)
 
-    def nonce(_: int) -> bytes:
-        given = asked(members.begin, failure="the source failed at the start of a call")
-        if type(given) is not bytes or len(given) != NONCE_BYTES:
-            raise SourceError(f"the source returned a nonce that does not have {NONCE_BYTES} bytes")
-        return given
-
     worth: Worth = "asserted" if members.production else "no"
-    return Guard(draw, nonce=nonce, health=members.production, vouched=True, worth=worth)
+    return Guard(draw, nonce=lambda _: members.begin(), health=members.production, worth=worth)
 
 
 @final

@@ -187,7 +187,7 @@ def startup_problem(draw: Draw) -> str | None:
     sample = bytearray()
     try:
         for _ in range(_BLOCKS):
-            sample += draw(_BLOCK)
+            sample += _exactly(draw, _BLOCK)
         return next((name for name, passed in _startup_tests(sample) if not passed), None)
     finally:
         wipe(sample)
@@ -195,7 +195,6 @@ def startup_problem(draw: Draw) -> str | None:
 
 def _startup_tests(sample: bytearray) -> Iterator[tuple[str, bool]]:
     """The name of each test, and whether the sample passes it."""
-    yield "length", len(sample) == _BLOCK * _BLOCKS
     blocks = {bytes(sample[start : start + _BLOCK]) for start in range(0, len(sample), _BLOCK)}
     yield "repeated block", len(blocks) == _BLOCKS
     # SP 800-90B's repetition count: no byte value occurs too often in a row.
@@ -307,14 +306,12 @@ class Guard:
         if not self.fork_safe and generation() != self.born:
             return "the source was built in another process; build a new one after a fork"
         try:
-            taken = draw(count)
-            # Exactly bytes: an object of another type might change later, or lie about itself.
-            if type(taken) is not bytes or len(taken) != count:
-                return "the source did not return the requested bytes"
+            taken = _exactly(draw, count)
             problem = self._failed_test(taken, canary) if count and self.health else None
-        except SourceError as error:
-            return str(error)
-        except Exception:
+        except Exception as error:
+            trusted = (SourceError,) if self.vouched or self.worth == "no" else ()
+            if type(error) in (_OtherAnswer, *trusted):
+                return str(error)
             if self.vouched:
                 raise
             return "the source failed while drawing bytes"
@@ -330,7 +327,7 @@ class Guard:
             failed_test = startup_problem(self.draw)
             if failed_test is not None:
                 return f"the source failed its start-up test: {failed_test}"
-            if _repeats(self._canaries, self.draw(CANARY_BYTES)):
+            if _repeats(self._canaries, _exactly(self.draw, CANARY_BYTES)):
                 return _STUCK
             self._tested = now
         if canary:
@@ -338,6 +335,18 @@ class Guard:
         if _comes_back(self._nonces, taken):
             return "the source is stuck: it returned the same nonce twice"
         return None
+
+
+class _OtherAnswer(SourceError):
+    """Not the bytes that were asked for; its text is ours, whoever drew."""
+
+
+def _exactly(draw: Draw, count: int) -> bytes:
+    taken = draw(count)
+    # Exactly bytes: an object of another type might change later, or lie about itself.
+    if type(taken) is not bytes or len(taken) != count:
+        raise _OtherAnswer("the source did not return the requested bytes")
+    return taken
 
 
 def _repeats(recent: deque[bytes], canary: bytes) -> bool:

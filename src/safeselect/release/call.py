@@ -182,7 +182,7 @@ class Call(Generic[Values]):
             else:
                 self.bits = Bits(self._source)
                 self._pending = self.scope.begin(self.charge, self.bits)
-                self.values = once_charged(self._read, self._said[2])
+                self.values = in_one_sentence(self._read, self._said[2])
         except BaseException as error:
             self.__exit__(None, error, None)
             raise
@@ -287,10 +287,11 @@ def source_name(source: Source) -> str:
     return source.name if source.production else f"{source.name} (NOT PRIVATE)"
 
 
-def once_charged(read: Callable[[], Values], unreadable: str = UNREADABLE) -> Values:
-    """Read what is paid for.
+def in_one_sentence(read: Callable[[], Values], unreadable: str) -> Values:
+    """Read values, of which any fault gives the same message, and no warning.
 
-    Any fault of the values gives the same message, and no warning: it depends on private values.
+    Raises:
+        ScoreError: with this message; which fault it was may follow from private values.
     """
     try:
         with np.errstate(all="ignore"):

@@ -87,7 +87,7 @@ class Unread:
         read: fetches them; called once, when the call is charged.  For counts of an unknown domain
             it returns a mapping label -> count, otherwise scores: a list, or an array that the
             call may overwrite.
-        labels: their names, all public, as the keys of a mapping are.
+        labels: their names, all public and different texts, as the keys of a mapping are.
         unit: who is protected, where the caller states it.
     """
 
@@ -177,10 +177,8 @@ def labels_of(scores: object) -> Any:
     return index_labels(scores)
 
 
-def pairs(scores: object) -> tuple[list[Any], list[Any] | Unread] | None:
+def pairs(scores: object) -> tuple[list[Any], list[Any]] | None:
     """The keys and the values of a mapping, which belong together; None for anything else."""
-    if type(scores) is Unread and scores.labels is not None:
-        return list(scores.labels), Unread(scores.size, scores.read)
     mapping: Any = dict(scores.counts) if type(scores) is Counts else scores
     if id(type(mapping)) not in _MAPPINGS:
         return None
@@ -302,6 +300,8 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
         ParameterError: the labels are wrong.
         ScoreError: the scores have a class or a shape that cannot be read.
     """
+    if type(scores) is Unread and scores.labels:
+        return Candidates((hand_over(scores),), scores.size, scores.labels, positions=False)
     found = pairs(scores)
     if found is not None and labels is not None:
         raise ParameterError("a mapping's keys are its labels; omit labels=")

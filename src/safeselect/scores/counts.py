@@ -6,7 +6,7 @@ also know how many of them one user may move.  A plain mapping says neither; `Co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Literal, final
@@ -67,6 +67,46 @@ class Counts(Mapping[Any, int]):
             raise ParameterError(f"unit must be a string such as 'one rider', got {describe(unit)}")
         # A private copy, so that the mechanism reads what was counted.
         object.__setattr__(self, "counts", MappingProxyType(dict(counts)))
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Iterable[Iterable[object]],
+        *,
+        check: Iterable[Iterable[object]],
+        places: Places,
+        max_contributions: int | None = None,
+        unit: str | None = None,
+    ) -> Counts:
+        """Make counts of what another engine returned for the statement of `safeselect sql`.
+
+        Args:
+            rows: pairs of a label and a number of users; of equal labels the larger counts.
+            check: the rows that the engine returned for `safeselect sql --check`, in their order.
+            places, max_contributions: as in the statement.
+            unit: as for `Counts`.
+
+        Raises:
+            ParameterError: an argument is wrong, or the check's rows are not those of an engine
+                that compares text by its bytes.
+
+        Example:
+            >>> from safeselect import Counts
+            >>> Counts.from_rows([("Rome", 2)], check=[("a", 1)], places=101)
+            Traceback (most recent call last):
+            ...
+            safeselect.errors.ParameterError: check= must be the rows of ...
+        """
+        from safeselect.scores.rows import check_rows, read_rows
+
+        check_rows(check)
+        counts: dict[str, int] = {}
+        for label, users in read_rows(rows):
+            counts[label] = max(users, counts.get(label, 0))
+        ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].encode()))
+        limit = read_fetched(places)
+        largest = ordered if limit == "all" else ordered[:limit]
+        return cls(dict(largest), limit, max_contributions, unit=unit)
 
     def __repr__(self) -> str:
         asked = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self)[1:])

@@ -13,17 +13,11 @@ from safeselect.testing.experiments import Probabilities, Simulation, probabilit
 from safeselect.testing.replay import replay
 from safeselect.testing.replay.comparing import Finding, Report
 from safeselect.testing.sensitivity import SensitivityExceeded, check_sensitivity
-from safeselect.testing.sources import (
-    DeterministicSource,
-    InsecureSourceWarning,
-    RecordingSource,
-    ReplaySource,
-)
+from safeselect.testing.sources import DeterministicSource, RecordingSource, ReplaySource
 
 __all__ = [
     "DeterministicSource",
     "Finding",
-    "InsecureSourceWarning",
     "Probabilities",
     "RecordingSource",
     "ReplaySource",

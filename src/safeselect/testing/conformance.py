@@ -9,6 +9,7 @@ buffers are not tried, nor whether a view is kept or a failed source stays faile
 from __future__ import annotations
 
 import copy
+import multiprocessing
 import os
 import pickle
 import threading
@@ -163,24 +164,22 @@ def _check_fork(factory: Callable[[], Source]) -> None:
     source = factory()
     source.begin()
     source.fill(bytearray(_SAMPLE))
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        # Whatever happens, the child must not return into the caller's program.
-        try:
-            os.write(writing, _sample(source))
-        except SourceError:
-            os.write(writing, b"refused")
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        theirs = pipe.read()
-    os.waitpid(child, 0)
-    ours = _sample(source)
-    if theirs == b"refused":
-        return
-    _require(len(theirs) == len(ours), "a forked child gets bytes or a SourceError")
+    context = multiprocessing.get_context("fork")
+    receiving, sending = context.Pipe(duplex=False)
+
+    def work() -> None:
+        with suppress(SourceError):  # it refuses: nothing is sent
+            sending.send_bytes(_sample(source))
+
+    child = context.Process(target=work)
+    child.start()
+    sending.close()
+    theirs, ours = b"", _sample(source)
+    with suppress(EOFError):
+        theirs = receiving.recv_bytes()
+    child.join()
+    is_refused = child.exitcode == 0 and not theirs
+    _require(is_refused or len(theirs) == len(ours), "a forked child gets bytes or a SourceError")
     _require(
         theirs[:NONCE_BYTES] != ours[:NONCE_BYTES] and theirs[NONCE_BYTES:] != ours[NONCE_BYTES:],
         "a forked child never gets its parent's bytes",

@@ -24,8 +24,7 @@ from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 from safeselect.exact.parameters import Number, integer, read_choice
 from safeselect.mechanisms.select import CANDIDATES, Asked
-from safeselect.mechanisms.table import Calibration, Ordered, Peeled
-from safeselect.prepared import ORDERED
+from safeselect.mechanisms.table import ORDERED, Calibration, Ordered, Peeled
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import require_production
 from safeselect.release.call import source_name

@@ -6,7 +6,6 @@ Each refuses to be built, and to begin a call, where only production is allowed.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterable
 from typing import final
 
@@ -17,10 +16,6 @@ from safeselect.randomness.guard import NONCE_BYTES, Draw, Guard, Guarded, own
 from safeselect.randomness.source import Source, guarded, require_production
 
 _SEGMENT = 4096
-
-
-class InsecureSourceWarning(UserWarning):
-    """The bytes of this source can be reproduced, so a release made with them protects nobody."""
 
 
 class _ForTests(Guarded):
@@ -72,11 +67,6 @@ class DeterministicSource(_ForTests):
                 "i_understand_this_is_not_private=True"
             )
         self._seed, self._position = _material(seed), 0
-        warnings.warn(
-            "DeterministicSource is for tests: releases made with it are not private",
-            InsecureSourceWarning,
-            stacklevel=2,
-        )
         self._play(self._draw)
 
     def _draw(self, count: int) -> bytes:

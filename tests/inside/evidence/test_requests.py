@@ -15,8 +15,6 @@ import pytest
 import engine
 from engine import Bits
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 CONSTANTS = engine.constants()
 REQUEST = CONSTANTS["bits.FILL_REQUEST"]
 MOST = CONSTANTS["bits.MAX_TAKE"]

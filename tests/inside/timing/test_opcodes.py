@@ -23,8 +23,6 @@ from timed import COUNTS, MECHANISMS, families
 import safeselect
 from safeselect.testing import DeterministicSource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 TAPES = 20 if LONG else 4
 
 Opcodes = Counter[str]

@@ -14,8 +14,6 @@ from timed import MECHANISMS, families
 
 from safeselect.testing import DeterministicSource, RecordingSource
 
-pytestmark = pytest.mark.filterwarnings("ignore::safeselect.testing.InsecureSourceWarning")
-
 TAPES = 20
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import sys
 import threading
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -34,7 +33,7 @@ from safeselect.randomness.bits import Bits
 from safeselect.release.call import Call
 from safeselect.scores.candidates import Candidates, Column, read_values
 from safeselect.testing.replay.worlds import Foreign
-from safeselect.testing.sources import DeterministicSource, InsecureSourceWarning
+from safeselect.testing.sources import DeterministicSource
 
 _OURS, _PYTHON = Path(__file__).parents[2], Path(threading.__file__).parent
 _INSTALLED = Path(str(sys.modules["numpy"].__file__)).parents[1]
@@ -209,8 +208,6 @@ class Watch:
             for kind, name, instead in places:
                 either = self._here(getattr(kind, name), instead)
                 stack.enter_context(patch.object(kind, name, either))
-            stack.enter_context(warnings.catch_warnings())
-            warnings.simplefilter("ignore", InsecureSourceWarning)
             yield
 
     def _here(self, method: Method, instead: Method) -> Method:

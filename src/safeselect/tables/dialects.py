@@ -1,0 +1,189 @@
+"""Statements with which another engine counts users, and one that shows that it compares bytes.
+
+A statement turns users and items, integers or text, into the bytes of their UTF-8, and compares,
+groups and orders only these: under a collation that ignores case, a group would show how one person
+writes the item.  DISTINCT is exact in every engine; COUNT(DISTINCT) is not.  The cap is that of
+`sql`, so all engines cap alike.  Nothing is tidied.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from safeselect.errors import ParameterError
+from safeselect.exact.parameters import describe, integer, read_choice
+from safeselect.scores.rows import CAP, hard_texts
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one engine writes what a statement needs.
+
+    Attributes:
+        as_bytes: the UTF-8 of integers or text.
+        as_text: text of such bytes.
+        literal: text, from the hexadecimal digits of its UTF-8.
+        hashed: the md5 of bytes, in small hexadecimal digits.
+        quote: goes around names.
+        settings: the end of a statement, where the engine could approximate otherwise.
+        tested: whether the tests run it on the engine.
+        null: whether text may hold the character of code 0.
+    """
+
+    as_bytes: str
+    as_text: str
+    literal: str
+    hashed: str = "md5({0})"
+    quote: str = '"'
+    settings: str = ""
+    tested: bool = True
+    null: bool = True
+
+
+DIALECTS = {
+    "duckdb": Dialect(
+        as_bytes="encode(CAST({0} AS VARCHAR))",
+        as_text="decode({0})",
+        literal="decode(unhex('{0}'))",
+    ),
+    "postgres": Dialect(
+        as_bytes="convert_to(CAST({0} AS text), 'UTF8')",
+        as_text="convert_from({0}, 'UTF8')",
+        literal="convert_from(decode('{0}', 'hex'), 'UTF8')",
+        null=False,
+    ),
+    "spark": Dialect(
+        quote="`",
+        as_bytes="CAST(CAST({0} AS STRING) AS BINARY)",
+        as_text="CAST({0} AS STRING)",
+        literal="CAST(unhex('{0}') AS STRING)",
+    ),
+    "clickhouse": Dialect(
+        as_bytes="toString({0})",
+        as_text="{0}",
+        hashed="lower(hex(MD5({0})))",
+        literal="unhex('{0}')",
+        settings="SETTINGS max_rows_to_group_by = 0, max_rows_in_distinct = 0\n",
+    ),
+    "bigquery": Dialect(
+        quote="`",
+        as_bytes="CAST(CAST({0} AS STRING) AS BYTES)",
+        as_text="SAFE_CONVERT_BYTES_TO_STRING({0})",
+        hashed="TO_HEX(MD5({0}))",
+        literal="SAFE_CONVERT_BYTES_TO_STRING(FROM_HEX('{0}'))",
+        tested=False,
+    ),
+    "snowflake": Dialect(
+        as_bytes="TO_BINARY(TO_VARCHAR({0}), 'UTF-8')",
+        as_text="TO_VARCHAR({0}, 'UTF-8')",
+        hashed="MD5({0})",
+        literal="TO_VARCHAR(TO_BINARY('{0}', 'HEX'), 'UTF-8')",
+        tested=False,
+    ),
+}
+
+_COUNTED = """\
+WITH all_keys AS (
+  SELECT {item} AS item_key, {user} AS user_key
+  FROM {table}
+), pairs AS (
+  SELECT DISTINCT item_key, user_key
+  FROM all_keys
+  WHERE item_key IS NOT NULL AND user_key IS NOT NULL
+), {capped}counted AS (
+  SELECT item_key, COUNT(*) AS users
+  FROM {kept}
+  GROUP BY item_key
+)
+SELECT {label} AS label, users
+FROM counted
+ORDER BY users DESC, item_key
+{end}"""
+_CAPPED = """\
+placed AS (
+  SELECT item_key, ROW_NUMBER() OVER (
+    PARTITION BY user_key ORDER BY SUBSTR({}, 1, 12), item_key
+  ) AS place
+  FROM pairs
+), """
+_CHECKED = """\
+WITH literals AS (
+  {rows}
+), {q}checked{q} AS (
+  SELECT CASE WHEN a.place <> 2 THEN a.cell END AS {q}item{q},
+    CASE WHEN b.place <> 1 THEN b.cell END AS {q}user{q}
+  FROM literals AS a CROSS JOIN literals AS b
+  WHERE b.place <= a.place
+), """
+_NAME = re.compile(r"[^\"`\\\0-\x1f]+")
+
+
+def statement(
+    dialect: str,
+    *,
+    table: str,
+    item: str,
+    user: str,
+    places: int | None = None,
+    max_contributions: int | None = None,
+) -> str:
+    """Write the statement that counts the users of each item on another engine.
+
+    Args:
+        dialect: one of `DIALECTS`.
+        table: its name; dots separate the names of a database or schema before it.
+        item, user: columns of integers or text.
+        places: how many of the largest counts; None all.
+        max_contributions: for how many items a user is counted; None all.
+
+    Raises:
+        ParameterError: an argument is wrong, or a name has a quotation mark or a backslash.
+    """
+    form = _dialect(dialect)
+    key, text = form.as_bytes.format, form.as_text.format
+    capped, kept, limit = "", "pairs", ""
+    if max_contributions is not None:
+        most = integer(max_contributions, "max_contributions", minimum=1, maximum=2**31 - 1)
+        blank = key("' '")
+        capped = _CAPPED.format(form.hashed.format(f"user_key || {blank} || item_key"))
+        kept = f"placed\n  WHERE place <= {most}"
+    if places is not None:
+        limit = f"LIMIT {integer(places, 'places', minimum=1, maximum=2**31 - 1)}\n"
+    return _COUNTED.format(
+        item=key(_quoted(form, item)),
+        user=key(_quoted(form, user)),
+        table=".".join(_quoted(form, part) for part in table.split(".")),
+        capped=capped,
+        kept=kept,
+        label=text("item_key"),
+        end=limit + form.settings,
+    )
+
+
+def check_statement(dialect: str) -> str:
+    """Write the statement whose rows show how the engine compares; see `Counts.from_rows`.
+
+    Raises:
+        ParameterError: there is no such dialect.
+    """
+    form = _dialect(dialect)
+    cells = (form.literal.format(cell.encode().hex()) for cell in hard_texts(null=form.null))
+    rows = (f"SELECT {place} AS place, {cell} AS cell" for place, cell in enumerate(cells, 1))
+    counted = statement(dialect, table="checked", item="item", user="user", max_contributions=CAP)
+    table = _CHECKED.format(rows=" UNION ALL\n  ".join(rows), q=form.quote)
+    return f"{table}{counted.removeprefix('WITH ')}"
+
+
+def _dialect(name: str) -> Dialect:
+    read_choice(name, "dialect", tuple(DIALECTS))
+    return DIALECTS[name]
+
+
+def _quoted(form: Dialect, name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ParameterError(
+            f"a name may have no quotation mark and no backslash, got {describe(name)}; "
+            "make a view with plain names"
+        )
+    return f"{form.quote}{name}{form.quote}"
