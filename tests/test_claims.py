@@ -57,36 +57,6 @@ def test_a_break_changes_the_place_that_it_names():
         compile(each.made(source), each.path, "exec")
 
 
-@pytest.mark.nightly("`make execute` breaks all of them")
-@pytest.mark.slow("breaks two claims in copies of the repository, and runs their evidence there")
-@pytest.mark.parametrize(
-    ("function", "evidence", "unconcerned"),
-    [
-        (
-            "require_production",
-            "tests/randomness/test_source.py::test_sources_for_tests_are_refused_when_hardened",
-            "tests/spec/test_permutation.py",
-        ),
-        (
-            "permutation",
-            "tests/spec/test_permutation.py",
-            "tests/randomness/test_source.py::test_sources_for_tests_are_refused_when_hardened",
-        ),
-    ],
-)
-def test_evidence_fails_where_its_code_is_broken_and_only_there(function, evidence, unconcerned):
-    """A small part of `make execute`, which `make nightly` runs for all claims."""
-    (change,) = (each for each in BREAKS if each.function == function)
-    passed, anyhow = execute_claims.unbroken({evidence, unconcerned}, 120)
-    assert {case.partition("::")[0] for case in passed} == {
-        each.partition("::")[0] for each in (evidence, unconcerned)
-    }
-    assert anyhow == []
-    failed = execute_claims.broken(change, {evidence, unconcerned}, 120, passed)
-    assert failed.keys() == {evidence}
-    assert failed[evidence] in passed
-
-
 @pytest.mark.parametrize("text", ["no such line", "def "])
 def test_a_break_whose_text_is_gone_or_not_unique_is_an_error(text):
     with pytest.raises(ValueError, match=f"times: {text}"):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typed import COMMAND, TOP, TRIPS, started, typed
 
 import safeselect
 from safeselect.cli import main
@@ -23,13 +24,7 @@ from safeselect.tables import items
 
 pytest.importorskip("duckdb")
 SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
-TRIPS = "city,rider\nOslo,ann\nOslo,bob\nRome,ann\n"
 LARGE = "safeselect: warning: epsilon="  # an epsilon above 10
-COMMAND = [sys.executable, "-W", "error", "-m", "safeselect"]
-TOP = [
-    *("top-k", "trips.csv", "--item", "city", "--user", "rider"),
-    *("-k", "1", "--epsilon", "10000", "--candidates-are-public"),
-]
 
 
 @dataclass
@@ -70,12 +65,6 @@ def parse(text: str) -> Iterator[Step | tuple[str, str]]:
             step = None
 
 
-def run(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*COMMAND, *arguments], cwd=folder, capture_output=True, check=False, timeout=60, **options
-    )
-
-
 def matches(out: str, wanted: list[str]) -> bool:
     """Whether these lines came out; "..." as the last stands for one line or more."""
     version, deciding, source_tree = code()
@@ -105,11 +94,7 @@ def test_script(
             Path(step[0]).write_text(step[1], "utf-8", newline="")
             continue
         steps += 1
-        try:
-            code = main(shlex.split(step.command)[1:])
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        out, error = (stream.decode("utf-8") for stream in capfdbinary.readouterr())
+        code, out, error = typed(step.command.partition(" ")[2], capfdbinary)
         where = f"{script.name}:{step.line}: {step.command}\n{error}"
         assert code == step.code, where
         assert matches(out, step.stdout), where
@@ -124,15 +109,15 @@ def test_script(
 
 def test_as_a_process_stdout_is_the_release_and_stderr_the_rest(tmp_path: Path) -> None:
     (tmp_path / "trips.csv").write_text(TRIPS)
-    done = run(tmp_path, *TOP)
+    done = started(tmp_path, *TOP)
     assert (done.returncode, done.stdout) == (0, b"Oslo\n")
     warning, _, rest = done.stderr.partition(b"\n")
     assert warning.startswith(LARGE.encode())
     assert rest.startswith(b"guarantee epsilon = 10000")
-    release = json.loads(run(tmp_path, *TOP, "--json").stdout)
+    release = json.loads(started(tmp_path, *TOP, "--json").stdout)
     assert release["labels"] == {"kinds": "text", "texts": ["Oslo"]}
     assert release["schema"] == "safeselect.top-k/1"
-    failed = run(tmp_path, *TOP[:-1])  # an unknown domain, without --delta
+    failed = started(tmp_path, *TOP[:-1])  # an unknown domain, without --delta
     assert (failed.returncode, failed.stdout) == (2, b"")
     assert failed.stderr.count(b"\n") == 1
 

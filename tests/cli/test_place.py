@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ledgers import scope
+from ledgers import pem, scope
 from postgres import Server, needs_postgres, running_server
 from postgres_roles import CHARGER, READER, Place, make_roles
 
@@ -131,20 +131,14 @@ def test_every_reading_command_takes_a_server(run: Run, server: Server) -> None:
 def test_a_budget_is_proposed_approved_and_enacted(
     run: Run, where: str, request: pytest.FixtureRequest
 ) -> None:
-    serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
-    private = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
     place, public = "b.ledger", []
     if where == "server":
         there = Place(request.getfixturevalue("server"), "approved")
         place = url(there, "owner") + "&options=-c%20role%3Dlo"
-    form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
     for name in ("ann", "ben"):
-        key = private.Ed25519PrivateKey.generate()
-        Path(name).write_bytes(key.private_bytes(*form, serialization.NoEncryption()))
-        public += [
-            "--approver",
-            Ed25519Signer(Path(name).read_bytes(), key_id="x").public_key.hex(),
-        ]
+        key = Ed25519Signer(name.ljust(32).encode(), key_id="x")
+        Path(name).write_bytes(pem(name.ljust(32).encode()))
+        public += ["--approver", key.public_key.hex()]
     terms = ["--unit", "person", "--neighbours", "add_remove", "--epsilon", "1"]
     made = run("create", place, "--scope", "a", *terms, "--ceiling", "3", *public)
     assert made[0] == 0, made
@@ -167,6 +161,7 @@ def test_a_budget_is_proposed_approved_and_enacted(
         assert (code, "written with 2 approvals" in told) == (0, True), told
         assert run("enact", place, "proposal", "ann.json", "ben.json")[0] == 2
     out = run("show", place)[1]
+    assert "2 of 2 keys sign every new scope and every raised limit" in out
     assert "raised epsilon from 1 to 2, approved by 2: a second year" in out
     assert "Scope b" in out
     assert run("propose", "reopening", place, "--scope", "a", "--reason", "x")[0] == 2

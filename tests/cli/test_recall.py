@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import new, scope
+from ledgers import new, pem, scope
 from postgres import needs_postgres, running_server
 from postgres_roles import Place, make_roles
 from recalled import advisory
@@ -65,13 +65,7 @@ def test_the_owner_appends_a_correction(run: Run, is_signed: bool) -> None:
     key: list[str] = []
     signer = None
     if is_signed:
-        pytest.importorskip("cryptography")
-        from cryptography.hazmat.primitives import serialization as form
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-        private = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
-        pem = (form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
-        Path("key").write_bytes(private.private_bytes(*pem))
+        Path("key").write_bytes(pem(b"k" * 32))
         signer, key = Ed25519Signer(b"k" * 32, key_id="k"), ["--key", "key"]
     ledger = new("l", signer=signer)
     release(ledger)

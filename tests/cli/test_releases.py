@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-TRIPS = "city,rider\nOslo,ann\nOslo,bob\nRome,ann\n"
-COMMAND = [sys.executable, "-W", "error", "-m", "safeselect"]
-TOP = [
-    *("top-k", "trips.csv", "--item", "city", "--user", "rider"),
-    *("-k", "1", "--epsilon", "10000", "--candidates-are-public"),
-]
-
-
-def run(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*COMMAND, *arguments], cwd=folder, capture_output=True, check=False, timeout=60, **options
-    )
+from typed import TOP, TRIPS, started
 
 
 @pytest.mark.slow("starts the command many times")
@@ -32,7 +17,7 @@ def test_no_user_and_one_user_look_alike(tmp_path: Path, contributions: list[str
     said = []
     for rows in ("", "Oslo,ann\n", ",ann\nOslo,ann\nRome,ann\nBern,ann\n"):
         (tmp_path / "trips.csv").write_text(f"city,rider\n{rows}")
-        done = run(tmp_path, *unknown)
+        done = started(tmp_path, *unknown)
         said.append((done.returncode, done.stdout, done.stderr))
     assert said[0][:2] == (0, b"")
     assert b"guarantee epsilon = 1, delta = 1/1000000000000 in total" in said[0][2]
@@ -42,5 +27,5 @@ def test_no_user_and_one_user_look_alike(tmp_path: Path, contributions: list[str
 def test_the_release_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
     (tmp_path / "trips.csv").write_text(TRIPS.replace("Oslo", "Tromsø"), "utf-8")
     settings = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
-    done = run(tmp_path, *TOP, env=settings)
+    done = started(tmp_path, *TOP, env=settings)
     assert (done.returncode, done.stdout) == (0, "Tromsø\n".encode())

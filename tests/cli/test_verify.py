@@ -10,11 +10,13 @@ from dataclasses import replace
 from importlib.metadata import version
 
 import pytest
+from ledgers import pem
 
 from safeselect import known_answers
 from safeselect.audit import certified
 from safeselect.audit.code import running
 from safeselect.cli import _verify, main
+from safeselect.ledger.signing import Ed25519Signer, is_signed
 
 
 @pytest.fixture
@@ -72,21 +74,18 @@ def test_another_answer_and_other_code_are_told(some, tmp_path, capsys, monkeypa
 
 def test_a_certificate_is_signed_by_whoever_makes_it(tmp_path, monkeypatch):
     monkeypatch.setattr(known_answers, "USED", ("written",))
-    form = pytest.importorskip("cryptography.hazmat.primitives.serialization")
-    private = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
-    key = private.Ed25519PrivateKey.generate()
-    pem = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
-    (tmp_path / "key").write_bytes(pem)
+    (tmp_path / "key").write_bytes(pem(b"k" * 32))
+    key = Ed25519Signer(b"k" * 32, key_id="k").public_key
     place = tmp_path / "certificate.json"
     assert main(["verify", "--certificate", str(place), "--key", str(tmp_path / "key")]) == 0
     envelope = json.loads(place.read_text())
     assert envelope.keys() == {"payloadType", "payload", "signatures"}
     body = base64.b64decode(envelope["payload"])
     (signature,) = envelope["signatures"]
-    assert signature["keyid"] == key.public_key().public_bytes_raw().hex()
+    assert signature["keyid"] == key.hex()
     # DSSE, version 1, as its specification has it.
     kind = envelope["payloadType"].encode()
     signed = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(body), body)
-    key.public_key().verify(base64.b64decode(signature["sig"]), signed)
+    assert is_signed(key.hex(), signed, base64.b64decode(signature["sig"]).hex())
     assert json.loads(body)["passed"] is True
     assert main(["verify", "--certificate", "other", "--key", str(place)]) == 2

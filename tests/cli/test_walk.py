@@ -12,8 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-
-from safeselect.cli import main
+from typed import typed
 
 pytest.importorskip("duckdb")
 ROOT = Path(__file__).parents[2]
@@ -32,10 +31,9 @@ def test_the_walk(
     monkeypatch.chdir(tmp_path)
 
     def run(command: str) -> tuple[str, str]:
-        capfdbinary.readouterr()
-        assert main(shlex.split(command)) == 0
-        out, said = capfdbinary.readouterr()
-        return out.decode(), said.decode()
+        code, *shown = typed(command, capfdbinary)
+        assert code == 0
+        return shown[0], shown[1]
 
     export(Path("export.csv"), 3000, [])
     found, _ = run("look export.csv --user PatID --item Diagnose")
@@ -65,9 +63,8 @@ def test_the_walk(
     Path("release.json").write_text(run(f"top-k export.csv {LIST} {FORM} --json")[0])
     assert "What was asked" in run("statement release.json --plot release.png")[0]
     assert Path("release.png").read_bytes().startswith(b"\x89PNG")
-    assert main(["statement", "release.json", "--plot", "nowhere/release.png"]) == 2
-    out, refused = capfdbinary.readouterr()
-    assert (out, b"cannot be written" in refused) == (b"", True)
+    code, out, refused = typed("statement release.json --plot nowhere/release.png", capfdbinary)
+    assert (code, out, "cannot be written" in refused) == (2, "", True)
 
 
 @pytest.mark.nightly("installs the package; the same commands are typed above")

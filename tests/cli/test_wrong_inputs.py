@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from typed import typed
 
 from safeselect import Budget, Ledger
-from safeselect.cli import main
 
 pytest.importorskip("duckdb")
 TOP = "-k 1 --epsilon 1 --delta 1e-9"
@@ -97,7 +96,7 @@ def test_each_says_what_to_write_instead(
     command: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
@@ -108,11 +107,7 @@ def test_each_says_what_to_write_instead(
     Path("halves.csv").write_bytes("city,rider\n".encode("utf-16-be"))
     Path("empty.csv").write_bytes(b"")
     Ledger.create("budget.db", {"trips": Budget("rider", "add_remove", epsilon=1)})
-    try:
-        code = main(shlex.split(command))
-    except SystemExit as stopped:
-        code = int(stopped.code or 0)
-    out, said = capsys.readouterr()
+    code, out, said = typed(command, capfdbinary)
     assert (code, out) == (2, ""), said
     assert WRONG[command] in said
     assert "Traceback" not in said
@@ -123,12 +118,9 @@ def test_there_are_sixty() -> None:
     assert len(WRONG) >= 60
 
 
-def test_no_argument_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main([])
-    out, said = capsys.readouterr()
-    assert out == ""
-    assert "top-k" in said
+def test_no_argument_prints_the_help(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    code, out, said = typed("", capfdbinary)
+    assert (code, out, "top-k" in said) == (2, "", True)
 
 
 def test_quantiles_and_columns_as_csv(
@@ -137,14 +129,12 @@ def test_quantiles_and_columns_as_csv(
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{'Oslo'},{n},{n % 7}\n" for n in range(900))
     Path("trips.csv").write_text(f"city,rider,fare\n{rows}")
-    assert main(shlex.split(f"{FARES} {GRID} --csv --quiet")) == 0
-    out, said = (stream.decode() for stream in capfdbinary.readouterr())
+    code, out, said = typed(f"{FARES} {GRID} --csv --quiet", capfdbinary)
     head, row = csv.reader(out.splitlines())
-    assert said == ""
+    assert (code, said) == (0, "")
     assert abs(int(dict(zip(head, row, strict=True))["value"]) - 3) <= 1
     counts = f"top-k trips.csv {KEYS} {TOP} --max-contributions 1 --csv"
-    assert main(shlex.split(counts)) == 0
-    head, row = csv.reader(capfdbinary.readouterr().out.decode().splitlines())
+    head, row = csv.reader(typed(counts, capfdbinary)[1].splitlines())
     assert head == ["rank", "label", "count", "low", "high"]
     assert int(row[3]) <= int(row[2]) <= int(row[4])
 
@@ -157,8 +147,8 @@ def test_values_are_measured_and_shown_in_each_form(
     usual = "measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 4"
     shown = {}
     for form in ("", "--table", "--csv", "--json"):
-        assert main(shlex.split(f"{usual} {form}")) == 0
-        out, said = (stream.decode() for stream in capfdbinary.readouterr())
+        code, out, said = typed(f"{usual} {form}", capfdbinary)
+        assert code == 0
         shown[form] = out.splitlines()
         assert "guarantee epsilon = 4 in total (PureDP)" in said
         assert "values: with noise of standard deviation 0.6" in said
@@ -176,13 +166,8 @@ def test_values_are_measured_and_shown_in_each_form(
         usual.replace("--sensitivity-l1 2", ""): "--sensitivity-l1",
         usual.replace("--value patients", "--value ward"): "integers",
     }.items():
-        try:
-            code = main(shlex.split(wrong))
-        except SystemExit as error:
-            code = error.code
-        out, said = capfdbinary.readouterr()
-        assert (code, out) == (2, b"")
-        assert instead in said.decode()
+        code, out, said = typed(wrong, capfdbinary)
+        assert (code, out, instead in said) == (2, "", True)
 
 
 def test_an_odd_cell_changes_no_sentence_of_quantiles(
@@ -201,7 +186,6 @@ def test_an_odd_cell_changes_no_sentence_of_quantiles(
         "Oslo,x,nan\n",
     ):
         Path("trips.csv").write_text(f"city,rider,fare\n{rows}{more}")
-        code = main(shlex.split(f"{FARES} {GRID}"))
-        out, said = (stream.decode() for stream in capfdbinary.readouterr())
+        code, out, said = typed(f"{FARES} {GRID}", capfdbinary)
         told.add((code, len(out.splitlines()), said))
     assert len(told) == 1

@@ -364,21 +364,3 @@ def test_a_first_record_that_names_nobody_is_refused(tmp_path: Path, approvers: 
     forge(path, lambda record: record.update(approvers=approvers), 0)
     with pytest.raises(LedgerDamaged, match="record 0 does not list valid approvers"):
         Ledger.open(path)
-
-
-def test_the_command_shows_who_approves_and_what_was_raised(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "l"
-    ledger = guarded(path)
-    wanted = ledger.propose.limit("a", limit="epsilon", to=2, reason="a second year")
-    ledger.enact(wanted, signed(wanted, ANN, BEN))
-    assert main(["ledger", "show", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert "2 of 3 keys sign every new scope and every raised limit" in out
-    assert "raised epsilon from 1 to 2, approved by 2: a second year" in out
-    assert main(["ledger", "show", "--html", str(path)]) == 0
-    assert "a second year" in capsys.readouterr().out
-    assert main(["ledger", "export", str(path)]) == 0
-    (tmp_path / "log").write_text(capsys.readouterr().out)
-    assert main(["ledger", "verify", str(tmp_path / "log")]) == 0

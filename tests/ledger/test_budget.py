@@ -266,6 +266,12 @@ def test_a_sum_does_not_take_what_it_does_not_bound(terms: Terms, guarantee: Any
     assert budget.understated(terms, nothing(terms), guarantee) == sorted(terms.names)
 
 
+def test_of_rho_the_cheaper_view_pays() -> None:
+    whole, each = LaplaceDominated(Fraction(1, 2)), BoundedRange(Fraction(1, 20))
+    assert price(Terms(rho=Fraction(1)), whole, ((each, 10),)) == {"rho": 10 * each.zcdp.rho}
+    assert price(Terms(rho=Fraction(1)), whole, ((whole, 2),)) == {"rho": whole.zcdp.rho}
+
+
 def test_parts_with_a_delta_do_not_make_a_whole_without_one_cheaper() -> None:
     parts = (
         (ApproximateDP(Fraction(1, 10), Fraction(1, 10**9)), 1),

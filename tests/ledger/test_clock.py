@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, forge, new, pure, scope
+from ledgers import TERMS, forge, pure, scope
 
 import safeselect
-from safeselect import Budget, Ledger, LedgerDamaged, ParameterError
+from safeselect import Budget, Ledger, LedgerDamaged, LedgerError, ParameterError
 from safeselect.ledger import Event
 from safeselect.ledger.signing import Ed25519Signer
 
@@ -112,24 +111,6 @@ def test_a_time_that_is_none_or_of_another_clock_is_refused(
         Ledger.open(path)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda record: record.update(clock="second"), "does not state a time"),
-        (lambda record: record.pop("clock"), "does not have the fields of its kind"),
-        (lambda record: record.update(clock={}), "does not have the fields of its kind"),
-    ],
-)
-def test_a_first_record_without_a_clock_of_ours_is_refused(
-    change: Callable[[dict[str, Any]], object], said: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "l"
-    new(path)
-    forge(path, change, 0)
-    with pytest.raises(LedgerDamaged, match=f"record 0 {said}"):
-        Ledger.open(path)
-
-
 def test_limits_and_keys_have_the_same_clock(clock: Clock) -> None:
     old, key = (Ed25519Signer(bytes([n]) * 32, key_id="k") for n in (1, 2))
     ledger = made(":memory:", signer=old, clock="hour", max_refusals=1)
@@ -141,8 +122,11 @@ def test_limits_and_keys_have_the_same_clock(clock: Clock) -> None:
     assert set(times) == {"2026-09-21T14Z"}
 
 
-@pytest.mark.parametrize("seconds", [-5, 0, 253_402_300_799])
+@pytest.mark.parametrize("seconds", [-5, 0, 253_402_300_799, 253_402_300_800])
 def test_clocks_at_their_limits(seconds: int, clock: Clock) -> None:
     clock.seconds = seconds
-    ledger = made(":memory:")
-    assert ledger.check().count == 2
+    if seconds == 253_402_300_800:
+        with pytest.raises(LedgerError, match="the clock's year does not have four digits"):
+            made(":memory:")
+    else:
+        assert made(":memory:").check().count == 2

@@ -156,17 +156,6 @@ def test_a_thousand_scopes_are_refused_before_anything_is_written(tmp_path: Path
         assert ledger.head == head == ledger.check().head
 
 
-def test_monotonic_scores_are_refused_by_any_of_them() -> None:
-    ledger = Ledger.create(
-        ":memory:", {name: Budget("person", "replace_one", epsilon=1) for name in "ab"}
-    )
-    a, b = (
-        ledger.scope(name, unit="person", neighbours="replace_one", purpose="p") for name in "ab"
-    )
-    with pytest.raises(ParameterError, match="scope 'a & b' has replace_one"):
-        safeselect.permute_and_flip([1, 2], epsilon=1, sensitivity=1, monotonic=True, ledger=a & b)
-
-
 @pytest.mark.parametrize(
     ("written", "meant"),
     [("replace-one", "replace_one"), ("replace", "replace_one"), ("add/remove", "add_remove")],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -50,15 +49,6 @@ def test_every_record_is_kept_before_it_is_told(tmp_path: Path) -> None:
     scope(ledger).pay(pure())
     assert kept.text == path.read_bytes()
     assert kept.head == ledger.head == again.head
-
-
-@pytest.mark.parametrize("store", [lambda: ":memory:", ListStore])
-def test_lines_of_every_store_are_kept(store: Callable[[], Any]) -> None:
-    ledger, kept = made(store())
-    scope(ledger).pay(pure()).released("x", SALT)
-    assert [json.loads(line)["record"] for line in kept.lines] == [
-        record.content for record in ledger.records()
-    ]
 
 
 def test_an_older_copy_is_refused(tmp_path: Path) -> None:

@@ -97,11 +97,16 @@ def test_a_mechanism_cannot_forget_its_ledger_nor_release_what_it_had_not_charge
     assert outcomes(ledger) == [*["charged", "error"] * 4, "charged", "released"]
 
 
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     ("read", "fails", "error", "outcome"),
     [
         (lambda: None, 0, SourceError, "source"),  # the salt
         (lambda: 1 / 0, None, ScoreError, "input"),
+        (interrupted, None, KeyboardInterrupt, "interrupt"),
         (lambda: None, 1, SourceError, "source"),  # the noise
     ],
 )

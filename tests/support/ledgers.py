@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from safeselect import Budget, Ledger, PureDP
 from safeselect.errors import LedgerError
 from safeselect.ledger import Row
@@ -128,6 +130,15 @@ def records_of(path: Path) -> list[dict[str, Any]]:
 def head_of(lines: list[bytes]) -> str | None:
     """The head of a log of these lines."""
     return f"{len(lines) - 1}:{json.loads(lines[-1])['hash']}" if lines else None
+
+
+def pem(seed: bytes) -> bytes:
+    """A private key as `openssl genpkey` writes it."""
+    form = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+    keys = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    key, plain = keys.Ed25519PrivateKey.from_private_bytes(seed), form.NoEncryption()
+    written: bytes = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, plain)
+    return written
 
 
 class Kept:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,24 @@ Columns = dict[str, Any]
 def arrow(columns: Columns) -> pa.Table:
     """An Arrow table; text where no type holds the mix."""
     lists = {name: cells for name, cells in columns.items() if isinstance(cells, list)}
-    mixed = {name for name, cells in lists.items() if len(set(map(type, cells))) > 1}
+    mixed = {name for name, cells in lists.items() if len({*map(type, cells)} - {type(None)}) > 1}
     return pa.table({n: [*map(str, each)] if n in mixed else each for n, each in columns.items()})
+
+
+def kept(
+    rows: Iterable[tuple[Any, Any]], cap: int | None, hashed: Callable[[str], str] | None = None
+) -> Counter[str]:
+    """The rule of the page in Python: each user counts for the items with the smallest hashes."""
+    by_hash = hashed or (lambda text: md5(text.encode(), usedforsecurity=False).hexdigest()[:12])
+    items: dict[Any, set[Any]] = defaultdict(set)
+    for item, user in rows:
+        if item is not None and user is not None:
+            items[user].add(item)
+    found: Counter[str] = Counter()
+    for user, own in items.items():
+        order = sorted(own, key=lambda item: (by_hash(f"{user} {item}"), str(item).encode()))
+        found.update(map(str, order[:cap]))
+    return found
 
 
 def _pandas(_: Path, columns: Columns) -> pd.DataFrame:

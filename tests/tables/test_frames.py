@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from table_sources import SOURCES
 
 from safeselect import Budget, InputError, Ledger, ParameterError
 from safeselect.tables import TableAs, count_distinct_users, read_scores, top_items
@@ -17,53 +18,37 @@ from safeselect.tables import TableAs, count_distinct_users, read_scores, top_it
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
-ROWS = [("Oslo", 1), ("Oslo", 2), ("Oslo", 1), ("Rome", 2), (None, 1), ("Rome", None), ("Bern", 3)]
 EXPECTED = {"Bern": 1, "Oslo": 2, "Rome": 1}
 PRIVATE = "Zebedee-4711"
 
 
-def relation(rows: list[Any]) -> Any:
-    connection = duckdb.connect()
-    connection.execute('CREATE TABLE trips (day INTEGER, "a ""city""" VARCHAR, rider BIGINT)')
-    connection.executemany("INSERT INTO trips VALUES (1, ?, ?)", rows)
-    return connection.table("trips").project('"a ""city""" AS city, rider')
-
-
-def frame(rows: list[Any], **types: Any) -> Any:
-    found = pd.DataFrame(rows, columns=["city", "rider"])
-    return found.astype({"rider": "Int64", **types})
-
-
-FRAMES = {
-    "pandas string": lambda rows: frame(rows, city="string"),
-    "pandas category": lambda rows: frame(rows, city="category"),
-    "polars categorical": lambda rows: pl.DataFrame(
-        rows, schema={"city": pl.Categorical, "rider": pl.UInt8}, orient="row"
+CITIES = ["Oslo", "Oslo", "Oslo", "Rome", None, "Rome", "Bern"]
+RIDERS = [1, 2, 1, 2, 1, None, 3]
+FORMS = SOURCES | {
+    "pandas category": lambda _, columns: pd.DataFrame(columns).astype({"city": "category"}),
+    "polars categorical": lambda _, columns: pl.DataFrame(
+        columns, schema_overrides={"city": pl.Categorical}
     ),
-    "arrow": lambda rows: pa.table({"city": [r[0] for r in rows], "rider": [r[1] for r in rows]}),
-    "arrow dictionary": lambda rows: pa.table(
-        {"city": pa.array([r[0] for r in rows]).dictionary_encode(), "rider": [r[1] for r in rows]}
+    "arrow dictionary": lambda _, columns: pa.table(
+        {**columns, "city": pa.array(columns["city"], pa.string()).dictionary_encode()}
     ),
-    "duckdb": relation,
 }
 
 
-@pytest.mark.parametrize("form", FRAMES)
-def test_frames_count_as_files_do(form: str) -> None:
-    table = FRAMES[form](ROWS)
-    assert count_distinct_users(table, item="city", user="rider") == EXPECTED
-    largest = count_distinct_users(table, item="city", user="rider", places=2)
+@pytest.mark.parametrize("form", FORMS)
+def test_frames_count_as_files_do(form: str, tmp_path: Path) -> None:
+    keys = {"item": "city", "user": "rider"}
+    table = FORMS[form](tmp_path, {"city": CITIES, "rider": RIDERS})
+    assert count_distinct_users(table, **keys) == EXPECTED
+    largest = count_distinct_users(table, **keys, places=2)
     assert list(largest.items()) == [("Oslo", 2), ("Bern", 1)]
-    one = count_distinct_users(table, item="city", user="rider", places=9, max_contributions=1)
+    one = count_distinct_users(table, **keys, places=9, max_contributions=1)
     assert sum(one.values()) == 3
+    nothing = FORMS[form](tmp_path, {"city": [None, None], "rider": [None, 1]})
+    assert count_distinct_users(nothing, **keys) == {}
 
 
-@pytest.mark.parametrize("form", FRAMES)
-def test_a_frame_without_values_is_empty_and_not_wrong(form: str) -> None:
-    if form != "duckdb":
-        for rows in ([], [(None, None)], [(None, 1)]):
-            if rows or not form.startswith("arrow d"):
-                assert count_distinct_users(FRAMES[form](rows), item="city", user="rider") == {}
+def test_a_frame_without_values_is_empty_and_not_wrong() -> None:
     untyped = pd.DataFrame({"city": [], "rider": []})
     assert count_distinct_users(untyped, item="city", user="rider") == {}
 
@@ -83,11 +68,6 @@ def test_another_connection_s_settings_mean_nothing() -> None:
     ("table", "message"),
     [
         (pd.DataFrame({"city": ["a"], "rider": [0.5]}), "that are not whole; .*Int64"),
-        (
-            pd.DataFrame({"city": ["a"], "rider": [True]}),
-            "'rider' must contain .* but contains BOOLEAN",
-        ),
-        (pl.DataFrame({"city": [[PRIVATE]], "rider": [1]}), "'city' must contain"),
         (
             pa.table({"city": [{PRIVATE: 1}], "rider": [1]}),
             "'city' must contain .* but contains STRUCT,",
@@ -323,8 +303,8 @@ def test_several_files_of_one_form(tmp_path: Path) -> None:
         (lambda home: TableAs(home, decimal=";"), ParameterError, "decimal must be"),
         (lambda home: TableAs(home, thousands="."), ParameterError, "not the decimal mark"),
         (lambda home: TableAs(home, thousands="3"), ParameterError, "not the decimal mark"),
-        (lambda home: TableAs(home, dates="%d.%Q"), ParameterError, "dates must be a format"),
-        (lambda home: TableAs(home, dates="%d.%"), ParameterError, "dates must be a format"),
+        (lambda home: TableAs(home, dates="%d.%Q"), ParameterError, "dates must be a form"),
+        (lambda home: TableAs(home, dates="%d.%"), ParameterError, "dates must be a form"),
         (lambda home: TableAs(TableAs(home)), ParameterError, "not another"),
         (lambda home: [], InputError, "the list of files is empty"),
         (lambda home: home / "none*.csv", InputError, "no file matches"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ledgers import new, scope
+from table_sources import kept
 
 from safeselect import (
     InputError,
@@ -32,27 +31,10 @@ ROWS += [(None, 5), ("city 1", None), ("", 7), ("only", 11)]
 TABLE = pa.table({"city": [city for city, _ in ROWS], "rider": [rider for _, rider in ROWS]})
 
 
-def bounded(most: int) -> Counter[str]:
-    """Each rider counts for the cities with the smallest hashes: the page's rule, in Python."""
-    cities: dict[int, set[str]] = defaultdict(set)
-    for city, rider in ROWS:
-        if city is not None and rider is not None:
-            cities[rider].add(city)
-    found: Counter[str] = Counter()
-    for rider, own in cities.items():
-        ranked = sorted(own, key=lambda city: (_hash(rider, city), city.encode()))
-        found.update(ranked[:most])
-    return found
-
-
-def _hash(rider: int, city: str) -> str:
-    return hashlib.md5(f"{rider} {city}".encode(), usedforsecurity=False).hexdigest()[:12]
-
-
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_a_user_counts_for_so_many_items(most: int) -> None:
     counts = count_distinct_users(TABLE, **COLUMNS, max_contributions=most, unit="person")
-    assert dict(counts) == bounded(most)
+    assert dict(counts) == kept(ROWS, most)
     assert list(counts) == sorted(counts, key=str.encode)
     assert (counts.places, counts.max_contributions, counts.unit) == ("all", most, "person")
     # So the counts fit a selection with this bound, and no smaller one.
@@ -79,13 +61,13 @@ def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None
         return original(terms, found, *more)
 
     monkeypatch.setattr(items, "release_keys", spy)
-    kept = select_keys(
+    found = select_keys(
         TABLE, **COLUMNS, **COST, max_partitions=2, pre_threshold=20, with_counts=True
     )
-    assert kept.mechanism == "select_partitions_with_counts/1"
+    assert found.mechanism == "select_partitions_with_counts/1"
     ((counts, terms),) = seen
-    assert counts == {city: n for city, n in bounded(2).items() if n >= 20}
-    assert 0 < len(counts) < len(bounded(2))
+    assert counts == {city: n for city, n in kept(ROWS, 2).items() if n >= 20}
+    assert 0 < len(counts) < len(kept(ROWS, 2))
     assert (terms.max_partitions, terms.pre_threshold, terms.with_counts) == (2, 20, True)
 
 

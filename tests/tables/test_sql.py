@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from hashlib import md5
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import pytest
 from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_sources import kept
 
 from safeselect import InputError, ParameterError
 from safeselect.tables import TableAs, count_distinct_users, keys
@@ -39,22 +38,11 @@ def largest(rows: Rows, places: int, cap: int | None = None) -> list[tuple[str, 
     return list(found.items())
 
 
-def hashed(text: str) -> str:
-    return md5(text.encode(), usedforsecurity=False).hexdigest()[:12]
-
-
 def plain(
-    rows: Rows, places: int, cap: int | None, hashed: Callable[[str], str] = hashed
+    rows: Rows, places: int, cap: int | None, hashed: Callable[[str], str] | None = None
 ) -> list[tuple[str, int]]:
-    """The same in Python: who keeps what, counted, in the order of (count, label)."""
-    items = defaultdict(set)
-    for item, user in rows:
-        if item is not None and user is not None:
-            items[user].add(item)
-    counts: Counter[str] = Counter()
-    for user, mine in items.items():
-        order = sorted(mine, key=lambda item: (hashed(f"{user} {item}"), str(item).encode()))
-        counts.update(str(item) for item in order[:cap])
+    """The same in Python, in the order of (count, label)."""
+    counts = kept(rows, cap, hashed)
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].encode()))[:places]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from mutants import Break
 
 import kill_matrix
@@ -56,10 +55,3 @@ def test_what_was_made_is_not_made_again(tmp_path: Path, monkeypatch):
     assert kill_matrix.main(["--place", str(tmp_path), "--only", "t"]) == 0
     assert asked == [["q.py::x"]] * 2
     assert len((tmp_path / "faults.jsonl").read_text().splitlines()) == 3
-
-
-@pytest.mark.nightly("a test of `make kills` alone")
-@pytest.mark.slow("a copy of the repository, and a process in it")
-def test_a_fault_in_a_copy_is_noticed():
-    test = "tests/exact/test_interval.py"
-    assert kill_matrix.killers([CHANGE], [test]) == [test]

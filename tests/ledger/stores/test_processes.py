@@ -15,7 +15,7 @@ from ledgers import new, pure, scope
 from stops import at_step
 from workers import LONG, ended, in_threads, kinds, start_child
 
-from safeselect import BudgetError, Ledger, LedgerError
+from safeselect import BudgetError, Ledger
 from safeselect.ledger import Pending, Scope
 
 pytestmark = [
@@ -128,24 +128,6 @@ def test_a_process_killed_at_any_line_loses_nothing_and_releases_nothing_uncharg
     assert runs > 30
     assert 0 < kinds(ledger).count("released") < kinds(ledger).count("charged") < runs
     assert sorted(each.name for each in tmp_path.iterdir()) == ["budget.ledger", "reports"]
-
-
-@pytest.mark.nightly("the same deaths in a charge are above")
-def test_a_process_killed_while_it_makes_a_ledger_leaves_none_or_a_whole_one(
-    tmp_path: Path,
-) -> None:
-    path, step, whole, runs = tmp_path / "budget.ledger", 1, 0, 0
-    while dies_at(step, lambda: new(path)):
-        step, runs = step + (1 if LONG else 11), runs + 1
-        if path.exists():
-            with pytest.raises(LedgerError, match="already"):
-                new(path)
-            assert Ledger.open(path).check().count == 2
-            whole += 1
-        for left in tmp_path.iterdir():
-            left.unlink()
-    assert runs > 10
-    assert 0 < whole < runs - 5
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts open files as Linux does")

@@ -197,21 +197,6 @@ def test_no_kind_of_release_raises_a_false_alarm():
     assert not report
 
 
-@pytest.mark.slow("opens a table for each run")
-@pytest.mark.nightly("groups are compared as lists are, above")
-def test_groups_of_a_table_are_compared():
-    from safeselect.tables import top_items_by_group
-
-    def months(frame, user="person"):
-        told = {"group": "month", "groups": ["May", "June", "July"], "epsilon": 1}
-        return top_items_by_group(frame, item="genre", user=user, k=1, delta="1e-6", **told).labels
-
-    frame = pandas.DataFrame(plays())
-    assert not replay(months, frame, unit="person", pairs=20)
-    report = replay(lambda data: months(data, "play"), frame, unit="person", pairs=20)
-    assert [each.kind for each in report.findings[:1]] == ["identity"]
-
-
 def shares(rows):
     """Of the greatest cost, which is private."""
     greatest = max((row["cost"] for row in rows), default=1)
