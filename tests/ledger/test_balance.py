@@ -127,7 +127,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"},
         "neighbours='add_remove', because",
     ),
-    ({"epsilon": 1, "neighbours": 7}, "neighbours must be text"),
+    ({"epsilon": 1, "neighbours": 7}, "neighbours must be a string"),
     ({"epsilon": 1, "per": "week"}, "per must be 'month', got"),
     ({"epsilon": 1, "per": "month"}, "use for example unit='person and month', or omit per"),
 ]
@@ -238,15 +238,15 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
     ({"epsilon": 1}, [PureDP("0.981")], PureDP("0.0238"), "2.4 % .* 1.9 % is left; at 3/4 of its"),
     (MILLIONTH, [PureDP("0.98101")], PureDP("0.02381"), "2.4 % .* 1.8 % is left; at 3/4 of its"),
     ({"rho": "1/10"}, [PureDP("0.4")], ZeroConcentratedDP("0.03"), "30 % .* 21 %.* 1/2 of its rho"),
-    (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, and 5e-8 of 2.5e-7 is left: give the"),
-    (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved here; .* own_delta=1e-7 takes"),
+    (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, and 5e-8 of 2.5e-7 is left; give the"),
+    (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved here; .* own_delta=1e-7 allows"),
     (
         MILLIONTH,
         [],
         ApproximateDP("1/10", "5e-7"),
         "smaller delta; a scope .* own_delta=5e-7 allows",
     ),
-    (MILLIONTH, [], ApproximateDP("1/10", "5e-6"), "is left: give the release a smaller delta$"),
+    (MILLIONTH, [], ApproximateDP("1/10", "5e-6"), "is left; give the release a smaller delta$"),
     ({"epsilon": 1}, ALL_OF_IT, PureDP("1/100"), "epsilon 1 of .* 1 % of it and 0 % is left$"),
     (MILLIONTH, ALL_OF_IT, ZeroConcentratedDP("1/1000"), "part of it, and nothing is left$"),
     ({"epsilon": "1/1000"}, [], PureDP(10**30), "more than 1000 % of it and 100 % is left"),
@@ -555,7 +555,7 @@ def test_a_scope_of_months_that_lies_is_damage(tmp_path: Path) -> None:
     ):
         path.write_bytes(whole)
         forge(path, lie, 1)
-        with pytest.raises(LedgerDamaged, match="holds no budget"):
+        with pytest.raises(LedgerDamaged, match="has no valid budget"):
             Ledger.open(path)
     path.write_bytes(whole)
     forge(path, set_("terms", "per", ""), 1)  # three blocks

@@ -176,7 +176,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (charged, charges(charge={"epsilon": "1/3"}), "does not add up"),
         (charged, charges(charge=missing, after=missing), "does not add up"),
         (charged, charges(charge=was["charge"] | {"rho": "0"}), "does not add up"),
-        (charged, {"charges": [spelled]}, "another spelling"),
+        (charged, {"charges": [spelled]}, "canonical form"),
         (charged, charges(terms={}), fields),
         (charged, charges(scope="b"), "does not add up"),
         (charged, charges(scope="c"), "a scope that does not exist"),
@@ -216,7 +216,11 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
             {"request": {"id": "x", "asked": "a" * 64}},
             "identifies a request by a value that",
         ),
-        (charged, {"request": {"id": "a" * 64, "asked": "A" * 64}}, "names a request by something"),
+        (
+            charged,
+            {"request": {"id": "a" * 64, "asked": "A" * 64}},
+            "identifies a request by a value",
+        ),
         (0, {"signer": stated("0" * 64, "k")}, "record 0 has no signature"),
         (0, {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac-sha256"}}, "names no key"),
     ]:
@@ -246,7 +250,7 @@ def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
         "5",
     ):
         with pytest.raises(
-            LedgerError, match=r"does not tell what was used|not the fields|holds something"
+            LedgerError, match=r"does not state how much|the fields of its kind|contains a value"
         ):
             check(forge(log, 3, spent=spent))
     check(forge(log, 3, spent={"outcomes": "0", "queries": "0"}))  # known to be false by nobody

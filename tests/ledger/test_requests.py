@@ -240,7 +240,7 @@ def test_a_session_knows_requests_and_keeps_no_answer() -> None:
     asked = scope(ledger).asked(ID, outbox=box)
     given: dict[str, Any] = {"threshold": 1, "epsilon": "1/9", "sensitivity": 1, "k": 1}
     safeselect.SparseVector(**given, ledger=asked)
-    with pytest.raises(RepeatedRequest, match="was charged before, in record") as caught:
+    with pytest.raises(RepeatedRequest, match="was already charged in record") as caught:
         safeselect.SparseVector(**given, ledger=asked)
     # A session that is settled at its end has answered before: there is no answer to be kept.
     assert (caught.value.outcome, box.entries) == (None, {})
