@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hostile_files import written
+from ready import read_scores
 
 from safeselect import InputError
-from safeselect.tables import read_scores
 
 pytest.importorskip("duckdb")
 

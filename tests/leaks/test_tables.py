@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from ready import read_scores
 from sentinels import LABEL, NUMBER, everything_of, found_in
 
 from safeselect import SafeSelectError
-from safeselect.tables import count_distinct_users, read_scores
+from safeselect.tables import count_distinct_users
 
 pytest.importorskip("duckdb")
 pytestmark = pytest.mark.usefixtures("nothing_is_said")

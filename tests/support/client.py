@@ -275,8 +275,9 @@ def from_tables(table: Path, scope: ledger.Scope) -> None:
     grouped = tables.top_items_by_group(str(table), group="ward", k=1, epsilon=1, **rows)
     assert_type(grouped, results.Groups[str])
     assert_type(tables.read_candidates(table), list[str])
-    names, scores = tables.read_scores(table, label="city", score="rider")
-    use(names, scores)
+    with tables.open_scores(table, label="city", score="rider") as (names, scores):
+        assert_type(names, list[str])
+        use(top_k(scores, labels=names, k=1, epsilon=1, sensitivity=1))
 
 
 def charged(witness: ledger.Witness, outbox: ledger.Outbox, proposals: ledger.Proposals) -> None:

@@ -8,9 +8,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ready import read_scores
+
 from safeselect import SafeSelectError
 from safeselect.cli import main
-from safeselect.tables import count_distinct_users, read_scores
+from safeselect.tables import count_distinct_users
 
 __all__ = ["read_table", "run_command", "written"]
 

@@ -14,7 +14,7 @@ import pytest
 from postgres import needs_postgres, running_server
 
 from safeselect import Counts, ParameterError
-from safeselect.tables import largest_counts
+from safeselect.tables import count_distinct_users
 from safeselect.tables.dialects import DIALECTS, check_statement, statement
 
 pa = pytest.importorskip("pyarrow")
@@ -124,7 +124,7 @@ def test_each_engine_counts_as_a_file_is_counted(name: str) -> None:
             sql = statement(name, table="trips", **columns, places=places, max_contributions=cap)
             rows = run(sql)
             expected = [
-                *largest_counts(
+                *count_distinct_users(
                     table, **columns, places=places or 1000, max_contributions=cap
                 ).items()
             ]

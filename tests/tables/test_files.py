@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ready import read_scores
 
 from safeselect import InputError, ParameterError, SafeSelectError, ScoreError
-from safeselect.tables import count_distinct_users, read_candidates, read_scores
+from safeselect.tables import count_distinct_users, read_candidates
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

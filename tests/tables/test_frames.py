@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from ready import read_scores
 from table_sources import SOURCES
 
 from safeselect import Budget, InputError, Ledger, ParameterError
-from safeselect.tables import TableAs, count_distinct_users, read_scores, top_items
+from safeselect.tables import TableAs, count_distinct_users, top_items
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

@@ -166,8 +166,8 @@ def test_floats_in_sql_are_what_they_are_in_python(tmp_path: Path, wide: bool) -
 @pytest.mark.claim("C2")
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
 def test_a_nan_is_no_item_whatever_the_bounds_of_its_file(kind: Any, tmp_path: Path) -> None:
-    """The bounds that Arrow writes leave NaN out; with them DuckDB answers comparisons."""
-    path, columns = tmp_path / "t.parquet", {"user": "rider", "value": "city"}
+    """Arrow's bounds leave NaN out; by them DuckDB answers comparisons, and isnan."""
+    path = tmp_path / "t.parquet"
     for numbers in ([], [2.5], [2.0], [2.5, 3.5], [-7.5], [0.0], [2.5, np.inf], [2.0**127]):
         cells = [float("nan")] * 9 + numbers * 2
         column = pa.array(np.array(cells, kind.to_pandas_dtype()))
@@ -175,9 +175,22 @@ def test_a_nan_is_no_item_whatever_the_bounds_of_its_file(kind: Any, tmp_path: P
         texts = [item(number) for number in numbers if abs(number) < 2**127]
         assert dict(count_distinct_users(path, **KEYS)) == dict.fromkeys(texts, 2)
         assert dict(count_distinct_users(path, **KEYS, places=9)) == dict.fromkeys(texts, 2)
-        ends = {"lowest": -9, "highest": 9, "step": 1, "epsilon": 9000, "of": "sum"}
-        if numbers == [2.0]:
-            assert table_quantiles(path, **columns, **ends, quantiles=["1/4"]).value == 2
+        riders = pa.array(np.array([np.nan, 1, 2] * 9), kind)
+        parquet.write_table(pa.table({"city": ["a"] * 27, "rider": riders}), path)
+        assert dict(count_distinct_users(path, **KEYS)) == {"a": 2}
+
+
+@pytest.mark.parametrize("of", ["smallest", "largest", "sum"])
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_a_nan_is_no_value_either(kind: Any, of: Any, tmp_path: Path) -> None:
+    path, options = tmp_path / "t.parquet", {"value": "fare", "user": "rider", "of": of}
+    grid: dict[str, Any] = {"lowest": -9, "highest": 9, "step": "0.5", "epsilon": 9}
+    for low, high in ((2.5, 2.5), (2.0, 2.0), (2.5, 3.5), (2.5, np.inf)):
+        cells = [np.nan, -np.nan] * 200 + [low] * 150 + [high] * 50
+        rows = pa.table({"fare": pa.array(np.array(cells), kind), "rider": range(600)})
+        parquet.write_table(rows, path)
+        found = table_quantiles(path, **options, **grid, quantiles=["1/2"])
+        assert found.value == low
 
 
 DECIMALS = ["1.50", "2.00", "0.00", "-0.05", "100.00", "-10.10", "0.01", "12345678.90"]

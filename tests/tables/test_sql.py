@@ -74,7 +74,7 @@ def test_a_proof_from_rows_is_the_plain_count_of_the_rows_that_it_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of the files are replaced after the hint; ties, doubles, NULLs, tidying."""
-    path, proved, plainly, tries = tmp_path / "t.parquet", 0, 0, 3000 if LONG else 45
+    path, proved, plainly, tries = tmp_path / "t.parquet", 0, 0, 10_000 if LONG else 45
     asked, columns = Table.fetch, {"item": "item", "user": "user"}
     monkeypatch.setattr(keys, "HINT", HINT.replace(" USING SAMPLE 2% (system)", ""))
     replaced: list[Any] = []

@@ -107,10 +107,10 @@ class TestCheckSource:
         [
             (same, "a new source each time"),
             (broken(name=""), "name must not be empty"),
-            (broken(begin=lambda self: os.urandom(15)), "begin"),
+            (broken(begin=lambda self: os.urandom(15)), "did not return the requested bytes"),
             (broken(begin=stuck_nonce), "same nonce twice"),
             (broken(write=short_fill), "overwrites every byte"),
-            (broken(write=static_fill), "never repeats its bytes"),
+            (broken(write=static_fill), "start-up test"),
             (broken(write=one_tail), "the tests of each request"),
             (broken(name=changing()), "never change"),
             (broken(__reduce_ex__=plain_reduce), "copied"),

@@ -61,18 +61,13 @@ def plot(result: Any) -> Any:
         _bars(axes, names[here], {name: column[here] for name, column in columns.items()})
         axes.set_title(group, fontsize=9, loc="left", parse_math=False)
     facets[-1].set_xlabel(_X_LABELS.get(next((x for x in _X_LABELS if x in columns), ""), ""))
-    return _for_notebooks(figure)
-
-
-def _for_notebooks(figure: Any) -> Any:
-    """The same figure, which a notebook shows as a picture."""
 
     def png() -> bytes:
         written = BytesIO()
         figure.savefig(written, format="png")
         return written.getvalue()
 
-    figure._repr_png_ = png
+    figure._repr_png_ = png  # a notebook shows it as a picture
     return figure
 
 

@@ -34,18 +34,17 @@ _WIDTH = 88
 _quoted = partial(cut, quoted=repr)  # as people write it; what cannot be printed is escaped
 
 _ASKED = {
+    "unknown_domain": "Which {k} items at most have the largest counts? Which items occur is "
+    "private too.",
     "top_k_by_group": "Which candidates of each of {groups} groups have the largest counts?",
     "top_k_many": "In each of {rows} rows, which {k} of {candidates} candidates have the largest "
     "scores?",
     "select_many": "In each of {rows} rows, which of {candidates} candidates has the largest "
     "score?",
     "top_k": "Which {k} of {candidates} candidates have the largest scores?",
-    "unknown_domain": "Which {k} items at most have the largest counts? Which items occur is "
-    "private too.",
     "pay_what_you_get": "Which items have the largest counts, query after query? Which items "
     "occur is private too.",
-    "select_partitions": "Which keys have enough users to be shown?",
-    "partition_strategy": "Which keys have enough users to be shown?",
+    "partition": "Which keys have enough users to be shown?",
     "measure": "About how large are these {values} numbers?",
     "quantile": "Between {lowest} and {highest}, about where are the quantiles {quantiles} of the "
     "values?",
@@ -53,7 +52,6 @@ _ASKED = {
     "first_above": "Is there a private run with a score of at least {threshold}?",
     "stated_": "Which {k} of {candidates} candidates does the caller's own mechanism choose?",
     "sparse_vector": "Which of the values exceed the threshold, one after the other?",
-    "adaptive_sparse_vector": "Which of the values exceed the threshold, one after the other?",
 }
 _ONE = "Which of {candidates} candidates has the largest score?"
 _ASSUMED = {
@@ -75,7 +73,7 @@ def sections(release: Release) -> dict[str, list[str]]:
     unit = release.provenance.unit
     if unit == NOT_STATED:
         unit = "unit of privacy (the caller did not name it)"
-    form = next((form for law, form in _ASKED.items() if release.mechanism.startswith(law)), _ONE)
+    form = next((form for law, form in _ASKED.items() if law in release.mechanism), _ONE)
     said = defaultdict(lambda: "(number not stated)", stated)
     found = {
         "What was asked": [form.format_map(said)],

@@ -18,7 +18,7 @@ SCHEMA = "safeselect.audit/1"
 Page = Mapping[str, Sequence[str] | Mapping[str, str]]
 """The page: under each title sentences, or terms with what is known of each."""
 
-_CANNOT_SHOW = """\
+CANNOT_SHOW = """\
 That sensitivity, unit, neighbours and origin of the candidates are right: the caller asserts it.
 That every release from these data is in this ledger; what else was published about the people.
 What happened after the head; what somebody forged who has the key, or who chose the head.
@@ -57,7 +57,7 @@ def page_of(
             "none": ", ".join(absent) or "nothing",
             "not compared": ", ".join(missing) or "nothing",
         },
-        "Limits of this audit": _CANNOT_SHOW.splitlines(),
+        "Limits of this audit": CANNOT_SHOW.splitlines(),
         "What ran": _ran(seen),
         "This audit": made,
     }

@@ -231,11 +231,9 @@ def _of_runs(stated: Stated) -> Plan:
         raise ParameterError(f"{stated.name} has no guarantee of type {type(whole).__name__}")
     if stated.name == "first_above":
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
-        base, _, own = stated.text("base").partition(" ")
+        base = stated.text("base").partition(" ")[0]
         if base not in ("PureDP", "LaplaceDominated", "BoundedRange"):
             raise ParameterError("its base is not valid")
-        if rational(own, "base") * 2 != whole.epsilon:
-            raise ParameterError(f"its guarantee is not twice that of its base, {base} {own}")
         gamma = rational(stated.text("gamma"), "gamma", below=1)
         parameters |= {"base": f"{base} {exact_text(whole.epsilon / 2)}"}
         parameters |= {"threshold": exact_text(threshold), "gamma": exact_text(gamma)}

@@ -16,6 +16,7 @@ from safeselect.cli._releases import (
     DELTA,
     GRID,
     HOW_MANY,
+    JSON,
     MECHANISM,
     TOTAL,
     UNKNOWN,
@@ -55,7 +56,6 @@ each release
     + TOTAL
     + MECHANISM
 )
-JSON = declare("--json  print columns as JSON; fractions are text")
 
 
 def _explain(options: argparse.Namespace) -> int:

@@ -9,19 +9,12 @@ from fractions import Fraction
 from typing import Any
 
 from safeselect.accounting.cost import rounded_text
-from safeselect.audit.page import standing
+from safeselect.audit.page import CANNOT_SHOW, standing
 from safeselect.audit.recall import named, read_guarantee
 from safeselect.audit.theorems import theorem
 from safeselect.ledger import EXTERNAL, Balance, Checker, Record
 from safeselect.ledger.record import read_numbers
 from safeselect.release.page import Section
-
-_CAVEATS = {
-    "whether the end was cut off": "compare the head with one that was published elsewhere",
-    "whether sensitivities are right": "the caller asserts them, and that candidates are public",
-    "other releases": "those not made through this ledger, or through others on the same data",
-    "the outputs": "records contain commitments, which the salt in each result opens",
-}
 
 
 def sections(name: str, checker: Checker, records: Sequence[Record]) -> Iterator[Section]:
@@ -43,7 +36,8 @@ def details(records: Sequence[Record]) -> Iterator[Section]:
     names = "Record", "Theorem", "Parameters", "Draws", "Source", "Library", "Record hash"
     charges = [_detail(record) for record in records if record.content["kind"] == "charged"]
     yield Section("Details", {}, {"Every charge": [names, *charges]} if charges else {})
-    yield Section("Not on this page", _CAVEATS)
+    unsaid = {str(place): line for place, line in enumerate(CANNOT_SHOW.splitlines(), 1)}
+    yield Section("What this page does not say", unsaid)
 
 
 def _outcomes(records: Sequence[Record]) -> dict[str, str]:
@@ -64,18 +58,18 @@ def _summary(
 ) -> Section:
     ended = Counter(outcome.partition(" (")[0] for outcome in outcomes)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in ended.items())
-    signed = "none: changes can be detected only with a later head"
+    signed = "none: the chain shows changes only to a reader who knows a later head"
     if checker.signer:
         checked = "checked" if checker.public_keys else "not checked here"
         signed = f"{checker.signer['algorithm']}, {', '.join(checker.keys.used)}: {checked}"
-    approved = "none: anyone with write access can open and reopen scopes"
+    approved = "none: who may write opens scopes and reopens them"
     if checker.approvers is not None:
         people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
         approved = f"{people} sign every new scope and every raised limit: checked"
     facts = {
         "head": checker.head,
         "ledger": checker.ledger,
-        "created": records[0].content["utc"],
+        "made": records[0].content["utc"],
         "records": f"{checker.count}, each checked: hash, order, running totals, caps and nonce",
         "charges": f"{len(outcomes)}: {counts}" if counts else "0",
         "unfinished writes cut off": checker.torn,

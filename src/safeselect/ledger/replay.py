@@ -146,7 +146,7 @@ class Heads:
         if any(place >= count for place in self.wanted):
             raise LedgerRolledBack(
                 f"the records end at {count - 1}, before the published head: the end was cut off "
-                "off off"
+                "off off off"
             )
 
 

@@ -32,14 +32,14 @@ from safeselect.tables.items import (
     top_items_by_group,
 )
 from safeselect.tables.keys import read_candidates
-from safeselect.tables.values import read_scores, table_quantiles
+from safeselect.tables.values import open_scores, table_quantiles
 
 __all__ = [
     "TableAs",
     "choose_cap",
     "count_distinct_users",
+    "open_scores",
     "read_candidates",
-    "read_scores",
     "select_keys",
     "table_quantiles",
     "top_items",

@@ -58,7 +58,7 @@ from safeselect.tables.files import (
     source_of,
 )
 from safeselect.tables.frames import as_arrow, is_stream
-from safeselect.tables.sql import KEYS, LABELS, TEXT, spelled
+from safeselect.tables.sql import KEYS, LABELS, NAN, TEXT, spelled
 
 try:
     import fcntl
@@ -96,7 +96,7 @@ _NOT_WHOLE = (
 # Integers up to these are different floats, so that no two of them become one.
 _EXACT_UP_TO = {"DOUBLE": 2**53, "FLOAT": 2**24}
 _WHOLE = (
-    "CASE WHEN {cell} IS NULL OR isnan({cell}) THEN NULL "
+    f"CASE WHEN {{cell}} IS NULL OR {NAN} THEN NULL "
     "WHEN abs({cell}) <= {most} AND {cell} = floor({cell}) THEN TRY_CAST({cell} AS BIGINT) "
     f"ELSE CAST(error('{_BROKEN}') AS BIGINT) END"
 )

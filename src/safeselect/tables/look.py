@@ -63,13 +63,10 @@ SELECT quantile_disc(items, 0.5), quantile_disc(items, 0.95), MAX(items) FROM (
 """
 
 
-def look(table: object, *, user: str, item: str | None = None) -> Look:
+def look(stated: TableAs, *, user: str, item: str | None = None) -> Look:
     """Look at a table as `TableAs.check` says."""
-    stated = table if isinstance(table, TableAs) else TableAs(table)
-    form = stated
-    findings: list[Finding] = []
-    files = paths_of(stated.table)
-    names: list[str] = []
+    form, files = stated, paths_of(stated.table)
+    findings, names = list[Finding](), list[str]()
     if files and STANDARD_INPUT in files:  # is read once, and looked at several times
         with private_directory() as private:
             copy = private / "input.csv"

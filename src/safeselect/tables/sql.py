@@ -273,11 +273,16 @@ _EXACT = (
     f"CASE WHEN {{cell}} > 0 THEN {_SIZE} WHEN {{cell}} < 0 THEN CONCAT('-', {_SIZE}) "
     "WHEN {cell} = 0 THEN '0' END"
 )
-# An engine may take a cast out of its CASE: then one user's NaN must not fail for all.  No
-# comparison tells NaN from numbers: DuckDB answers it by the bounds in a Parquet file, which leave
-# NaN out, and so by other users' cells.
+NAN = "lower(CAST({cell} AS STRING)) LIKE '%nan'"
+"""Whether a float is NaN, by its text.
+
+DuckDB answers comparisons, and isnan too, by the bounds of numbers in a Parquet file.  They leave
+NaN out, so that the answer for one user's cell would depend on other users' cells.
+"""
+
+# An engine may take a cast out of its CASE: then one user's NaN must not fail for all.
 _FLOAT = (
-    "CASE WHEN isnan({cell}) OR NOT abs({cell}) < power(2, {places}) THEN NULL "
+    f"CASE WHEN {NAN} OR NOT abs({{cell}}) < power(2, {{places}}) THEN NULL "
     f"WHEN {{cell}} = floor({{cell}}) THEN CAST(TRY_CAST({{cell}} AS {{whole}}) AS STRING) "
     f"ELSE {_EXACT} END"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -28,6 +27,7 @@ from safeselect.tables.sql import (
     INTEGERS,
     LABELS_AND_SCORES,
     LABELS_OF_SCORES,
+    NAN,
     NEAR_DECIMAL,
     SHORTEST,
     TEXT,
@@ -51,19 +51,23 @@ _CELL = re.compile(
 )
 
 
-def read_scores(
-    path: str | os.PathLike[str], *, label: str, score: str
-) -> tuple[list[str], list[int | float | Decimal]]:
-    r"""Read scores from a table with one candidate per row, sorted by label.
+@contextmanager
+def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[str], Any]]:
+    r"""Open ready scores, one candidate a row, for the length of a `with` block.
+
+    The labels, which are public as their number is, are read at once.  The type and the cells of
+    the column of scores are looked at when a mechanism reads the scores, which it does once; then
+    the table is closed.
 
     Args:
-        path: a .csv, .csv.gz or .parquet file.
+        path: as the table of `count_distinct_users`; not a Spark DataFrame.
         label: the column with the candidates' names, which are public.
         score: the column with the scores.
 
     Returns:
-        The labels, and the scores, which are private.  By the declared type the scores are
-        integers, exact decimals (text and DECIMAL) or binary floats (FLOAT and DOUBLE).
+        The labels in their order, and the scores, which are private and not read yet.  By the
+        declared type the scores are integers, exact decimals (text and DECIMAL) or binary floats
+        (FLOAT and DOUBLE).
 
     Raises:
         InputError: the file or a column cannot be used, or a label is NULL.
@@ -72,25 +76,15 @@ def read_scores(
     Example:
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
-        >>> from safeselect.tables import read_scores
+        >>> from safeselect import top_k
+        >>> from safeselect.tables import open_scores
+        >>> given = {"sensitivity": 1, "monotonic": True, "epsilon": 1, "k": 1}
         >>> with TemporaryDirectory() as folder:
         ...     file = Path(folder, "scores.csv")
-        ...     _ = file.write_bytes(b"name,score\ntea,7\nmilk,1.25\n")
-        ...     read_scores(file, label="name", score="score")
-        (['milk', 'tea'], [Decimal('1.25'), Decimal('7')])
-    """
-    with open_scores(path, label=label, score=score) as (labels, scores):
-        return labels, scores.read()
-
-
-@contextmanager
-def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[str], Unread]]:
-    """Open ready scores for the length of a `with` block; read the labels, which are public.
-
-    The number of rows is public too.  The type and the cells of the column of scores are looked at
-    when the scores are read; then the table is closed.
-
-    Args, Raises: as for `read_scores`.
+        ...     _ = file.write_bytes(b"name,score\ntea,7\nmilk,900\n")
+        ...     with open_scores(file, label="name", score="score") as (labels, scores):
+        ...         top_k(scores, labels=labels, **given).labels
+        ('milk',)
     """
     with ExitStack() as stack:
         table = stack.enter_context(open_table(path, {"label": label, "score": score}))
@@ -238,8 +232,7 @@ def _cell(kind: str, of: str, dated: bool) -> str:
         # In order: by the double, and beyond 2**53 by the integer of a text.
         whole = f"COALESCE({WHOLE_TEXT}, TRY_CAST({_NEAR} AS HUGEINT))"
         cell = f"row({_NEAR}, {whole})" if kind == TEXT else _NEAR
-    # A comparison with NaN would be true: DuckDB orders it behind all numbers.
-    return f"CASE WHEN value IS NOT NULL AND NOT isnan({_NEAR}) THEN {cell} END"
+    return f"CASE WHEN value IS NOT NULL AND NOT {NAN.format(cell=_NEAR)} THEN {cell} END"
 
 
 def _added(kind: str) -> str:

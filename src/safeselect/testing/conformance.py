@@ -45,7 +45,6 @@ def check_source(factory: Callable[[], Source]) -> tuple[str, ...]:
     """
     rules: dict[str, Callable[[Callable[[], Source]], None]] = {
         "protocol": _check_protocol,
-        "nonces": _check_nonces,
         "fills exactly": _check_fills,
         "passes behind the guard": _check_guarded,
         "no copies": _check_copies,
@@ -75,16 +74,6 @@ def _check_protocol(factory: Callable[[], Source]) -> None:
     _require(members[:2] == again[:2], "name and production never change")
 
 
-def _check_nonces(factory: Callable[[], Source]) -> None:
-    source = factory()
-    nonces = [source.begin() for _ in range(_ROUNDS)]
-    _require(
-        all(type(nonce) is bytes and len(nonce) == NONCE_BYTES for nonce in nonces),
-        f"begin() returns bytes of length {NONCE_BYTES}",
-    )
-    _require(len(set(nonces)) == _ROUNDS, "begin() never returns the same nonce twice")
-
-
 def _check_fills(factory: Callable[[], Source]) -> None:
     source = factory()
     source.begin()
@@ -97,14 +86,10 @@ def _check_fills(factory: Callable[[], Source]) -> None:
             seen |= int.from_bytes(buffer, "big")
         filled = seen.to_bytes(length, "big")
         _require(0 not in filled, f"fill() overwrites every byte of a buffer of {length}")
-    first, second = bytearray(_SAMPLE), bytearray(_SAMPLE)
-    source.fill(first)
-    source.fill(second)
-    _require(first != second, "fill() never repeats its bytes")
 
 
 def _check_guarded(factory: Callable[[], Source]) -> None:
-    """Use the source as a release does: behind the guard, whose tests raise errors."""
+    """Use the source as a release does: behind the guard, which looks for what comes back."""
     source = guarded(factory())
     buffer = bytearray(_SAMPLE)
     try:

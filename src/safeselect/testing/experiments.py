@@ -26,11 +26,10 @@ from safeselect.exact.parameters import Number, integer, read_choice
 from safeselect.mechanisms.select import CANDIDATES, Asked
 from safeselect.mechanisms.table import ORDERED, Calibration, Ordered, Peeled
 from safeselect.randomness.bits import Bits
-from safeselect.randomness.source import require_production
 from safeselect.release.call import source_name
 from safeselect.release.progress import counted
 from safeselect.scores.candidates import Scores
-from safeselect.testing.sources import SimulationSource
+from safeselect.testing.sources import SimulationSource, refuse_in_production
 
 _MOST = 10_000  # outcomes whose chances are computed
 _MOST_DRAWS = 2**31 - 1
@@ -56,7 +55,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probabilities:
-    """The probabilities of all outcomes of one call.  NOT PRIVATE.
+    """The chances of all outcomes of one call.  NOT PRIVATE.
 
     Attributes:
         indices: int64, the outcomes: the positions 0 .. n - 1; or shape (m, k), all m orders of k
@@ -91,7 +90,7 @@ def simulate(
     repetitions: int = 10_000,
     seed: bytes | str | int,
 ) -> Simulation:
-    """Call a mechanism many times on synthetic scores, with the engine of releases.  NOT PRIVATE.
+    """Call a mechanism many times on made-up scores, by the engine that releases use.  NOT PRIVATE.
 
     The scores are read once.  The calls are independent: the rows of a batch in which every row has
     the same scores, or, with `k`, one ranking after another.
@@ -154,7 +153,7 @@ def probabilities(
     score_error: Number | None = None,
     k: int | None = None,
 ) -> Probabilities:
-    """Return the probability of every outcome of a mechanism on synthetic scores.  NOT PRIVATE.
+    """Return the chance of every outcome of a mechanism on made-up scores.  NOT PRIVATE.
 
     Exactness: enclosures and integers, rounded once, to the nearest float; see `error`.
 
@@ -177,10 +176,7 @@ def probabilities(
         >>> law.values  # 1 / (1 + e), e / (1 + e)
         array([0.26894142, 0.73105858])
     """
-    if require_production():
-        raise ParameterError(
-            "probabilities are NOT PRIVATE, but SAFESELECT_REQUIRE_PRODUCTION is set"
-        )
+    refuse_in_production("probabilities")
     read_choice(mechanism, "mechanism", get_args(Peeled))
     cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error

@@ -18,6 +18,16 @@ from safeselect.randomness.source import Source, guarded, require_production
 _SEGMENT = 4096
 
 
+def refuse_in_production(what: str) -> None:
+    """Refuse what shows or repeats private things, where only production is allowed.
+
+    Raises:
+        ParameterError: SAFESELECT_REQUIRE_PRODUCTION is set.
+    """
+    if require_production():
+        raise ParameterError(f"{what} is for tests, and SAFESELECT_REQUIRE_PRODUCTION is set")
+
+
 class _ForTests(Guarded):
     """A source whose bytes can be repeated: for one process, never tested."""
 
@@ -25,17 +35,12 @@ class _ForTests(Guarded):
 
     def begin(self) -> bytes:
         """Start one public call; see `Source.begin`."""
-        self._refuse_in_production()
+        refuse_in_production(type(self).__name__)
         return super().begin()
 
     def _play(self, draw: Draw, nonce: Draw | None = None) -> None:
+        refuse_in_production(type(self).__name__)
         self._guard = Guard(draw, nonce=nonce, fork_safe=False, health=False)
-
-    def _refuse_in_production(self) -> None:
-        if require_production():
-            raise ParameterError(
-                f"{type(self).__name__} is for tests, but SAFESELECT_REQUIRE_PRODUCTION is set"
-            )
 
 
 @final
@@ -60,7 +65,6 @@ class DeterministicSource(_ForTests):
     def __init__(
         self, seed: bytes | str | int, *, i_understand_this_is_not_private: bool = False
     ) -> None:
-        self._refuse_in_production()
         if i_understand_this_is_not_private is not True:
             raise ParameterError(
                 "a release made with a known seed is not private; for tests, pass "
@@ -101,7 +105,6 @@ class SimulationSource(_ForTests):
     __slots__ = ("_key", "_taken")
 
     def __init__(self, seed: bytes | str | int) -> None:
-        self._refuse_in_production()
         self._key = np.frombuffer(hashlib.shake_256(_material(seed)).digest(8), np.uint64)
         self._taken = 0
         self._play(self._draw)
@@ -138,7 +141,6 @@ class RecordingSource(_ForTests):
     __slots__ = ("_data", "_inner", "_nonces", "_requests")
 
     def __init__(self, inner: Source) -> None:
-        self._refuse_in_production()
         self._inner = guarded(inner)
         self._data, self._nonces, self._requests = bytearray(), list[bytes](), list[int]()
         self._play(self._draw, self._nonce)
@@ -195,7 +197,6 @@ class ReplaySource(_ForTests):
     __slots__ = ("_calls", "_data", "_nonces", "_position")
 
     def __init__(self, data: bytes | bytearray, *, nonces: Iterable[bytes] = ()) -> None:
-        self._refuse_in_production()
         if not isinstance(data, (bytes, bytearray)):
             raise ParameterError("the bytes to replay must be bytes or a bytearray")
         played = tuple(nonces)

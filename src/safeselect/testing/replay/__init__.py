@@ -20,10 +20,10 @@ from typing import Literal, TypeVar
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import integer, read_choice
-from safeselect.randomness.source import require_production
 from safeselect.testing.replay.comparing import Finding, Report, compare, differences
 from safeselect.testing.replay.watching import Run, Watch
 from safeselect.testing.replay.worlds import Maker, Pair, Steps, exchanged
+from safeselect.testing.sources import refuse_in_production
 
 _Data = TypeVar("_Data")
 _TRIALS = 40  # runs by which a pair is made smaller
@@ -86,8 +86,7 @@ def replay(
         >>> report.findings[0].kind, report.findings[0].seen
         ('sensitivity', "'tea' changes by 2")
     """
-    if require_production():
-        raise ParameterError("replay is for tests, but SAFESELECT_REQUIRE_PRODUCTION is set")
+    refuse_in_production("replay")
     count = integer(pairs, "pairs", minimum=1, maximum=10**6)
     watch = Watch(pipeline, seed, [*capture])
     with TemporaryDirectory() as folder, watch.installed():
