@@ -9,17 +9,7 @@ from pathlib import Path
 import pytest
 from ledgers import TERMS
 
-from safeselect import (
-    ApproximateDP,
-    BoundedRange,
-    Budget,
-    GaussianDP,
-    ParameterError,
-    PureDP,
-    ZeroConcentratedDP,
-    compose,
-)
-from safeselect.accounting import compose_delta
+from safeselect import Budget, GaussianDP, ParameterError
 from safeselect.promises.guarantees import guarantee_record
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "measurements.json"
@@ -39,17 +29,6 @@ def test_delta_is_the_published_one() -> None:
     assert abs(found - published) <= published / 2**60
     # The discrete law is above: it is not Gaussian-DP.
     assert found < Fraction(vector["output"]["discrete"])
-
-
-def test_it_composes_alone_and_with_others() -> None:
-    assert compose([NOISE] * 4).guarantee == GaussianDP("4/9")
-    assert compose([NOISE, PureDP(1)]).guarantee == ZeroConcentratedDP(
-        Fraction(1, 18) + PureDP(1).zcdp.rho
-    )
-    assert compose([NOISE, ZeroConcentratedDP("1/2")]).guarantee == ZeroConcentratedDP("5/9")
-    mixed = compose([NOISE, ApproximateDP("1/2", "1e-9"), ZeroConcentratedDP("1/50")], "1e-6")
-    assert mixed.guarantee.delta == Fraction(1, 10**6)
-    assert compose_delta([NOISE] * 2, 1).guarantee.delta == GaussianDP("2/9").delta(1)
 
 
 @pytest.mark.parametrize(
@@ -86,18 +65,3 @@ def test_gaussian_guarantees():
     assert GaussianDP(0).delta(0) == 0
     assert GaussianDP(0).approximate("1e-9").epsilon == 0
     assert GaussianDP(1).approximate("0.9").epsilon == 0
-    for wrong in (-1, "x", True, None):
-        with pytest.raises(ParameterError, match="mu_squared"):
-            GaussianDP(wrong)
-
-
-def test_gaussians_are_added_in_their_squares():
-    parts = [GaussianDP("1/25")] * 16
-    assert compose(parts).guarantee == GaussianDP(Fraction(16, 25))
-    whole = compose(parts, "1e-6").guarantee.epsilon
-    assert whole == GaussianDP(Fraction(16, 25)).approximate("1e-6").epsilon
-    mixed = compose([GaussianDP("1/25"), BoundedRange(1)]).guarantee
-    assert mixed.rho == Fraction(1, 50) + BoundedRange(1).zcdp.rho
-    # A little of something else costs a little more.
-    more = compose([*parts, PureDP("1/1000")], "1e-6", "1e-3").guarantee.epsilon
-    assert whole < more < whole + Fraction(1, 100)

@@ -16,26 +16,16 @@ from effort import LONG, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeselect import (
-    ApproximateDP,
-    BoundedRange,
-    GaussianDP,
-    ParameterError,
-    PureDP,
-    ZeroConcentratedDP,
-    compose,
-)
+from safeselect import BoundedRange, GaussianDP, compose
 from safeselect.accounting import (
     DiscreteGaussian,
     DiscreteLaplace,
     RandomizedResponse,
     compose_delta,
 )
-from vectors import vectors
 
 pytestmark = pytest.mark.claim("C2")
 
-VECTORS = vectors("accounting")
 ANSWERS = 280  # on each side of 0: more would be below 10**-24 for the noises here
 
 
@@ -103,19 +93,6 @@ def test_delta_alone_is_that_of_the_answers(part):
             )
 
 
-def test_known_values():
-    known = {
-        "discrete Gaussian moved by 1, integer lattice": DiscreteGaussian(9),
-        "randomized response: truth with 1-p, else uniform on n": RandomizedResponse("1/4", 5),
-    }
-    for case in VECTORS:
-        if case["name"] in known:
-            delta = known.pop(case["name"]).delta(case["inputs"]["epsilon"])
-            true = Fraction(case["output"]["delta"])
-            assert abs(delta - true) <= true / 10**18
-    assert not known
-
-
 @pytest.mark.parametrize("part", PARTS, ids=str)
 def test_epsilon_is_the_inverse_of_delta(part):
     for delta in ("1e-1", "1e-3", "1e-9"):
@@ -147,18 +124,6 @@ def test_lists_against_all_outcomes(parts):
         assert upper >= true * (1 - mpmath.mpf(10) ** -12)
         assert upper <= true * (1 + mpmath.mpf(10) ** -3)
         assert lower >= true * (1 - mpmath.mpf(10) ** -2)
-
-
-def test_without_a_delta_they_are_what_they_imply():
-    assert compose([DiscreteLaplace("1/2", 2), PureDP(1)]).guarantee == PureDP(2)
-    assert compose([DiscreteGaussian(2)] * 2).guarantee == ZeroConcentratedDP("1/2")
-    with_range = compose([RandomizedResponse("1/2", 2), BoundedRange(1)]).guarantee
-    assert isinstance(with_range, PureDP)
-    assert with_range.epsilon >= Fraction("2.098612288668109")
-    part = DiscreteLaplace("1/2", 2)
-    assert compose([part]).guarantee == part
-    assert compose([part, ZeroConcentratedDP(1)], "1e-6").guarantee.epsilon > 1
-    assert compose([part, ApproximateDP(1, "1e-9")], "1e-6").guarantee.delta == Fraction("1e-6")
 
 
 @given(
@@ -198,23 +163,6 @@ def test_extreme_laws_end_and_hold(part):
     assert compose([part] * 3, "1e-6", "1e-1").guarantee.epsilon >= found
     implied = part.pure or part.zcdp
     assert found <= implied.approximate("1e-6").epsilon * (1 + Fraction(1, 2**38))
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: DiscreteLaplace(0), "epsilon must be greater than zero"),
-        (lambda: DiscreteLaplace(1, 0), "shift must be between 1 and 4096"),
-        (lambda: DiscreteLaplace(1, "2"), "shift must be an integer"),
-        (lambda: DiscreteGaussian(2**20), "sigma2 must be less than 1048576"),
-        (lambda: DiscreteGaussian(1, 5000), "shift must be between 1 and 4096"),
-        (lambda: RandomizedResponse(1, 2), "p must be less than 1"),
-        (lambda: RandomizedResponse("0.1", 1), "n must be between 2"),
-    ],
-)
-def test_wrong_parameters(make, message):
-    with pytest.raises(ParameterError, match=message):
-        make()
 
 
 def test_what_a_law_leaves_out_counts():

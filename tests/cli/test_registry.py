@@ -18,7 +18,7 @@ from flown import flown
 from ledgers import TERMS, new, pure, scope
 
 import safeselect as s
-from safeselect.cli._registry import SCHEMA
+from safeselect.cli._report import SCHEMA
 from safeselect.ledger import Ledger
 
 jsonschema = pytest.importorskip("jsonschema")

@@ -9,7 +9,7 @@ import pytest
 from lattice_oracle import Tape
 
 from safeselect.engine import draws
-from safeselect.engine.draws import draw_noise, draw_slots, draw_words, tail_capacity
+from safeselect.engine.draws import draw_noise, draw_words, tail_capacity
 from safeselect.engine.laws import GUMBEL, LAPLACE
 from safeselect.engine.tables import bound_table, noise_table, read_noise
 
@@ -85,19 +85,6 @@ def test_every_digit_has_its_place(monkeypatch, chunk, slot_bits, kind):
         assert known == (digits << left | slot, 16 + slot_bits)
 
 
-def test_a_tail_word_on_a_threshold_has_reached_it():
-    thresholds = bound_table(GUMBEL).tail_thresholds.tolist()
-    place = bisect_right(thresholds, (32 << 58) - 1) // 2
-    digits = thresholds[place]
-    extra = [0] * tail_capacity(4)
-    for step, count in ((0, place + 1), (-1, place)):
-        at = digits + step
-        extra[0] = (at & (1 << 58) - 1) << 6 | 63
-        found = words_drawn([at >> 58, 99, 99, 99], extra, [], 64)
-        assert found.tails[0] == 0
-        assert found.tail_counts[0] == count
-
-
 @pytest.mark.parametrize("slot_bits", [0, 64, 128])
 def test_noise_of_all(slot_bits):
     n, few, tape = 37, 6, Tape(8)
@@ -115,10 +102,3 @@ def test_noise_of_all(slot_bits):
         (lanes[place] << slot_bits | slot, 64 + slot_bits)
         for place, slot in ((3, slots[0]), (36, slots[1]))
     ]
-
-
-def test_slots_alone():
-    slots = [1, 2**127 + 5, 2**128 - 1]
-    assert draw_slots(3, 128, Given(integers(slots, 16))) == slots
-    found = draws.Draws(slots, 128)
-    assert found.known([4, 5, 6], slots) == [(slot, 128) for slot in slots]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,16 +29,3 @@ def test_extreme_scores(rank: Callable[..., Ranking], n: int, unit: Fraction) ->
     assert result.indices == (0, 1)
     for gap, exact in zip(result.gaps or (), (TOP - 2**63, 2**63), strict=True):
         assert abs(gap - Fraction(exact) / unit) <= 1 + 1 / unit
-
-
-@pytest.mark.parametrize("rank", TOPS.values())
-def test_the_unit_changes_no_digit_and_no_order(rank: Callable[..., Ranking]) -> None:
-    """One tape, several units: the same winners, and floors that fit together."""
-    results: dict[Fraction, Any] = {}
-    for unit in (Fraction(1, 6), Fraction(1, 2), Fraction(1), Fraction(3)):
-        steps = np.arange(100, dtype=np.uint64)
-        results[unit] = rank(steps, 3, NoiseRate(Fraction(1, 5)), Tape(4), gaps=True, gap_unit=unit)
-    assert len({result.indices for result in results.values()}) == 1
-    finest = results[Fraction(1, 6)].gaps
-    for unit, result in results.items():
-        assert result.gaps == tuple(gap // int(6 * unit) for gap in finest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -11,16 +10,7 @@ import pytest
 from lattice_oracle import Tape, exp_bounds
 
 from safeselect.engine import geometric as arrays_of
-from safeselect.engine.geometric import (
-    FINE,
-    MARK,
-    DigitTable,
-    _sign_table,
-    _unbounded,
-    build,
-    digit_tables,
-    draw_digits,
-)
+from safeselect.engine.geometric import FINE, MARK, DigitTable, digit_tables, draw_digits
 from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
@@ -148,15 +138,6 @@ def test_the_digit_next_to_every_threshold(noise_rate: NoiseRate) -> None:
                     assert digit_of(table, v, beyond + 1) == d - 1
 
 
-def test_a_tie_with_a_threshold_is_settled_by_more_digits() -> None:
-    noise_rate = NoiseRate(Fraction(1))
-    (table,) = digit_tables(noise_rate)
-    low, _ = table.chance(3, 600).scaled(256)
-    v, second, third = low >> 128, (low >> 64) % 2**64, low % 2**64
-    assert digit_of(table, v, second, third - 1) == 3
-    assert digit_of(table, v, second, third + 1) == 2
-
-
 def test_what_goes_beyond_the_table_is_continued() -> None:
     (table,) = digit_tables(NoiseRate(Fraction(1)))
     count = len(table.high)
@@ -170,55 +151,3 @@ def test_what_goes_beyond_the_table_is_continued() -> None:
     second = np.full((2, 40), 1 << 62, dtype=np.uint64)
     arrays_of._continue(found, table, Rows(first, second))
     assert found.tolist() == [2 * count + 1, 0, count + 1]
-
-
-def test_more_marked_words_than_expected_are_all_refined() -> None:
-    class Zeros(Tape):
-        def fill(self, buffer: memoryview) -> None:
-            super().fill(buffer)
-            if len(buffer) == 2000:
-                buffer[:] = bytes(2000)
-
-    (table,) = digit_tables(NoiseRate(Fraction(1)))
-    tape = Zeros(4)
-    out = np.empty(1001, dtype=np.uint16)
-    draw_digits(out, table, tape)
-    assert out[:1000].min() >= 11
-    assert out[:1000].max() < MARK
-    assert len(tape.requests) > 3
-
-
-@pytest.mark.parametrize("width", [4, 5, 6])
-@pytest.mark.parametrize("noise_rate", DECAYS[:3] + DECAYS[7:9], ids=str)
-def test_exhaustively_at_small_widths(noise_rate: NoiseRate, width: int) -> None:
-    """Unmarked words give every digit at most its probability, marked ones supply the rest."""
-    enclosures = _unbounded(noise_rate, 1)
-    table = build(enclosures, digit_tables(noise_rate)[0].chance, unbounded=True, width=width)
-    found = Counter(table.values.tolist())
-    marked = Fraction(found.pop(MARK), 1 << width)
-    for d in range(30):
-        exact = power(noise_rate, d)[1] - power(noise_rate, d + 1)[0]
-        share = Fraction(found[d], 1 << width)
-        assert share <= exact
-        assert exact <= share + marked
-
-
-def test_a_threshold_just_above_a_multiple_of_two_to_minus_64() -> None:
-    """rho / (1 + rho) is 1/4 and 2**-400; V begins like 1/4 and lies below."""
-    table = _sign_table(NoiseRate(Fraction(1), Fraction(1, 3) + Fraction(1, 2**400)))
-
-    class Script:
-        fills = 0
-
-        def fill(self, buffer: memoryview) -> None:
-            self.fills += 1
-            buffer[:] = bytes(len(buffer))
-            if self.fills == 1:
-                buffer[:] = np.array([1 << 14], dtype=np.uint16).tobytes()
-
-        def take(self, count: int) -> int:
-            return 0
-
-    out = np.empty(2, dtype=np.uint16)
-    draw_digits(out, table, Script())
-    assert out[0] == 1

@@ -39,15 +39,6 @@ def test_the_largest_are_among_them(data: st.DataObject) -> None:
     assert sorted(some)[-m:] == np.sort(values)[n - m :].tolist()
 
 
-@pytest.mark.parametrize("n", [5000, 32768, 100001])
-def test_a_cluster_in_one_group_is_found(n: int) -> None:
-    values = np.ones(n, dtype=np.uint64)
-    width = block_size(n) // GROUP
-    members = [7 + width * row for row in range(GROUP) if 7 + width * row < n]
-    values[members] = np.arange(2, 2 + len(members))
-    assert set(members) <= set(select(values, len(members))[0])
-
-
 def test_the_members_of_many_groups_are_read_block_by_block() -> None:
     n, m = 49151, 383
     assert GROUP * m > block_size(n)
@@ -78,23 +69,3 @@ def test_the_best_is_found_wherever_it_is(n: int, bits: int | None) -> None:
         assert indices[int(np.argmax(some))] == place
         assert some.max() == values[place]
         values[place] -= 5000
-
-
-@pytest.mark.parametrize("n", [70000, 100001, 140000])
-def test_what_lies_beyond_the_end_counts_for_nothing(n: int) -> None:
-    """The only number above 0 is in the shorter block, in its last column."""
-    block = block_size(n)
-    values = np.zeros(n, dtype=np.uint64)
-    place = n // block * block + block // GROUP - 1
-    values[place] = 1
-    indices, some = select(values, 1)
-    assert indices[int(np.argmax(some))] == place
-
-
-@pytest.mark.parametrize("m", [3, 50])
-@pytest.mark.parametrize("n", [4097, 70001])
-def test_values_of_nothing_are_distinct_indices_too(n: int, m: int) -> None:
-    indices, some = select(np.zeros(n, dtype=np.uint64), m)
-    assert not any(some)
-    # All of one group are the same beyond the end.
-    assert len(set(indices)) >= min(m * GROUP, n) / 2

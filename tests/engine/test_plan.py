@@ -11,17 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lattice_oracle import RATES
 
-from safeselect.engine.allowances import REACH, UNIT_BITS, WINDOW
-from safeselect.engine.draws import (
-    FINE_LIMIT,
-    GUARD,
-    _contenders,
-    _excess,
-    fixed_point,
-    plan,
-    rate,
-    tail_capacity,
-)
+from safeselect.engine.allowances import WINDOW
+from safeselect.engine.draws import FINE_LIMIT, GUARD, _contenders, _excess, rate, tail_capacity
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.exact.interval import NoiseRate
 
@@ -75,21 +66,6 @@ def test_an_excess_and_noise_that_is_not_covered_are_rare_together() -> None:
             excess = _excess(need, words, 41)
             most = comb(need + excess - 1, excess) * Fraction(words, 2**16) ** excess
             assert most + uncovered < Fraction(1, 2**41)
-
-
-@pytest.mark.parametrize(
-    ("k", "gaps", "slot_bits", "scale"),
-    [
-        *((1, False, 64, 50), (3, False, 64, 52), (256, False, 64, 66), (257, False, 128, 66)),
-        *((1, True, 128, 144), (300, True, 128, 144)),
-    ],
-)
-def test_the_digits_of_slots_and_enclosures(k: int, gaps: bool, slot_bits: int, scale: int) -> None:
-    """Public too.  Enclosures are a few units wide, and all are separated but rarely."""
-    found = plan(LAPLACE, k, NoiseRate(Fraction(1)), gaps)
-    assert (found.ranked, found.slot_bits, found.precision) == (k + gaps, slot_bits, scale)
-    assert found.ranked**2 * Fraction(8, 2**scale) <= RARE
-    assert found.fixed_rate == fixed_point(NoiseRate(Fraction(1)), UNIT_BITS, REACH)
 
 
 def test_padding_is_far_enough() -> None:

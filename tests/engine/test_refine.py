@@ -7,15 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from lattice_oracle import Same, Tape
+from lattice_oracle import Same
 
 from engine import PEELED
 from safeselect.engine import rankings
 from safeselect.engine.contenders import contenders
-from safeselect.engine.draws import Draws, Plan, plan, tail_capacity
-from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law, enclose
+from safeselect.engine.draws import Draws, Plan, plan
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
 from safeselect.engine.rankings import Ranking
-from safeselect.engine.tables import bound_table
 from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.sources import OpenSSLSource
@@ -139,66 +138,6 @@ def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
     assert rankings.combine(steps, draws, public) is None
     won = rankings.refine(steps, draws, public, Script(0, 1, 2, 0, 1, 2, HALF, *[1] * 9))
     assert won.indices == (0,)
-
-
-def test_tail_words_take_their_further_digits_into_account() -> None:
-    public = replace(plan(EXPONENTIAL, 1, NoiseRate(Fraction(1)), False), contenders=2)
-    draws = rankings.draw(1 << 17, public, Tape(5))
-    tails = [i for i in range(1 << 17) if draws.words[i] < 32]
-    assert tails == [i for i in draws.tails if i < 1 << 17]
-    bounds = bound_table(EXPONENTIAL).tail_bounds
-    known = draws.known(tails, [77] * len(tails))
-    for place, (i, (v, bits)) in enumerate(zip(tails, known, strict=True)):
-        count = draws.tail_counts[place]
-        assert (v, bits) == (int(draws.words[i]) << 64 | int(draws.extra[place]), 16 + 64)
-        # The bound holds and is within two steps of 1/64 nat, which are 2**26 units.
-        low, high = enclose(EXPONENTIAL, v, 80, 80)
-        assert -(-high >> 48) <= int(bounds[count]) <= (low >> 48) + (2 << 26)
-
-
-def test_with_slots_of_128_digits_a_tail_word_takes_half_of_one() -> None:
-    public = replace(plan(EXPONENTIAL, 1, NoiseRate(Fraction(1)), True), slot_bits=128)
-    draws = worded(public, [0, 9, 9, 9, 9], [], {1: 6, 3: 5})
-    tail, plain = ((9 << 64 | 5) << 64 | 1 << 63, 144), (9 << 128 | 1 << 127, 144)
-    assert draws.known([4, 3, 2], [1 << 127] * 3) == [plain, tail, plain]
-    without = worded(public, [9], [], {})
-    assert without.known([0], [1 << 127]) == [plain]
-
-
-class Zeros(Tape):
-    """Makes some of the bytes of the one request zero; counted in numbers of 64 digits."""
-
-    def __init__(self, *places: slice) -> None:
-        super().__init__(1)
-        self._places = places
-
-    def fill(self, buffer: memoryview) -> None:
-        super().fill(buffer)
-        for place in self._places:
-            numbers = buffer.cast("Q")[place]
-            numbers[:] = memoryview(bytes(8 * len(numbers))).cast("Q")
-
-
-@each_law
-def test_tail_words_for_which_there_is_no_room_are_looked_at_all_the_same(law: Law) -> None:
-    public, room = plan(law, 1, NoiseRate(Fraction(1)), False), tail_capacity(5000)
-    before = public.contenders + room
-    tape = Zeros(slice(before, before + 1250))  # every word is 0
-    draws = rankings.draw(5000, public, tape)
-    assert draws.tails.tolist() == list(range(room))
-    assert draws.endless == list(range(room, 5000))
-    steps = np.zeros(5000, dtype=np.uint64)
-    steps[4990] = 10**6
-    assert rankings.combine(steps, draws, public) is None
-    assert rankings.refine(steps, draws, public, tape).indices == (4990,)
-
-
-def test_an_endless_tail_is_reported() -> None:
-    public, room = plan(GUMBEL, 1, NoiseRate(Fraction(1)), False), tail_capacity(5000)
-    extra, words = public.contenders, public.contenders + room
-    draws = rankings.draw(5000, public, Zeros(slice(extra, extra + 1), slice(words, words + 1)))
-    assert draws.endless == [0]
-    assert draws.tail_counts[0] == 0
 
 
 @pytest.mark.parametrize("n", [3, 40, 5000])

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 import pytest
 from chances import fits
-from lattice_oracle import Same, Tape
+from lattice_oracle import Tape
 
 from engine import MANY
 from safeselect.engine import rows as rows_module
@@ -21,27 +21,6 @@ from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
-
-
-def test_equal_words_are_told_apart_by_further_digits():
-    """Scores and words equal: the digits in `more` decide, the smaller V wins."""
-    public = batch_plan(EXPONENTIAL, 2, NoiseRate(Fraction(1)))
-    block = np.zeros((2, 1), dtype=np.uint64)
-    words = np.full((2, 1), 12345 << 40, dtype=np.uint64)
-    for first, second in ((1, 2**63), (2**63, 1)):
-        more = np.array([[first, second]], dtype=np.uint64)
-        assert combine_rows(block, words, more, public.ranking, Tape(0)).tolist() == [
-            first > second
-        ]
-
-
-@pytest.mark.parametrize("select", MANY.values())
-def test_a_whole_batch_of_equal_words_draws_on(select):
-    tape = Same(1)
-    winners = select(np.zeros((300, 2), dtype=np.uint64), NoiseRate(Fraction(1)), tape)
-    assert winners.dtype == np.int64
-    assert sum(each < 0 for each in tape.requests) >= 600  # taken, two by two
-    assert fits(Counter(winners.tolist()), {0: 0.5, 1: 0.5})
 
 
 def test_more_unclear_rows_than_there_is_room_for():

@@ -84,14 +84,6 @@ def test_every_tail_threshold_is_the_ceiling(law: Law) -> None:
         assert threshold == min(exact.pop(), 1 << TAIL_DIGITS)
 
 
-@each_law
-def test_tail_bounds_are_in_steps_of_the_thresholds(law: Law) -> None:
-    result = bound_table(law)
-    for count in (0, 1, 500, len(result.tail_thresholds)):
-        # `count` thresholds not above V: the largest of them, so the least step, is the bound.
-        assert result.tail_bounds[count] == len(result.tail_thresholds) - count << 26
-
-
 @given(st.sampled_from(LAWS), RATES)
 @settings(max_examples=60, deadline=None)
 def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> None:
@@ -126,13 +118,3 @@ def test_every_key_is_rounded_up(law: Law, rate: Fraction) -> None:
         for bound, key in zip(bounds.tolist(), found.tolist(), strict=True):
             # Tail words say nothing.
             assert (key - 1) * unit.numerator >= bound * unit.denominator or bound == key == 0
-
-
-@each_law
-def test_tables_are_read_only(law: Law) -> None:
-    result, public = bound_table(law), keys(law, NoiseRate(Fraction(1, 3)))
-    narrow = (public.word_bounds, public.tail_bounds)
-    wide = (result.word_bounds, result.tail_thresholds, result.tail_bounds)
-    assert not any(array.flags.writeable for array in (*narrow, *wide))
-    assert {array.dtype for array in narrow} == {np.dtype(np.uint32)}
-    assert {array.dtype for array in wide} == {np.dtype(np.uint64)}

@@ -17,14 +17,6 @@ from safeselect.exact.interval import NoiseRate
 pytestmark = pytest.mark.claim("C1")
 
 
-@pytest.mark.parametrize("n", [1, 2, 14, 15, 20, 60])
-def test_peeling_all_candidates_gives_a_permutation(n: int) -> None:
-    steps = np.arange(n, dtype=np.uint64)
-    result = PEELED["exponential"](steps, n, NoiseRate(Fraction(1, 10)), Tape(n))
-    assert sorted(result.indices) == list(range(n))
-    assert result.gaps is None
-
-
 @pytest.mark.parametrize(
     ("n", "k", "gaps"), [(3, 0, False), (3, 4, False), (3, 3, True), (0, 1, False)]
 )

@@ -20,7 +20,7 @@ from safeselect.engine.allowances import LOG_ERROR
 from safeselect.engine.draws import GUARD, Weights, plan, rate
 from safeselect.engine.laws import GUMBEL, lower_end, upper_ends
 from safeselect.engine.rankings import certified_order
-from safeselect.engine.rows import batch_plan, noisy_max_rows
+from safeselect.engine.rows import noisy_max_rows
 from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
@@ -55,30 +55,6 @@ def test_a_weight_counts_as_its_logarithm(law: str, n: int, unit: Fraction | Non
 
 
 @each_law
-@pytest.mark.parametrize("n", [30, 700, 5000])
-@pytest.mark.parametrize("gaps", [False, True])
-def test_far_ahead_by_its_score_alone(law: str, n: int, gaps: bool) -> None:
-    """Scores are cut near the j-th largest, by so much more as weights may make up for."""
-    for seed in range(6):
-        k = 2 + seed % 3
-        scores, powers = drawn((n,), seed, 12), 500 + drawn((n,), seed + 100, 12)
-        ahead = slice(
-            5, 4 + k + gaps
-        )  # fewer than are put in order, so that the others set the cut
-        scores[ahead] += np.uint64(545)
-        powers[ahead] = 0
-        weights = Weights.of([Fraction(2) ** int(power) for power in powers])
-        assert weights is not None
-        public = plan(LAWS[law], k, LN_2, gaps, spread=weights.spread)
-        expected = rankings._ranked(scores + powers, public, Tape(seed))
-        found = rankings.noisy_top_k(
-            law, scores.copy(), k, LN_2, Tape(seed), weights=weights, gaps=gaps
-        )
-        assert found == expected
-        assert set(found.indices) & set(range(n)[ahead])  # else nothing was cut that matters
-
-
-@each_law
 @pytest.mark.parametrize("n", [2, 5, 30])
 def test_a_weight_counts_so_in_every_row(law: str, n: int) -> None:
     """Whoever has the same words wins with weights as with scores; a block of rows at a time."""
@@ -92,18 +68,6 @@ def test_a_weight_counts_so_in_every_row(law: str, n: int) -> None:
         expected = noisy_max_rows(law, scores + powers, LN_2, tapes[1])
         assert found.tolist() == expected.tolist()
         assert tapes[0].requests[0] == tapes[1].requests[0]
-
-
-@each_law
-def test_a_wide_spread_has_more_rows_refined(law: str) -> None:
-    """The numbers that a table is off by grow with the spread, and so does what is drawn."""
-    weights = Weights.of([Fraction(1), Fraction(2) ** 4000])
-    assert weights is not None
-    wide = batch_plan(LAWS[law], 2, LN_2, weights.spread)
-    assert wide.capacity > batch_plan(LAWS[law], 2, LN_2).capacity
-    tape = Tape(1)
-    noisy_max_rows(law, np.zeros((wide.rows, 2), dtype=np.uint64), LN_2, tape, weights)
-    assert tape.requests == [16 * wide.rows, 16 * wide.capacity]
 
 
 @pytest.mark.parametrize("weight", [3, Fraction(7, 2)])

@@ -69,26 +69,6 @@ def test_users_by_summing_two_discrete_laplace_laws(k, epsilon, delta, cap):
     assert shows(plan.users - 1) < 0.95
 
 
-@pytest.mark.parametrize(("k", "epsilon", "delta"), ITEMS)
-def test_counts_without_a_cap_are_planned_as_they_are_released(k, epsilon, delta):
-    (plan,) = explain_items(k, [epsilon], delta, with_counts=True).plans
-    found = released(k, epsilon, delta, with_counts=True)
-    assert (plan.offset, plan.noise_rate) == (found.provenance.number("offset"), found.noise_rate)
-    assert plan.standard_deviation == found.noise.deviation
-    capped = explain_items(k, [epsilon], delta, max_contributions=3)
-    assert explain_items(k, [epsilon], delta, max_contributions=3, with_counts=True) == capped
-    with pytest.raises(ParameterError, match="with_counts with groups requires"):
-        explain_items(k, [epsilon], delta, with_counts=True, max_groups=2)
-
-
-@pytest.mark.parametrize("one", ["0.5", Fraction(1, 2), 0.5])
-def test_one_epsilon_needs_no_list(one):
-    assert explain_items(5, one, "1e-7") == explain_items(5, ["0.5"], "1e-7")
-    assert explain_keys(one, "1e-7") == explain_keys(["0.5"], "1e-7")
-    facts = {"groups": 3, "groups_per_user": 2}
-    assert explain_groups(5, one, "1e-7", **facts) == explain_groups(5, ["0.5"], "1e-7", **facts)
-
-
 # -------------------------------------------------------------------------------------- keys
 
 
@@ -153,14 +133,6 @@ def test_a_lead_decides_between_two_as_often_as_told(epsilon, delta, mechanism):
     assert wrong(plan.users) <= 0.05 < wrong(plan.users - 1)
 
 
-def test_of_equal_plans_the_one_that_drops_nobody():
-    """Pure epsilon: twice as many groups double the noise and what is counted."""
-    plans = explain_groups(5, [1], groups=12, groups_per_user=4, known=True)
-    users = {plan.max_groups: plan.users for plan in plans.plans}
-    assert users[1] == users[2] == users[4] < users[8]
-    assert plans.best().max_groups == 4
-
-
 def test_best_needs_to_know_for_which_epsilon():
     plans = explain_groups(5, ["0.5", 1], "1e-7", groups=2, groups_per_user=1)
     with pytest.raises(ParameterError, match="several epsilons were given"):
@@ -205,45 +177,3 @@ def test_data_text_plot_and_command(capsys):
     assert groups.title == "top 5 in each of 12 groups; users as stated: 100 % in 6"
     rows = str(groups).splitlines()[2:-1]
     assert [row.split()[1] for row in rows if row.endswith(" best")] == ["6", "6"]
-
-
-# ------------------------------------------------------------------------------------ mistakes
-
-MISTAKES = [
-    (
-        explain_items,
-        {"k": 5, "epsilons": [1], "delta": "1e-7"},
-        [({"epsilons": []}, "at least one epsilon"), ({"k_bar": 2}, "k_bar must be")],
-    ),
-    (
-        explain_keys,
-        {"epsilons": [1], "delta": "1e-7"},
-        [
-            ({"epsilons": []}, "at least one epsilon"),
-            ({"epsilons": "x"}, "epsilon must be"),
-            ({"pre_threshold": 0}, "pre_threshold"),
-            ({"with_counts": 1}, "with_counts"),
-            ({"epsilons": ["1e-9"]}, "use a larger epsilon"),
-        ],
-    ),
-    (
-        explain_groups,
-        {"k": 5, "epsilons": [1], "delta": "1e-7", "groups": 12, "groups_per_user": 3},
-        [
-            ({"epsilons": []}, "at least one epsilon"),
-            ({"groups_per_user": {}}, "groups_per_user must name at least one user"),
-            ({"groups_per_user": {0: 1}}, "a number of groups"),
-            ({"delta": None}, "requires epsilon and delta"),
-            ({"known": True, "k_bar": 9}, "require an unknown domain"),
-            ({"known": True, "mechanism": "laplace"}, "mechanism must be"),
-            ({"known": "yes"}, "known must be"),
-        ],
-    ),
-]
-
-
-@pytest.mark.parametrize(("function", "right", "wrong"), MISTAKES)
-def test_mistakes(function, right, wrong):
-    for change, message in wrong:
-        with pytest.raises(ParameterError, match=message):
-            function(**{**right, **change})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -79,17 +78,6 @@ def test_a_float_is_its_shortest_decimal(value):
     assert rational(np.float64(value), "epsilon") == Fraction(repr(value))
 
 
-@given(st.integers(0, 10**40), st.integers(1, 10**40), st.sampled_from(["fraction", "text", "mpq"]))
-@settings(derandomize=True, deadline=None)
-def test_a_ratio_is_read_exactly(numerator, denominator, way):
-    typed = {
-        "fraction": Fraction(numerator, denominator),
-        "text": f"{numerator}/{denominator}",
-        "mpq": gmpy2.mpq(numerator, denominator),
-    }[way]
-    assert rational(typed, "epsilon", zero=True) == Fraction(numerator, denominator)
-
-
 def test_the_callers_decimal_context_changes_nothing():
     with localcontext() as context:
         context.prec = 3
@@ -98,41 +86,20 @@ def test_the_callers_decimal_context_changes_nothing():
         assert rational("123456789.5", "epsilon") == Fraction("123456789.5")
 
 
-def test_the_limit_on_printed_digits_changes_nothing():
-    nines = "9" * 1000
-    limit = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(640)
-    try:
-        read = rational(nines, "epsilon")
-        message = refused(rational, -Fraction(10**1000, 7), "epsilon")
-    finally:
-        sys.set_int_max_str_digits(limit)
-    assert read == 10**1000 - 1
-    assert "epsilon" in message
-
-
 # ------------------------------------------------------------------------------- what is refused
 
 NO_NUMBERS = {
     "True": True,
     "nan": float("nan"),
-    "inf": float("inf"),
-    "Decimal nan": Decimal("NaN"),
     "signalling nan": Decimal("sNaN"),
     "text nan": "nan",
     "mpfr": gmpy2.mpfr("0.5"),
-    "complex": 1 + 0j,
     "None": None,
-    "list": [1],
-    "array of one": np.array([1]),
-    "datetime": np.datetime64(1, "s"),
     "object": object(),
     "comma": "0,5",
     "Arabic digits": "١٢",  # which int() would read
     "underscore": "1_000",
-    "trailing newline": "0.5\n",
     "empty": "",
-    "minus sign": "−1",
     "double ratio": "1/2/3",
     "negative below": "1/-3",
     "zero below": "1/0",
@@ -146,31 +113,10 @@ def test_no_number(name):
     refused(rational, NO_NUMBERS[name], "epsilon", zero=True)
 
 
-OUT_OF_RANGE = {
-    "zero": 0,
-    "zero ratio": "0/5",
-    "negative": -1,
-    "negative float": -0.1,
-    "negative NumPy": np.int64(-(2**63)),
-    "smallest negative float": -5e-324,
-}
-
-
-@pytest.mark.parametrize("name", OUT_OF_RANGE)
-def test_not_positive(name):
-    assert "greater than zero" in refused(rational, OUT_OF_RANGE[name], "sensitivity")
-
-
 def test_zero_only_where_it_is_allowed():
     assert rational(0, "rho", zero=True) == 0
     assert rational(-0.0, "rho", zero=True) == 0
     assert "at least zero" in refused(rational, -1, "rho", zero=True)
-
-
-def test_the_upper_limit_is_exclusive():
-    assert rational("0.999", "delta", below=1) == Fraction(999, 1000)
-    for value in (1, 1.0, "1.0", Fraction(3, 2)):
-        assert refused(rational, value, "delta", below=1).startswith("delta must be less than 1")
 
 
 HUGE = {
@@ -196,21 +142,7 @@ def test_huge_numbers_are_refused_before_any_big_arithmetic(name):
     assert message.startswith("epsilon ")
 
 
-def test_a_comma_is_answered_with_a_hint():
-    hint = "use a decimal point, not a comma"
-    assert (
-        refused(rational, "0,5", "rho") == f"rho must be a finite number, got '0,5' (str); {hint}"
-    )
-
-
 # ------------------------------------------------------------------------------------- integers
-
-
-@pytest.mark.parametrize("value", [1, 5, np.int8(3), np.uint64(4)])
-def test_integers(value):
-    read = integer(value, "k", minimum=1, maximum=5)
-    assert read == value
-    assert type(read) is int
 
 
 @pytest.mark.parametrize(
@@ -233,23 +165,6 @@ def test_what_only_equals_an_integer_is_no_integer(value):
 )
 def test_integers_out_of_range_never_wrap(value):
     assert "between 1 and 5" in refused(integer, value, "k", minimum=1, maximum=5)
-
-
-@pytest.mark.parametrize(
-    ("value", "name", "message"),
-    [
-        ("x", "epsilon", "must be a finite number, got 'x' (str); for example 1 or '0.1'"),
-        (-1, "delta", "must be greater than zero, got -1 (int); for example '1e-9'"),
-        (True, "sensitivity", "must be a number, got True (bool); for example 1"),
-        (
-            Decimal("NaN"),
-            "rho",
-            "must be a finite number, got Decimal('NaN') (Decimal); for example '0.5'",
-        ),
-    ],
-)
-def test_the_message_says_what_to_write(value, name, message):
-    assert refused(rational, value, name) == f"{name} {message}"
 
 
 def test_the_longest_numbers():
@@ -296,13 +211,6 @@ def test_the_message_says_what_is_allowed(value, least, most, limit, message):
 )
 def test_short_values_are_quoted_and_others_measured(value, text):
     assert describe(value) == text
-
-
-@given(st.text(max_size=300) | st.integers() | st.floats() | st.decimals() | st.binary(max_size=50))
-@settings(derandomize=True, deadline=None)
-@pytest.mark.slow("numbers of millions of digits")
-def test_a_description_is_short(value):
-    assert len(describe(value)) <= 120
 
 
 @pytest.mark.parametrize(

@@ -433,6 +433,8 @@ def test_what_reads_a_block_names_it(wards: Ledger) -> None:
         ("wards", "wards", ["east"]),
         ("wards", "wards", []),
         ("wards/south", "wards/south", []),
+        ("wards/east", "wards", []),
+        ("wards/east/x", "wards", ["y"]),
         ("purpose", "purpose", ["east"]),
     ):
         with pytest.raises(ParameterError, match=f"scope '{taken}' already exists"):
@@ -524,7 +526,7 @@ def test_a_scope_that_lies_is_damage(
         Ledger.open(path)
 
 
-@pytest.mark.parametrize("name", ["wards", "wards/north", "other"])
+@pytest.mark.parametrize("name", ["wards", "wards/north", "wards/x", "other"])
 def test_a_scope_with_the_name_of_blocks_is_damage(tmp_path: Path, name: str) -> None:
     path = tmp_path / "l"
     Ledger.create(path, {"wards": made(epsilon=1, blocks=["north"]), "b": made(epsilon=1)})

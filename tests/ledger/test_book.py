@@ -164,7 +164,7 @@ def test_what_is_kept_in_memory_grows_with_charges_and_requests_alone(tmp_path: 
     there.pay(pure())
     known = Ledger.open(path)._book.state(lambda checker: checker)
     assert len(known.nonces) == 31
-    assert len(known.requests.found) == 10
+    assert len(known.requests) == 10
     assert known.pending == {"62"}
 
 

@@ -284,6 +284,7 @@ def test_the_forecast_says_what_stops_and_what_would_fit_more_often() -> None:
     listed = quoted(ask_list, "person", "add_remove")
     assert listed[0] == ApproximateDP("1/10", "1e-9")
     assert said(PureDP("1/4")) == "fits 4 times; stopped by epsilon"
+    assert said(PureDP("2/3")) == "fits 1 time; stopped by moment 3"
     assert said(PureDP("1/100"), own_delta=0) == "fits 481 times; stopped by moment 1"
     assert said(ApproximateDP(0, "1e-7"), own_delta="1e-6") == "fits 10 times; stopped by own delta"
     text = said(lambda there: call(there))

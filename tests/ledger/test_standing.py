@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, Kept, ListStore, new, pure, scope
+from ledgers import TERMS, ListStore, new, pure, scope
 from workers import kinds
 
 import safeselect
 from safeselect import BudgetError, ChargeStands, Ledger, LedgerBusy, RepeatedRequest
-from safeselect.ledger import pending as pending_module
+from safeselect.ledger import scope as scope_module
 from safeselect.ledger.stores.file import FileStore
 
 pytestmark = [
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 0)
+    monkeypatch.setattr(scope_module, "OUTCOME_WAIT", 0)
 
 
 @contextmanager
@@ -104,13 +104,13 @@ def test_a_lock_held_between_charge_and_answer_says_that_the_charge_stands(
 ) -> None:
     """Without an outbox: the answer is lost."""
     ledger, holding = Ledger.open(FileStore(path, wait=0)), Holding(path)
-    real = pending_module.commitment
+    real = scope_module.commitment
 
     def committed(salt: bytes, output: str) -> str:
         holding()
         return real(salt, output)
 
-    monkeypatch.setattr(pending_module, "commitment", committed)
+    monkeypatch.setattr(scope_module, "commitment", committed)
     with pytest.raises(ChargeStands, match="without an outbox the answer is lost") as caught:
         select(scope(ledger))
     assert caught.value.charge == 2
@@ -149,30 +149,6 @@ def test_before_the_charge_nothing_is_charged_and_the_lock_is_named(path: Path, 
     with held(path, kind), pytest.raises(LedgerBusy, match="nothing was charged, try again"):
         select(there)
     assert path.read_bytes() == before
-
-
-def test_a_lock_that_is_held_when_a_charge_is_told_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Lines to be sent are read under the lock, after the charge is in the ledger."""
-    path, register = tmp_path / "l", Kept()
-    budgets = {"a": safeselect.Budget(**TERMS, epsilon=1)}
-    made = Ledger.create(path, budgets, witness=register)
-    there, holding = impatient(path, witness=register), Holding(path)
-    real = FileStore.write
-
-    def write(self: FileStore, work: Callable[[Any], Any]) -> Any:
-        done = real(self, work)
-        holding()
-        return done
-
-    with monkeypatch.context() as patch:
-        patch.setattr(FileStore, "write", write)
-        with pytest.raises(ChargeStands, match="record 2 remains") as caught:
-            there.pay(pure())
-    assert "nothing was charged" not in str(caught.value)
-    holding.file.close()
-    assert kinds(made)[2:] == ["charged"]
 
 
 def test_a_retry_that_cannot_look_again_says_that_the_first_charge_stands(
@@ -245,7 +221,7 @@ def test_a_scope_that_closes_after_the_outbox_has_the_answer_keeps_it(tmp_path: 
 
 
 def test_an_outcome_has_a_deadline_of_its_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_module, "OUTCOME_WAIT", 20)
+    monkeypatch.setattr(scope_module, "OUTCOME_WAIT", 20)
     pending = impatient(path).pay(pure())
     holding = Holding(path)
     holding()

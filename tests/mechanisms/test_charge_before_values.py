@@ -21,7 +21,6 @@ from safeselect import (
     AdaptiveSparseVector,
     BudgetError,
     Ledger,
-    ParameterError,
     PayWhatYouGet,
     ScoreError,
     SparseVector,
@@ -200,7 +199,7 @@ def test_a_panic_comes_of_values_and_an_interrupt_does_not() -> None:
         ]
         for call in calls:
             if kind is panic:
-                with pytest.raises(ScoreError, match=r"do(es)? not fit|cannot be read") as caught:
+                with pytest.raises(ScoreError, match="cannot be read") as caught:
                     call(Unread(2, reads))
                 assert caught.value.__context__ is None
             else:
@@ -209,89 +208,15 @@ def test_a_panic_comes_of_values_and_an_interrupt_does_not() -> None:
         assert ledger.balance("a").refusals == (len(calls) if kind is panic else 0)
 
 
-def test_sixteen_private_bits_cost_sixteen_charges():
-    """The attack of issue 14: which of sixteen numbers are missing, for a budget of four calls."""
-    ledger = new(":memory:", epsilon=2)
-    missing = [1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1]
-    seen = []
-    for bit in missing:
-        scores = [1, None if bit else 2, 3]
-        try:
-            safeselect.permute_and_flip(scores, ledger=scope(ledger), **COST)
-            seen.append(0)
-        except BudgetError:
-            seen.append(None)
-        except ScoreError:
-            seen.append(1)
-    assert seen == missing[:4] + [None] * 12
-    ends = ["input", "released", "released", "input"]
-    assert outcomes(ledger) == [each for end in ends for each in ("charged", end)]
-    assert ledger.balance("a").spent == {"epsilon": 2}
-
-
-def columns() -> dict[str, Any]:
-    pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    pl = pytest.importorskip("polars", reason="polars is not installed")
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    return {
-        "null of pandas": pd.Series([1, None, 3], dtype="Int64"),
-        "levels of pandas": pd.MultiIndex.from_tuples([(1, 2)] * 3),
-        "text of polars": pl.Series(["1", "2", "3"]),
-        "lists of polars": pl.Series([[1], [2], [3]]),
-        "null in a dictionary": pa.array([1, None, 3]).dictionary_encode(),
-    }
-
-
-ARRAYS = {
-    "NaN": np.array([1.0, np.nan, 3.0]),
-    "text": np.array(["1", "2", "3"]),
-    "dates": np.array([1, 2, 3], dtype="M8[s]"),
-    "records": np.zeros(3, dtype=[("a", "i4")]),
-    "mapping": {"a": 1, "b": None, "c": 3},
-}
-
-
-@pytest.mark.parametrize("name", [*ARRAYS, *columns()])
-def test_types_are_looked_at_only_after_the_charge_too(name):
-    ledger = new(":memory:")
-    refused(safeselect.permute_and_flip, {**ARRAYS, **columns()}[name], ledger)
-    assert outcomes(ledger) == ["charged", "input"]
-
-
 def test_values_are_looked_at_only_after_a_budget_that_is_spent():
     ledger = new(":memory:", epsilon="1/4")
-    for scores in ([1, 2, 3], [1, None, 3], [1, Raising(), 3], ARRAYS["NaN"], ARRAYS["text"]):
+    for scores in ([1, 2, 3], [1, None, 3], [1, Raising(), 3], np.array(["1", "2"])):
         with pytest.raises(BudgetError, match="budget"):
             safeselect.permute_and_flip(scores, ledger=scope(ledger), **COST)
     assert outcomes(ledger) == []
 
 
 # ---------------------------------------------------------------------- what is refused for nothing
-
-
-@pytest.mark.parametrize(
-    ("wrong", "match"),
-    [
-        ({"epsilon": 0}, "epsilon"),
-        ({"sensitivity": None}, "exactly one"),
-        ({"on_grid": True}, "on_grid"),
-        ({"labels": ["a"]}, "labels"),
-        ({"scores": []}, "at least one"),
-        ({"scores": np.array([[1, None]], dtype=object)}, "one dimension"),
-        ({"scores": {None, 1}}, "got set"),
-        ({"scores": None}, "got NoneType"),
-        ({"scores": np.ma.array([1, 2], mask=[True, False])}, "plain two-dimensional NumPy array"),
-    ],
-)
-def test_arguments_classes_shapes_and_lengths_are_refused_before_the_charge(wrong, match):
-    ledger = new(":memory:")
-    before = ledger.head
-    source = RecordingSource(OpenSSLSource())
-    given = {"scores": [1, None], **COST, "source": source, "ledger": scope(ledger), **wrong}
-    with pytest.raises((ParameterError, ScoreError), match=match):
-        safeselect.permute_and_flip(**given)
-    assert ledger.head == before
-    assert source.requests == []
 
 
 class Ran(BaseException):

@@ -5,14 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 from tapes import TapeSource
 
 from safeselect import select_partitions
 from safeselect.mechanisms import key_columns, keys
-from safeselect.mechanisms.items import hold_counts
-from safeselect.mechanisms.key_columns import read_columns
 
 pa = pytest.importorskip("pyarrow")
 
@@ -62,23 +59,6 @@ def test_columns_give_the_answer_of_lists(batch: int, monkeypatch: pytest.Monkey
             )
         ]
         assert found[0] == found[1] == found[2]
-
-
-@pytest.mark.parametrize("multiplier", [1, key_columns._MULTIPLIER])
-def test_each_key_stands_in_one_place(multiplier: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even where the 64 bits of most texts are equal."""
-    monkeypatch.setattr(key_columns, "_MULTIPLIER", multiplier)
-    for seed in range(40):
-        rng = random.Random(seed)
-        labels, counts = table(rng, 80)
-        held = read_columns(hold_counts(counts, columns(labels, rng), 0))
-        texts = held.labels_of(0, np.arange(held.users.size))
-        largest: dict[str, int] = {}
-        for label, users in zip(labels, counts, strict=True):
-            if label is not None and users > 0:
-                largest[label] = max(users, largest.get(label, 0))
-        assert [*zip(texts, held.users.tolist(), strict=True)] == [*largest.items()]
-        assert held.passed == 80
 
 
 def test_a_broken_text_is_no_key_and_no_error() -> None:

@@ -105,14 +105,6 @@ def test_what_is_kept_follows_from_the_words() -> None:
         assert select_partitions(USERS, **given, source=tape).labels == labels
 
 
-def test_equal_keys_are_one_and_others_are_dropped() -> None:
-    labels = [1, True, "1", None, float("nan"), b"x", ("a",)]
-    kept = select_partitions([1, 10**6, 10**6, *(10**6,) * 4], labels=labels, **COST)
-    assert kept.labels == ("1",)
-    for counts in ({}, {"a": 0}, {"a": -5}, {None: 10**6}):
-        assert select_partitions(counts, **COST, with_counts=True).labels == ()
-
-
 @pytest.mark.parametrize("label", ["a", None, float("nan"), ("a",)])
 def test_as_many_bytes_are_asked_for_whatever_the_keys_are(label: object) -> None:
     """Of 300 counts: of one key, of no key, of no user."""
@@ -156,18 +148,6 @@ def test_answers_follow_from_the_words() -> None:
     for found in (strategy.noisy_count_if_kept(n), strategy.noisy_count_keyed("a", n)):
         assert found is not None
         assert n + table.centre - table.certain <= found <= n + table.centre - 1
-
-
-def test_the_pre_threshold_of_each_method() -> None:
-    strategy = partition_strategy(**TWO, pre_threshold=100, with_counts=True)
-    table = strategy.terms.table
-    sure = 99 + table.certain
-    for users, kept in ((99, False), (sure, True)):
-        counts = strategy.noisy_count_if_kept(users), strategy.noisy_count_keyed("a", users)
-        assert [strategy.should_keep(users), strategy.keep_keyed("a", users)] == [kept] * 2
-        assert [count is not None for count in counts] == [kept] * 2
-    assert strategy.keep_column([99, sure]).tolist() == [False, True]
-    assert [strategy.probability_of_keep(n) for n in (99, 100)] == [0, table.chance(1)]
 
 
 def test_keyed_answers_belong_to_the_key_and_the_seed() -> None:
@@ -219,22 +199,17 @@ def test_nothing_but_a_pickle_of_the_whole_shows_the_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("counts", "message"),
     [
-        ({"max_partitions": 0}, "max_partitions must be between 1"),
-        ({"pre_threshold": 0}, "pre_threshold must be between 1"),
-        ({"with_counts": 1}, "with_counts must be True or False"),
-        ({"delta": None}, "requires epsilon and delta"),
-        ({"epsilon": "1e-8", "delta": "1e-9"}, "half a million"),
-        ({"counts": Counts({}, places="all", max_contributions=4)}, "capped at 4"),
-        ({"counts": Counts({}, places=5, max_contributions=1)}, "5 largest counts"),
-        ({"counts": Counts({}, "all", max_contributions=1, unit="one house")}, "one house"),
+        (Counts({}, places="all", max_contributions=4), "capped at 4"),
+        (Counts({}, places=5, max_contributions=1), "5 largest counts"),
+        (Counts({}, "all", max_contributions=1, unit="one house"), "one house"),
     ],
 )
-def test_what_is_wrong_is_refused_before_the_charge(arguments: dict, message: str) -> None:
+def test_what_is_wrong_is_refused_before_the_charge(counts: Counts[str], message: str) -> None:
     ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
     with pytest.raises(ParameterError, match=message):
-        select_partitions(**{"counts": USERS, **COST, **arguments}, ledger=scope(ledger))
+        select_partitions(counts, **COST, ledger=scope(ledger))
     assert kinds(ledger) == []
 
 

@@ -54,24 +54,6 @@ def test_the_chances_are_the_published_ones(vector: dict) -> None:
     assert close(terms.table.chance(terms.counted(given["n"])), vector["output"])
 
 
-@pytest.mark.parametrize("with_counts", [False, True])
-@pytest.mark.parametrize("vector", vectors("crossover_and_first_certain_count"))
-def test_the_centre_and_the_first_certain_count(vector: dict, with_counts: bool) -> None:
-    given = (Fraction(vector["inputs"][name]) for name in ("epsilon", "delta"))
-    table = keep_table(*given, with_counts=with_counts)
-    assert (table.centre, table.certain) == (vector["output"]["n1"], vector["output"]["N"])
-
-
-@pytest.mark.parametrize("vector", vectors("released_count_probability"))
-def test_the_law_of_a_released_count(vector: dict) -> None:
-    given = vector["inputs"]
-    terms = Terms.read(given["epsilon"], given["delta"], 1, 1, True)
-    table = terms.table
-    (threshold,) = (j for j in range(1, 100) if terms.released(given["n"], j) == given["value"])
-    assert threshold <= given["n"]
-    assert close(table.chance(threshold) - table.chance(threshold - 1), vector["output"])
-
-
 @pytest.mark.parametrize("vector", vectors("largest_delta_per_partition"))
 def test_the_share_of_delta_of_each_key(vector: dict) -> None:
     delta, most = Fraction(vector["inputs"]["delta"]), vector["inputs"]["kappa"]

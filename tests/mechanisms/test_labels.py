@@ -78,41 +78,6 @@ def test_a_labelled_column_releases_its_labels_and_no_positions(kind: str) -> No
         assert not {"index", "indices"} & set(json.loads(result.to_json()))
 
 
-@pytest.mark.parametrize(
-    "scores",
-    [
-        [7, 9, 2],
-        np.array([7, 9, 2]),
-        pd.Series([7, 9, 2]),
-        pd.Series([7, 9, 2], index=pd.RangeIndex(3)),
-    ],
-    ids=lambda scores: f"{type(scores).__module__}.{type(scores).__name__}",
-)
-def test_positions_of_what_nobody_named(scores: Any) -> None:
-    assert top_k(scores, k=2, **SURE).labels == (1, 0)
-    assert top_k(scores, k=2, **SURE).indices == (1, 0)
-    named = top_k(scores, k=2, labels=["a", "b", "c"], **SURE)
-    assert (named.labels, named.indices) == (("b", "a"), (1, 0))
-    assert json.loads(named.to_json())["indices"] == ["1", "0"]
-
-
-@pytest.mark.parametrize(
-    "index",
-    [
-        pd.RangeIndex(1, 4),
-        pd.Index([0, 1, 2]),
-        pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
-        pd.Index([{"C": 1}, {"C": 10}, {"C": 100}], dtype=object),
-    ],
-    ids=repr,
-)
-def test_every_other_index_is_the_labels(index: Any) -> None:
-    best = permute_and_flip(pd.Series([7, 9, 2], index=index), **SURE)
-    assert (best.label, best.index) == (index[1], None)
-    over = permute_and_flip(pd.Series([7, 9, 2], index=index), labels=["a", "b", "c"], **SURE)
-    assert (over.label, over.index) == ("b", 1)
-
-
 def test_rows_that_name_their_candidates_name_them_alike() -> None:
     one, other = pd.Series([1, 9], index=["a", "b"]), pd.Series([1, 9], index=["b", "a"])
     assert select_many([one, one], **SURE).labels == ["b", "b"]

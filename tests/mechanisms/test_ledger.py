@@ -13,7 +13,7 @@ from rules_table import CALLS, EPSILON
 from tapes import TapeSource
 
 import safeselect
-from safeselect import Ledger, LedgerError, SourceError
+from safeselect import LedgerError, SourceError
 from safeselect.ledger.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.claim("C8")
@@ -47,36 +47,6 @@ def test_what_cannot_be_recorded_is_not_released(
     # The charge stands; that there is no output could be written after all.
     assert outcomes(ledger) == ["charged", "error"]
     assert ledger.balance("a").spent["epsilon"] == Fraction(EPSILON)
-
-
-# ------------------------------------------------------------------------ what a result says
-
-
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
-def test_a_result_on_a_ledger_says_what_its_scope_and_its_record_say(neighbours: str) -> None:
-    words = {"unit": "one rider", "neighbours": neighbours}
-    ledger = Ledger.create(":memory:", {"a": safeselect.Budget(**words, epsilon=9, delta="1/100")})
-    there = ledger.scope("a", **words, purpose="a test")
-    found = safeselect.permute_and_flip([3, 900, 2000], epsilon=1, sensitivity=1, ledger=there)
-    (charged,) = (r.content for r in ledger.records() if r.content["kind"] == "charged")
-    said = found.provenance
-    assert (said.unit, said.neighbours) == ("one rider", neighbours)
-    assert said.utc == charged["utc"]
-    assert dict(said.parameters) == charged["parameters"]
-
-
-def test_counts_name_whose_privacy_it_is() -> None:
-    rides = safeselect.Counts({"a": 5, "b": 3}, places="all", unit="one rider")
-    given: dict[str, Any] = {"k": 1, "k_bar": 1, "epsilon": 1, "delta": "1e-6"}
-    assert safeselect.unknown_domain_top_k(rides, **given).provenance.unit == "one rider"
-    known = safeselect.Counts({"a": 5, "b": 3}, places="all", max_contributions=1, unit="one rider")
-    said = safeselect.permute_and_flip(known, epsilon=1, sensitivity=1, monotonic=True).provenance
-    assert said.unit == "one rider"
-    paid = safeselect.unknown_domain_top_k(
-        {"a": 5}, **given, places="all", ledger=scope(new(":memory:", epsilon=2, delta="1/10"))
-    )
-    assert (paid.provenance.unit, paid.provenance.neighbours) == ("person", "add_remove")
-    assert paid.provenance.utc is not None
 
 
 # ----------------------------------------------------------------------------------- sessions

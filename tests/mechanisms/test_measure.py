@@ -17,15 +17,12 @@ from safeselect import (
     Ledger,
     ParameterError,
     PureDP,
-    ScoreError,
-    SourceError,
     ZeroConcentratedDP,
     compose,
     from_json,
     measure,
 )
 from safeselect.ledger.stores.memory import MemoryStore
-from safeselect.release.call import UNREADABLE
 from safeselect.release.results import Numbers
 
 COSTS = {
@@ -75,38 +72,6 @@ def test_it_is_charged_and_has_its_receipt(name: str) -> None:
         measure([1], **cost, ledger=scope(left))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "epsilon, rho and mu|exactly one"),
-        ({"epsilon": 1, "rho": 1, "sensitivity_l1": 1}, "exactly one"),
-        ({"epsilon": 1}, "requires sensitivity_l1"),
-        ({"epsilon": 1, "sensitivity_l1": 1, "sensitivity_l2_squared": 1}, "requires"),
-        ({"rho": 1, "sensitivity_l1": 1}, "sensitivity_l2_squared"),
-        ({"mu": 0, "sensitivity_l2_squared": 1}, "mu must be greater"),
-        ({"mu": 1, "sensitivity_l2_squared": 2**101}, "sigma squared"),
-        ({"epsilon": 1, "sensitivity_l1": 2**41}, "noise rate"),
-    ],
-)
-def test_wrong_costs_are_refused_before_the_charge(arguments: dict, message: str) -> None:
-    ledger = new(MemoryStore(), rho=1000)
-    with pytest.raises(ParameterError, match=message):
-        measure([1], **arguments, ledger=scope(ledger))
-    assert len(list(ledger.records())) == 2
-
-
-def test_a_value_that_is_no_integer_has_one_sentence() -> None:
-    ledger = new(MemoryStore(), epsilon=9)
-    for bad in (0.5, float("nan"), None, "7", Fraction(987_654, 5)):
-        with pytest.raises(ScoreError, match="values must be integers") as told:
-            measure([1, bad], epsilon=1, sensitivity_l1=1)
-        assert "987" not in str(told.value)
-        with pytest.raises(ScoreError, match="the scores do not fit the") as failed:
-            measure([1, bad], epsilon=1, sensitivity_l1=1, ledger=scope(ledger))
-        assert str(failed.value) == UNREADABLE
-        assert [r.content["kind"] for r in ledger.records()][-2:] == ["charged", "aborted"]
-
-
 def test_requests_depend_on_the_number_of_values_alone() -> None:
     for cost, _ in COSTS.values():
         asked = set()
@@ -145,17 +110,3 @@ def test_counts_that_move_further_are_refused() -> None:
                 measure(counts, **cost, **{name: least}, ledger=there if name == pure else None)
     # For other values the sensitivity is declared for the scope's neighbours, whatever they are.
     assert measure([1, 2], epsilon=1, sensitivity_l1=2, ledger=there).receipt is not None
-
-
-@pytest.mark.parametrize("lasts", [0, 1])
-def test_a_failure_keeps_the_charge_and_a_refusal_draws_nothing(lasts: int) -> None:
-    for name, (cost, guarantee) in COSTS.items():
-        price = {"epsilon": "1/2"} if name == "epsilon" else {"rho": guarantee.zcdp.rho}
-        ledger = new(MemoryStore(), **price)
-        with pytest.raises(SourceError, match="gone"):
-            measure([1, 2], **cost, source=TapeSource(lasts=lasts), ledger=scope(ledger))
-        assert [each.content["kind"] for each in ledger.records()][2:] == ["charged", "aborted"]
-        source = TapeSource()
-        with pytest.raises(BudgetError, match="does not allow"):
-            measure([1, 2], **cost, source=source, ledger=scope(ledger))
-        assert source.asked == 0

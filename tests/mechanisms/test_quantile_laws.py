@@ -94,20 +94,6 @@ def test_parts_have_the_law_of_their_shares(share, ties):
                 assert all(near(p, mpmath.nstr(q, 30)) for p, q in zip(found, wanted, strict=True))
 
 
-@pytest.mark.parametrize(("far", "seen"), [(1, 10), (20, 5), (1000, 1)])
-def test_points_that_are_left_out_are_within_the_error(far, seen):
-    """Where powers end, what lies beyond is smaller than the error that is stated."""
-    data = sorted(list(range(10)) * far)
-    runs, error = Law(Fraction(1, 2), Fraction(1, 2), "below").powers(whole(data, 0, 9), 64)
-    found = {p: power for start, after, power in runs for p in range(start, after)}
-    assert len(found) == seen
-    away = [distance(data, g, Fraction(1, 2), "below") for g in range(10)]
-    with mpmath.workdps(60):
-        for g in range(10):
-            exact = mpmath.exp(min(away) - int(away[g])) * 2**64
-            assert 0 <= exact - found.get(g, 0) < error < 100
-
-
 def test_the_requests_follow_from_the_grid():
     class Taken:
         def __init__(self):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import array
-import collections
 import datetime
 import math
 from decimal import Decimal
@@ -19,13 +17,6 @@ from safeselect.mechanisms.quantiles import Grid, reader
 
 DAY = datetime.date(2024, 2, 29)
 NINE = {"lowest": 0, "highest": 9, "step": 1, "epsilon": 1}
-
-
-def test_a_float_stands_for_its_decimal():
-    """0.3 lies in the cell of 0.3, though its double is below it."""
-    grid = Grid.read(Decimal(0), Decimal(1), "0.1")
-    assert grid.cells([0.3, 0.29999, 0.7, -1, 2]) == [0, 2, 3, 7, 10]
-    assert [str(grid.point(place)) for place in (0, 3, 10)] == ["0", "0.3", "1"]
 
 
 NO_VALUES = [
@@ -49,38 +40,9 @@ def test_values_that_are_none_are_refused_without_being_quoted():
         assert made.balance("main").spent["epsilon"] == made.balance("main").refusals == 1
 
 
-class Counting(list):
-    """A list that may count as it likes."""
-
-
 def never():
     raise AssertionError("this is private code")
     yield 1
-
-
-class Unknown:
-    """A class whose iteration is its own, and with methods that columns have."""
-
-    ndim = 1
-
-    def __iter__(self):
-        return never()
-
-    tolist = to_list = to_pylist = __len__ = __iter__
-
-
-def test_what_is_no_list_is_refused_by_its_class():
-    made, scope = ledger(epsilon=1)
-    for values in (
-        *("123", b"123", {1, 2}, {1: 2}, 7, np.ones((2, 2)), Counting([1]), never(), map(int, "1")),
-        *(Unknown(), {1: 2}.values(), collections.deque([1]), np.ma.array([1]), np.float64(1)),
-        *(array.array("q", [1]), None),
-    ):
-        for given in ({}, {"ledger": scope}):
-            with pytest.raises(ScoreError, match="values must be a list, a tuple, a") as caught:
-                quantile(values, quantile="1/2", **NINE, **given)
-            assert caught.value.__context__ is None
-    assert made.balance("main").spent["epsilon"] == 0
 
 
 @pytest.mark.claim("C3")

@@ -9,32 +9,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from effort import pairs
 from quantile_laws import ledger, whole
 
 from safeselect import ParameterError, ScoreError, from_json, quantile, quantiles
 from safeselect.mechanisms.quantiles import Law, _split
 
 # ---------------------------------------------------------------------------- all inputs
-
-
-@pytest.mark.parametrize(
-    ("values", "share", "ends", "epsilon"),
-    pairs(
-        [[], [7], [7] * 500, [0, 10**30, -(10**30)], [3, 3, 4, 4]],
-        [0, "1/2", "0.999", 1],
-        [(0, 9), (7, 7), (-(2**63), 2**64 - 1), (0, 2**255)],
-        ["1e-9", 1, "1000000"],
-    ),
-)
-@pytest.mark.filterwarnings("ignore:epsilon=")
-def test_no_values_and_no_grid_are_a_fault(values, share, ends, epsilon):
-    given = {"lowest": ends[0], "highest": ends[1], "step": 1, "epsilon": epsilon}
-    found = quantile(values, quantile=share, **given)
-    assert ends[0] <= found.value <= ends[1]
-    several = quantiles(values, quantiles=[share, "1/3", "2/3"], **given)
-    order = sorted(zip(several.labels, several.values, strict=True))
-    assert [point for _, point in order] == sorted(several.values)
 
 
 DAY = datetime.date(2024, 2, 29)
@@ -67,27 +47,6 @@ def test_points_are_of_the_kind_of_the_ends(values, ends, kind):
 
 
 @pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ({"quantile": "1.1"}, "quantile must be at most 1"),
-        ({"lowest": 9, "highest": 0}, "highest must not be below lowest"),
-        ({"lowest": None}, r"lowest and highest, the ends.*lowest=0, highest=100"),
-        ({"lowest": DAY}, "highest must be a date"),
-        ({"lowest": NOON, "highest": DAY}, "for times use"),
-        ({"step": 0}, "step must be greater than zero"),
-        ({"step": "1/2", "lowest": DAY, "highest": DAY}, "whole number of days"),
-        ({"epsilon": None}, "epsilon"),
-        ({"neighbours": "both"}, "neighbours must be 'add_remove' or 'replace_one'"),
-        ({"ties": "above"}, "ties must be 'interval' or 'below'"),
-    ],
-)
-def test_wrong_parameters_say_what_to_write(given, match):
-    whole = {"quantile": "1/2", "lowest": 0, "highest": 9, "step": 1, "epsilon": 1, **given}
-    with pytest.raises(ParameterError, match=match):
-        quantile([1, 2], **whole)
-
-
-@pytest.mark.parametrize(
     ("ends", "proposed"),
     [
         ((0, 9), "step='9/1000'"),
@@ -109,17 +68,6 @@ def test_a_step_is_proposed_by_the_ends_alone(ends, proposed):
             said = proposed.removeprefix("step=").partition(",")[0].strip("'")
             call([], **{**given, "step": said, "ledger": None})
     assert made.balance("main").spent["epsilon"] == 0
-
-
-def test_wrong_lists_of_quantiles():
-    for given, match in (
-        ({"quantiles": []}, "one or more different numbers"),
-        ({"quantiles": ["1/2", "0.5"]}, "one or more different numbers"),
-        ({"quantiles": "1/2"}, "quantiles must be a list"),
-        ({"quantiles": ["1/2", "1/3"], "max_contributions": 2}, "max_contributions=1"),
-    ):
-        with pytest.raises(ParameterError, match=match):
-            quantiles([1, 2], **{"lowest": 0, "highest": 9, "step": 1, "epsilon": 1, **given})
 
 
 # ------------------------------------------------------------------------------ what is paid
@@ -147,26 +95,6 @@ def test_depth_is_that_of_the_levels(monkeypatch):
         assert max(deepest) == count.bit_length()
 
 
-def test_a_ledger_is_charged_before_the_values_are_read():
-    made, scope = ledger(epsilon=3)
-    found = quantiles(
-        range(10), quantiles=["1/2", "1/4"], lowest=0, highest=9, step=1, epsilon=1, ledger=scope
-    )
-    charged, released = [r.content for r in made.records()][2:]
-    assert (charged["kind"], released["kind"]) == ("charged", "released")
-    assert found.receipt is not None
-    assert made.balance("main").spent["epsilon"] == 1
-    _, other = ledger("replace_one", epsilon=3)
-    with pytest.raises(ParameterError, match="does not match scope 'main'"):
-        quantile([], quantile=0, lowest=0, highest=9, step=1, epsilon=1, ledger=other)
-
-
 def test_a_mapping_is_not_read_by_its_keys():
     with pytest.raises(ScoreError, match=r"got dict; pass list\(values.values\(\)\)"):
         quantile({"ann": 3}, quantile="1/2", lowest=0, highest=9, step=1, epsilon=1)
-
-
-def test_the_longest_grid():
-    """The message says that 2**256 points are allowed."""
-    found = quantile([5] * 99, quantile="1/2", lowest=0, highest=2**256 - 1, step=1, epsilon=20)
-    assert found.value == 5

@@ -15,7 +15,7 @@ import pytest
 from ledgers import new, scope
 from sentinels import LABEL, everything_of, found_in
 
-from safeselect import BudgetError, PureDP, ScoreError, best_of, first_above
+from safeselect import BudgetError, PureDP, ScoreError, best_of, first_above, permute_and_flip
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -142,7 +142,28 @@ def a_generator(inner: Any) -> Any:
     yield 1, LABEL
 
 
+class Odd:
+    def __getattribute__(self, name: str) -> Any:
+        raise ValueError(f"{LABEL} has no {name}")
+
+
+def nested(inner: Any) -> Any:
+    best_of(raising(ValueError(LABEL)), base=PureDP("1/9999999"), gamma="1/2", ledger=inner)
+
+
 SENTENCE: dict[str, Run] = {
+    "a refusal of its own": raising(BudgetError(LABEL)),
+    "a panic of Rust's": raising(
+        type("Panic", (BaseException,), {"__module__": "pyo3_runtime"})(LABEL)
+    ),
+    "more than base": lambda inner: inner.check(PureDP(987_654_321)),
+    "a mechanism that fails": lambda inner: permute_and_flip(
+        {LABEL: None}, epsilon="1/9999", sensitivity=1, ledger=inner
+    ),
+    "a repetition that fails": nested,
+    "no pair": lambda inner: LABEL,
+    "no number": lambda inner: (LABEL, 1),
+    "a number that raises": lambda inner: (Odd(), 1),
     "BaseException": raising(BaseException(LABEL)),
     "one that claims to be an interrupt": raising(Claims(LABEL)),
     "one that raises when it is looked at": raising(Raises(LABEL)),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-import threading
 from fractions import Fraction
 from itertools import product
 from math import floor
@@ -16,9 +15,9 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tapes import TapeSource
+from tapes import Known, TapeSource
 
-from safeselect import AdaptiveSparseVector, BudgetError, ParameterError, SourceError, SparseVector
+from safeselect import AdaptiveSparseVector, BudgetError, SourceError, SparseVector
 from safeselect.engine import single
 from safeselect.engine.single import WholeNoise
 from safeselect.mechanisms import sessions
@@ -69,20 +68,6 @@ class Script:
         self.rates.append(noise_rate.rate)
         number = self.numbers.pop(0)
         return WholeNoise(number) if kind == "geometric" else Toy(number)
-
-
-class Known:
-    """The same number for the specification."""
-
-    def __init__(self, number: Fraction) -> None:
-        self.number, self.level = number, 0
-
-    @property
-    def floor(self) -> int:
-        return floor(self.number * 2**self.level)
-
-    def refine(self, bits: object, levels: int) -> None:
-        self.level += levels
 
 
 def specified(values, numbers, ways, noise, budget, gap_grid):
@@ -186,51 +171,6 @@ def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
         assert found == (answers.pop() if len(answers) == 1 else None)
 
 
-# ----------------------------------------------------------------------------------- parameters
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"threshold": None}, "threshold must be an int, .* got None"),
-        ({"k": 0}, "k must be between 1 and 1048576"),
-        ({"k": 1.0}, "k must be an integer"),
-        ({"epsilon": 0}, "epsilon must be greater than zero"),
-        ({"sensitivity": -1}, "sensitivity must be greater than zero"),
-        ({"monotonic": 1}, "monotonic must be True or False"),
-        ({"noise": "gumbel"}, "noise must be 'exponential', 'laplace' or 'geometric'"),
-        ({"split": 1}, "split must be less than 1"),
-        ({"grid": 0}, "grid must be greater than zero"),
-        ({"gap_grid": -1}, "gap_grid must be greater than zero"),
-        ({"epsilon": "1e-20"}, "choose a grid="),
-    ],
-)
-def test_wrong_parameters_are_refused(kind, wrong, sentence):
-    with pytest.raises(ParameterError, match=sentence):
-        opened(kind, **wrong)
-
-
-def test_a_wrong_sigma_is_refused():
-    with pytest.raises(ParameterError, match="sigma must be greater than zero"):
-        opened(AdaptiveSparseVector, sigma=0)
-
-
-def test_nothing_is_asked_of_the_source_before_all_is_accepted():
-    source = TapeSource()
-    with pytest.raises(ParameterError, match="gap_grid"):
-        opened(source=source, gap_grid=0)
-    assert (source.begun, source.asked) == (0, 0)
-
-
-# --------------------------------------------------------------------------------------- values
-
-
-def test_no_values_are_no_error():
-    found = opened().query_many([])
-    assert (found.consumed, found.indices, found.remaining) == (0, (), 2)
-
-
 # ------------------------------------------------------------------------------- end of a session
 
 
@@ -285,31 +225,6 @@ def test_no_copy_no_pickle_no_subclass_and_a_silent_repr(kind):
     assert not hasattr(session, "__dict__")
 
 
-def test_threads_share_one_budget():
-    """Eight threads at once: k answers above in all, whoever gets them, and no other error."""
-    session = opened(k=50, epsilon=2**20)
-    above, others = [], []
-
-    def ask() -> None:
-        try:
-            while True:
-                above.append(session.query(50).budget)
-        except BudgetError:
-            pass
-        except Exception as error:
-            others.append(error)
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert others == []
-    # Each answer saw a budget of its own, down to nothing.
-    assert len(above) == len(set(above)) == 50
-    assert min(above) == 0
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.parametrize("exhausted", [False, True])
 def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted):
@@ -337,3 +252,31 @@ def test_a_child_of_a_fork_is_refused_even_while_the_session_is_locked(exhausted
     assert status == 0
     if not exhausted:
         assert session.query(0).above is False  # the parent goes on
+
+
+# ------------------------------------------------------------------------------- sizes and limits
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_many_values_as_fit_into_a_request_and_around_it(kind):
+    """Each gets an answer of its own."""
+    fine = {**BASE, "k": 1000, "epsilon": 1000, "threshold": 0, "gap_grid": Fraction(1, 1 << 30)}
+    probe = TapeSource(seed=1)
+    session = kind(**fine, source=probe)
+    before = probe.asked
+    session.query(10**9)
+    fit = sessions._MANY // (probe.asked - before)
+    assert fit > 50
+    for count in (fit - 1, fit, fit + 1, 2 * fit + 1):
+        found = kind(**fine, source=TapeSource(seed=2)).query_many([10**9] * count)
+        assert found.consumed == len(found.indices) == len(set(found.gaps)) == count
+
+
+def test_values_are_cut_at_the_reach():
+    """As far as the reach the gap follows the value, one step for one step; from there it stays."""
+    reach, gaps = sessions._REACH, []
+    for value in (reach + 4, reach + 5, reach + 6, 3 * reach):
+        gaps.append(opened(k=1, source=TapeSource(seed=9)).query(value).gap)
+        assert not opened(k=1, source=TapeSource(seed=9)).query(-value).above
+    assert gaps[1] - gaps[0] == 1
+    assert gaps[1] == gaps[2] == gaps[3]

@@ -175,30 +175,6 @@ def test_a_refusal_that_cannot_be_counted_is_not_told(
     assert caught.value.__context__ is None
 
 
-def test_a_refused_call_that_cannot_be_counted_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger, seen = ledger_of(), []
-    write = MemoryStore.write
-
-    def full_after_the_charge(store: MemoryStore, work: Any) -> Any:
-        seen.append(1)
-        if len(seen) > 1:
-            raise LedgerError("the disk is full")
-        return write(store, work)
-
-    monkeypatch.setattr(MemoryStore, "write", full_after_the_charge)
-    for value in (3, None):
-        seen.clear()
-        with pytest.raises(LedgerError, match="the disk is full") as caught:
-            safeselect.permute_and_flip(
-                [1, value], epsilon="1/9", sensitivity=1, ledger=scope(ledger)
-            )
-        assert caught.value.__context__ is None
-    seen.clear()
-    with pytest.raises(LedgerError, match="the disk is full") as caught:
-        safeselect.measure([1, None], epsilon="1/9", sensitivity_l1=1, ledger=scope(ledger))
-    assert caught.value.__context__ is None
-
-
 def test_a_session_that_asks_itself_is_refused_and_does_not_hang() -> None:
     asked: list[int] = []
 
@@ -218,22 +194,3 @@ def test_a_session_that_asks_itself_is_refused_and_does_not_hang() -> None:
     session.query({"b": 5}, k=1, k_bar=1, places="all")
     assert asked
     assert session.spent.queries == 1
-
-
-@pytest.mark.parametrize("name", OPEN)
-def test_an_error_of_a_block_is_not_hidden_by_one_of_its_end(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any) -> Any:
-        raise LedgerError("the disk is full")
-
-    ledger = ledger_of()
-    with pytest.raises(KeyboardInterrupt, match="outside"):  # noqa: PT012, SIM117
-        with OPEN[name](epsilon="1/4", ledger=scope(ledger)):
-            monkeypatch.setattr(MemoryStore, "write", full)
-            raise KeyboardInterrupt("from outside")
-    monkeypatch.undo()
-    session = OPEN[name](epsilon="1/4", ledger=scope(ledger))
-    monkeypatch.setattr(MemoryStore, "write", full)
-    with pytest.raises(LedgerError, match="the disk is full"), session:
-        pass

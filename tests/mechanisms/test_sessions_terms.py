@@ -11,11 +11,9 @@ from typing import Any
 
 import mpmath
 import pytest
-from ledgers import new, scope
 
-from safeselect import AdaptiveSparseVector, LedgerError, SparseVector
+from safeselect import AdaptiveSparseVector, SparseVector
 from safeselect.engine.single import SPARE
-from safeselect.ledger.stores.memory import MemoryStore
 
 pytestmark = [pytest.mark.claim("C2")]
 
@@ -116,21 +114,3 @@ def test_the_threshold_goes_to_the_nearest_step_and_the_margin_does_not() -> Non
     assert below.gap is None
     assert 2 * top.cost == middle.cost
     assert below.cost == 0
-
-
-@pytest.mark.parametrize("kind", [SparseVector, AdaptiveSparseVector])
-def test_a_record_that_cannot_be_written_loses_no_answer(
-    kind: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any) -> Any:
-        raise LedgerError("the disk is full")
-
-    ledger = new(":memory:", epsilon=2)
-    session = kind(**{**BASE, "k": 1}, sensitivity=1, monotonic=True, ledger=scope(ledger))
-    with monkeypatch.context() as patch:
-        patch.setattr(MemoryStore, "write", full)
-        while session.remaining:
-            assert session.query(10**9).above
-        assert session.receipt is None
-    session.close()
-    assert session.receipt is not None

@@ -8,15 +8,12 @@ from typing import Any
 
 import mpmath
 import numpy as np
-import pandas as pd
 import pytest
 from held import read_histogram
-from ledgers import new, scope
 from unknown_laws import BOTTOM, Teller, law_of_list, list_law
 
 import safeselect
-from safeselect import ApproximateDP, BoundedRange, ParameterError, ScoreError, ZeroConcentratedDP
-from safeselect.ledger.budget import Terms, price
+from safeselect import ApproximateDP, BoundedRange, ZeroConcentratedDP
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.measure import Law
@@ -36,7 +33,6 @@ NOTHING = Charge("a list", ApproximateDP(1, "1/10"), (), {})
 
 VECTORS = vectors("unknown_domain")
 DIGITS = mpmath.mpf(10) ** -28
-PLAIN: dict[str, Any] = {"k": 2, "k_bar": 3, "places": "all", "epsilon": 1, "delta": "1e-6"}
 
 
 def cases(group: str) -> list[Any]:
@@ -99,21 +95,6 @@ def test_published_laws_with_real_offsets(case: dict, monkeypatch: pytest.Monkey
         drawn = query.offset_in_counts(k_bar)
         assert 0 <= mpmath.mpf(drawn.numerator) / drawn.denominator - at <= mpmath.mpf(2) ** -36
         assert_equal(law_of_query(query, case["histogram"]), published(case), 1e-10)
-
-
-@pytest.mark.parametrize("case", cases("g3_unknown_domain_gumbel_integer_threshold"))
-def test_published_laws_with_integer_offsets(case: dict, monkeypatch: pytest.MonkeyPatch) -> None:
-    k, k_bar, epsilon, delta = parameters(case)
-    assert gumbel_offset(epsilon, delta, case["threshold_multiplier_m"], Fraction(1)) == case["tau"]
-    monkeypatch.setattr(unknown, "_FINEST", 0)
-    query = ListQuery(k, k_bar, k_bar, epsilon, delta, None)
-    assert query.offset(k_bar) == 1 + case["tau"]
-    with mpmath.workdps(50):
-        # Where k exceeds k_bar the list has k_bar labels at most, and then no bottom is written.
-        law = {
-            key[:k_bar]: chance for key, chance in law_of_query(query, case["histogram"]).items()
-        }
-        assert_equal(law, published(case), DIGITS)
 
 
 @pytest.mark.parametrize(
@@ -262,23 +243,6 @@ def test_a_plan_with_counts_follows_from_no_count() -> None:
         assert getattr(full, name) == getattr(none, name) == getattr(many, name)
 
 
-def test_with_a_cap_counts_cover_no_more_than_it() -> None:
-    def squared(**more: Any) -> Any:
-        call = {**PLAIN, "k": 3, "with_counts": True, **more}
-        return safeselect.unknown_domain_top_k({}, **call)
-
-    free = squared()
-    for cap, moved in ((1, 1), (2, 2), (7, 3)):
-        capped = squared(max_contributions=cap, noise="gumbel")
-        assert capped.mechanism == "unknown_domain_top_k_gumbel_with_counts/1"
-        assert 3 * capped.provenance.number("sigma_squared") == moved * free.provenance.number(
-            "sigma_squared"
-        )
-    usual = squared(max_contributions=2)
-    assert usual.provenance == squared(max_contributions=2, with_counts=False).provenance
-    assert usual.mechanism == "unknown_domain_top_k_laplace/1"
-
-
 @pytest.mark.claim("C2")
 def test_equal_noisy_counts_do_not_tell_which_count_was_larger() -> None:
     """Their order follows from the labels alone."""
@@ -312,108 +276,7 @@ def test_the_largest_in_the_fixed_order(mapping: bool) -> None:
             assert list(zip(read.labels, read.counts.tolist(), strict=True)) == wanted
 
 
-@pytest.mark.parametrize("empty", [{}, [], (), np.array([]), np.array([], np.int64), pd.Series([])])
-@pytest.mark.parametrize("contributions", [None, 2])
-def test_no_items_are_no_error(empty: Any, contributions: int | None) -> None:
-    labels = None if isinstance(empty, dict) else []
-    call = {**PLAIN, "max_contributions": contributions}
-    none = safeselect.unknown_domain_top_k(empty, labels=labels, **call)
-    one = safeselect.unknown_domain_top_k({"x": 1}, **call)
-    # Labels aside, which are empty but with probability 1e-6, both results say the same.
-    assert none.labels == ()
-    for name in ("k_bar", "provenance", "guarantee", "parts", "mechanism", "source"):
-        assert getattr(none, name) == getattr(one, name)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"k": 4}, "k_bar must be between 4 and"),
-        ({"k": 0}, "k must be from 1"),
-        ({"k_bar": 2**21}, "k_bar must be between"),
-        ({"k_bar": (1, 5)}, "the least k_bar must be between 2"),
-        ({"k_bar": (3, 2)}, "the largest k_bar must be between 3"),
-        ({"epsilon": None}, "requires epsilon and delta"),
-        ({"delta": 1}, "delta must be less than 1"),
-        ({"max_contributions": 0}, "max_contributions must be between 1"),
-        ({"with_counts": "yes"}, "with_counts must be True or False, got 'yes'"),
-        ({"noise": "laplace"}, "noise='laplace' requires max_contributions"),
-        ({"noise": "exponential"}, "noise must be 'gumbel' or 'laplace', got 'exponential'"),
-        ({"max_contributions": 2, "k_bar": (2, 3)}, "takes one k_bar"),
-        ({"labels": ["a"]}, "a mapping's keys are its labels"),
-        ({"epsilon": 2**45}, "noise rate"),
-    ],
-)
-def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message) as caught:
-        safeselect.unknown_domain_top_k({"Zebedee": 4711}, **{**PLAIN, **change})
-    assert "Zebedee" not in str(caught.value)
-    assert "4711" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("counts", "labels", "error", "message"),
-    [
-        ([1], None, ParameterError, "counts need labels="),
-        ([1, 2], ["a"], ParameterError, "labels must have one label for each score"),
-        ([1.5], ["a"], ScoreError, "counts must be integers"),
-        (np.array(["4711"]), ["a"], ScoreError, "numbers"),
-        ([4711], {"a"}, ParameterError, "labels must be a list of labels, got set"),
-        ([4711], np.array([["a"]]), ParameterError, "labels must have one dimension, got 2"),
-        (7, ["a"], ScoreError, "got int"),
-    ],
-)
-def test_wrong_counts(counts: Any, labels: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message) as caught:
-        safeselect.unknown_domain_top_k(counts, labels=labels, **PLAIN)
-    assert "4711" not in str(caught.value)
-
-
 # ----------------------------------------------------------------------- what it is charged
-
-
-LISTED: dict[str, Any] = {**PLAIN, "k": 1, "k_bar": 2}
-
-
-def test_one_budget_prices_counts_by_their_parts() -> None:
-    """One release: the moments of draws and counts, and the delta of the bottom alone."""
-    ledger = new(":memory:", epsilon=9, delta="1/10")
-    found = safeselect.unknown_domain_top_k(
-        {"a": 5}, **LISTED, with_counts=True, ledger=scope(ledger)
-    )
-    (charged,) = [r.content for r in ledger.records() if r.content["kind"] == "charged"]
-    kinds = [part["each"]["type"] for part in charged["parts"]]
-    assert kinds == ["BoundedRange", "ZeroConcentratedDP", "ApproximateDP"]
-    assert len(found.parts) == 3
-    priced = price(Terms.of(Fraction(9), Fraction(1, 10)), found.guarantee, _counted(found.parts))
-    assert priced is not None
-    assert priced["own_delta"] == found.parts[-1].delta == Fraction(1, 2 * 10**6)
-    assert priced["not_pure"] == 1
-    *draws, counts, _ = found.parts
-    for place in (1, 2, 3):
-        assert priced[f"moment_{place}"] > 0
-    # No more than the same as zCDP, at every order.
-    whole = ZeroConcentratedDP(sum((each.zcdp.rho for each in draws), counts.rho))
-    as_zcdp = price(Terms.of(Fraction(9), Fraction(1, 10)), whole)
-    assert as_zcdp is not None
-    for place in (1, 2, 3):
-        assert priced[f"moment_{place}"] <= as_zcdp[f"moment_{place}"]
-
-
-def _counted(parts: tuple[Any, ...]) -> tuple[tuple[Any, int], ...]:
-    return tuple((each, parts.count(each)) for each in dict.fromkeys(parts))
-
-
-def test_charged_parts_are_the_draws_and_one_bottom() -> None:
-    ledger = new(":memory:", epsilon=9, delta="1/10")
-    for places in (3, (2, 3)):
-        given = {**LISTED, "k": 2, "k_bar": places}
-        found = safeselect.unknown_domain_top_k({"a": 5}, **given, ledger=scope(ledger))
-        charged = [r.content for r in ledger.records() if r.content["kind"] == "charged"][-1]
-        draws = 2 if places == 3 else 3
-        assert [part["count"] for part in charged["parts"]] == [str(draws), "1"]
-        assert charged["parts"][1]["each"]["delta"] == "1/1000000"
-        assert len(found.parts) == draws + 1
 
 
 @pytest.mark.parametrize(

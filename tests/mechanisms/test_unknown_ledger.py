@@ -97,24 +97,6 @@ def test_an_exhausted_session_is_settled_at_once_and_only_once() -> None:
         assert ledger.head == head
 
 
-def test_a_closed_session_refuses_and_an_exhausted_budget_opens_none() -> None:
-    ledger = new(":memory:", **BUDGET)
-    for _ in range(2):
-        session = PayWhatYouGet(**SESSION, ledger=scope(ledger))
-        session.close()
-        with pytest.raises(BudgetError, match="session is closed"):
-            session.query({}, k=1, k_bar=1, places="all")
-    # What the two left unused is not to be had again.
-    with pytest.raises(BudgetError, match="does not allow this release"):
-        PayWhatYouGet(**SESSION, ledger=scope(ledger))
-    assert kinds(ledger) == ["charged", "settled"] * 2
-    plain = PayWhatYouGet(**SESSION)
-    plain.close()
-    assert plain.receipt is None
-    with pytest.raises(BudgetError, match="session is closed"):
-        plain.query({}, k=1, k_bar=1, places="all")
-
-
 def test_a_query_that_failed_is_settled_with_all_it_reserved() -> None:
     calls = []
 

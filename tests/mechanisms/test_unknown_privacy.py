@@ -38,24 +38,22 @@ pytestmark = pytest.mark.claim("C2")
 ROUNDING = 1e-12
 
 
+def released(counts: tuple[int, ...], k: int, k_bar: Any, **more: Any) -> Any:
+    """What the shipped function says of these counts, whose labels are their ranks."""
+    table = dict(enumerate(counts))
+    return safeselect.unknown_domain_top_k(table, k=k, k_bar=k_bar, places="all", **more)
+
+
 def list_of_code(
     k: int, k_bar: int, epsilon: Fraction, delta: Fraction, contributions: int | None
 ) -> Callable[[tuple[int, ...]], Law]:
     """Counts -> the law of `unknown_domain_top_k` with Gumbel noise, of epsilon / k a draw."""
+    cost = {"epsilon": epsilon, "delta": delta, "max_contributions": contributions}
 
     def law(counts: tuple[int, ...]) -> Law:
         def run(teller: Teller) -> tuple[Hashable, ...]:
             with teller.drawing():
-                labels = safeselect.unknown_domain_top_k(
-                    dict(enumerate(counts)),
-                    k=k,
-                    k_bar=k_bar,
-                    places="all",
-                    epsilon=epsilon,
-                    delta=delta,
-                    max_contributions=contributions,
-                    noise="gumbel",
-                ).labels
+                labels = released(counts, k, k_bar, **cost, noise="gumbel").labels
             ranks = tuple(map(int, labels))  # which come out as texts
             return ranks if len(ranks) == k else (*ranks, BOTTOM)
 
@@ -118,14 +116,7 @@ def test_lists_whose_k_bar_is_chosen_keep_their_promise() -> None:
             def run(teller: Teller, chosen: int = chosen, asked: list[Any] = asked) -> Hashable:
                 choosing = Choosing(chosen, teller.order)
                 with choosing.drawing():
-                    result = safeselect.unknown_domain_top_k(
-                        dict(enumerate(counts)),
-                        k=k,
-                        k_bar=(1, most),
-                        places="all",
-                        epsilon=epsilon,
-                        delta=delta,
-                    )
+                    result = released(counts, k, (1, most), epsilon=epsilon, delta=delta)
                 asked[:] = choosing.asked
                 teller.asked[:] = [choosing.asked[1]]
                 return f"k_bar={result.k_bar}", *(tuple(map(int, result.labels)) or (BOTTOM,))
@@ -171,15 +162,8 @@ def counts_of_code(
 
         with pytest.MonkeyPatch.context() as patch, teller.drawing():
             patch.setattr(unknown_domain, "_above_bottom", decide_all)
-            result = safeselect.unknown_domain_top_k(
-                dict(enumerate(counts)),
-                k=k_bar,
-                k_bar=k_bar,
-                places="all",
-                epsilon=epsilon,
-                delta=delta,
-                max_contributions=contributions,
-            )
+            cost = {"epsilon": epsilon, "delta": delta, "max_contributions": contributions}
+            result = released(counts, k_bar, k_bar, **cost)
         assert list(zip(result.labels, result.counts or (), strict=True)) == decided
         assert {(n, noise_rate.rate) for n, noise_rate in teller.asked} == {
             (k_bar + 1, epsilon / contributions)
@@ -267,6 +251,8 @@ def counts_of_list(
     each exact count and that noise, so all other noises are put in their place afterwards.
     """
 
+    cost = {"epsilon": total.epsilon, "delta": total.delta, "max_contributions": contributions}
+
     def law(counts: tuple[int, ...]) -> Law:
         asked = set()
 
@@ -277,17 +263,7 @@ def counts_of_list(
         def run(teller: Teller) -> frozenset[tuple[int, int]]:
             with pytest.MonkeyPatch.context() as patch, teller.drawing():
                 patch.setattr(Noise, "draw", draw)
-                found = safeselect.unknown_domain_top_k(
-                    dict(enumerate(counts)),
-                    k=k,
-                    k_bar=k_bar,
-                    places="all",
-                    epsilon=total.epsilon,
-                    delta=total.delta,
-                    max_contributions=contributions,
-                    noise="gumbel",
-                    with_counts=True,
-                )
+                found = released(counts, k, k_bar, **cost, noise="gumbel", with_counts=True)
             pairs = zip(map(int, found.labels), found.counts or (), strict=True)
             return frozenset((rank, count - 1000) for rank, count in pairs)
 
@@ -344,9 +320,7 @@ def test_counts_without_a_cap_keep_their_promise(
     assert measured > 0.45 * float(total.delta)
     # And what the parts say of every smaller epsilon holds, too.
     call: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "max_contributions": contributions}
-    parts = safeselect.unknown_domain_top_k(
-        {}, k=k, k_bar=k_bar, places="all", noise="gumbel", with_counts=True, **call
-    ).parts
+    parts = released((), k, k_bar, noise="gumbel", with_counts=True, **call).parts
     *draws, counted, bottom = parts
     rho = sum(each.zcdp.rho for each in (*draws, counted))
     for smaller in (total.epsilon / 2, total.epsilon / 4):
@@ -368,9 +342,8 @@ def test_a_user_of_all_that_comes_out_has_just_the_rho_that_its_counts_state(
     total = ApproximateDP(12, "1/10") if k == 3 else ApproximateDP(5, "1/10")
     law = counts_of_list(k, k, total, contributions)
     call: dict[str, Any] = {"epsilon": total.epsilon, "delta": total.delta, "with_counts": True}
-    stated = safeselect.unknown_domain_top_k(
-        {}, k=k, k_bar=k, places="all", max_contributions=contributions, noise="gumbel", **call
-    ).parts[-2]
+    call["max_contributions"] = contributions
+    stated = released((), k, k, noise="gumbel", **call).parts[-2]
     moved = min(k, contributions or k)
     counts = (*(90 - place for place in range(k)), 0)
     without = (*(count - (place < moved) for place, count in enumerate(counts[:-1])), 0)

@@ -1,6 +1,5 @@
 """Bits: the source's bits, each once and in order, and none left behind."""
 
-import gc
 import os
 import random
 
@@ -106,14 +105,6 @@ def test_requests_are_whole_pieces(piece, counts, expected):
     assert len(source.nonces) == bool(expected)
 
 
-def test_the_largest_take():
-    tape = os.urandom(MAX_TAKE // 8)
-    source = RecordingSource(ReplaySource(tape))
-    bits = Bits(source)
-    assert bits.take(MAX_TAKE) == int.from_bytes(tape, "big")
-    assert source.requests == [256] * (MAX_TAKE // 8 // 256)
-
-
 @pytest.mark.parametrize(
     "count", [-1, MAX_TAKE + 1, 2**80, True, 1.0, "8", None, np.int64(3)], ids=repr
 )
@@ -124,17 +115,6 @@ def test_other_counts_are_refused_before_anything_is_drawn(count):
         bits.take(count)
     assert source.requests == []
     assert 0 <= bits.take(8) < 256
-
-
-@pytest.mark.parametrize("piece", [0, -1, 2**20 + 1, True, 8.0, "8", None], ids=repr)
-def test_other_pieces_are_refused(piece):
-    with pytest.raises(ParameterError, match="piece"):
-        Bits(SystemSource(), piece=piece)
-
-
-def test_the_nonce_is_the_sources():
-    source = ReplaySource(bytes(300), nonces=[b"0123456789abcdef"])
-    assert Bits(source).nonce == b"0123456789abcdef"
 
 
 @pytest.mark.parametrize("nonce", [None, b"", bytes(15), bytes(17), bytearray(16), "x" * 16])
@@ -150,18 +130,6 @@ def test_a_source_with_a_wrong_nonce_is_refused(nonce):
 
     with pytest.raises(SourceError, match="did not return the requested bytes"):
         Bits(Odd()).take(1)
-
-
-@pytest.mark.parametrize("shape", [(6,), (2, 3), (0,), (0, 4)])
-def test_fill_takes_bytes_of_any_shape(shape):
-    array = np.zeros(shape, np.uint8)
-    tape = bytes(range(1, 1 + array.nbytes))
-    source = RecordingSource(ReplaySource(tape))
-    bits = Bits(source)
-    bits.fill(memoryview(array))
-    assert array.tobytes() == tape
-    assert bits.consumed == 8 * array.nbytes
-    assert source.requests == ([array.nbytes] if array.nbytes else [])
 
 
 def frozen():
@@ -267,28 +235,6 @@ def test_closed_bits_are_wiped_and_raise():
             call()
     assert buffer == bytes(4)
     bits.close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.parametrize("action", ["take", "fill"])
-def test_a_forked_child_cannot_use_its_parents_bits(action):
-    gc.collect()
-    bits = Bits(SystemSource())
-    bits.take(3)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            buffer = bytearray(b"\xff" * 4)
-            try:
-                bits.take(8) if action == "take" else bits.fill(buffer)
-            except SourceError:
-                wiped = bits._stock == bits._held == 0
-                code = 0 if wiped and (action == "take" or not any(buffer)) else 2
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
-    assert 0 <= bits.take(8) < 256  # the parent goes on
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

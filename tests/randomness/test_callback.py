@@ -88,17 +88,6 @@ def test_every_wrong_answer_is_an_error(exclusive, good, wrong):
     assert len(device.sizes) == asked  # a failed source asks no more
 
 
-def test_exclusive_bytes_are_the_functions():
-    device = Device()
-    source = CallbackSource(device, exclusive=True)
-    source.begin()
-    device.answer = lambda n: bytes(range(n))
-    buffer = bytearray(12)
-    source.fill(buffer)
-    assert buffer == bytes(range(12))
-    assert device.sizes[-1] == 28  # 12 bytes and the canary
-
-
 @pytest.mark.claim("C5")
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_a_device_that_sticks_later_is_noticed_at_its_next_request(exclusive):
@@ -166,32 +155,6 @@ def test_names(options, name):
 def test_wrong_arguments_are_refused(options):
     with pytest.raises(ParameterError, match=" must be "):
         CallbackSource(os.urandom, **options)
-
-
-@pytest.mark.parametrize("function", [None, 7, b"bytes", "os.urandom"])
-def test_what_cannot_be_called_is_refused(function):
-    with pytest.raises(ParameterError, match="n -> bytes"):
-        CallbackSource(function)
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        random.Random(1).randbytes,
-        random.randbytes,
-        np.random.default_rng(1).bytes,
-        np.random.RandomState(1).bytes,
-        np.random.bytes,
-    ],
-    ids=["Random", "random", "Generator", "RandomState", "numpy.random"],
-)
-def test_methods_of_generators_for_simulations_are_refused(function):
-    with pytest.raises(ParameterError, match="predictable"):
-        CallbackSource(function)
-
-
-def test_the_systems_generator_of_the_standard_library_is_taken():
-    CallbackSource(random.SystemRandom().randbytes).begin()
 
 
 def test_a_generator_for_simulations_is_known_behind_partial_functions():

@@ -23,9 +23,7 @@ from safeselect import ParameterError, SourceError
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.foreign import ForeignSource
 from safeselect.randomness.source import resolve
-from safeselect.samplers import uniform_below
 from safeselect.sources import CallbackSource, CombinedSource, OpenSSLSource, SystemSource, observed
-from safeselect.testing import RecordingSource, ReplaySource
 
 VARIABLE = "SAFESELECT_REQUIRE_PRODUCTION"
 MODES = [None, "1", "asserted"]
@@ -219,14 +217,6 @@ def test_a_callbacks_bytes_alone_need_the_word_asserted(exclusive, combined, mod
     assert told.name == one.source
 
 
-@pytest.mark.parametrize("value", ["0", "yes", "Asserted", "asserted ", "true"])
-def test_any_other_word_hardens(value, monkeypatch):
-    monkeypatch.setenv(VARIABLE, value)
-    with pytest.raises(ParameterError, match="only a function's bytes"):
-        resolve(CallbackSource(os.urandom, exclusive=True))
-    resolve(CallbackSource(os.urandom))
-
-
 def test_a_seeded_callback_that_is_mixed_has_the_right_law():
     found = []
     for _ in range(CALLS):
@@ -245,32 +235,6 @@ def test_a_seeded_callback_that_is_mixed_has_the_right_law():
 
 
 # ------------------------------------------------------------------------- what they claim to be
-
-
-class Changing(Hostile):
-    """Says another thing whenever it is asked."""
-
-    def __init__(self):
-        super().__init__(same_every_time)
-        self.asked = {"name": 0, "production": 0}
-
-    @property
-    def name(self):
-        self.asked["name"] += 1
-        return "OpenSSLSource" if self.asked["name"] % 2 else 7
-
-    @property
-    def production(self):
-        self.asked["production"] += 1
-        return self.asked["production"] % 2 == 1
-
-
-def test_every_member_is_read_once(mode):
-    source = Changing()
-    assert halves_are_right(winners(source, 6), 6)
-    assert source.asked == {"name": 1, "production": 1}
-    assert resolve(source).production is True
-    assert observed(resolve(source)).production == "asserted"
 
 
 class Pretending:
@@ -317,23 +281,6 @@ def test_the_methods_of_ours_on_an_object_of_theirs():
         Bits(borrowed).coin()
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("OpenSSLSource", "ForeignSource(OpenSSLSource)"),
-        ("x), OpenSSLSource", "ForeignSource(x___OpenSSLSource)"),
-        ("a\nb\u202e", "ForeignSource(a_b_)"),
-        ("n" * 10**6, f"ForeignSource({'n' * 64})"),
-        ("", "ForeignSource()"),
-    ],
-)
-def test_names(name, shown):
-    source = Hostile(good)
-    source.name = name
-    assert resolve(source).name == shown
-    assert CombinedSource(source, SystemSource()).name == f"CombinedSource({shown}, SystemSource)"
-
-
 @pytest.mark.parametrize("member", ["name", "production", "begin", "fill"])
 @pytest.mark.parametrize("error", [ValueError("0xdeadbeef"), SourceError("0xdeadbeef")])
 def test_a_member_that_raises(member, error):
@@ -364,26 +311,6 @@ def test_the_engines_memory_is_never_seen():
     assert buffer != b"\xff" * 40
 
 
-def test_it_is_tested_once_and_stays_failed_over_calls():
-    sizes = []
-
-    def write(buffer):
-        sizes.append(len(buffer))
-        good(buffer)
-
-    source = Hostile(write)
-    for _ in range(3):
-        with Bits(source) as bits:
-            uniform_below(bits, 6)
-    assert sizes == [*[1024] * 4, 16, *[256 + 16] * 3]
-    source.write = raising
-    with pytest.raises(SourceError, match="failed while drawing"), Bits(source) as bits:
-        bits.coin()
-    source.write = good
-    with pytest.raises(SourceError, match="cannot be used again"):
-        Bits(source).coin()
-
-
 def test_no_source_gets_the_guard_of_another():
     """Members that do not hold their object: it could go, and another come to its place."""
 
@@ -409,37 +336,6 @@ def test_sources_that_were_met_are_not_kept_for_ever():
 
 
 # ------------------------------------------------------------------------- what is observed
-
-
-def test_what_is_observed(monkeypatch):
-    monkeypatch.delenv(VARIABLE, raising=False)
-    foreign, callback = Hostile(good), CallbackSource(os.urandom, name="hsm")
-    tape = ReplaySource(bytes(999))
-    cases = [
-        (OpenSSLSource(), "OpenSSLSource", "yes"),
-        (SystemSource(), "SystemSource", "yes"),
-        (CombinedSource(OpenSSLSource(), SystemSource()), None, "yes"),
-        (callback, "CallbackSource(hsm)", "asserted"),
-        (foreign, "ForeignSource(OpenSSLSource)", "asserted"),
-        (CombinedSource(OpenSSLSource(), foreign), None, "asserted"),
-        (CombinedSource(CombinedSource(foreign, callback), SystemSource()), None, "asserted"),
-    ]
-    for source, name, production in cases:
-        own = resolve(source)
-        own.begin()
-        told = observed(own)
-        assert (told.production, told.health) == (production, "passed")
-        assert told.name == own.name
-        assert name in (None, told.name)
-    for source in (
-        tape,
-        RecordingSource(OpenSSLSource()),
-        CombinedSource(OpenSSLSource(), tape),
-        CombinedSource(OpenSSLSource(), RecordingSource(foreign)),
-    ):
-        source.begin()
-        assert observed(resolve(source)).production == "no"
-        assert observed(resolve(source)).health == "not tested"
 
 
 def test_nothing_is_passed_before_it_was_tested_nor_after_it_failed():

@@ -8,8 +8,6 @@ import sys
 import pytest
 from children import in_child
 
-from safeselect.errors import SourceError
-from safeselect.randomness.guard import generation
 from safeselect.randomness.source import OpenSSLSource, default_source
 from safeselect.sources import CallbackSource, CombinedSource, SystemSource
 
@@ -45,30 +43,6 @@ def test_child_parent_and_sibling_get_different_bytes(name, used_before):
     assert len({output[16:] for output in outputs}) == 3
 
 
-@pytest.mark.parametrize("exclusive", [False, True])
-def test_a_callback_not_declared_fork_safe_raises_in_the_child(exclusive):
-    source = CallbackSource(os.urandom, exclusive=exclusive)
-    draw(source)
-
-    def child():
-        buffer = bytearray(b"\xff" * 8)
-        for _ in range(2):
-            try:
-                source.fill(buffer)
-            except SourceError:
-                continue
-            return b"no error"
-        return bytes(buffer)
-
-    assert in_child(source.begin) == "SourceError"
-    assert in_child(child) == bytes(8)
-    assert len(draw(source)) == 48  # the parent's is none the worse
-
-
-def test_a_callback_built_in_the_child_works_there():
-    assert len(in_child(lambda: draw(CallbackSource(os.urandom)))) == 48
-
-
 def test_start_up_tests_run_again_in_the_child():
     sizes = []
 
@@ -89,16 +63,6 @@ def test_start_up_tests_run_again_in_the_child():
     sizes.clear()
     source.begin()
     assert sizes == [16]
-
-
-def test_the_generation_counts_each_fork_once():
-    for _ in range(3):
-        OpenSSLSource()  # building sources registers nothing more
-    forks, pid = generation()
-    answer = json.loads(in_child(lambda: json.dumps(generation()).encode()))
-    assert answer[0] == forks + 1
-    assert answer[1] != pid
-    assert generation() == (forks, pid)
 
 
 def test_the_default_source_is_renewed_in_the_child():

@@ -2,7 +2,6 @@
 
 import os
 import ssl
-import subprocess
 import sys
 
 import pytest
@@ -71,17 +70,6 @@ def test_few_bytes_are_the_xor_of_both_generators(monkeypatch):
     assert source.begin() == bytes(a ^ b for a, b in zip(theirs[-1], kernels[-1], strict=True))
 
 
-def test_if_both_generators_are_stuck_few_bytes_are_refused(monkeypatch):
-    source = OpenSSLSource()
-    source.begin()
-    monkeypatch.setattr(ssl, "RAND_bytes", lambda count: b"\x17" * count)
-    monkeypatch.setattr(os, "urandom", lambda count: b"\x2a" * count)
-    buffer = bytearray(b"\xff" * 8)
-    with pytest.raises(SourceError, match="repeats its output"):
-        source.fill(buffer)
-    assert buffer == bytes(8)
-
-
 def failing(error):
     return lambda *_: (_ for _ in ()).throw(error)
 
@@ -120,16 +108,3 @@ def test_without_an_ssl_module_the_error_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "ssl", None)
     with pytest.raises(SourceError, match="SystemSource"):
         OpenSSLSource().begin()
-
-
-def test_importing_the_package_neither_imports_ssl_nor_draws():
-    code = (
-        "import os, sys; drawn = []; real = os.urandom\n"
-        "os.urandom = lambda n: drawn.append(n) or real(n)\n"
-        "import safeselect.sources as s; s.OpenSSLSource(); s.default_source()\n"
-        "assert 'ssl' not in sys.modules, 'ssl'\n"
-        "assert not drawn, 'drawn'\n"
-        "s.default_source().begin(); assert 'ssl' in sys.modules and drawn\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

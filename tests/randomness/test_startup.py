@@ -1,6 +1,5 @@
 """Start-up tests: each one catches what it is for, at its limit and not below it."""
 
-import os
 from fractions import Fraction
 from math import comb
 
@@ -27,10 +26,6 @@ def problem_of(sample):
 
 def test_a_plausible_sample_passes():
     assert problem_of(plausible()) is None
-
-
-def test_the_systems_bytes_pass():
-    assert problem_of(bytearray(os.urandom(SIZE))) is None
 
 
 @pytest.mark.parametrize("first", range(4))

@@ -129,12 +129,6 @@ def test_a_table_with_other_than_one_column_is_refused(table: Any) -> None:
         read_candidates(table)
 
 
-def test_decimals_with_places_still_need_a_grid() -> None:
-    for column in (pl.Series([Decimal("1.50")]), pa.array([Decimal("1.50")])):
-        with pytest.raises(ScoreError, match="without grid=, scores must be integers"):
-            read(column)
-
-
 # ------------------------------------------------------------------------------- labels
 
 NAMES: dict[str, Callable[[list[Any]], Any]] = {
@@ -158,19 +152,6 @@ def test_labels_are_plain_python_objects(kind: str, values: list[Any]) -> None:
     assert type(chosen.label) is type(values[1])
 
 
-def test_labels_of_categories_of_polars() -> None:
-    for kind in (pl.Categorical, pl.Enum(["Bern", "Oslo", "Rome"])):
-        labels = pl.Series(["Oslo", "Rome", "Bern"], dtype=kind)
-        assert permute_and_flip([5, 9000, 7], labels=labels, **SURE).label == "Rome"
-
-
-def test_labels_of_a_grouped_count() -> None:
-    """As pandas gives them: the counts with their labels as index, here of two columns."""
-    rows = pd.DataFrame({"city": ["Oslo"] * 2 + ["Rome"] * 900, "year": [1] * 902})
-    counts = rows.groupby(["city", "year"]).size()
-    assert permute_and_flip(counts, labels=counts.index, **SURE).label == ("Rome", 1)
-
-
 @pytest.mark.parametrize(
     "labels",
     [
@@ -187,10 +168,3 @@ def test_labels_of_a_grouped_count() -> None:
 def test_labels_with_a_null_are_refused(labels: Any) -> None:
     with pytest.raises(ParameterError, match="labels must not contain nulls"):
         read_candidates([5, 7], labels=labels)
-
-
-@pytest.mark.parametrize("table", [pd.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1, 2]})])
-def test_labels_must_not_be_a_table(table: Any) -> None:
-    """It iterates over its columns."""
-    with pytest.raises(ParameterError, match="labels must have one dimension, got 2"):
-        read_candidates([5, 7], labels=table)

@@ -62,14 +62,6 @@ def test_any_column_on_any_grid_is_read_as_long_division_reads_it(seed, minimize
         assert [int(read.max()) - step for step in read.tolist()] == expected
 
 
-@pytest.mark.parametrize("minimize", [False, True])
-def test_halves_go_up_on_both_sides_of_zero(minimize):
-    values = np.array([-5, -3, -1, 1, 3, 5])
-    whole = [-2, -1, 0, 1, 2, 3]
-    read = read_candidates(values).scores_on_grid(Reading(Fraction(2), False, Fraction(0)))
-    assert [int(read[-1]) - step for step in read.tolist()] == [3 - steps for steps in whole]
-
-
 @pytest.mark.parametrize("grid", [Fraction(LIMIT, 3), Fraction(3, LIMIT), Fraction(1, 2**64)])
 def test_grids_beyond_the_limits_are_read_one_by_one(grid, monkeypatch):
     asked = []

@@ -15,7 +15,7 @@ import pytest
 from sparse_vector_laws import Rules, certify
 
 from safeselect import ParameterError, ScoreError, SparseVector, permute_and_flip
-from safeselect.scores.candidates import hand_over, read_candidates, read_values
+from safeselect.scores.candidates import hand_over, read_values
 from safeselect.scores.reading import INTEGERS, Reading, Sensitivity
 
 pytestmark = pytest.mark.claim("C2")
@@ -109,13 +109,6 @@ def test_on_the_grid_no_score_moves_by_a_part_of_a_step(size, grid):
             assert read_values(hand_over([number]), reading) == [whole]
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_integers_move_by_what_was_declared(size):
-    assert INTEGERS.moves(size, monotonic=True) == (size, 0)
-    assert INTEGERS.moves(size, monotonic=False) == (size, size)
-    assert INTEGERS.range_of(size) == size
-
-
 @pytest.mark.parametrize(
     ("options", "match"),
     [
@@ -171,29 +164,6 @@ def test_a_message_proposes_a_thousandth_of_what_the_caller_declared(given, prop
     assert plain < effective <= plain * Fraction(1005, 1000)
 
 
-def moved_steps(low: np.ndarray, high: np.ndarray, reading: Reading) -> tuple[int, int]:
-    """The least and the largest number of steps between the numbers of a pair."""
-    # One column: the steps of both are counted from the same place, and fit into 63 bits.
-    steps = read_candidates(np.concatenate([low, high])).scores_on_grid(reading).view(np.int64)
-    moves = steps[len(low) :] - steps[: len(low)]
-    return int(moves.min()), int(moves.max())
-
-
-def test_every_k_out_of_48842_is_read_as_k():
-    n = 48_842
-    k = np.arange(n + 1)
-    steps = read_candidates(k / n).scores_on_grid(reading_of(Fraction(1, n), on_grid=True))
-    assert (steps.max() - steps == n - k).all()
-
-
-def test_the_pair_of_the_issue_moves_by_five_steps():
-    x = 1.4 - 1.0
-    for grid in ({"grid": "0.2"}, {"grid": "0.2", "on_grid": True}):
-        reading = Reading.read(**{"on_grid": False, "score_error": None, **grid})
-        assert moved_steps(np.array([x]), np.array([x + 1.0]), reading) == (5, 5)
-        assert reading.moves(Fraction(1), monotonic=True)[0] >= 5
-
-
 # ---------------------------------------------------------------------------------------- sessions
 
 EPSILON = 4
@@ -224,9 +194,3 @@ def test_calibrated_to_a_alone_it_would_not(noise, answers):
     assert certify(rules, monotone=True, n=3, moves=MOVES).loss <= EPSILON + 1e-9
     broken = rules.with_rate(rules.ways[0].rate * 3 / 2)
     assert certify(broken, monotone=True, n=3, moves=MOVES).loss > EPSILON + 0.01
-
-
-def test_a_public_threshold_goes_to_the_nearest_step():
-    for threshold, steps in (("0.14", 1), ("0.15", 2), ("-0.15", -1), ("0.3", 3)):
-        session = SparseVector(threshold=threshold, k=1, epsilon=1, sensitivity=1, grid="0.1")
-        assert session._terms.middle == steps

@@ -12,14 +12,13 @@ import gmpy2
 import numpy as np
 import pytest
 
-import engine
 from safeselect import ScoreError
+from safeselect.scores import reals
 from safeselect.scores.reals import place_of
 
 pytestmark = pytest.mark.claim("C3")
 
-FAR = engine.constants()["reals._FAR"]
-DIGITS, PLACES = (engine.constants()[f"reals.{name}"] for name in ("_DIGITS", "_MOST_PLACES"))
+FAR, DIGITS, PLACES = reals._FAR, reals._DIGITS, reals._MOST_PLACES
 EQUALS: list[list[Any]] = [
     [math.nan, Decimal("NaN"), np.float16("nan")],
     [-math.inf, -FAR, Decimal("-1e999999999"), -Fraction(10**5000, 3), -(10**9999)],

@@ -16,7 +16,6 @@ from sampler_laws import (
     shortened,
 )
 
-from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 from safeselect.samplers import discrete_gaussian, gaussian_attempt
 
@@ -77,11 +76,3 @@ def test_big_parameters():
     assert plausible(sum(abs(x) > sigma for x in values), 400, 0.31731050786291415)
     assert not plausible(sum(abs(x) > sigma // 2 for x in values), 400, 0.31731050786291415)
     assert [discrete_gaussian(bits, Fraction(1, 2**4000)) for _ in range(20)] == [0] * 20
-
-
-@pytest.mark.parametrize("sigma_squared", [Fraction(0), Fraction(-1), 1, 1.0, "1", None])
-def test_what_is_no_variance_is_refused(sigma_squared):
-    bits = endless("refused")
-    with pytest.raises(ParameterError, match="sigma_squared must be a positive Fraction"):
-        discrete_gaussian(bits, sigma_squared)
-    assert bits.consumed == 0

@@ -6,17 +6,10 @@ from functools import partial
 
 import pytest
 from exact_pmf import bit_tree, choice_tree, restarted
-from sampler_laws import agrees, endless, exp_minus, laplace_floor_mass, laplace_mass, shortened
+from sampler_laws import agrees, exp_minus, laplace_floor_mass, laplace_mass, shortened
 
-from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
-from safeselect.samplers import (
-    discrete_laplace,
-    discrete_laplace_exp,
-    geometric_exp,
-    laplace_attempt,
-    laplace_floor,
-)
+from safeselect.samplers import geometric_exp, laplace_attempt, laplace_floor
 
 pytestmark = pytest.mark.claim("C1")
 
@@ -46,15 +39,6 @@ def test_the_law_on_exact_parts(exact_parts, rate):
 
 
 @pytest.mark.parametrize(
-    "noise_rate", [NoiseRate(Fraction(2)), NoiseRate(Fraction(2), Fraction(1, 3))]
-)
-def test_the_loop_bit_by_bit(noise_rate):
-    law = bit_tree(lambda bits: discrete_laplace(bits, noise_rate, step=2), max_leaves=4000)
-    assert law.unfinished < 0.25
-    assert agrees(law, partial(laplace_mass, noise_rate), range(-4, 5))
-
-
-@pytest.mark.parametrize(
     "noise_rate", [NoiseRate(Fraction(1)), NoiseRate(Fraction(1), Fraction(1, 2))]
 )
 def test_the_floor_of_the_continuous_law(exact_parts, noise_rate):
@@ -66,9 +50,3 @@ def test_the_floor_of_the_continuous_law(exact_parts, noise_rate):
         assert law.unfinished < 0.06
     assert agrees(law, partial(laplace_floor_mass, noise_rate), range(-8, 8))
     assert not agrees(law, partial(laplace_mass, noise_rate), range(-8, 8))
-
-
-@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (1.0, 2), (1, True)])
-def test_rates_are_checked(pair):
-    with pytest.raises(ParameterError, match=r"must be Python ints|must be at least"):
-        discrete_laplace_exp(endless("refused"), *pair)

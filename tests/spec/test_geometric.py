@@ -21,7 +21,6 @@ from sampler_laws import (
     shortened,
 )
 
-from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 from safeselect.samplers import (
     Coin,
@@ -89,22 +88,6 @@ def test_each_digit_bit_by_bit(noise_rate, step):
         assert agrees(law, coin_mass(digit_mass(noise_rate, numerator, level)), (False, True))
 
 
-@pytest.mark.parametrize(
-    ("noise_rate", "step", "unfinished"),
-    [
-        (E_DECAYS[1], 1, 2**-14),
-        (E_DECAYS[0], 1, 2**-6),
-        (BASE_DECAYS[0], 2, 2**-4),
-        (BASE_DECAYS[3], 1, 2**-6),
-    ],
-)
-@pytest.mark.nightly("tests/test_mission.py has its answers")
-def test_the_digit_route_bit_by_bit(noise_rate, step, unfinished):
-    law = bit_tree(lambda bits: geometric_digits(bits, noise_rate, step=step), max_leaves=1500)
-    assert law.unfinished < unfinished
-    assert agrees(law, partial(geometric_mass, noise_rate), range(6))
-
-
 def test_a_tied_digit_goes_on_to_the_next_word():
     noise_rate = NoiseRate(Fraction(1, 2))  # one digit, then the quotient with chance 1/e
     value = digit_mass(noise_rate, 1, 0)[0]
@@ -134,11 +117,3 @@ def test_the_decay_chooses_the_route():
         one, two = endless("route"), endless("route")
         for _ in range(20):
             assert geometric(one, noise_rate) == geometric_digits(two, noise_rate)
-
-
-@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (-1, 2), (1.0, 2), (True, 1), (Fraction(1), 1)])
-def test_rates_are_checked(pair):
-    bits = scripted()
-    with pytest.raises(ParameterError, match=r"must be Python ints|must be at least"):
-        geometric_exp(bits, *pair)
-    assert bits.consumed == 0

@@ -8,22 +8,19 @@ from functools import partial
 
 import pytest
 from effort import pairs
-from exact_pmf import bit_tree, choice_tree
+from exact_pmf import bit_tree
 from sampler_laws import (
-    ChoiceCoin,
     agrees,
     digit_mass,
     endless,
     geometric_mass,
     gumbel_below,
     gumbel_mass,
-    laplace_floor_mass,
     power,
     scripted,
-    shortened,
 )
 
-from safeselect.errors import ParameterError, SourceError
+from safeselect.errors import SourceError
 from safeselect.exact.interval import NoiseRate
 from safeselect.samplers import LazyExponential, LazyGumbel, LazyLaplace
 
@@ -57,33 +54,6 @@ def floor_of(kind, noise_rate, levels, step):
 
 
 # --------------------------------------------------- exponential and Laplace, by parts
-@pytest.fixture
-def exact_parts(monkeypatch):
-    """Exact choices for the integer part and for every digit; the assembly is the shipped one."""
-
-    def integer_part(choices, noise_rate, step):
-        value = 0
-        while choices.enclosed(*shortened(power(noise_rate, 1))):
-            value += 1
-        return value
-
-    monkeypatch.setattr(MODULE, "geometric", integer_part)
-    monkeypatch.setattr(
-        MODULE, "_fraction_coin", lambda d, level, step: ChoiceCoin(digit_mass(d, 1, level))
-    )
-
-
-@pytest.mark.parametrize("levels", [0, 1, 2, 3])
-@pytest.mark.parametrize("noise_rate", DECAYS)
-@pytest.mark.nightly("tests/test_mission.py has its answers")
-def test_exponential_and_laplace_at_every_depth(exact_parts, noise_rate, levels):
-    outcomes = range(-8 << levels, 8 << levels)
-    law = choice_tree(floor_of(LazyExponential, noise_rate, levels, 64), max_leaves=160)
-    assert law.unfinished < 0.05
-    assert agrees(law, partial(geometric_mass, noise_rate, level=levels), outcomes[8 << levels :])
-    law = choice_tree(floor_of(LazyLaplace, noise_rate, levels, 64), max_leaves=160)
-    assert law.unfinished < 0.2
-    assert agrees(law, partial(laplace_floor_mass, noise_rate, level=levels), outcomes)
 
 
 @pytest.mark.parametrize("noise_rate", [DECAYS[0], DECAYS[3]])
@@ -180,14 +150,3 @@ def test_noise_is_neither_shown_nor_copied(kind):
     for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="cannot be copied or pickled"):
             duplicate(noise)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("levels", [-1, 1.0, True, None])
-def test_levels_are_checked(kind, levels):
-    bits = endless("levels")
-    noise = kind(bits, DECAYS[0])
-    drawn = bits.consumed
-    with pytest.raises(ParameterError, match="levels must be an int of at least"):
-        noise.refine(bits, levels)
-    assert (noise.level, bits.consumed) == (0, drawn)

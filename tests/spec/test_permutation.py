@@ -6,10 +6,9 @@ from itertools import permutations
 from math import factorial
 
 import pytest
-from exact_pmf import bit_tree, choice_tree
+from exact_pmf import choice_tree
 from sampler_laws import agrees, endless, scripted
 
-from safeselect.errors import ParameterError
 from safeselect.samplers import permutation, uniform_below
 
 pytestmark = pytest.mark.claim("C1")
@@ -32,13 +31,6 @@ def test_every_order_has_the_same_probability(monkeypatch, n):
     assert agrees(law, order_mass(n), permutations(range(n)))
 
 
-@pytest.mark.parametrize(("n", "unfinished"), [(2, 0.0), (3, 1e-3), (4, 1e-2)])
-def test_bit_by_bit(n, unfinished):
-    law = bit_tree(lambda bits: tuple(permutation(bits, n)), max_leaves=6000)
-    assert law.unfinished <= unfinished
-    assert agrees(law, order_mass(n), permutations(range(n)))
-
-
 def test_known_answer():
     # 2 bits choose one of three for the last place (11 is rejected), then 1 bit one of two.
     assert permutation(scripted(0b11_01_0, size=5), 3) == [2, 0, 1]
@@ -50,9 +42,3 @@ def test_known_answer():
         other = uniform_below(two, last + 1)
         expected[last], expected[other] = expected[other], expected[last]
     assert permutation(one, 20) == expected
-
-
-@pytest.mark.parametrize("n", [-1, True, 3.0, "3", None])
-def test_what_is_no_length_is_refused(n):
-    with pytest.raises(ParameterError, match="n must be an int of at least"):
-        permutation(scripted(), n)

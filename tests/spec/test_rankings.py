@@ -24,12 +24,10 @@ from tiers import Noise
 from safeselect.exact.interval import NoiseRate
 from safeselect.spec import rankings
 from safeselect.spec.rankings import (
-    ExponentialNoise,
     combine_continuous,
     draw_exponential,
     exponential_mechanism,
     noisy_top_k,
-    peeled_top_k,
     permute_and_flip,
 )
 from vectors import vectors
@@ -214,17 +212,3 @@ def test_laws_are_the_published_ones(group, name):
         known = cell_law(Scalar(), Noise(noise, NoiseRate(rate), level), scores, k)
     assert missing(known) + known.get(None, 0) < (Fraction(1, 2) if level else Fraction(1, 2**40))
     assert outside(known, law) == 0
-
-
-def test_peeling_draws_anew_for_those_who_remain(monkeypatch):
-    drawn = []
-    scripted = iter([(0, 5, 0, 0), (9, 0, 0), (0, 1)])
-
-    def draw(count, noise_rate, bits):
-        drawn.append(count)
-        return ExponentialNoise(next(scripted), tuple(range(count)))
-
-    monkeypatch.setattr(rankings, "draw_exponential", draw)
-    ranking = peeled_top_k("exponential", [0, 0, 3, 1], 3, NoiseRate(Fraction(1)), None)
-    assert drawn == [4, 3, 2]
-    assert ranking.indices == (1, 0, 2)

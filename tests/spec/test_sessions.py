@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import floor
 from typing import Any
 
 import pytest
-from tapes import TapeSource
+from tapes import Known, TapeSource
 
 from safeselect.errors import SourceError
 from safeselect.exact.interval import NoiseRate
@@ -18,20 +17,6 @@ from safeselect.spec import sessions
 from safeselect.spec.sessions import Branch, draw, excess, sparse_vector
 
 RATE = NoiseRate(Fraction(1, 3))
-
-
-class Known:
-    """A rational number in the place of a noise, known by its digits."""
-
-    def __init__(self, number: Fraction) -> None:
-        self.number, self.level = number, 0
-
-    @property
-    def floor(self) -> int:
-        return floor(self.number * 2**self.level)
-
-    def refine(self, bits: object, levels: int) -> None:
-        self.level += levels
 
 
 @pytest.mark.parametrize("margin", [Fraction(0), Fraction(3, 2)])
@@ -83,14 +68,6 @@ def test_the_first_branch_that_finds_a_value_above_answers(monkeypatch: pytest.M
     # then a budget of 1 pays for one more answer, whichever branch gives it.
     assert list(run) == [None, (0, 2), (0, 2), None, (0, 14), (0, 9)]
     assert asked == [RATE, *[cheap, dear] * 6]
-
-
-def test_the_budget_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "draw", lambda *_: 0)
-    one = Branch(Fraction(0), Fraction(0), Fraction(1), RATE)
-    none: Any = None
-    run = sparse_vector([5, -5, 5, 5], "laplace", RATE, [one], Fraction(2), Fraction(1), none)
-    assert list(run) == [(0, 5), None, (0, 5)]
 
 
 def test_what_is_drawn() -> None:

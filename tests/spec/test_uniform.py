@@ -4,9 +4,8 @@ from fractions import Fraction
 
 import pytest
 from exact_pmf import bit_tree, restarted
-from sampler_laws import agrees, endless, scripted
+from sampler_laws import agrees, scripted
 
-from safeselect.errors import ParameterError
 from safeselect.samplers import uniform_attempt, uniform_below
 
 pytestmark = pytest.mark.claim("C1")
@@ -50,28 +49,3 @@ def test_values_from_n_on_are_rejected_and_bits_are_not_skipped():
     bits = scripted(5, 3, size=3)
     assert uniform_below(bits, 4) == 2  # 10|1011
     assert uniform_below(bits, 4) == 2
-
-
-def test_one_value_needs_no_bits():
-    bits = scripted()
-    assert uniform_below(bits, 1) == 0
-    assert bits.consumed == 0
-
-
-def test_big_limits():
-    n = 2**4095 + 1
-    bits = endless("uniform")
-    values = [uniform_below(bits, n) for _ in range(20)]
-    assert all(0 <= value < n for value in values)
-    assert max(values).bit_length() > 4080
-    assert bits.consumed % 4096 == 0
-    top = (1 << 4096) - 1
-    assert uniform_below(scripted(n, top, n - 1, size=4096), n) == n - 1
-
-
-@pytest.mark.parametrize("n", [0, -1, True, 2.0, "3", Fraction(4), None])
-def test_what_is_no_limit_is_refused(n):
-    bits = scripted()
-    with pytest.raises(ParameterError, match="n must be an int of at least"):
-        uniform_below(bits, n)
-    assert bits.consumed == 0

@@ -268,7 +268,7 @@ _BY_CLAIMS = {
         ("ledger/budget.py:ways", " if after[name] <= cap", ""),
         ("ledger/budget.py:add", "total[name] + ", ""),
         (
-            "ledger/pending.py:settled",
+            "ledger/scope.py:settled",
             "{name: str(n) for name, n in spent.items()}",
             "dict.fromkeys(spent, '0')",
         ),
@@ -296,14 +296,14 @@ _BY_CLAIMS = {
             '        if record["kind"] == "aborted',
         ),
         ("ledger/replay.py:check_spent", "or n > there[name] ", ""),
-        ("ledger/pending.py:aborted", "self._is_kept", "False"),
+        ("ledger/scope.py:aborted", "self._is_kept", "False"),
         ("mechanisms/runs.py:empty", "return kind()", "return error"),
     ),
     "C8 C10": (("release/call.py:in_one_sentence", "failed = ScoreError(unreadable)", "raise"),),
     "C9": (
         ("ledger/record.py:record_hash", "return hashlib", "body = ''\n    return hashlib"),
         ("ledger/record.py:read_row", "record_hash(row.body) != row.hash", "False"),
-        ("ledger/replay.py:read", "self.heads.wanted", "False"),
+        ("ledger/replay.py:read", "self.wanted.get(self.count, row.hash)", "row.hash"),
         ("ledger/replay.py:_check_time", "found is None or found[1] != clock", "False"),
         (
             "ledger/replay.py:read",

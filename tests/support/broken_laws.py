@@ -46,7 +46,7 @@ BROKEN: dict[str, Break] = {
         "mechanisms/table.py:dyadic_rate", "Fraction(high", "Fraction(low"
     ),
     "what a session is settled with": Break(
-        "ledger/pending.py:settled",
+        "ledger/scope.py:settled",
         "{name: str(n) for name, n in spent.items()}",
         "dict.fromkeys(spent, '0')",
     ),

@@ -5,20 +5,15 @@ Whoever moves a file of the engine mends this module, and no test.
 
 from __future__ import annotations
 
-import ast
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-import safeselect
 from safeselect import engine as lattice
 from safeselect.engine import arrays, contenders, draws, geometric, rankings, rows, single, tables
 from safeselect.engine.contenders import contenders as find_contenders
@@ -30,17 +25,19 @@ from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.interval import NoiseRate
 from safeselect.mechanisms.items import HeldCounts
 from safeselect.mechanisms.select import Asked
-from safeselect.randomness.bits import Bits
+from safeselect.randomness.bits import FILL_REQUEST, MAX_TAKE, Bits
 from safeselect.release import call
 from safeselect.samplers import laplace_attempt, permutation
 from safeselect.scores.candidates import Candidates
 
 __all__ = [
     "EXPONENTIAL",
+    "FILL_REQUEST",
     "GUMBEL",
     "LAPLACE",
     "LAWS",
     "MANY",
+    "MAX_TAKE",
     "PEELED",
     "TOPS",
     "UNBOUNDED",
@@ -55,7 +52,6 @@ __all__ = [
     "bits_of_session",
     "change_decay",
     "combine_rows",
-    "constants",
     "contenders",
     "draw_slots",
     "draws",
@@ -78,41 +74,6 @@ PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
 MANY = {name: partial(lattice.noisy_max_rows, name) for name in LAWS}
 
 _DRAWS = ("noisy_top_k", "peeled_top_k", "noisy_max_rows", "discrete_laplace", "enclosed_noise")
-_SIZES = ("engine", "spec", "randomness", "scores", "mechanisms", "estimates")
-"""The packages through which random words and scores go."""
-
-
-def constants() -> dict[str, int]:
-    """Every whole number that a module of these packages names at its top level, as module.NAME.
-
-    By the text of the module, so that a number that is imported counts once, where it is made.
-    """
-    found: dict[str, int] = {}
-    for package in _SIZES:
-        inside = importlib.import_module(f"{safeselect.__name__}.{package}")
-        for info in pkgutil.walk_packages(inside.__path__, inside.__name__ + "."):
-            module = importlib.import_module(info.name)
-            for name in _assigned(module):
-                value = getattr(module, name)
-                if type(value) is int:
-                    found[f"{info.name.rpartition('.')[2]}.{name}"] = value
-    return found
-
-
-def _assigned(module: ModuleType) -> list[str]:
-    names = []
-    with open(module.__file__ or "", encoding="utf-8") as file:
-        body = ast.parse(file.read()).body
-    for node in body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
-        names += [
-            part.id
-            for target in targets
-            for part in ast.walk(target)
-            if isinstance(part, ast.Name) and part.id != "__all__"
-        ]
-    return names
 
 
 def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:

@@ -6,7 +6,7 @@ comes with whether it is sure: noisy scores closer than SURE are never told apar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,26 +123,20 @@ def near_ties(
 
 
 def order_is_sound(
-    rate: float,
-    scores: NDArray[np.uint64],
-    noises: tuple[Floats, Floats],
-    order: Sequence[int],
-    absent: Iterable[int] = (),
+    rate: float, scores: NDArray[np.uint64], noises: tuple[Floats, Floats], order: Sequence[int]
 ) -> bool:
     """Whether no digits not drawn could make another order than this one, of the first places.
 
     Args:
         noises: the least and the largest noise that each candidate may have, in nats.
-        absent: who takes no part.
     """
     short = short_nats(scores, rate)
     lows, highs = noises[0] - short, noises[1] - short
-    gone = [*absent]
     rest = highs.copy()
-    rest[[*order, *gone]] = -np.inf
+    rest[[*order]] = -np.inf
     behind = float(np.max(rest))
     for i in reversed(order):
-        if i in gone or lows[i] < behind - SURE:
+        if lows[i] < behind - SURE:
             return False
         behind = max(behind, float(highs[i]))
     return len(set(order)) == len(order)

@@ -225,7 +225,6 @@ _SCORED = {
     "labels": [{"labels": NAMES}, {"labels": [5, 4, 3, 2, 1]}],
 }
 _GAPPED = {name: calls for name, calls in _SCORED.items() if name != "weights"}
-_PREPARED = {name: calls for name, calls in _SCORED.items() if name not in ("scores", "labels")}
 _ONE: Args = {"scores": SCORES, "epsilon": 1, "sensitivity": 1}
 _STEPS: dict[str, list[Args]] = {"gap_grid": [{"gap_grid": "1/2"}, {"gap_grid": 3}]}
 _THIRDS: Args = {"scores": [[Fraction(each, 3) for each in row] for row in ROWS], "grid": "1/4"}
@@ -271,23 +270,13 @@ _LISTS: dict[str, list[Args]] = {
 
 CASES: dict[str, Case] = {
     "permute_and_flip": Case(_ONE, {**_SCORED, "weights": _COPIES}, _REPLACED + _LARGE),
-    "PermuteAndFlip": Case(_ONE, {**_PREPARED, "weights": _COPIES}, _REPLACED),
     "exponential_mechanism": Case(_ONE, {**_SCORED, "weights": _WEIGHTS}, _REPLACED + _LARGE),
-    "ExponentialMechanism": Case(_ONE, {**_PREPARED, "weights": _WEIGHTS}, _REPLACED),
     "exponential_mechanism_base2": Case(
         _ONE,
         {
             **_SCORED,
             "weights": _WEIGHTS,
             "base": [{"base": "1/2", "epsilon": None}, {"base": "3/4", "epsilon": None}],
-        },
-    ),
-    "ExponentialMechanismBase2": Case(
-        _ONE,
-        {
-            **_PREPARED,
-            "weights": _WEIGHTS,
-            "base": [{"base": "1/2", "epsilon": None}, {"base": "9/11", "epsilon": None}],
         },
     ),
     "report_noisy_max": Case(
@@ -298,14 +287,6 @@ CASES: dict[str, Case] = {
             "weights": [{**each, "noise": "gumbel"} for each in _WEIGHTS],
         },
         [{**each, "noise": "laplace"} for each in _LARGE],
-    ),
-    "ReportNoisyMax": Case(
-        {**_ONE, "noise": "exponential"},
-        {
-            **_PREPARED,
-            "noise": _NOISES,
-            "weights": [{**each, "noise": "gumbel"} for each in _WEIGHTS],
-        },
     ),
     "permute_and_flip_with_gap": Case(_ONE, {**_GAPPED, **_STEPS}),
     "exponential_mechanism_with_gap": Case(_ONE, {**_GAPPED, **_STEPS}),
@@ -325,7 +306,6 @@ CASES: dict[str, Case] = {
             {"mechanism": "permute_and_flip", "delta": "1e-6", "k": 3},
         ],
     ),
-    "TopKMechanism": Case({**_ONE, "k": 2}, {**_PREPARED, **_LISTS}),
     "top_k_with_gaps": Case(
         {**_ONE, "k": 2},
         {**_GAPPED, **_STEPS, "k": [{"k": 1}, {"k": 4}], "noise": [{"noise": "laplace"}]},
@@ -346,6 +326,21 @@ CASES: dict[str, Case] = {
         [{"scores": ROWS * 30}, *({**each, "k": 2} for calls in _MANY.values() for each in calls)],
     ),
 }
+
+_PREPARED = {
+    "PermuteAndFlip": "permute_and_flip",
+    "ExponentialMechanism": "exponential_mechanism",
+    "ExponentialMechanismBase2": "exponential_mechanism_base2",
+    "ReportNoisyMax": "report_noisy_max",
+    "TopKMechanism": "top_k",
+}
+for _prepared, _function in _PREPARED.items():
+    _given = CASES[_function]
+    CASES[_prepared] = Case(
+        _given.args,
+        {name: calls for name, calls in _given.vary.items() if name not in ("scores", "labels")},
+        _REPLACED if _prepared in ("PermuteAndFlip", "ExponentialMechanism") else [],
+    )
 
 # ------------------------------------------------------------------------ unknown domains and keys
 
@@ -600,23 +595,24 @@ def _totals(cells: list[list[int]]) -> list[int]:
 
 _ALL: Args = {"tables": [_totals(_BY_MONTH)]}
 _ANY: Args = {**_COLUMNS, "epsilon": 1, "delta": "1e-6"}
+_KNOWN: Args = {**_CITIES, "k_bar": None, "delta": None}
+_RHOS: list[Args] = [{**_KNOWN, "rho": rho, "epsilon": None} for rho in ("1/8", "1/50")]
+_OTHER_NAMES: Args = {"table": _NAMED, "item": "town", "user": "who"}
+_BY_NAME: dict[str, list[Args]] = {"item": [_OTHER_NAMES], "user": [_OTHER_NAMES]}
 _PEELS: list[Args] = [{**_CITIES, "delta": None, "mechanism": each} for each in _PEELED[:3]]
 CASES["top_items_by_group"] = Case(
     {**_ANY, "group": "month", "groups": ["May", "June"], "k": 1, "k_bar": 2, "tables": _BY_MONTH},
     {
         **_BOTH,
         **_OPENED,
-        "rho": [
-            {**_CITIES, "rho": rho, "epsilon": None, "delta": None, "k_bar": None}
-            for rho in ("1/8", "1/50")
-        ],
+        "rho": _RHOS,
         "table": [{"table": _RIDES, "tables": _BY_OTHER}, {"table": _TRIPS.to_pandas()}],
         "group": [
-            {"table": _NAMED, "group": "moon", "item": "town", "user": "who"},
-            {"table": _NAMED.to_pandas(), "group": "moon", "item": "town", "user": "who"},
+            {**_OTHER_NAMES, "group": "moon"},
+            {**_OTHER_NAMES, "group": "moon", "table": _NAMED.to_pandas()},
         ],
-        "item": [{"table": _NAMED, "group": "moon", "item": "town", "user": "who"}],
-        "user": [{"table": _NAMED, "group": "moon", "item": "town", "user": "who"}],
+        "item": [{**_OTHER_NAMES, "group": "moon"}],
+        "user": [{**_OTHER_NAMES, "group": "moon"}],
         "k": [{"k": 2}, {"k": 2, "max_groups": 2}],
         "groups": [
             {"groups": ["June"], "tables": _BY_MONTH[1:]},
@@ -632,7 +628,7 @@ CASES["top_items_by_group"] = Case(
         ],
         "groups_per_user": [{"groups_per_user": 1}, {"groups_per_user": {1: 5, 2: 5}}],
         "candidates": [
-            {**_CITIES, "k_bar": None, "delta": None},
+            _KNOWN,
             {"candidates": ["c", "a"], "k_bar": None, "tables": [[10, 90], [50, 70]]},
         ],
         "k_bar": [{"k_bar": 1}, {"k_bar": 3}],
@@ -640,7 +636,7 @@ CASES["top_items_by_group"] = Case(
         "mechanism": [{**each, "k_bar": None} for each in _PEELS],
     },
     [
-        {**_CITIES, "k_bar": None, "delta": None, "max_groups": 2, "k": k, "mechanism": each}
+        {**_KNOWN, "max_groups": 2, "k": k, "mechanism": each}
         for each in _PEELED[:3]
         for k in (1, 2)
     ],
@@ -650,29 +646,20 @@ CASES["top_items"] = Case(
     {
         **_BOTH,
         **_OPENED,
-        "rho": [
-            {**_CITIES, "rho": rho, "epsilon": None, "delta": None, "k_bar": None}
-            for rho in ("1/8", "1/50")
-        ],
+        "rho": _RHOS,
         "table": [
             {"table": _RIDES, "tables": [_totals(_BY_OTHER)]},
             {"table": _TRIPS.to_pandas()},
             _SMALL,
         ],
-        "item": [{"table": _NAMED, "item": "town", "user": "who"}],
-        "user": [{"table": _NAMED, "item": "town", "user": "who"}],
+        **_BY_NAME,
         "k": [{"k": 2}, {"k": 3, "k_bar": 5}],
-        "candidates": [
-            {**_CITIES, "k_bar": None, "delta": None},
-            {"candidates": ["c", "a"], "k_bar": None, "tables": [[60, 160]]},
-        ],
+        "candidates": [_KNOWN, {"candidates": ["c", "a"], "k_bar": None, "tables": [[60, 160]]}],
         "candidates_are_public": [{"candidates_are_public": True, "k_bar": None}],
         "k_bar": [{"k_bar": 1}, {"k_bar": 3}, {"k_bar": (1, 3)}, {"k_bar": None}],
         "max_contributions": [{"max_contributions": 1}, {"max_contributions": 2}],
         "with_counts": [{"with_counts": True}],
-        "mechanism": [
-            {**_CITIES, "k_bar": None, "delta": None, "mechanism": each} for each in _PEELED
-        ]
+        "mechanism": [{**_KNOWN, "mechanism": each} for each in _PEELED]
         + [{**_CITIES, **_SET, "k_bar": None}],
         "rows": [{"rows": 280}, {"rows": 10**7}],
     },
@@ -686,8 +673,7 @@ CASES["select_keys"] = Case(
         # Of a table, keys below it are not even read: so some must lie above.
         "pre_threshold": [{"pre_threshold": 3}, {"pre_threshold": 5}],
         "table": [{"table": _RIDES}, {"table": _TRIPS.to_pandas()}, _SMALL],
-        "item": [{"table": _NAMED, "item": "town", "user": "who"}],
-        "user": [{"table": _NAMED, "item": "town", "user": "who"}],
+        **_BY_NAME,
         "rows": [{"rows": 280}, {"rows": 10**7}],
     },
 )
@@ -713,8 +699,7 @@ CASES["choose_cap"] = Case(
         **_OPENED,
         "epsilon": _COSTS["epsilon"],
         "table": [{"table": _RIDES, "people": 112}, {"table": _TRIPS.to_pandas()}],
-        "item": [{"table": _NAMED, "item": "town", "user": "who"}],
-        "user": [{"table": _NAMED, "item": "town", "user": "who"}],
+        **_BY_NAME,
         "most": [{"most": 2}, {"most": 9}],
         "share": [{"share": "1/2"}, {"share": "1/3"}],
     },

@@ -76,7 +76,7 @@ class Place:
         body = canonical({**whole, "seq": str(seq + 1), "previous": hash_, **record})
         row = Row(seq + 1, body, record_hash(body), signature)
         with closing(psycopg.connect(self.conninfo(role), autocommit=True)) as connection:
-            send(connection, self.name, row, 5)
+            send(connection, self.name, [row], 5)
 
 
 def a_charge(

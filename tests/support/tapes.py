@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from safeselect import SourceError
 
-__all__ = ["Stream", "TapeSource", "lanes", "tape"]
+__all__ = ["Known", "Stream", "TapeSource", "lanes", "tape"]
 
 
 def tape(size: int, seed: int) -> bytearray:
@@ -91,6 +92,20 @@ class TapeSource:
         self.asked += size
         self.events.append(("fill", size))
         buffer[:] = part + self._random.randbytes(size - len(part))
+
+
+class Known:
+    """A rational number in the place of a noise, known by its digits."""
+
+    def __init__(self, number: Fraction) -> None:
+        self.number, self.level = number, 0
+
+    @property
+    def floor(self) -> int:
+        return math.floor(self.number * 2**self.level)
+
+    def refine(self, bits: object, levels: int) -> None:
+        self.level += levels
 
 
 def lanes(known: bytes | bytearray, kind: type[np.unsignedinteger[Any]]) -> NDArray[Any]:

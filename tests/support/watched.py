@@ -25,24 +25,21 @@ class Round:
     """One round of noise.
 
     Attributes:
-        n: how many candidates there are, `removed` of them gone.
+        n: how many candidates there are.
         words: the leading digits of all, width digits each, as drawn.
         tails: digits that follow the words of some, 64 each, by candidate.
         known: what the last decision knew: (v, bits) by candidate.
         first: what the first one knew.
-        decisions: how many there were.
     """
 
     n: int
     plan: Plan
-    removed: list[int]
     width: int
     words: NDArray[Any]
     tails: dict[int, int]
     slots: list[int]
     known: dict[int, tuple[int, int]] = field(default_factory=dict)
     first: dict[int, tuple[int, int]] = field(default_factory=dict)
-    decisions: int = 0
 
     @property
     def less(self) -> int:
@@ -83,8 +80,7 @@ class Round:
 def watch(run: Callable[[], Any]) -> tuple[Any, list[Round]]:
     """Run a ranking and return its result with all rounds of noise that it drew."""
     rounds: list[Round] = []
-    draw, combine = engine.rankings.draw, engine.rankings.combine
-    decide, refine = engine.rankings.certified_order, engine.rankings.refine
+    draw, decide = engine.rankings.draw, engine.rankings.certified_order
 
     def drawn(n: int, plan: Plan, bits: Any, removed: int = 0) -> Any:
         result = draw(n, plan, bits, removed)
@@ -93,7 +89,6 @@ def watch(run: Callable[[], Any]) -> tuple[Any, list[Round]]:
             Round(
                 n,
                 plan,
-                [],
                 result.width,
                 result.words.copy(),
                 dict(
@@ -104,31 +99,20 @@ def watch(run: Callable[[], Any]) -> tuple[Any, list[Round]]:
         )
         return result
 
-    def combined(steps: Any, draws: Any, plan: Plan, removed: Any = ()) -> Any:
-        rounds[-1].removed = list(removed)
-        return combine(steps, draws, plan, removed)
-
-    def refined(steps: Any, draws: Any, plan: Plan, bits: Any, removed: Any = ()) -> Any:
-        rounds[-1].removed = list(removed)
-        return refine(steps, draws, plan, bits, removed)
-
     def decided(candidates: Any, scores: Any, known: Any, *rest: Any) -> Any:
         rounds[-1].known = dict(zip(candidates, known, strict=True))
         rounds[-1].first = rounds[-1].first or rounds[-1].known
-        rounds[-1].decisions += 1
         return decide(candidates, scores, known, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine.rankings, "draw", drawn)
-        patch.setattr(engine.rankings, "combine", combined)
-        patch.setattr(engine.rankings, "refine", refined)
         patch.setattr(engine.rankings, "certified_order", decided)
         return run(), rounds
 
 
-def path_of(n: int, plan: Plan, removed: int = 0) -> str:
+def path_of(n: int, plan: Plan) -> str:
     """Which of the three ways of drawing n candidates take."""
-    if n - removed <= (plan.direct if removed else plan.quick):
+    if n <= plan.quick:
         return "slots"
     return "noise" if n <= engine.draws.FINE_LIMIT else "keys"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import safeselect as s
 from safeselect.accounting.cost import PrivacyCost
-from safeselect.ledger import pending
+from safeselect.ledger import scope as charged
 from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.randomness.source import resolve
@@ -182,8 +182,8 @@ def opened(monkeypatch: Any, scope: Any) -> list[str]:
         seen.append(output)
         return real(salt, output)
 
-    real = pending.commitment
-    monkeypatch.setattr(pending, "commitment", spy)
+    real = charged.commitment
+    monkeypatch.setattr(charged, "commitment", spy)
     s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope).close()
     with s.PayWhatYouGet(outcomes=9, queries=3, epsilon=1, delta="1e-9", ledger=scope) as session:
         session.query(COUNTS, k=2, k_bar=2, places="all")

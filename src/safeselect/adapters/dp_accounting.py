@@ -48,7 +48,7 @@ from safeselect.adapters._numbers import at_least, at_most
 from safeselect.errors import ParameterError
 from safeselect.estimates.explain import decimal
 from safeselect.exact.interval import Interval, rounded_down
-from safeselect.exact.parameters import describe, rational
+from safeselect.exact.parameters import describe, rational, read_choice
 from safeselect.promises.guarantees import (
     ApproximateDP,
     LaplaceDominated,
@@ -85,8 +85,7 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
     """
     if not isinstance(guarantee, AnyGuarantee):
         raise ParameterError(f"guarantee must be a guarantee, got {describe(guarantee)}")
-    if not isinstance(accountant, str) or accountant not in ("rdp", "pld"):
-        raise ParameterError(f"accountant must be 'rdp' or 'pld', got {describe(accountant)}")
+    read_choice(accountant, "accountant", ("rdp", "pld"))
     events = _library("dp_accounting.dp_event")
     if isinstance(guarantee, ApproximateDP):
         raise ParameterError(

@@ -14,7 +14,7 @@ from safeselect.cli._options import Command, Option, declare, given
 from safeselect.cli._output import reading, say, write
 from safeselect.cli._page import as_html, as_json, as_text
 from safeselect.cli._place import name_of, place_of, read_key
-from safeselect.cli._report import details, sections
+from safeselect.cli._report import SCHEMA, details, entry, sections
 from safeselect.errors import LedgerRolledBack, ParameterError
 from safeselect.ledger import Budget, Checker, Ledger, Proposal, Record, Scope, log_lines
 from safeselect.ledger.balance import check_price
@@ -206,6 +206,14 @@ def _verify(options: argparse.Namespace) -> int:
     return 3 if checker.signer and not checker.public_keys else 0
 
 
+def _registry(options: argparse.Namespace) -> int:
+    made = entry(options.scope, *checked(options))
+    written = json.dumps(made, indent=2, ensure_ascii=False)
+    write(f"{written}\n")
+    say(f"{written.count('MISSING')} fields are missing; the file is YAML; schema: {SCHEMA}")
+    return 0
+
+
 def _all_fine(checker: Checker, head: str | None = None) -> int:
     parts = [f"all {checker.count} records follow from each other"]
     if checker.signer and checker.public_keys:
@@ -311,5 +319,12 @@ the password in PGPASSWORD or ~/.pgpass.
         _action("show", "print the state of each scope and all charges", _show, SHOWN),
         _action("export", "print all records, one JSON object per line", _export, PUBLIC_KEYS),
         _action("verify", "check all records of a ledger or an exported log", _verify, PUBLIC_KEYS),
+        _action(
+            "registry",
+            "write an entry for the public registry of deployments",
+            _registry,
+            SCOPE + PUBLIC_KEYS,
+            " --scope trips > entry.json",
+        ),
     ),
 )

@@ -25,19 +25,17 @@ from safeselect import errors
 from safeselect.cli._audit import AUDIT, STATEMENT
 from safeselect.cli._explain import EXPLAIN, EXPLAIN_GROUPS, EXPLAIN_ITEMS, EXPLAIN_KEYS, PLAN
 from safeselect.cli._ledger import LEDGER
-from safeselect.cli._look import LOOK
 from safeselect.cli._options import build_parser
 from safeselect.cli._output import UnwrittenError, reading, say, written
 from safeselect.cli._place import refuse_password
 from safeselect.cli._recall import ADVISORIES, CORRECT, RECALL
-from safeselect.cli._registry import REGISTRY
-from safeselect.cli._releases import KEYS, MEASURE, QUANTILES, SELECT, TOP_K
+from safeselect.cli._releases import KEYS, LOOK, MEASURE, QUANTILES, SELECT, TOP_K
 from safeselect.cli._sql import SQL
 from safeselect.cli._verify import VERIFY
 from safeselect.errors import InputError, SafeSelectError, SafeSelectWarning
 
 EXPLAINED = EXPLAIN, EXPLAIN_ITEMS, EXPLAIN_GROUPS, EXPLAIN_KEYS
-BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN, RECALL, CORRECT, REGISTRY))
+BUDGETS = replace(LEDGER, actions=(*LEDGER.actions, PLAN, RECALL, CORRECT))
 COMMANDS = (
     *(LOOK, TOP_K, SELECT, KEYS, QUANTILES, MEASURE),
     *(*EXPLAINED, SQL, BUDGETS, STATEMENT, VERIFY, AUDIT, ADVISORIES),

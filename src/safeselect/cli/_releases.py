@@ -1,10 +1,11 @@
-"""The commands that release: `safeselect top-k`, `select` and `keys`."""
+"""The commands that read a table: `safeselect look`, and those that release."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 import io
+import json
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,7 @@ from safeselect.release.page import escaped
 from safeselect.release.progress import SWITCH
 from safeselect.release.results import Groups, Numbers, TopK
 from safeselect.tables import TableAs, read_candidates, select_keys, top_items, top_items_by_group
+from safeselect.tables.files import LAST, TITLE
 from safeselect.tables.values import open_scores, table_quantiles
 
 Release = Groups[str] | TopK[Any] | Numbers[Any, Any]
@@ -147,6 +149,11 @@ PRINTED = declare("""
 --quiet  print no notes; errors and warnings stay
 """)
 
+LOOKED = declare("""
+--user COL required  column that identifies the user of each row
+--item COL  column of the items, to count items per user
+""")
+
 
 def table_of(options: argparse.Namespace) -> TableAs:
     """The files and how they are read."""
@@ -166,6 +173,18 @@ def flags(options: Mapping[str, object]) -> Iterator[str]:
         else:
             words = value if isinstance(value, list) else [value]
             yield from (f"{flag} {shlex.quote(str(word))}" for word in words)
+
+
+def _look(options: argparse.Namespace) -> int:
+    look = table_of(options).check(user=options.user, item=options.item)
+    if options.json:
+        kept = {"not_for_publication": TITLE, "findings": look.findings, "options": look.options}
+        write(f"{json.dumps(kept)}\n")
+        return 0
+    rows = [(what, found, " ".join(flags(settled))) for what, found, settled in look.findings]
+    every = " ".join(flags(look.options)) or "none"
+    write("".join(f"{line}\n" for line in [TITLE, *columns_of(rows), f"options: {every}", LAST]))
+    return 0
 
 
 def _count_items(options: argparse.Namespace) -> Release:
@@ -312,6 +331,17 @@ def _command(
     return Command(name, purpose, every, partial(_run, make), about)
 
 
+LOOK = Command(
+    "look",
+    "inspect a file before a release; the output is private, NOT FOR PUBLICATION",
+    (*FILE, *LOOKED, *JSON, *FORM),
+    _look,
+    """\
+Prints the forms of users, numbers, dates and missing values, and the option for each. A release
+never detects forms: without --ids, it compares ids as written. For example:
+safeselect look trips.csv --user rider
+""",
+)
 TOP_K = _command(
     "top-k",
     "release the items with the most distinct users",

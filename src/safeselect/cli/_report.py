@@ -1,4 +1,9 @@
-"""What a ledger holds, for a terminal or an auditor's page: scopes, charges, changes."""
+"""What a ledger holds, for a terminal or an auditor's page, and for a public registry.
+
+The schema of an entry is that of `opendp/deployments-registry-data`, file
+`schemas/deployments-schema.yaml`, at the commit that `SCHEMA` names.  What a ledger knows is
+filled; the rest says that it is missing.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,11 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
-from safeselect.accounting.cost import rounded_text
+from safeselect.accounting.cost import rounded_text, with_places
 from safeselect.audit.page import CANNOT_SHOW, standing
 from safeselect.audit.recall import named, read_guarantee
 from safeselect.audit.theorems import theorem
+from safeselect.errors import InputError
 from safeselect.ledger import EXTERNAL, Balance, Checker, Record
 from safeselect.ledger.record import read_numbers
 from safeselect.release.page import Section
@@ -37,7 +43,7 @@ def details(records: Sequence[Record]) -> Iterator[Section]:
     charges = [_detail(record) for record in records if record.content["kind"] == "charged"]
     yield Section("Details", {}, {"Every charge": [names, *charges]} if charges else {})
     unsaid = {str(place): line for place, line in enumerate(CANNOT_SHOW.splitlines(), 1)}
-    yield Section("What this page does not say", unsaid)
+    yield Section("Not on this page", unsaid)
 
 
 def _outcomes(records: Sequence[Record]) -> dict[str, str]:
@@ -58,18 +64,18 @@ def _summary(
 ) -> Section:
     ended = Counter(outcome.partition(" (")[0] for outcome in outcomes)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in ended.items())
-    signed = "none: the chain shows changes only to a reader who knows a later head"
+    signed = "none: changes can be detected only with a later head"
     if checker.signer:
         checked = "checked" if checker.public_keys else "not checked here"
         signed = f"{checker.signer['algorithm']}, {', '.join(checker.keys.used)}: {checked}"
-    approved = "none: who may write opens scopes and reopens them"
+    approved = "none: anyone with write access can open and reopen scopes"
     if checker.approvers is not None:
         people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
         approved = f"{people} sign every new scope and every raised limit: checked"
     facts = {
         "head": checker.head,
         "ledger": checker.ledger,
-        "made": records[0].content["utc"],
+        "created": records[0].content["utc"],
         "records": f"{checker.count}, each checked: hash, order, running totals, caps and nonce",
         "charges": f"{len(outcomes)}: {counts}" if counts else "0",
         "unfinished writes cut off": checker.torn,
@@ -175,3 +181,48 @@ def _texts(content: Mapping[str, Any]) -> str:
 def _numbers(amounts: Mapping[str, Fraction]) -> str:
     said = (f"{name} {rounded_text(value)}" for name, value in amounts.items() if value)
     return ", ".join(said).replace("_", " ")
+
+
+SCHEMA = "opendp/deployments-registry-data@3e9c812a924cf01d228f26f6c462c59c391c3f2a"
+_MISSING = "MISSING: not in the ledger"
+_ABSENT = """\
+basic.name basic.description basic.intended_use basic.data_product_region basic.data_curators
+dp_variant.data_domain dp_variant.unprotected_quantities deployment_model.actors
+deployment_model.access_type_details accounting.post_processing implementation.justification
+implementation.preprocessing_and_hyperparameter_tuning administrative.registry_authors"""
+_LISTS = "basic.data_curators", "administrative.registry_authors"
+_VARIANTS = {("epsilon",): "Pure DP", ("rho",): "Zero-concentrated DP", ("rho", "delta"): "Custom"}
+
+
+def entry(name: str, checker: Checker, records: list[Record]) -> dict[str, object]:
+    """Return the entry; epsilon, delta and rho are rounded up, and those of a ceiling if any."""
+    balance = checker.balance(name)
+    budget = balance.budget
+    every = (each.content for each in records if each.content["kind"] == "charged")
+    made = [each for each in every if name in [one["scope"] for one in each["charges"]]]
+    if not made:
+        raise InputError("this scope has no charges to register")
+    limits = budget.terms.at(budget.ceiling).limits
+    numbers = {limit: float(with_places(value, 4)) for limit, value in limits.items()}
+    exact = {"delta": with_places(limits["delta"], 30)} if "delta" in limits else {}
+    laws = dict.fromkeys(f"{each['mechanism']}: {theorem(each['mechanism'])}" for each in made)
+    filled: dict[str, object] = {
+        "basic.data_product_type": "Summary statistics",
+        "basic.publication_date": made[0]["utc"][:10],
+        "dp_variant.variant_name": _VARIANTS.get((*limits,), "Approximate DP"),
+        "privacy_loss.privacy_unit": budget.unit,
+        "privacy_loss.privacy_unit_details": f"{budget.neighbours}: {budget.statement()}",
+        "privacy_loss.privacy_parameters": {**numbers, **exact},
+        "deployment_model.model_name": "Central",
+        "deployment_model.release_type": "Many releases" if len(made) > 1 else "One release",
+        "deployment_model.release_type_details": f"{len(made)} charges so far. {balance}.",
+        "accounting.composition": "Adaptive, by a ledger that refuses what exceeds its caps.",
+        "implementation.mechanisms": f"safeselect {checker.library['version']}. {'; '.join(laws)}.",
+        "administrative.notes": f"Ledger {checker.ledger}, head {checker.head}; schema {SCHEMA}.",
+    }
+    filled |= {path: [_MISSING] if path in _LISTS else _MISSING for path in _ABSENT.split()}
+    parts: dict[str, dict[str, object]] = {}
+    for path, value in filled.items():
+        section, _, field = path.partition(".")
+        parts.setdefault(section, {})[field] = value
+    return {"url_slug": "missing", "status": "Draft", "tier": 2, "deployment": parts}

@@ -10,7 +10,7 @@ from safeselect.errors import InputError
 from safeselect.tables.dialects import DIALECTS, check_statement, statement
 
 OPTIONS = declare(f"""
---dialect {{{",".join(DIALECTS)}}} required  engine that runs the statement
+--dialect NAME {{{",".join(DIALECTS)}}} required  engine: {", ".join(DIALECTS)}
 --check  print the statement that shows how the engine compares text
 --table NAME  table, or SCHEMA.TABLE
 --item COL  column of the items, integers or text

@@ -4,10 +4,9 @@ from safeselect.ledger.approvals import Proposals
 from safeselect.ledger.balance import Balance, Budget
 from safeselect.ledger.book import Event, OnEvent
 from safeselect.ledger.ledger import Ledger
-from safeselect.ledger.pending import Outbox, Pending
 from safeselect.ledger.replay import Checker, Record, Request, log_lines
 from safeselect.ledger.restoring import append, check_log, correct, kept_records, repair, set_aside
-from safeselect.ledger.scope import EXTERNAL, Scope
+from safeselect.ledger.scope import EXTERNAL, Outbox, Pending, Scope
 from safeselect.ledger.signing import Ed25519Signer, Proposal, Signer, approve
 from safeselect.ledger.store import Journal, Row, Store, Torn
 from safeselect.ledger.witness import Witness

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
-from safeselect.ledger.balance import MAX_REFUSALS, Budget, exact_texts, names_of
+from safeselect.ledger.balance import MAX_REFUSALS, Budget, exact_texts
 from safeselect.ledger.book import Book, Written, opened_scope
 from safeselect.ledger.budget import Amounts
 from safeselect.ledger.record import text
@@ -92,8 +92,8 @@ def add_scope(name: str, budget: Budget, max_refusals: int) -> Decide:
     limit = read_refusals(max_refusals, "max_refusals")
 
     def decide(checker: Checker) -> Written:
-        for each in sorted(checker.taken & {name, *names_of(name, budget)}):
-            raise ParameterError(f"scope {each!r} already exists")
+        if (there := checker.clash(name, budget)) is not None:
+            raise ParameterError(f"there is a scope {there!r} already")
         return opened_scope(name, budget, limit)
 
     return decide

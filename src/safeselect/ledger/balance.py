@@ -550,9 +550,9 @@ class Balance:
         times, stop = self._more(guarantee, parts)
         if times is None:
             return "fits any number of times"
-        said = f"fits {times} times; stopped by {stop.replace('_', ' ')}"
+        said = f"fits {_often(times)}; stopped by {stop.replace('_', ' ')}"
         if fewer := _one_draw_less(parts):
-            said += f"; one draw less each: {self._more(*fewer)[0]} times"
+            said += f"; one draw less each: {_often(self._more(*fewer)[0])}"
         return said if any(self.spent.values()) else said + self._split(guarantee, parts, times)
 
     def _split(self, guarantee: AnyGuarantee, parts: View, times: int) -> str:
@@ -568,7 +568,7 @@ class Balance:
                 count, _ = Balance.fresh(budget)._more(guarantee, parts)
                 found.append((count or 0, terms.own_delta))
         more, own = max(found)
-        opened = f"; with own_delta={rounded_text(own)} when the scope is opened: {more} times"
+        opened = f"; with own_delta={rounded_text(own)} when the scope is opened: {_often(more)}"
         return opened if more > times else ""
 
     @property
@@ -734,6 +734,10 @@ def read_limit(written: object, where: str) -> int:
 
 
 _SEEN = Fraction(7, 10)
+
+
+def _often(count: int | None) -> str:
+    return "1 time" if count == 1 else f"{count} times"
 
 
 def _one_draw_less(parts: View) -> tuple[AnyGuarantee, View] | None:

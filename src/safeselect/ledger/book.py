@@ -9,6 +9,9 @@
   case, settled.  A charge without one was cut short.  With or without, it stands: nothing is freed.
 - A turn is the right of one thread to use what this process knows.  Only `with` on the lock itself
   ends it, so no exception of a signal handler can come in between.
+- Who has the turn writes the records that other threads wait for, too, in one transaction.  Each is
+  judged on those before it, and answered after the commit.  Whose record was taken up and never
+  answered, because that thread was interrupted or the transaction failed, writes it alone.
 - A hook for logs and metrics gets public numbers, never data.  It runs outside the ledger's lock,
   after the record is on the disk.  So it may use the ledger, and whatever it raises loses neither a
   charge nor a release.
@@ -23,9 +26,11 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from typing import Literal, TypeVar, cast, final
 from weakref import WeakSet
 
@@ -41,9 +46,9 @@ from safeselect.errors import (
     SourceError,
 )
 from safeselect.ledger.balance import Budget, exact_texts
-from safeselect.ledger.record import START, Clock, head_of, library, read_head, record_hash, spell
+from safeselect.ledger.record import START, Clock, head_of, read_head, spell
 from safeselect.ledger.replay import Checker, Reading
-from safeselect.ledger.signing import Approvers, Signer, is_key, key_of, signed_message
+from safeselect.ledger.signing import Signer, is_key, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
 from safeselect.ledger.stores.turn import pause
 from safeselect.ledger.witness import Untold, Witnessed
@@ -52,16 +57,6 @@ from safeselect.release.progress import counted
 
 Written = tuple[str, Mapping[str, Content]]
 """The kind of a record, and its content without the fields of every record and the time."""
-
-
-def made(
-    signer: Signer | None, place: Mapping[str, str], approvers: Approvers | None, clock: Clock
-) -> Written:
-    """Return the first record."""
-    about: dict[str, Content] = {"clock": clock, "library": dict(library())}
-    if approvers is not None:
-        about["approvers"] = approvers.as_record()
-    return "created", about | {"signer": dict(key_of(signer)), "place": dict(place)}
 
 
 def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
@@ -77,11 +72,6 @@ def opened_scope(name: str, budget: Budget, max_refusals: int) -> Written:
 def was_torn(torn: Torn) -> Written:
     """Return the record of bytes that were cut off before it."""
     return "torn", {"length": str(torn.length), "sha256": torn.sha256}
-
-
-def repaired(first: int, last: int, reason: str) -> Written:
-    """Return the record that sets aside the wrong signatures from one place to another."""
-    return "repaired", {"first": str(first), "last": str(last), "reason": reason}
 
 
 _BATCH = 1000  # rows per read
@@ -135,43 +125,6 @@ def all_rows(store: Store, end: Row) -> Iterator[Row]:
         raise LedgerRolledBack(REPLACED)
 
 
-def rows_between(store: Store, after: str | None, head: str, at: int | None) -> Iterator[list[Row]]:
-    """Yield the rows after one head up to another, in batches; their chain of hashes is checked.
-
-    Args:
-        after: None from the first row on.
-        at: `Row.at` of the row of `after`; if it is not known, all rows are read.
-
-    Raises:
-        LedgerRolledBack: these are not the rows between the two heads.
-    """
-    start, last = read_head(after) or (-1, START)
-    end, hash_ = read_head(head) or (-1, START)
-    seq, at = (0, 0) if at is None else (start, at)
-    while True:
-        rows = store.read(partial(_batch, seq, at))
-        found = [row for row in rows if start < row.seq <= end]
-        for row in rows:
-            if row.seq == start and row.hash != last:
-                raise LedgerRolledBack(REPLACED)
-        for row in found:
-            if record_hash(row.body) != row.hash or f'"previous":"{last}"' not in row.body:
-                raise LedgerRolledBack(REPLACED)
-            last = row.hash
-        if found:
-            yield found
-            start = found[-1].seq
-        if start == end and last == hash_:
-            return
-        if not rows or (rows[-1].seq, rows[-1].at) == (seq, at):
-            raise LedgerRolledBack(REPLACED)
-        seq, at = rows[-1].seq, rows[-1].at
-
-
-def _batch(seq: int, at: int, journal: Journal) -> list[Row]:
-    return journal.rows(seq, _BATCH, at)
-
-
 _RECENT = 100  # rows that are kept, for a witness that is a little behind
 
 
@@ -202,10 +155,22 @@ class Known:
             checker.take(checker.read(row, verify=verify))
         self.recent.extend(rows)
 
-    def add(self, reading: Reading, row: Row) -> None:
+    def add(self, reading: Reading) -> None:
         """Apply the record that the checker has just judged, as it was stored."""
         self.checker.take(reading)
-        self.recent.append(row)
+        self.recent.append(reading.row)
+
+    def has(self, row: Row) -> bool:
+        """Whether a row is among the last."""
+        there = self._recent(row.seq)
+        return there is not None and there.hash == row.hash
+
+    def after(self, head: str | None) -> list[Row] | None:
+        """Return the rows after a head, or after the beginning; None if the last are too few."""
+        place, _ = read_head(head) or (-1, START)
+        if self.recent[0].seq > place + 1:
+            return None
+        return [row for row in self.recent if row.seq > place]
 
     def expects(self, head: str) -> bool:
         """Whether a head is among the rows, or awaited; if not, only a replay of all rows can tell.
@@ -215,18 +180,12 @@ class Known:
         """
         place, hash_ = read_head(head) or (-1, START)
         if place > self.last.seq:
-            self.checker.heads.want(head)
+            self.checker.want(head)
             return True
         row = self._recent(place)
         if row is not None and row.hash != hash_:
             raise LedgerRolledBack(f"record {place} differs from the published record")
         return row is not None
-
-    def at(self, head: str | None) -> int | None:
-        """Return the store's place of the row of a head, if it is among the last."""
-        found = read_head(head)
-        row = None if found is None else self._recent(found[0])
-        return None if row is None else row.at
 
     def _recent(self, place: int) -> Row | None:
         back = self.last.seq - place
@@ -301,29 +260,53 @@ OnEvent = Callable[[Event], object]
 """A hook for logs and metrics."""
 
 
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A record that a thread waits for.
+
+    Attributes:
+        decide: returns the record, or raises.
+        signer: another key, which signs this record and the later ones of this process.
+        deadline: until when it is tried again while others hold the lock.
+        reading: the record as it was judged; it may be in the ledger.
+        answer: what came of it; None until somebody knows.
+    """
+
+    decide: Callable[[Checker], Written]
+    signer: Signer | None
+    deadline: int
+    reading: Reading | None = None
+    answer: Reading | Exception | None = None
+
+
 @final
 class Turn:
     """One thread of this process at a time.
 
     Args:
         wait: seconds to wait for the other threads.
+
+    Attributes:
+        queue: what threads wait for and nobody has taken up.
     """
 
-    __slots__ = ("__weakref__", "_lock", "_owner", "_wait")
+    __slots__ = ("__weakref__", "_lock", "_owner", "_wait", "queue")
 
     def __init__(self, wait: int) -> None:
-        self._lock, self._owner, self._wait = threading.Lock(), 0, wait
+        self._wait = wait
+        self.renew()
         _turns.add(self)
 
     def renew(self) -> None:
-        """Make a new lock in a child, where the thread that held it does not exist."""
-        self._lock, self._owner = threading.Lock(), 0
+        """Begin anew; also in a child, where the threads that held and waited do not exist."""
+        self._lock, self._owner, self.queue = threading.Lock(), 0, deque[Asked]()
 
-    def take(self, work: Callable[[], T], wait: int = 0) -> T:
+    def take(self, work: Callable[[], T], wait: int = 0, is_done: Callable[[], bool] = bool) -> T:
         """Run the work in this thread's turn.
 
         Args:
             wait: seconds to wait, if that is longer than usual.
+            is_done: whether the work has nothing left to do, and needs no turn.
 
         Raises:
             LedgerBusy: other threads took too long, or this thread is in a turn already, for
@@ -333,6 +316,8 @@ class Turn:
         wait = max(wait, self._wait)
         deadline = time.monotonic_ns() + wait * 10**9
         while (lock := self._lock).locked():
+            if is_done():
+                return work()
             # Checked twice: a thread may be switched between taking the lock and recording it.
             mine = mine + 1 if self._owner == me else 0
             if mine > 1:
@@ -368,106 +353,71 @@ if hasattr(os, "register_at_fork"):
 T = TypeVar("T")
 
 _WAIT = 30
+_GROUP = 32  # records of one transaction
 
 
 @final
 class Book:
-    """The records of one ledger: made with `make` or read with `read`."""
+    """The records of one ledger: first `make` or `read` them."""
 
     __slots__ = (
-        *("_closed", "_known", "_published", "_seen", "_signer", "_store", "_turn", "_witness"),
-        *("id", "on_event", "public_keys"),
+        *("_closed", "_known", "_published", "_seen", "_store", "_turn", "_witness"),
+        *("id", "name", "on_event", "public_keys", "signer"),
     )
 
     def __init__(
         self,
         store: Store,
         signer: Signer | None,
-        public_keys: Collection[bytes],
         witness: Witnessed | None,
+        on_event: OnEvent | None,
+        public_keys: Collection[bytes] = (),
     ) -> None:
-        self.id = ""
-        self._witness = witness
-        self.on_event: OnEvent | None = None
-        self._closed = False
-        self._store = store
-        self._signer = signer
+        self.id, self.name = "", store.name
+        self.on_event = on_event
+        self._store, self.signer, self._witness = store, signer, witness
         own = () if signer is None else (signer.public_key,)
         self.public_keys = public_keys or own
+        self._closed = False
         self._turn = Turn(_WAIT)
         self._known: Known | None = None
         # The last record that was seen, and a published head: both must stay in the ledger.
         self._seen: Row | None = None
         self._published: str | None = None
 
-    @classmethod
-    def make(
-        cls,
-        store: Store,
-        signer: Signer | None,
-        id_: str,
-        budgets: Mapping[str, tuple[Budget, int]],
-        approvers: Approvers | None,
-        clock: Clock,
-        witness: Witnessed | None,
-    ) -> Book:
+    def make(self, id_: str, first: Sequence[Written]) -> None:
         """Write the first records: the ledger's, and one for each scope."""
-        book = cls(store, signer, (), witness)
-        book.id = id_
-        if witness is not None and witness.ask() is not None:
+        if self._witness is not None and self._witness.ask() is not None:
             raise LedgerError("the witness already has a ledger; each ledger needs its own")
-        first = [made(signer, store.about(), approvers, clock)]
-        first += [opened_scope(name, *terms) for name, terms in budgets.items()]
 
         def work(journal: Journal) -> Known:
-            known = Known(Checker(book.public_keys))
+            known = Known(Checker(self.public_keys))
             for written in first:
-                reading = judged(known.checker, written, id_, signer)
-                known.add(reading, journal.append(reading.row))
+                reading = judged(known.checker, written, id_, self.signer)
+                reading.row = journal.append(reading.row)
+                known.add(reading)
             return known
 
-        book._know(store.create(work))
-        book._tell()
-        return book
+        self._know(self._store.create(work))
+        self._tell()
 
-    @classmethod
-    def read(
-        cls,
-        store: Store,
-        signer: Signer | None,
-        public_keys: Collection[bytes],
-        head: str | None,
-        witness: Witnessed | None,
-    ) -> Book:
+    def read(self, head: str | None) -> None:
         """Replay all records.
 
         Raises:
             ParameterError: the ledger has another key.
             LedgerError: it cannot be read, or a record fails its check.
         """
-        book = cls(store, signer, public_keys, witness)
-        for row in store.read(lambda journal: journal.rows(0, 1)):
+        for row in self._store.read(lambda journal: journal.rows(0, 1)):
             first = Checker()
             first.check(row.body, row.hash, row.signature)
-            if signer is not None and not first.signer:
+            if self.signer is not None and not first.signer:
                 raise ParameterError("signer is not the signer that created the ledger")
-            book.id = first.ledger
-        book._published = head
-        if witness is not None and witness.ask() is None and head is None:
+        self._published = head
+        if self._witness is not None and self._witness.ask() is None and head is None:
             # Nothing would tell the ledger from any older copy.
             raise LedgerError("the witness has no ledger yet; pass head= when you first open one")
-        book._turn.take(book._look)
-        return book
-
-    @property
-    def name(self) -> str:
-        """The ledger's name in messages."""
-        return self._store.name
-
-    @property
-    def signer(self) -> Signer | None:
-        """The key that signs, if there is one."""
-        return self._signer
+        self._turn.take(self._look)
 
     def reported(self, event: Event, work: Callable[[], T]) -> T:
         """Do the work, and tell the hook, if there is one, what came of it.
@@ -481,10 +431,8 @@ class Book:
         try:
             done = work()
         except Exception as error:
-            for kind, name in _FAILURES:
-                if isinstance(error, kind):
-                    _tell(self.on_event, replace(event, kind=name, seconds=_since(start)))
-                    break
+            for name in [name for kind, name in _FAILURES if isinstance(error, kind)][:1]:
+                _tell(self.on_event, replace(event, kind=name, seconds=_since(start)))
             raise
         _tell(self.on_event, replace(event, seconds=_since(start)))
         return done
@@ -492,10 +440,6 @@ class Book:
     def state(self, read: Callable[[Checker], T]) -> T:
         """Return what is read from the state so far; all of it is on the disk and witnessed."""
         return self._turn.take(lambda: read(self._look().checker))
-
-    def last(self) -> Row:
-        """Return the last record."""
-        return self._turn.take(self._look).last
 
     def write(
         self, decide: Callable[[Checker], Written], signer: Signer | None = None, *, wait: int = 0
@@ -511,18 +455,24 @@ class Book:
             Untold: it was written.
             LedgerError: it could not be written, or a record fails its check.
         """
-        deadline = time.monotonic_ns() + wait * 10**9
-
-        def work() -> Reading:
-            while True:
-                try:
-                    return self._written(decide, signer)
-                except LedgerBusy:
-                    if time.monotonic_ns() > deadline:
-                        raise
-                pause()
-
-        return self._turn.take(work, wait)
+        asked = Asked(decide, signer, time.monotonic_ns() + wait * 10**9)
+        queue = self._turn.queue
+        queue.append(asked)
+        while True:
+            try:
+                answer = self._turn.take(
+                    lambda: self._serve(asked), wait, lambda: bool(asked.answer)
+                )
+                break
+            except BaseException as error:
+                if asked in queue:
+                    queue.remove(asked)
+                elif isinstance(error, LedgerBusy):
+                    continue  # another thread has taken it up
+                raise
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def rows(self) -> Iterator[Row]:
         """Return all rows that exist now, oldest first, as they are stored.
@@ -530,7 +480,7 @@ class Book:
         Raises:
             LedgerRolledBack: the last of them disappeared before it was reached.
         """
-        return all_rows(self._store, self.last())
+        return all_rows(self._store, self._turn.take(self._look).last)
 
     def close(self) -> None:
         """Close the store; nothing is read or written any more."""
@@ -543,7 +493,7 @@ class Book:
         if self._closed:
             raise LedgerError(f"the ledger {self.name!r} is closed; open it again")
         known = self._store.read(self._caught_up)
-        if self._witness is not None and self._witness.reached < known.last.seq:
+        if self._witness is not None and not self._witness.has(known.checker.head):
             # Whatever is told of a record is sent first, if it continues what was sent before.
             self._witness.ask()
             known = self._store.read(self._caught_up)
@@ -552,56 +502,105 @@ class Book:
 
     def _tell(self) -> None:
         """Bring the witness, if there is one, up to the last record that was seen."""
-        if self._witness is None or self._seen is None:
+        if self._witness is not None and self._seen is not None:
+            head = head_of(self._seen.seq, self._seen.hash)
+            self._witness.bring(head, self._rows_after, lambda: self._store.read(self._caught_up))
+
+    def _rows_after(self, head: str | None) -> Iterator[list[Row]]:
+        """Yield the rows after a head up to the last that was seen, in batches."""
+        found = None if self._known is None else self._known.after(head)
+        if found is not None or self._seen is None:
+            yield found or []
             return
+        place, _ = read_head(head) or (-1, START)
+        checker, rows = Checker(), all_rows(self._store, self._seen)
+        while batch := list(islice(rows, _BATCH)):
+            for row in batch:
+                checker.take(checker.read(row, verify=False))
+            if batch[-1].seq > place:
+                yield [row for row in batch if row.seq > place]
 
-        def rows_after(after: str | None, head: str) -> Iterator[list[Row]]:
-            at = None if self._known is None else self._known.at(after)
-            return rows_between(self._store, after, head, at)
+    def _serve(self, asked: Asked) -> Reading | Exception:
+        """Write what threads wait for, in their order, until this thread's record is written."""
+        queue = self._turn.queue
+        while asked.answer is None:
+            batch = [asked]  # what was taken up in vain goes alone
+            if asked in queue:
+                batch = [queue.popleft()]
+                with suppress(IndexError):
+                    while len(batch) < _GROUP:
+                        batch.append(queue.popleft())
+            try:
+                self._write(batch)
+            except LedgerBusy as error:
+                for each in batch:
+                    if time.monotonic_ns() > each.deadline:
+                        each.answer = copy(error)
+                pause()
+            except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
+                if len(batch) == 1:
+                    batch[0].answer = error
+        return asked.answer
 
-        head = head_of(self._seen.seq, self._seen.hash)
-        self._witness.bring(head, rows_after, lambda: self._store.read(self._caught_up))
-
-    def _written(self, decide: Callable[[Checker], Written], signer: Signer | None) -> Reading:
-        known = self._known
-        if known is None or self._closed or getattr(self._store, "is_busy", False):
-            known = self._look()  # a long read needs no lock, nor one of what others write
+    def _write(self, batch: Sequence[Asked]) -> None:
+        if self._known is None or self._closed:
+            self._look()  # a long read needs no lock
         if self._witness is not None:
             self._witness.ask()
-        if known.checker.keys.signer and self._signer is None and signer is None:
-            raise LedgerError("the ledger is signed; open it with signer= to write to it")
-        while True:
-            known, reading, row, is_torn = self._store.write(
-                lambda journal: self._add(journal, decide, signer)
-            )
-            self._known = None
-            known.add(reading, row)
-            self._know(known)
-            if not is_torn:
-                break
-        self._signer = signer or self._signer
+        known, answers = self._store.write(lambda journal: self._add(journal, batch))
+        self._known = None
+        for asked, answer in answers:
+            if isinstance(answer, Reading):
+                self.signer = asked.signer or self.signer
+                if not known.has(answer.row):
+                    known.add(answer)
+        self._know(known)
+        untold: LedgerError | None = None
         try:
             self._tell()
         except (LedgerDamaged, LedgerRolledBack):
             raise
         except LedgerError as error:
-            untold = Untold(reading, error)
-        else:
-            return reading
-        raise untold
+            untold = error
+        for asked, answer in answers:
+            if untold is not None and isinstance(answer, Reading):
+                asked.answer = Untold(answer, untold)
+            else:
+                asked.answer = answer
 
     def _add(
-        self, journal: Journal, decide: Callable[[Checker], Written], signer: Signer | None
-    ) -> tuple[Known, Reading, Row, bool]:
-        """Append one record: of a torn end, if there is one, else the requested one."""
-        known = self._caught_up(journal)
-        # The old key may be lost, so that nobody could sign that an end was torn.
-        torn = journal.torn if signer is None else None
+        self, journal: Journal, batch: Sequence[Asked]
+    ) -> tuple[Known, list[tuple[Asked, Reading | Exception]]]:
+        """Append the records of the batch, or that of a torn end, if there is one."""
+        known, signer = self._caught_up(journal), batch[0].signer
+        checker, used = known.checker, set[object]()
+        answers: list[tuple[Asked, Reading | Exception]] = []
         if signer is None:
-            check_key(self._signer, known.checker)
-        written = decide(known.checker) if torn is None else was_torn(torn)
-        reading = judged(known.checker, written, self.id, signer or self._signer)
-        return known, reading, journal.append(reading.row), torn is not None
+            if checker.keys.signer and self.signer is None:
+                raise LedgerError("the ledger is signed; open it with signer= to write to it")
+            check_key(self.signer, checker)
+            # With another key the old one may be lost, and nobody could sign that an end was torn.
+            if (torn := journal.torn) is not None:
+                batch = [Asked(lambda _: was_torn(torn), None, 0)]
+        for asked in batch:
+            if asked.signer is not signer:
+                break
+            if asked.reading is not None and known.has(asked.reading.row):
+                answers.append((asked, asked.reading))
+                continue
+            try:
+                reading = judged(checker, asked.decide(checker), self.id, signer or self.signer)
+            except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
+                answers.append((asked, error))
+                continue
+            if used and not (reading.keys and used.isdisjoint(reading.keys)):
+                break  # it is judged after the commit
+            used |= reading.keys or {None}
+            reading.row = journal.append(reading.row)
+            asked.reading = reading
+            answers.append((asked, reading))
+            checker = checker.after(reading)
+        return known, answers
 
     def _know(self, known: Known) -> None:
         self._known, self._seen = known, known.last
@@ -626,9 +625,9 @@ class Book:
         """Read and check all records."""
         checker, last = Checker(self.public_keys, self._published), None
         if self._seen is not None:
-            checker.heads.want(head_of(self._seen.seq, self._seen.hash))
+            checker.want(head_of(self._seen.seq, self._seen.hash))
         if self._witness is not None:
-            checker.heads.want(self._witness.expected)
+            checker.want(self._witness.expected)
         known = Known(checker)
         with counted("records checked") as more:
             while rows := following(journal, last):
@@ -636,14 +635,10 @@ class Book:
                 more(len(rows))
                 last = rows[-1]
         if last is not None:
-            check_key(self._signer, checker)
+            check_key(self.signer, checker)
         checker.finish()
-        if last is None:
-            raise LedgerDamaged(
-                "there is no record: this is not a ledger, or its first line was cut"
-            )
         # By the chain of hashes, the last signature covers all records before it.
-        checker.verify(last)
+        checker.keys.check(known.last)
         self._know(known)
         return known
 

@@ -23,14 +23,14 @@ from safeselect.ledger.approvals import (
     unapproved,
 )
 from safeselect.ledger.balance import MAX_REFUSALS, Balance, Budget, check_price
-from safeselect.ledger.book import Book, OnEvent
-from safeselect.ledger.pending import SALT_BYTES, finish_request
-from safeselect.ledger.record import Clock, head_of, read_head, request_hash, text
+from safeselect.ledger.book import Book, OnEvent, opened_scope
+from safeselect.ledger.record import Clock, library, read_head, request_hash, text
 from safeselect.ledger.replay import Checker, Record, Request
-from safeselect.ledger.scope import Scope, scope_of
+from safeselect.ledger.scope import SALT_BYTES, Scope, finish_request, scope_of
 from safeselect.ledger.signing import (
     Proposal,
     Signer,
+    key_of,
     read_approvers,
     read_public_keys,
     read_signer,
@@ -39,6 +39,7 @@ from safeselect.ledger.store import Store
 from safeselect.ledger.stores.file import FileStore
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.ledger.witness import Witness, read_witness
+from safeselect.promises.guarantees import Content
 from safeselect.release.results import Receipt
 
 
@@ -64,20 +65,6 @@ def read_hook(hook: object) -> OnEvent | None:
     if hook is not None and not callable(hook):
         raise ParameterError(f"on_event must be a function, got {describe(hook)}")
     return hook
-
-
-def read_terms(budgets: object, max_refusals: object) -> dict[str, tuple[Budget, int]]:
-    """Check the scopes of a new ledger; return the budget and the limit of refusals of each.
-
-    Raises:
-        ParameterError: they are something else.
-    """
-    if not isinstance(budgets, Mapping):
-        raise ParameterError(f"budgets must map names of scopes to Budget, got {describe(budgets)}")
-    for name, budget in budgets.items():
-        check_budget(name, budget)
-    limit = read_refusals(max_refusals, "max_refusals")
-    return {name: (budget, limit) for name, budget in budgets.items()}
 
 
 @final
@@ -128,14 +115,23 @@ class Ledger:
             ParameterError: a parameter is wrong.
             LedgerError: the place exists already, or cannot be written.
         """
-        terms = read_terms(budgets, max_refusals)
+        if not isinstance(budgets, Mapping):
+            raise ParameterError(
+                f"budgets must map names of scopes to Budget, got {describe(budgets)}"
+            )
+        for name, budget in budgets.items():
+            check_budget(name, budget)
+        limit = read_refusals(max_refusals, "max_refusals")
         hook, key = read_hook(on_event), read_signer(signer)
         witnessed = read_witness(witness)
-        people = read_approvers(approvers, approvals_needed, key, len(terms))
+        people = read_approvers(approvers, approvals_needed, key, len(budgets))
         read_choice(clock, "clock", get_args(Clock))  # nothing finer: time may be private
-        about = os.urandom(16).hex(), terms, people, clock
-        book = Book.make(read_place(place), key, *about, witnessed)
-        book.on_event = hook
+        book = Book(store := read_place(place), key, witnessed, hook)
+        about: dict[str, Content] = {"clock": clock, "library": {**library()}}
+        about |= {"signer": {**key_of(key)}, "place": {**store.about()}}
+        about |= {} if people is None else {"approvers": people.as_record()}
+        scopes = [opened_scope(name, budget, limit) for name, budget in budgets.items()]
+        book.make(os.urandom(16).hex(), [("created", about), *scopes])
         return cls(book)
 
     @classmethod
@@ -172,8 +168,8 @@ class Ledger:
         read_head(head)
         read_public_keys(public_keys)
         hook, key = read_hook(on_event), read_signer(signer)
-        book = Book.read(read_place(place), key, public_keys, head, read_witness(witness))
-        book.on_event = hook
+        book = Book(read_place(place), key, read_witness(witness), hook, public_keys)
+        book.read(head)
         return cls(book)
 
     def close(self) -> None:
@@ -202,8 +198,7 @@ class Ledger:
     @property
     def head(self) -> str:
         """Place and hash of the last record: publish it where nobody can change it."""
-        last = self._book.last()
-        return head_of(last.seq, last.hash)
+        return self._book.state(lambda checker: checker.head)
 
     def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
         """Add a scope to a ledger without approvers.
@@ -295,7 +290,7 @@ class Ledger:
             Request | None: None if nothing was charged for it.
         """
         id_ = request_hash(self.id, text(request, "request"))
-        return self._book.state(lambda checker: checker.requests.found.get(id_))
+        return self._book.state(lambda checker: checker.requests.get(id_))
 
     def finish(self, charge: int, salt: bytes, output: str) -> Receipt:
         """Release an answer from the outbox; show it only after this method returns.

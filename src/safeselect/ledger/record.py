@@ -257,7 +257,6 @@ def _fips_mode() -> str:
 
 
 _Types = dict[str, type]
-_Form = tuple[tuple[str, ...], tuple[type, ...]]
 OUTCOMES = ("released", "aborted", "settled")
 _REASONS = ("source", "interrupt", "error", "input")
 
@@ -310,21 +309,13 @@ _MORE: dict[str, _Types] = {
 }
 
 
-def _form(fields: _Types) -> _Form:
-    """Return names and types in the order of canonical JSON, which sorts them."""
-    names = tuple(sorted(fields))
-    return names, tuple(fields[name] for name in names)
-
-
 _FORMS = {
-    kind: tuple(
-        _form({**_COMMON, **fields, **more}) for more in ({}, _MORE.get(kind)) if more is not None
-    )
+    kind: [{**_COMMON, **fields, **more} for more in ({}, _MORE.get(kind, {}))]
     for kind, fields in _KINDS.items()
 }
-_CHARGE = (_form({"scope": str, "charge": dict, "after": dict}),)
-_SOURCE = (_form({"name": str, "production": str, "health": str}),)
-_REQUEST = (_form({"id": str, "asked": str}),)
+_CHARGE: list[_Types] = [{"scope": str, "charge": dict, "after": dict}]
+_SOURCE: list[_Types] = [{"name": str, "production": str, "health": str}]
+_REQUEST: list[_Types] = [{"id": str, "asked": str}]
 _ONE_LINE = "scope", "purpose", "mechanism", "reason", "advisory"
 _LINES = {kind: [name for name in _ONE_LINE if name in of] for kind, of in _KINDS.items()}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)
@@ -414,8 +405,8 @@ def read_record(body: str, where: str) -> Fields:
     return record
 
 
-def _check_form(found: Fields, forms: tuple[_Form, ...], where: str) -> None:
-    if type(found) is not dict or (tuple(found), tuple(map(type, found.values()))) not in forms:
+def _check_form(found: Fields, forms: list[_Types], where: str) -> None:
+    if type(found) is not dict or {name: type(value) for name, value in found.items()} not in forms:
         raise LedgerDamaged(f"{where} does not have the fields of its kind")
 
 

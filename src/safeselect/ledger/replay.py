@@ -10,12 +10,14 @@ its own record judged before it writes it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from safeselect.errors import LedgerDamaged, LedgerRolledBack, ParameterError
-from safeselect.ledger.balance import Balance, Budget, charged, opened, raised, refused
+from safeselect.ledger.balance import Balance, Budget, charged, names_of, opened, raised, refused
 from safeselect.ledger.record import (
     OUTCOMES,
     START,
@@ -44,10 +46,11 @@ from safeselect.release.page import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A charge that has no outcome yet: its scopes and its public parameters."""
+    """A charge that has no outcome yet: its scopes, parameters, and its request."""
 
     scopes: tuple[str, ...]
     parameters: Mapping[str, str]
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,14 @@ class Reading:
     closes: str | None = None
     is_signed: bool = True
 
+    @property
+    def keys(self) -> set[object]:
+        """What no two charges and outcomes share; empty for a record that changes more."""
+        if self.record["kind"] not in ("charged", *OUTCOMES):
+            return set()
+        used: list[object] = [self.nonce, self.closes, *(self.request or ())[:1]]
+        return {*used} - {None}
+
 
 def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     """Check that a session used counted amounts, and no more than its charge reserved."""
@@ -106,48 +117,6 @@ def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     there = read_numbers({name: reserved.get(name) for name in spent}, where)
     if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
         raise LedgerDamaged(f"{where} does not state how much of the reserved amount was used")
-
-
-@dataclass(slots=True)
-class Heads:
-    """Heads that are still to be found.
-
-    Attributes:
-        wanted: their hashes, by place.
-    """
-
-    wanted: dict[int, str] = field(default_factory=dict)
-
-    def want(self, head: str | None) -> None:
-        """Take in a head that was published, of a record to come.
-
-        Raises:
-            LedgerRolledBack: another head with its place is awaited already.
-        """
-        found = read_head(head)
-        if found is not None and self.wanted.setdefault(*found) != found[1]:
-            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
-
-    def check(self, seq: int, hash_: str) -> None:
-        """Compare a record with the published heads that name its place.
-
-        Raises:
-            LedgerRolledBack: one names another record.
-        """
-        if self.wanted.get(seq, hash_) != hash_:
-            raise LedgerRolledBack(f"record {seq} differs from the published head")
-
-    def finish(self, count: int) -> None:
-        """Check after so many records that no head names a later one.
-
-        Raises:
-            LedgerRolledBack: one does.
-        """
-        if any(place >= count for place in self.wanted):
-            raise LedgerRolledBack(
-                f"the records end at {count - 1}, before the published head: the end was cut off "
-                "off off off"
-            )
 
 
 Outcome = Literal["released", "settled", "aborted"]
@@ -170,38 +139,6 @@ class Request:
     outcome: Outcome | None = None
     record: int | None = None
     commitment: str = ""
-
-
-@dataclass(slots=True)
-class Requests:
-    """All requests of a ledger that were charged.
-
-    Attributes:
-        found: by their hash.
-    """
-
-    found: dict[str, Request] = field(default_factory=dict)
-    _places: dict[int, str] = field(default_factory=dict)
-
-    def at(self, charge: int) -> Request | None:
-        """Return the request of the charge at this place, if it had one."""
-        id_ = self._places.get(charge)
-        return None if id_ is None else self.found[id_]
-
-    def open(self, id_: str, asked: str, charge: int) -> None:
-        """Take in a charge."""
-        self.found[id_], self._places[charge] = Request(charge, asked), id_
-
-    def close(self, charge: int, record: int, content: Fields) -> None:
-        """Take in the outcome of a charge, if the charge had a request."""
-        id_ = self._places.get(charge)
-        if id_ is not None:
-            self.found[id_] = replace(
-                self.found[id_],
-                outcome=content["kind"],
-                record=record,
-                commitment=content.get("commitment", ""),
-            )
 
 
 @dataclass(slots=True)
@@ -315,8 +252,8 @@ class Checker:
         torn: the number of replayed records that report bytes cut off.
         unfinished: the number of bytes after the last whole record, if a file was read.
         nonces: the nonces of all charges.
-        requests: all requests that were charged.
-        heads: heads that are still to be found.
+        requests: all requests that were charged, by their hash.
+        wanted: hashes of published heads that are still to be found, by place.
         approvers: who approves new scopes and raised limits, if anybody.
         changed: hash of the last record of a scope, a limit or a key, or of the first record.
         unsigned: places of charges and outcomes whose wrong signature nobody has set aside.
@@ -330,28 +267,38 @@ class Checker:
     library: dict[str, str] = field(default_factory=dict)
     count: int = 0
     last: str = START
-    scopes: dict[str, Balance] = field(default_factory=dict)
+    scopes: MutableMapping[str, Balance] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     torn: int = 0
     unfinished: int = 0
     nonces: set[int] = field(default_factory=set)
-    requests: Requests = field(default_factory=Requests)
+    requests: dict[str, Request] = field(default_factory=dict)
     _open: dict[str, Open] = field(default_factory=dict)  # by place, as records spell it
     _like: Open = _NOTHING
-    heads: Heads = field(default_factory=Heads)
+    wanted: dict[int, str] = field(default_factory=dict)
     approvers: Approvers | None = None
     changed: str = ""
     unsigned: set[int] = field(default_factory=set)
     keys: Keys = field(init=False)
 
     def __post_init__(self) -> None:
-        self.heads.want(self.published)
+        self.want(self.published)
         self.keys = Keys(read_public_keys(self.public_keys))
 
     @property
     def signer(self) -> dict[str, str]:
         """Algorithm and name of the key in force; empty for a ledger without signatures."""
         return self.keys.signer
+
+    def want(self, head: str | None) -> None:
+        """Take in a head that was published, of a record to come.
+
+        Raises:
+            LedgerRolledBack: another head with its place is awaited already.
+        """
+        found = read_head(head)
+        if found is not None and self.wanted.setdefault(*found) != found[1]:
+            raise LedgerRolledBack(f"two different heads were published for record {found[0]}")
 
     @property
     def pending(self) -> set[str]:
@@ -381,13 +328,20 @@ class Checker:
         also = did_you_mean(scope, self.scopes)
         raise ParameterError(f"this ledger has no scope {scope!r}{also}")
 
-    def has_nonce(self, nonce: bytes) -> bool:
-        """Whether a charge had this nonce."""
-        return int.from_bytes(nonce, "big") in self.nonces
+    def clash(self, name: str, budget: Budget) -> str | None:
+        """Return a scope whose name forbids that of a new one: one has it, or seems a block."""
+        new, parts = {name, *names_of(name, budget)}, name.split("/")
+        above = {"/".join(parts[:end]) for end in range(1, len(parts))} - self.scopes.keys()
+        below = {each for each in self.taken if budget.blocks and each.startswith(f"{name}/")}
+        return min(self.taken & new or self.taken & above or below, default=None)
 
     def awaits(self, charge: int) -> Open | None:
         """Return the charge at this place, if it has no outcome yet."""
         return self._open.get(str(charge))
+
+    def request_of(self, charge: int) -> Request | None:
+        """Return the request of the charge at this place, if it had one."""
+        return next((each for each in self.requests.values() if each.charge == charge), None)
 
     def check(self, body: str, hash_: str, signature: str) -> Record:
         """Check the next record, apply it and return it.
@@ -434,8 +388,8 @@ class Checker:
                     raise
         if "utc" in record:
             self._check_time(record, where)
-        if self.heads.wanted:
-            self.heads.check(self.count, row.hash)
+        if self.wanted.get(self.count, row.hash) != row.hash:
+            raise LedgerRolledBack(f"{where} is another one than the published head says")
         reading = self._follow(row, record, where)
         reading.is_signed = is_signed
         return reading
@@ -449,18 +403,26 @@ class Checker:
                 self.approvers = Approvers.of(reading.record["approvers"], reading.record["signer"])
         if "library" in reading.record:
             self.library = reading.record["library"]
-        self.scopes |= reading.scopes
+        self.scopes.update(reading.scopes)
         if reading.record["kind"] == "scope":
             self.taken |= {reading.record["scope"], *reading.scopes}
         if reading.nonce is not None:
             self.nonces.add(reading.nonce)
         if reading.request is not None:
-            self.requests.open(*reading.request, self.count)
+            id_, asked = reading.request
+            self.requests[id_] = Request(self.count, asked)
         if reading.opens is not None:
-            self._open[reading.record["seq"]] = self._like = reading.opens
+            self._open[reading.record["seq"]] = reading.opens
+            self._like = replace(reading.opens, request="")
         if reading.closes is not None:
-            del self._open[reading.closes]
-            self.requests.close(int(reading.closes), self.count, reading.record)
+            id_ = self._open.pop(reading.closes).request
+            if id_:
+                self.requests[id_] = replace(
+                    self.requests[id_],
+                    outcome=reading.record["kind"],
+                    record=self.count,
+                    commitment=reading.record.get("commitment", ""),
+                )
         if not reading.is_signed:
             self.unsigned.add(self.count)
         kind = reading.record["kind"]
@@ -472,16 +434,16 @@ class Checker:
         if kind in ("created", "scope", "raised", "key"):
             self.changed = reading.row.hash
         self.torn += kind == "torn"
-        self.heads.wanted.pop(self.count, None)
+        self.wanted.pop(self.count, None)
         self.count, self.last = self.count + 1, reading.row.hash
 
-    def verify(self, row: Row) -> None:
-        """Check the signature of a row, if `read` judged the row without it.
-
-        Raises:
-            LedgerDamaged: the signature is wrong.
-        """
-        self.keys.check(row)
+    def after(self, reading: Reading) -> Checker:
+        """Return what judges the record after this one, if the two share none of `Reading.keys`."""
+        ahead = copy(self)
+        ahead.scopes = ChainMap(dict(reading.scopes), self.scopes)
+        ahead.library = reading.record.get("library", self.library)
+        ahead.count, ahead.last = self.count + 1, reading.row.hash
+        return ahead
 
     def finish(self) -> None:
         """Check that nothing is missing at the end, as far as the published head can show.
@@ -491,14 +453,15 @@ class Checker:
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
-            raise LedgerDamaged(
-                "there is no record: this is not a ledger, or its first line was cut"
-            )
+            raise LedgerDamaged("there is no record: this is no ledger, or its first line was cut")
         if self.unsigned:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")
         self.keys.finish()
-        self.heads.finish(self.count)
+        if any(place >= self.count for place in self.wanted):
+            raise LedgerRolledBack(
+                f"the records end at {self.count - 1}, before the published head: the end was cut"
+            )
 
     def _check_time(self, record: Fields, where: str) -> None:
         """Refuse a time that is none, or finer or coarser than the ledger says."""
@@ -520,7 +483,7 @@ class Checker:
                 changed = raised(self.scopes, record, where, is_approved=is_approved)
             else:
                 changed = opened(record, where)
-                if not self.taken.isdisjoint({record["scope"], *changed}):
+                if self.clash(record["scope"], next(iter(changed.values())).budget) is not None:
                     raise LedgerDamaged(f"{where} opens a scope that is already open")
             return Reading(row, record, changed)
         return Reading(row, record)
@@ -529,7 +492,7 @@ class Checker:
         nonce, request = int(record["nonce"], 16), record.get("request")
         if nonce in self.nonces:
             raise LedgerDamaged(f"{where} repeats a nonce")
-        if request and request["id"] in self.requests.found:
+        if request and request["id"] in self.requests:
             raise LedgerDamaged(f"{where} repeats a request")
         scopes: dict[str, Balance] = {}
         for charge in record["charges"]:
@@ -537,11 +500,13 @@ class Checker:
                 raise LedgerDamaged(f"{where} charges a scope twice")
             scopes[charge["scope"]] = charged(self.scopes.get(charge["scope"]), charge, where)
         # Charges that repeat the one before share one object while they await their outcomes.
-        waits, parameters = self._like, record["parameters"]
+        parameters, waits = record["parameters"], self._like
         if parameters != waits.parameters or tuple(scopes) != waits.scopes:
             if not all(type(value) is str for value in parameters.values()):
                 raise LedgerDamaged(f"{where} has a parameter that is not a string")
             waits = Open(tuple(scopes), parameters)
+        if request:
+            waits = replace(waits, request=request["id"])
         asked = (request["id"], request["asked"]) if request else None
         return Reading(row, record, scopes, nonce, asked, waits)
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from safeselect.errors import LedgerDamaged, ParameterError
 from safeselect.exact.parameters import describe
-from safeselect.ledger.book import Written, check_key, each_row, judged, repaired, was_torn
+from safeselect.ledger.book import Written, check_key, each_row, judged, was_torn
 from safeselect.ledger.ledger import read_place
 from safeselect.ledger.record import LONGEST, log_line, read_line, read_record, text
 from safeselect.ledger.replay import Checker, Record
@@ -51,21 +51,21 @@ def kept_records(file: str | os.PathLike[str] | Store, checker: Checker) -> Iter
         OSError: the file cannot be read.
     """
     if isinstance(file, Store):
-        for row in file.read(lambda journal: list(each_row(journal))):
-            yield checker.check(row.body, row.hash, row.signature)
-        checker.finish()
-        return
-    if not stat.S_ISREG(os.stat(file).st_mode):
+        yield from _checked(file.read(lambda journal: [*each_row(journal)]), checker)
+    elif stat.S_ISREG(os.stat(file).st_mode):
+        with FileIO(file, "r") as opened:
+            end, size = end_found(opened)
+            checker.unfinished = size - end
+            yield from _checked(each_row(FileJournal(opened, end, size)), checker)
+    else:
         with open(file, "rb") as log:
             yield from check_log(log, checker)
-        return
-    with FileIO(file, "r") as opened:
-        end, size = end_found(opened)
-        journal = FileJournal(opened, end, size)
-        checker.unfinished = size - end
-        for row in each_row(journal):
-            yield checker.check(row.body, row.hash, row.signature)
-        checker.finish()
+
+
+def _checked(rows: Iterable[Row], checker: Checker) -> Iterator[Record]:
+    for row in rows:
+        yield checker.check(row.body, row.hash, row.signature)
+    checker.finish()
 
 
 def append(
@@ -155,7 +155,7 @@ def repair(
 
     def work(journal: FileJournal) -> tuple[int, Row]:
         if known is not None:
-            checker.heads.want(known.ask())
+            checker.want(known.ask())
         end, is_damaged = _good_lines(journal, checker)
         if checker.signer and key is None:
             raise ParameterError("the ledger is signed; pass its key as signer=")
@@ -196,17 +196,18 @@ def set_aside(
         ParameterError: no signature is wrong; or a parameter is.
         LedgerError: the ledger cannot be used, or is damaged in another way.
     """
-    key, why, ends = read_signer(signer), text(reason, "reason"), (0, 0)
+    key, why = read_signer(signer), text(reason, "reason")
+    wrong: set[int] = set()
 
     def decide(checker: Checker) -> Iterator[Written]:
-        nonlocal ends
-        if not checker.unsigned:
+        wrong.update(checker.unsigned)
+        if not wrong:
             raise ParameterError("all signatures are valid, so there is nothing to set aside")
-        ends = min(checker.unsigned), max(checker.unsigned)
-        yield repaired(*ends, why)
+        first, last = str(min(wrong)), str(max(wrong))
+        yield "repaired", {"first": first, "last": last, "reason": why}
 
     _write(place, decide, key, head, witness)
-    return ends
+    return min(wrong), max(wrong)
 
 
 def correct(
@@ -268,7 +269,7 @@ def _write(
 
     def work(journal: Journal) -> str:
         if known is not None:
-            checker.heads.want(known.ask())
+            checker.want(known.ask())
         for row in each_row(journal):
             checker.check(row.body, row.hash, row.signature)
         if key_of(key).get("public_key") != checker.signer.get("public_key"):

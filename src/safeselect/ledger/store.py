@@ -4,12 +4,12 @@ A store needs no knowledge of privacy, and the ledger does not trust it: every p
 checks the rows.  A store keeps the rows in one order and has these duties:
 
 1. Only growth: a committed row is never changed, moved or removed.
-2. One writer: while `write` runs its work, no other process or thread writes, and the work reads
-   every row that was committed before.  A store may run the work on what it has seen, and run it
-   again on all rows if it raises or if there was another row: its rows are written only if not.
+2. One writer: the rows that the work appends follow directly on the last one that it has read, and
+   a work that reads to the end has read every row that was committed.  A store may run the work
+   again, for example if another row was written meanwhile; only the rows of its last run are kept.
 3. Durable: when `write` or `create` returns, the rows survive a power failure.  When `read`
    returns, so do the rows that it read.
-4. All or nothing: when the work raises, none of its rows exist.
+4. All or nothing: all rows of a work are written, or none; none if it raises.
 5. A failure of the store is a `LedgerError` whose text quotes no row.  If somebody else holds its
    lock, it raises `LedgerBusy` and has written nothing.
 

@@ -43,8 +43,8 @@ class Witness(Protocol):
         """
 
 
-RowsAfter = Callable[[str | None, str], Iterable[list[Row]]]
-"""The rows after a head, or all, up to another head, in batches."""
+RowsAfter = Callable[[str | None], Iterable[list[Row]]]
+"""The rows after a head, or all, up to the one that is told, in batches."""
 
 
 class Untold(LedgerError):
@@ -73,15 +73,13 @@ class Witnessed:
 
     Attributes:
         expected: the head that it answered last, which must be among the records.
-        reached: the greatest place that it surely has.
     """
 
-    __slots__ = ("_witness", "expected", "reached")
+    __slots__ = ("_witness", "expected")
 
     def __init__(self, witness: Witness) -> None:
         self._witness = witness
         self.expected: str | None = None
-        self.reached = -1
 
     def ask(self) -> str | None:
         """Ask for the head that must be among the records.
@@ -99,6 +97,11 @@ class Witnessed:
         self.expected = head
         return head
 
+    def has(self, head: str) -> bool:
+        """Whether it answered with a head that is not before this one."""
+        there, _ = read_head(self.expected) or (-1, "")
+        return there >= int(head.split(":")[0])
+
     def bring(self, head: str, rows_after: RowsAfter, look: Callable[[], object]) -> None:
         """Tell of a head that continues what is kept, or see that somebody else went further.
 
@@ -110,16 +113,15 @@ class Witnessed:
         Raises:
             LedgerError: something failed: what depends on this record is not told.
         """
-        while self.expected is None or _place(self.expected) < _place(head):
+        while not self.has(head):
             self._tell(head, rows_after)
             if self.expected != head:  # another process was quicker
                 look()
-        self.reached = _place(head)
 
     def _tell(self, head: str, rows_after: RowsAfter) -> None:
         """Send all lines up to this head, and ask what it has now."""
         before = after = self.expected
-        for rows in rows_after(before, head):
+        for rows in rows_after(before):
             lines = [log_line(row.body, row.hash, row.signature) for row in rows]
             last = head_of(rows[-1].seq, rows[-1].hash)
             try:
@@ -129,10 +131,6 @@ class Witnessed:
             after = last
         if self.ask() in (None, before):
             raise LedgerError("the witness did not keep the lines that it received")
-
-
-def _place(head: str) -> int:
-    return int(head.split(":")[0])
 
 
 def read_witness(value: object) -> Witnessed | None:

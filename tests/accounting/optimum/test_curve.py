@@ -7,8 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from safeselect.accounting.optimum import curve
-from safeselect.accounting.optimum.certified import interleaved
 from safeselect.accounting.optimum.curve import Curve, backward, start
 
 pytestmark = pytest.mark.claim("C2")
@@ -57,17 +55,6 @@ def test_a_step_bounds_every_offset(cells, dented):
     assert slack < 2 / cells
 
 
-@pytest.mark.parametrize(("cells", "count"), [(150, 6), (97, 5), (300, 3)])
-def test_dropping_cells_changes_nothing(cells, count, monkeypatch):
-    """Every offset looked at, and only those that wide cells leave: the same bound."""
-    step = Fraction(7, 10 * cells)
-    quick = backward(start(step), cells, count, 10**6)
-    monkeypatch.setattr(curve, "_BLOCKS", 10**6)
-    slow = backward(start(step), cells, count, 10**6)
-    assert np.allclose(quick.upper, slow.upper, rtol=1e-13, atol=0)
-    assert (quick.lower <= slow.upper).all()
-
-
 def test_a_curve_is_a_profile():
     """At least (1 - x)+, falling, convex in x up to the bound's own slack; lower below upper."""
     curve = backward(start(Fraction(1, 64)), 64, 5, 10**6)
@@ -79,14 +66,6 @@ def test_a_curve_is_a_profile():
     assert (curve.lower <= curve.upper).all()
     # Nothing beyond the sum of the ranges but what was added to be safe.
     assert curve.upper[-1] <= 1e-200
-
-
-def test_interleaving_is_never_below_an_order_in_advance():
-    step = Fraction(1, 40)
-    whole = interleaved(step, ((40, 2), (20, 2)), 200)
-    for first, second in (((40, 2), (20, 2)), ((20, 2), (40, 2))):
-        row = backward(backward(start(step), *first, 200), *second, 200)
-        assert (row.upper <= whole.upper * (1 + 1e-12)).all()
 
 
 def test_a_step_in_floats_is_on_both_sides_of_the_exact_one():

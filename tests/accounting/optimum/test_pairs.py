@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from safeselect import LaplaceDominated
 from safeselect.accounting.optimum.bracket import Profile
-from safeselect.accounting.optimum.pairs import Masses, certain, chords, dots, power, product
+from safeselect.accounting.optimum.pairs import Masses, chords, dots, product
 
 pytestmark = pytest.mark.claim("C2")
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
@@ -58,17 +58,6 @@ def test_a_product_is_on_its_side_of_the_exact_one(ours, theirs, upper, lost):
     found, exact = product(one, other, 0), by_hand(one, other)
     for loss, weight in enumerate(found.weights, found.first):
         assert abs(Fraction(weight, 1 << 40) - exact[loss]) <= Fraction(1, 1 << 40)
-
-
-@pytest.mark.parametrize("count", [1, 2, 5, 13])
-def test_a_power_is_a_loop(count):
-    law = Masses(-1, [2**59, 2**58, 2**58], 0, 60, True)
-    loop = certain(60, upper=True)
-    for _ in range(count):
-        loop = product(loop, law, 0)
-    found = power(law, count, 0)
-    assert found.first == loop.first
-    assert all(abs(a - b) <= 64 for a, b in zip(found.weights, loop.weights, strict=True))
 
 
 def profile_of(law: Masses, step: Fraction, s: mpmath.mpf) -> mpmath.mpf:

@@ -13,20 +13,15 @@ import float_oracle as oracle
 import numpy as np
 import pytest
 from tapes import Stream
-from watched import Round, drawn_as_told, path_of, tape_for, watch
+from watched import drawn_as_told, path_of, tape_for, watch
 
 import engine
-from engine import LAWS, TOPS, NoiseRate
+from engine import LAWS, TOPS, NoiseRate, contenders, draws
 
 pytestmark = pytest.mark.claim("C1")
 
-CONSTANTS = engine.constants()
+RATE = 0.25
 QUARTER = NoiseRate(Fraction(1, 4))
-
-
-def rate_of(noise_rate: NoiseRate) -> float:
-    low, high = noise_rate.nats(64).fractions()
-    return float((low + high) / 2)
 
 
 def meeting(law: str, rate: float, n: int, many: int, seed: int) -> tuple[Any, Any]:
@@ -48,31 +43,15 @@ def meeting(law: str, rate: float, n: int, many: int, seed: int) -> tuple[Any, A
     return scores, words
 
 
-def check(noise_rate: NoiseRate, one: Round, scores: Any, order: Any, gaps: Any = None) -> None:
-    noises = one.noises()
-    assert oracle.order_is_sound(rate_of(noise_rate), scores, noises, order, one.removed)
-    if gaps is None:
-        return
-    noisy = noises[1] - oracle.short_nats(scores, rate_of(noise_rate))
-    unit = rate_of(noise_rate) * float(one.plan.gap_unit)
-    behind = np.delete(noisy, list(order)).max()
-    ends = [*noisy[list(order)].tolist(), behind]
-    for gap, upper, lower in zip(gaps, ends, ends[1:], strict=False):
-        assert (gap - 1e-6) * unit <= upper - lower + 1e-9 <= (gap + 1 + 1e-6) * unit
-
-
-def ranked(law: str, noise_rate: NoiseRate, scores: Any, words: Any, k: int, **gaps: Any) -> Round:
-    public = engine.ranking_plan(
-        LAWS[law], k, noise_rate, bool(gaps), **({"gap_unit": gaps["gap_unit"]} if gaps else {})
-    )
+def check(law: str, scores: Any, words: Any, k: int) -> None:
+    public = engine.ranking_plan(LAWS[law], k, QUARTER, False)
     tape = tape_for(words, public, np.random.default_rng(1))
     stream = Stream(tape, seed=3)
-    result, (one,) = watch(lambda: TOPS[law](scores.copy(), k, noise_rate, stream, **gaps))
+    result, (one,) = watch(lambda: TOPS[law](scores.copy(), k, QUARTER, stream))
     assert stream.requests[0] == len(tape)
     assert drawn_as_told(one, words)
     assert len(result.indices) == k
-    check(noise_rate, one, scores, result.indices, result.gaps)
-    return one
+    assert oracle.order_is_sound(RATE, scores, one.noises(), result.indices)
 
 
 def limits() -> dict[int, set[int]]:
@@ -81,19 +60,19 @@ def limits() -> dict[int, set[int]]:
     for k in (1, 2, 33):
         need = engine.ranking_plan(LAWS["gumbel"], k, QUARTER, False)
         ends = [
-            CONSTANTS["draws.DIRECT_LIMIT"],
-            CONSTANTS["draws.QUICK_LIMIT"],
+            draws.DIRECT_LIMIT,
+            draws.QUICK_LIMIT,
             need.contenders,
-            CONSTANTS["draws.FINE_LIMIT"],
-            CONSTANTS["contenders._DIRECT"],
-            4 * CONSTANTS["contenders.GROUP"] * (need.contenders + 1),
-            CONSTANTS["contenders._BLOCK"],
-            2 * CONSTANTS["contenders._BLOCK"],
-            CONSTANTS["draws._CHUNK"],
-            2 * CONSTANTS["draws._CHUNK"],
+            draws.FINE_LIMIT,
+            contenders._DIRECT,
+            4 * contenders.GROUP * (need.contenders + 1),
+            contenders._BLOCK,
+            2 * contenders._BLOCK,
+            draws._CHUNK,
+            2 * draws._CHUNK,
         ]
         # Where blocks double, and the ends of the largest.
-        ends += [3 * CONSTANTS["contenders._DIRECT"] << step for step in range(5)]
+        ends += [3 * contenders._DIRECT << step for step in range(5)]
         result[k] = {max(k, end + step) for end in ends for step in (-1, 0, 1)}
     return result
 
@@ -105,12 +84,12 @@ CASES = [(k, n) for k, sizes in limits().items() for n in sorted(sizes) if k == 
 def test_every_size_around_a_limit(k, n):
     """Each candidate's own words, whichever path: also where the best are the last of a block."""
     law = ("exponential", "gumbel", "laplace")[n % 3]
-    scores, words = meeting(law, 0.25, n, min(n, k + 1 + n % 9), n + k)
-    ranked(law, QUARTER, scores, words, k)
+    scores, words = meeting(law, RATE, n, min(n, k + 1 + n % 9), n + k)
+    check(law, scores, words, k)
     # The last is the best of all by its score, with noise of less than a nat; the first is next.
     scores[0], scores[n - 1] = 2**63 + 160, 2**63 + 240
     words[0], words[n - 1] = 2**63 + 5, 2**63 + 2**50
-    ranked(law, QUARTER, scores, words, k)
+    check(law, scores, words, k)
 
 
 def test_every_path_is_taken():

@@ -12,12 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import engine
-from engine import Bits
-
-CONSTANTS = engine.constants()
-REQUEST = CONSTANTS["bits.FILL_REQUEST"]
-MOST = CONSTANTS["bits.MAX_TAKE"]
+from engine import FILL_REQUEST, MAX_TAKE, Bits
 
 
 def around(*sizes: int) -> list[int]:
@@ -54,7 +49,7 @@ def named(start: int, size: int) -> bytes:
 
 
 @pytest.mark.claim("C1")
-@pytest.mark.parametrize("size", around(0, 64, REQUEST, 2 * REQUEST, 3 * REQUEST))
+@pytest.mark.parametrize("size", around(0, 64, FILL_REQUEST, 2 * FILL_REQUEST, 3 * FILL_REQUEST))
 def test_a_large_request_gets_the_next_bytes_of_the_source(size):
     source = Counting()
     bits = Bits(source)
@@ -63,7 +58,7 @@ def test_a_large_request_gets_the_next_bytes_of_the_source(size):
         bits.fill(buffer)
         assert bytes(buffer) == named(start, size)
     assert source.at == 2 * size
-    assert all(0 < asked <= REQUEST for asked in source.asked)
+    assert all(0 < asked <= FILL_REQUEST for asked in source.asked)
 
 
 @pytest.mark.claim("C1")
@@ -97,4 +92,4 @@ def test_single_digits_and_whole_buffers_never_share_a_byte(piece):
 
 def test_the_longest_integer_is_random_to_its_last_digit():
     source = Counting()
-    assert Bits(source).take(MOST) == int.from_bytes(named(0, MOST // 8), "big")
+    assert Bits(source).take(MAX_TAKE) == int.from_bytes(named(0, MAX_TAKE // 8), "big")

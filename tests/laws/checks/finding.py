@@ -19,12 +19,10 @@ class Check:
 
     Args:
         name: with the mechanism's name and ": " before it, if it is of one.
-        aspect: noise, privacy, few, joint or many.
+        aspect: few or joint.
         examine: looks at an effort; raises `Refuted`.
-        slow: whether it is left out but with SAFESELECT_LONG=1.
     """
 
     name: str
     aspect: str
     examine: Callable[[int], None]
-    slow: bool = False

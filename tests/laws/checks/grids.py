@@ -6,14 +6,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, partial
-from itertools import accumulate, product
+from itertools import product
 from math import exp
 from typing import Any
 
-from checks.finding import Check, Refuted
+from checks.finding import Check
 from checks.others import Chances, follow, independent
 
-from safeselect.mechanisms.quantiles import Law, Part, _point, quantile, quantiles
+from safeselect.mechanisms.quantiles import quantile, quantiles
 
 _VALUES = (1, 1, 1, 4, 4, 7)
 _LAST = 8
@@ -33,11 +33,8 @@ def grids() -> Iterator[Check]:
     """One quantile and several, for each way to count ties."""
     for ties, several in product(_TIES, (False, True)):
         name = f"quantile{'s' * several}{'_below' * (ties == 'below')}/1"
-        yield Check(f"{name}: words", "noise", partial(_words, ties))
         yield Check(f"{name}: few", "few", partial(_few, ties, several))
         yield Check(f"{name}: pairs", "joint", partial(_pairs, ties, several))
-        for n in (3000, 150_000):
-            yield Check(f"{name}: {n} values", "many", partial(_many, ties, several, n), True)
 
 
 def _release(ties: str, several: bool, **more: Any) -> Any:
@@ -125,51 +122,3 @@ def _chances(
     heavy = [exp(-rate * each) for each in away]
     total = sum(heavy)
     return [each / total for each in heavy]
-
-
-def _words(ties: str, every: int) -> None:
-    """Each word of eight digits gives the point between whose sums it lies, or is left open."""
-    fine = 3
-    values = [0, 1, 1, 3]
-    part = Part.whole(values, 5, fine)
-    law = Law(Fraction(1, 3), Fraction(1, 4), ties)
-    wanted = _chances(_shares(values, fine), 0, part.last, 1 / 3, 3 / 4, ties)
-    sums = [0.0, *accumulate(wanted)]
-    open_ = 0
-    for word in range(0, 256, every):
-        found = _point(part, law, word, 8)
-        open_ += found is None
-        if found is None:
-            inside = any(word / 256 - 1e-9 <= s <= (word + 1) / 256 + 1e-9 for s in sums)
-        else:
-            inside = sums[found] - 1e-9 <= word / 256 and (word + 1) / 256 <= sums[found + 1] + 1e-9
-        if not inside:
-            raise Refuted("a word gives a point that its sums do not give")
-    if open_ > 2 * len(sums):
-        raise Refuted("words are left open that decide a point")
-
-
-def _many(ties: str, several: bool, n: int, every: int) -> None:
-    """So many different values on a grid of as many points: errors in ranks follow their law."""
-    count = (40 if n < 10_000 else 10) if every == 1 else 10
-    cost = Fraction(1, 10)
-    given: dict[str, Any] = {**_GRID, "highest": n - 1, "ties": ties, "epsilon": cost}
-    found: list[Hashable] = []
-    for _ in range(count):
-        if several:
-            median = quantiles(range(n), quantiles=_SEVERAL, **given).values[1]
-        else:
-            median = quantile(range(n), quantile="1/2", **given).value
-        found.append(_bucket(median, n))
-    rate = float(cost) / (2 if several else 1)
-    law: dict[Hashable, float] = {}
-    for point in range(n):
-        bucket = _bucket(point, n)
-        law[bucket] = law.get(bucket, 0.0) + exp(-rate * abs(point - n / 2))
-    total = sum(law.values())
-    follow(found, {bucket: weight / total for bucket, weight in law.items()})
-
-
-def _bucket(point: int, n: int) -> Hashable:
-    """How far from the median, in steps of ten ranks; the last ones stand for all beyond."""
-    return min(max((point - n // 2) // 10, -6), 5)

@@ -51,27 +51,6 @@ def check_two_keys(case: KeyCase, every: int) -> None:
         gate(Counter(pairs), count, law)
 
 
-def check_many_keys(case: KeyCase, n: int, every: int) -> None:
-    """So many keys of as many users: each is kept as often, and has a threshold of its own.
-
-    Raises:
-        Refuted: the keys do not follow their law, or depend on each other.
-    """
-    one = (half_kept(),)
-    alone, two = _joint(one, counted=case.with_counts), _joint(one * 2, counted=case.with_counts)
-    kept: Counter[Hashable] = Counter()
-    found = _seen(case, one * n, 0)
-    gate(Counter((each,) for each in found), n, alone)
-    kept.update(i * 16 // n for i, each in enumerate(found) if each is not None)
-    part = [Fraction((n * (i + 1) - 1) // 16 - (n * i - 1) // 16, n) for i in range(16)]
-    gate(kept, sum(kept.values()), {i: (share, share) for i, share in enumerate(part)})
-    for lag in (1, 2, 512, 4096, 1 << 16, 1 << 17):
-        # Every second block of pairs, so that none overlap.
-        pairs = [(found[i], found[i + lag]) for i in range(n - lag) if i // lag % 2 == 0]
-        if pairs:
-            gate(Counter(pairs), len(pairs), two)
-
-
 def half_kept() -> int:
     """A number of users with which a key is kept about half of the time."""
     rows, _ = _rule()

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from checks.cells import Enclosure, ranking_law
-from checks.finding import Refuted
 from checks.mechanisms import ListCase
 from checks.releases import gate
 
@@ -76,23 +75,6 @@ def check_two_counts(case: ListCase, every: int) -> None:
             pairs.update(_two_queries(counts) for _ in range(count))
             count *= 2
     gate(pairs, count, {(a, b): (single[a] * single[b],) * 2 for a, b in product(single, repeat=2)})
-
-
-def check_many_items(case: ListCase, n: int, every: int) -> None:
-    """So many items, all equal and far above the bottom.
-
-    Raises:
-        Refuted: some items have no noise of their own, or are never listed.
-    """
-    counts = dict.fromkeys(range(n), 10**9)
-    if case.noise == "laplace":
-        _many_counts(case, counts, n)
-        return
-    places: Counter[Hashable] = Counter()
-    lists = 12 if n > 10_000 or every > 1 else 40
-    for _ in range(lists):
-        places.update(int(label) * 16 // n for label in _ask(case, counts, 5, n).labels)
-    gate(places, 5 * lists, {i: (_part(n, i),) * 2 for i in range(16)})
 
 
 def _told(case: ListCase, labels: tuple[Any, ...]) -> Hashable:
@@ -163,29 +145,3 @@ def _two_queries(counts: dict[str, int]) -> Hashable:
     session = PayWhatYouGet(outcomes=4, queries=2, **_COST)
     one, other = (session.query(counts, k=1, k_bar=3, places="all").labels for _ in range(2))
     return one[0], other[0]
-
-
-def _many_counts(case: ListCase, counts: dict[int, int], n: int) -> None:
-    """Noisy counts of all: noises do not come back after so many items."""
-    found = _ask(case, counts, n, n, epsilon=Fraction(1, 1000))
-    listed = list(map(int, found.labels))
-    if sorted(listed) != list(range(n)):
-        raise Refuted("items far above the bottom are not listed")
-    noise = np.empty(n, dtype=np.int64)
-    noise[listed] = np.array(found.counts) - 10**9
-    # Two numbers of rate 1/1000 are equal with probability below 1/3000.
-    for lag in (1, 2, 512, 4096, 1 << 16, 1 << 17, (1 << 17) + 1):
-        if lag < n:
-            equal = int(np.count_nonzero(noise[lag:] == noise[:-lag]))
-            same: Counter[Hashable] = Counter({True: equal, False: n - lag - equal})
-            most = Fraction(1, 1500)
-            gate(same, n - lag, {True: (Fraction(0), most), False: (1 - most, Fraction(1))})
-    half = Fraction(1, 2)
-    for part in np.array_split(noise, 16):
-        signs: Counter[Hashable] = Counter((part > 0).tolist())
-        near = Fraction(1, 1000)
-        gate(signs, part.size, {True: (half - near, half), False: (half, half + near)})
-
-
-def _part(n: int, i: int) -> Fraction:
-    return Fraction((n * (i + 1) - 1) // 16 - (n * i - 1) // 16, n)

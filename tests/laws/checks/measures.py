@@ -46,21 +46,6 @@ def check_two_values(case: MeasureCase, every: int) -> None:
     gate(Counter(zip(one[: 2 * count], one[2 * count :], strict=True)), 2 * count, _pairs(case))
 
 
-def check_many_values(case: MeasureCase, n: int, every: int) -> None:
-    """So many values in one release: each has noise of its own, of the law.
-
-    Raises:
-        Refuted: the noise does not follow its law, or comes back.
-    """
-    found = _noise(case, [0] * n)
-    gate(Counter((each,) for each in found), n, {(x,): chance for x, chance in _one(case).items()})
-    for lag in (1, 2, 512, 4096, 1 << 16, 1 << 17):
-        # Every second block of pairs, so that none overlap.
-        pairs = [(found[i], found[i + lag]) for i in range(n - lag) if i // lag % 2 == 0]
-        if pairs:
-            gate(Counter(pairs), len(pairs), _pairs(case))
-
-
 def _noise(case: MeasureCase, values: list[int]) -> tuple[int, ...]:
     found = case.run(values)
     noises = (noisy - value for noisy, value in zip(found.values, values, strict=True))
@@ -86,13 +71,6 @@ def _law(noise: str, parameter: float) -> Mapping[int, float]:
 def _beyond(z: float) -> float:
     """P(Z >= z) of a normal variable."""
     return erfc(z / sqrt(2)) / 2
-
-
-def _one(case: MeasureCase) -> Mapping[int, tuple[Fraction, Fraction]]:
-    return {
-        x: (max(p - _NEAR, Fraction(0)), min(p + _NEAR, Fraction(1)))
-        for x, p in _clipped(case).items()
-    }
 
 
 def _pairs(case: MeasureCase) -> Enclosure:

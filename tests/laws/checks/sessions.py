@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from checks.finding import Refuted
-from checks.leaders import quantiles, survival
 from checks.mechanisms import SessionCase
 from checks.releases import gate
+from numpy.typing import NDArray
 
 _CELLS = 1 << 14
 _FINE = Fraction(1, 1 << 30)  # of gaps: two are equal by chance with probability below 2**-20
@@ -74,26 +74,6 @@ def check_queries(case: SessionCase, every: int) -> None:
     middle = sorted(firsts)[count // 2]
     pairs: Counter[Hashable] = Counter(list(pairwise(gap > middle for gap in firsts))[::2])
     gate(pairs, count // 2, dict.fromkeys(quarter, (Fraction(6, 25), Fraction(13, 50))))
-
-
-def check_session_many(case: SessionCase, count: int, every: int) -> None:
-    """So many values in one request: each has noise of its own.
-
-    Raises:
-        Refuted: gaps repeat, or answers come back to those of earlier values.
-    """
-    whole = case.noise == "geometric"
-    most = 3000
-    # All but the last are far below, and free.
-    values = np.full(count, -(10**12), dtype=np.int64)
-    values[-most:] = 10**12
-    fine = 1 if whole else Fraction(1, 1 << 20)
-    session = _open(case, k=2 * most, epsilon="1/1000", gap_grid=fine)
-    found = session.query_many(values)
-    if found.consumed != count or found.indices != tuple(range(count - most, count)):
-        raise Refuted("answers are not those of their values")
-    if len(set(found.gaps)) < most - (most // 50):
-        raise Refuted("answers share their noise")
 
 
 def _one_threshold(case: SessionCase, count: int) -> None:
@@ -184,3 +164,23 @@ def _mean(noise: str, rate: float) -> float:
     if noise == "laplace":
         return 0.0
     return 1 / rate if noise == "exponential" else exp(-rate) / (1 - exp(-rate))
+
+
+def quantiles(noise: str, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """x with P(E <= x) = share."""
+    rest = np.maximum(-np.expm1(np.log(share)), 1e-18)
+    if noise == "exponential":
+        return -np.log(rest)
+    if noise == "gumbel":
+        return -np.log(np.maximum(-np.log(share), 1e-18))
+    return np.where(share < 0.5, np.log(2 * share), -np.log(2 * rest))
+
+
+def survival(noise: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(E > x)."""
+    if noise == "exponential":
+        return np.exp(-np.maximum(x, 0))
+    if noise == "gumbel":
+        return -np.expm1(-np.exp(-x))
+    tail = np.exp(-np.abs(x)) / 2
+    return np.where(x < 0, 1 - tail, tail)

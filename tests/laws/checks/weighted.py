@@ -25,8 +25,6 @@ def weighted(cases: Mapping[str, Any]) -> Iterator[Check]:
             name = case.name.replace("/", "_weighted/")
             yield Check(f"{name}: few", "few", partial(_few, case))
             yield Check(f"{name}: pairs", "joint", partial(_pairs, case))
-            for n in (3000, 150_000):
-                yield Check(f"{name}: {n} candidates", "many", partial(_many, case, n), True)
 
 
 def _few(case: Any, every: int) -> None:
@@ -41,18 +39,6 @@ def _pairs(case: Any, every: int) -> None:
     count = 3000 if every == 1 else 25
     equals, weights = (7, 7, 7), (1, 2, 1)
     independent(_places(case, equals, weights, 2 * count), _law(case, equals, weights))
-
-
-def _many(case: Any, n: int, every: int) -> None:
-    """Of many equal candidates each weight wins as often as it weighs, in each part of the list."""
-    count = (60 if n < 10_000 else 20) if every == 1 else 20
-    weights = [1 if i % 100 else 1000 for i in range(n)]
-    part, total = -(-n // 4), sum(weights)
-    chances: dict[Hashable, float] = {}
-    for i, weight in enumerate(weights):
-        chances[weight, i // part] = chances.get((weight, i // part), 0.0) + weight / total
-    found = _places(case, [7] * n, weights, count)
-    follow([(weights[first], first // part) for first, *_ in found], chances)
 
 
 def _places(case: Any, scores: Any, weights: Any, count: int) -> list[tuple[int, ...]]:

@@ -111,12 +111,7 @@ def test_no_row_that_a_charger_writes_ends_a_ledger(place: Place, signer: Any) -
     assert again.check().scopes["a"].spent == {"epsilon": Fraction(3, 10)}
 
 
-TIMES = {
-    "day": "2028-02-29",
-    "hour": "2026-12-31T23Z",
-    "minute": "2026-01-01T00:59Z",
-    "second": "2026-01-01T00:00:59Z",
-}
+TIMES = {"day": "2028-02-29", "hour": "2026-12-31T23Z", "minute": "2026-01-01T00:59Z"}
 
 
 def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(place: Place) -> None:
@@ -241,7 +236,7 @@ def commits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Commit]]:
             writing.add(id(self))
         alone = self.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         is_sent = alone and (".charge(" in query or ".settle(" in query)
-        if is_sent or (query == "COMMIT" and id(self) in writing):
+        if is_sent or (query.endswith("COMMIT") and id(self) in writing):
             writing.discard(id(self))
             if plan:
                 return plan.pop(0)(self, lambda: execute(self, query, *more, **options))
@@ -388,7 +383,7 @@ def summed(place: Place, names: list[str], *prices: str) -> Any:
     """What the server adds up, without a record."""
     query = f"SELECT {place.name}.charge_scope('a', %s::jsonb)"
     asked = json.dumps(dict(zip(names, prices, strict=True)))
-    return place.sql("owner", query, values=(asked,))[0][0]["after"]
+    return place.sql("owner", query, values=(asked,))[0][0]
 
 
 def test_amounts_of_ways_may_exceed_the_caps_of_those_that_are_not_used(place: Place) -> None:
@@ -426,7 +421,7 @@ def test_a_release_without_epsilon_closes_its_way_on_the_server(place: Place) ->
     with refused("costs nothing"):
         charged("0", "0", "0", "0", "0", "0")
     for wrong in (names[:-1], [*names, "rho"], [*names[:-1], "moment_4"]):
-        with refused("that its scope has not|not of its form"):
+        with refused("does not have the fields of its kind|not of its form"):
             summed(place, wrong, *["1/100"] * len(wrong))
 
 
@@ -456,7 +451,7 @@ def test_who_writes_alone_sends_one_statement_and_who_meets_another_queues(
         sent.clear()
         there.pay(pure())
         locked = sum("begin_charge" in query for query in sent)
-        assert (len(sent), locked) in ((1, 0), (5, 1))  # nobody runs after what others write
+        assert (len(sent), locked) in ((1, 0), (3, 1), (4, 1))  # nobody runs after others
     assert len(sent) == 1
     assert mine.check().count == other.check().count == 27
 

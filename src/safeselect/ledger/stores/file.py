@@ -20,7 +20,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from io import FileIO
 from pathlib import Path
@@ -287,13 +287,11 @@ class FileStore:
         try:
             try:
                 check_modes(self._path, is_new=True)
-                os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-                with FileIO(made, "r+") as file:
+                with FileIO(_made(made), "w") as file:
                     journal = FileJournal(file, 0, 0)
                     done = work(journal)
                     lines = b"".join(journal.lines)
-                    if file.write(lines) != len(lines):
-                        raise OSError(errno.ENOSPC, "short write")
+                    _whole(file.write(lines), lines)
                     os.fsync(file.fileno())
                 os.link(made, self._path)
             except FileExistsError:
@@ -312,74 +310,78 @@ class FileStore:
 
     def write(self, work: Callable[[Journal], T]) -> T:
         """Lock the file, run the work, and put its rows on the disk."""
-        return self._said("written", lambda: self._written(work))
+        with self._told("written") as born:
+            if self._broken:
+                raise LedgerError(
+                    f"a write to the ledger {self.name!r} failed and could not be undone; this "
+                    "process will not write to it again"
+                )
+            check_modes(self._path)
+            with _opened(self._path) as file:
+                here, journal = self._held(file, born)
+                done = work(journal)
+                if lines := b"".join(journal.lines):
+                    self._append(file, journal.end, lines, born)
+                    self._durable = (here.st_dev, here.st_ino, journal.end + len(lines))
+                fcntl.flock(file, fcntl.LOCK_UN)
+        return done
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Find the last newline under the lock; then run the work, without it, and sync."""
-        return self._said("read", lambda: self._read(work))
+        with self._told("read"):
+            check_modes(self._path)
+            with FileIO(self._path, "r") as file:
+                guard(file)
+                self._lock(file, fcntl.LOCK_SH)
+                here = os.fstat(file.fileno())
+                end = end_of_lines(file, here.st_size)
+                fcntl.flock(file, fcntl.LOCK_UN)
+                done = work(FileJournal(file, end, end))
+                if self._durable[:2] != (here.st_dev, here.st_ino) or end > self._durable[2]:
+                    # A line may have a writer that died before it was on the disk.
+                    if not os.fstatvfs(file.fileno()).f_flag & os.ST_RDONLY:
+                        sync(file)
+                    self._durable = (here.st_dev, here.st_ino, end)
+        return done
 
     def replace_end(self, work: Callable[[FileJournal], tuple[int, Row]]) -> Path:
         """Put a row in place of all bytes from a place on; return the new file that keeps them.
 
         The work returns that place, and the row.
         """
-        return self._said("written", lambda: self._replaced(work))
+        kept = self._path.with_name(f"{self._path.name}.torn-{os.urandom(8).hex()}")
+        with self._told("written") as born:
+            check_modes(self._path)
+            with FileIO(self._path, "r+") as file:
+                _, journal = self._held(file, born)
+                end, row = work(journal)
+                line = log_line(row.body, row.hash, row.signature)
+                check_process(born)
+                with FileIO(_made(kept), "w") as copy:
+                    for chunk in journal.chunks(end):
+                        _whole(copy.write(chunk), chunk)
+                    sync(copy)
+                sync_folder(self._path)
+                # Written over the bytes before the rest is cut: a crash in between leaves a ledger
+                # that is still damaged, never one that lacks bytes and does not say so.
+                _whole(os.pwrite(file.fileno(), line, end), line)
+                sync(file)
+                os.ftruncate(file.fileno(), end + len(line))
+                sync(file)
+                self._check_place(file)
+        return kept
 
-    def _said(self, done: str, work: Callable[[], T]) -> T:
-        """Do the work; whatever a child of a fork in the middle of it finds is no alarm."""
+    @contextmanager
+    def _told(self, done: str) -> Iterator[Generation]:
+        """Tell errors in our words; whatever a child of a fork in the middle finds is no alarm."""
         born, failed = generation(), None
         try:
-            found = work()
+            yield born
         except (OSError, LedgerError) as error:
             failed = said(error, self.name, done) if isinstance(error, OSError) else error
         check_process(born)  # the child's descriptor is /dev/null, which has no record
         if failed is not None:
             raise failed
-        return found
-
-    def _replaced(self, work: Callable[[FileJournal], tuple[int, Row]]) -> Path:
-        born = generation()
-        check_modes(self._path)
-        with FileIO(self._path, "r+") as file:
-            _, journal = self._held(file, born)
-            end, row = work(journal)
-            line = log_line(row.body, row.hash, row.signature)
-            check_process(born)
-            kept = self._path.with_name(f"{self._path.name}.torn-{os.urandom(8).hex()}")
-            with FileIO(
-                os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "w"
-            ) as copy:
-                for chunk in journal.chunks(end):
-                    if copy.write(chunk) != len(chunk):
-                        raise OSError(errno.ENOSPC, "short write")
-                sync(copy)
-            sync_folder(self._path)
-            # Written over the bytes before the rest is cut: a crash in between leaves a ledger that
-            # is still damaged, never one that lacks bytes and does not say so.
-            if os.pwrite(file.fileno(), line, end) != len(line):
-                raise OSError(errno.ENOSPC, "short write")
-            sync(file)
-            os.ftruncate(file.fileno(), end + len(line))
-            sync(file)
-            self._check_place(file)
-        return kept
-
-    def _written(self, work: Callable[[Journal], T]) -> T:
-        born = generation()
-        if self._broken:
-            raise LedgerError(
-                f"a write to the ledger {self.name!r} failed and could not be undone; this process "
-                "will not write to it again"
-            )
-        check_modes(self._path)
-        with _opened(self._path) as file:
-            here, journal = self._held(file, born)
-            done = work(journal)
-            if lines := b"".join(journal.lines):
-                self._append(file, journal.end, lines, born)
-                self._durable = (here.st_dev, here.st_ino, journal.end + len(lines))
-            fcntl.flock(file, fcntl.LOCK_UN)
-        return done
 
     def _held(self, file: FileIO, born: Generation) -> tuple[os.stat_result, FileJournal]:
         """Lock the file for writing, and look where its last whole line ends."""
@@ -391,30 +393,13 @@ class FileStore:
             self._ready = born
         return here, FileJournal(file, end_of_lines(file, here.st_size), here.st_size)
 
-    def _read(self, work: Callable[[Journal], T]) -> T:
-        check_modes(self._path)
-        with FileIO(self._path, "r") as file:
-            guard(file)
-            self._lock(file, fcntl.LOCK_SH)
-            here = os.fstat(file.fileno())
-            end = end_of_lines(file, here.st_size)
-            fcntl.flock(file, fcntl.LOCK_UN)
-            done = work(FileJournal(file, end, end))
-            if self._durable[:2] != (here.st_dev, here.st_ino) or end > self._durable[2]:
-                # A line may have a writer that died before it was on the disk.
-                if not os.fstatvfs(file.fileno()).f_flag & os.ST_RDONLY:
-                    sync(file)
-                self._durable = (here.st_dev, here.st_ino, end)
-        return done
-
     def _append(self, file: FileIO, end: int, lines: bytes, born: Generation) -> None:
         """Write lines at the end, and return when they are on the disk and in their place."""
         check_process(born)
         if os.fstat(file.fileno()).st_size != end:
             self._cut(file, end)
         try:
-            if file.write(lines) != len(lines):
-                raise OSError(errno.ENOSPC, "short write")
+            _whole(file.write(lines), lines)
             sync(file)
         except OSError:
             # Only the writer of a line takes it back, and only when its sync failed.
@@ -480,6 +465,16 @@ class FileStore:
             else:
                 raise LedgerError(f"locks do not work on the file system of {self.name!r}")
         sync_folder(self._path)
+
+
+def _made(path: Path) -> int:
+    """Return the descriptor of a new file, for its owner alone."""
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+
+
+def _whole(written: int, data: bytes) -> None:
+    if written != len(data):
+        raise OSError(errno.ENOSPC, "short write")
 
 
 def _opened(path: Path) -> FileIO:

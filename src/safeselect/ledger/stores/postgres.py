@@ -25,10 +25,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from importlib import import_module
+from contextlib import contextmanager, suppress
 from select import select
-from typing import Any, Literal, TypeVar, final
+from types import ModuleType
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, final, runtime_checkable
 from weakref import finalize
 
 from safeselect.errors import LedgerBusy, LedgerDamaged, LedgerError, ParameterError
@@ -39,8 +39,22 @@ from safeselect.ledger.stores.turn import check_process, guard, pause
 from safeselect.randomness.guard import Generation, generation
 from safeselect.release.display import library
 
-_SETTINGS = ("autocommit", "row_factory", "prepare_threshold")
-_LOST: list[Any] = []
+Connection: TypeAlias = Any
+"""A connection of psycopg, whose own type takes none but literal queries."""
+Notice: TypeAlias = Any
+"""What its server says besides, such as a warning."""
+
+_SETTINGS = ("autocommit", "row_factory", "prepare_threshold", "cursor_factory")
+_LOST: list[list[Connection]] = []
+
+
+@runtime_checkable
+class Connections(Protocol):
+    """Lends connections, as a `psycopg_pool.ConnectionPool` does."""
+
+    def getconn(self) -> Connection: ...
+
+    def putconn(self, connection: Connection) -> None: ...
 
 
 @final
@@ -49,15 +63,15 @@ class OwnPool:
 
     __slots__ = ("__weakref__", "_born", "_conninfo", "_idle", "_psycopg")
 
-    def __init__(self, psycopg: Any, conninfo: str) -> None:
+    def __init__(self, psycopg: ModuleType, conninfo: str) -> None:
         self._psycopg, self._conninfo = psycopg, conninfo
         self._renew()
 
     def _renew(self) -> None:
-        self._idle, self._born = list[Any](), generation()
+        self._idle, self._born = list[Connection](), generation()
         finalize(self, _close, self._idle, self._born)
 
-    def getconn(self) -> Any:
+    def getconn(self) -> Connection:
         """Return the connection that was used last, or a new one."""
         if generation() != self._born:
             self._renew()
@@ -69,7 +83,7 @@ class OwnPool:
                 found.close()  # it has something to say: that the server ended it
         return self._psycopg.connect(self._conninfo, autocommit=True, client_encoding="utf8")
 
-    def putconn(self, connection: Any) -> None:
+    def putconn(self, connection: Connection) -> None:
         """Keep it for the next transaction, if it is open."""
         if not connection.closed and generation() == self._born:
             self._idle.append(connection)
@@ -79,7 +93,7 @@ class OwnPool:
         _close(self._idle, self._born)
 
 
-def _close(idle: list[Any], born: Generation) -> None:
+def _close(idle: list[Connection], born: Generation) -> None:
     if generation() != born:
         _LOST.append(idle)  # a child does not end its parent's, and is not warned that it did not
         return
@@ -89,7 +103,7 @@ def _close(idle: list[Any], born: Generation) -> None:
 
 
 @contextmanager
-def borrowed(pool: Any, psycopg: Any) -> Iterator[tuple[Any, list[str]]]:
+def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Connection, list[str]]]:
     """Yield a connection without a transaction, and a list of the server's warnings.
 
     It goes back with the settings that it had, and closed if its transaction did not end.
@@ -99,7 +113,7 @@ def borrowed(pool: Any, psycopg: Any) -> Iterator[tuple[Any, list[str]]]:
     """
     born, warnings = generation(), list[str]()
 
-    def notice(said: Any) -> None:
+    def notice(said: Notice) -> None:
         warnings.append(said.severity)
 
     try:
@@ -115,14 +129,15 @@ def borrowed(pool: Any, psycopg: Any) -> Iterator[tuple[Any, list[str]]]:
     try:
         if connection.info.encoding != "utf-8":
             raise LedgerError("the pool's connections must have client_encoding=utf8")
-        # Nothing is prepared: another pool may be behind this one.
-        for name, value in zip(_SETTINGS, (True, psycopg.rows.tuple_row, None), strict=True):
+        # Nothing is prepared: another pool may be behind this one.  Values are sent as literals.
+        ours = (True, psycopg.rows.tuple_row, None, psycopg.ClientCursor)
+        for name, value in zip(_SETTINGS, ours, strict=True):
             setattr(connection, name, value)
         yield connection, warnings
     finally:
         if generation() == born:
             connection.remove_notice_handler(notice)
-            if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            if connection.info.transaction_status.name == "IDLE":
                 for name, value in zip(_SETTINGS, before, strict=True):
                     setattr(connection, name, value)
             else:
@@ -145,91 +160,93 @@ class Rows:
     Args:
         connection: None where nothing is asked.
         last: the last row that was seen.
+        lock: begins a transaction with the lock.  It is sent when the end of what was committed is
+            reached, so that a long read is made without it.
     """
 
-    __slots__ = ("_ahead", "_connection", "_is_whole", "_schema", "last", "new")
+    __slots__ = ("_connection", "_is_near", "_is_whole", "_lock", "_schema", "last", "new")
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
-    def __init__(self, connection: Any, schema: str, last: Row | None = None) -> None:
+    def __init__(
+        self, connection: Connection, schema: str, last: Row | None = None, lock: str = ""
+    ) -> None:
         self._connection, self._schema, self.last = connection, schema, last
         self.new: list[Row] = []
-        self._ahead: list[Row] = []
-        self._is_whole = False  # the end was reached: a reader far away does not run after writers
-
-    def after(self, statement: str) -> list[Any]:
-        """Return what a statement says; what follows the last row that was seen is read with it."""
-        if self.last is None:
-            return list(self._connection.execute(statement))
-        rows = _ROWS.format(self._schema, self.last.seq, _AHEAD)
-        said = self._connection.execute(f"{statement}; {rows}")
-        found = said.fetchall()
-        said.nextset()
-        self._ahead = [Row(*values) for values in said]
-        return list(found)
+        self._lock, self._is_near = lock, False
+        # Whether the end was reached: a reader far away does not run after writers.
+        self._is_whole = connection is None
 
     def rows(self, first: int, count: int, at: int = 0) -> list[Row]:
         """Return the rows from a place on."""
-        if self._connection is None:
-            if self.last is None or first != self.last.seq:
-                raise Moved
-            return [self.last]
         if self._is_whole and self.last is not None and first == self.last.seq:
             return [self.last]
-        found, self._ahead = self._ahead, []
-        if found and found[0].seq == first:
-            found, count = found[:count], min(count, _AHEAD)
-        else:
-            query = _ROWS.format(self._schema, "%s", "%s")
-            found = [Row(*values) for values in self._connection.execute(query, (first, count))]
+        if self._connection is None:
+            raise Moved
+        found = [] if self._lock and self._is_near else self._asked("", first, count)
+        self._is_near = self._is_near or len(found) < count
+        if self._lock and self._is_near and len(found) <= 1:
+            lock, self._lock = self._lock, ""
+            found = self._asked(f"{lock}; ", first, count)
+        self._is_whole = not self._lock and 0 < len(found) < count
+        self.last = found[-1] if found else self.last
+        return found
+
+    def _asked(self, before: str, first: int, count: int) -> list[Row]:
+        """Return rows, if the server may be used."""
+        said = self._connection.execute(before + _ROWS.format(self._schema, first, count))
+        while said.nextset():
+            pass
+        values = said.fetchall()
         where = f"in schema {self._schema} of PostgreSQL"
+        if not values or any(version != FORMAT for version, *_ in values):
+            raise LedgerError(f"the ledger {where} is not of format {FORMAT}")
+        if not values[0][1]:
+            raise LedgerError(f"the ledger {where} {_UNSAFE}")
+        found = [Row(*row) for _, _, *row in values if row[0] is not None]
         if [row.seq for row in found] != list(range(first, first + len(found))):
             raise LedgerDamaged(f"record {first} or a later one is missing {where}")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
                 raise LedgerDamaged(f"record {row.seq} {where} is not text")
-        self.last = found[-1] if found else self.last
-        self._is_whole = 0 < len(found) < count
         return found
 
     def append(self, row: Row) -> Row:
         """Keep a row until the work is done."""
+        if self._lock:
+            lock, self._lock = self._lock, ""
+            self._asked(f"{lock}; ", row.seq, 1)
         self.new.append(row)
         self.last = row
         return row
 
 
-def send(connection: Any, schema: str, row: Row, wait: int) -> None:
-    """Have the server build the record of a row from its fields, and write it.
+def send(connection: Connection, schema: str, rows: Sequence[Row], wait: int, end: str = "") -> str:
+    """Have the server check the records of rows, and write them: in one way there and back.
+
+    Args:
+        end: a last statement.  Without a transaction they are all committed at once.
+
+    Returns:
+        str: what the server says of the last statement.
 
     Raises:
         LedgerError: a server keeps no records of this kind.
     """
-    record = json.loads(row.body)
-    kind, ledger = record["kind"], record["ledger"]
-    if kind in _OWNERS:  # who may write to tables
-        insert = f"INSERT INTO {schema}.records VALUES (%s, %s, %s, %s)"  # noqa: S608
-        connection.execute(insert, (row.seq, row.body, row.hash, row.signature))
-        update = f"""UPDATE {schema}.state SET count = %s, last = %s, ledger = %s, signed = %s,
-            clock = coalesce(clock, %s)"""  # noqa: S608
-        values = (row.seq + 1, row.hash, ledger, row.signature != "", record.get("clock"))
-        connection.execute(update, values)
-        return
-    if kind not in _FUNCTIONS:
-        raise LedgerError(f"a server does not store records of kind {kind!r}")
-    jsonb = import_module("psycopg.types.json").Jsonb
-    known = _KNOWN if _FUNCTIONS[kind] == "settle" else _KNOWN | {"kind"}
-    fields = {name: value for name, value in record.items() if name not in known}
-    fields |= {"wait": wait, "hash": row.hash, "signature": row.signature}
-    named = ", ".join(f'"{name}" => %({name})s' for name in fields)
-    connection.execute(
-        f"SELECT {schema}.{_FUNCTIONS[kind]}({named})",
-        {name: jsonb(v) if isinstance(v, (dict, list)) else v for name, v in fields.items()},
-    )
+    statements, values = list[str](), list[object]()
+    for row in rows:
+        kind = json.loads(row.body)["kind"]
+        if kind not in _FUNCTIONS:
+            raise LedgerError(f"a server does not store records of kind {kind!r}")
+        statements.append(f"SELECT {schema}.{_FUNCTIONS[kind]}(%s, %s, %s, %s)")
+        values += [wait, row.body, row.hash, row.signature]
+    done = connection.execute("; ".join(filter(None, [*statements, end])), values or None)
+    while done.nextset():
+        pass
+    return str(done.statusmessage)
 
 
-_OWNERS = ("created", "repaired", "corrected")
-_KNOWN = {"schema", "ledger", "seq"}  # to the server
 _FUNCTIONS = {
+    **dict.fromkeys(("created", "repaired", "corrected"), "note"),
     "charged": "charge",
     **dict.fromkeys(("released", "settled", "aborted"), "settle"),
     "scope": "open_scope",
@@ -239,12 +256,13 @@ _FUNCTIONS = {
 
 T = TypeVar("T")
 
+_BEGIN = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
 _IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 _OLDEST = 130000  # gcd of numeric
-_ROWS = """SELECT seq, body, hash, signature FROM {}.records
-    WHERE seq >= {} ORDER BY seq LIMIT {}"""
-_AHEAD = 100
+_ROWS = """SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery(), found.*
+    FROM {0}.format LEFT JOIN LATERAL (SELECT seq, body, hash, signature FROM {0}.records
+    WHERE seq >= {1} ORDER BY seq LIMIT {2}) AS found ON true"""
 _TRIES = 3
 _QUEUED = 20
 _BUSY = "55P03"
@@ -262,7 +280,7 @@ _PROBLEMS = {
     "3F000": ("does not exist; create it with Ledger.create", False),
     "42P01": ("does not exist or is another's; use Ledger.create with a new schema", False),
     "42P06": ("already exists; open it", False),
-    "42883": (f"is not of format {FORMAT}", False),
+    **dict.fromkeys(("42703", "42883"), (f"is not of format {FORMAT}", False)),
     "23": ("rejected a row that contradicts earlier rows", False),
     "P0001": ("rejected a row that contradicts earlier rows", False),
     "SL": (_UNSAFE, False),
@@ -288,21 +306,24 @@ class PostgresStore:
     __slots__ = ("_born", "_last", "_pool", "_psycopg", "_queued", "_schema", "_wait")
 
     def __init__(
-        self, conninfo: str | None = None, *, schema: str, wait: int = 30, pool: Any = None
+        self,
+        conninfo: str | None = None,
+        *,
+        schema: str,
+        wait: int = 30,
+        pool: Connections | None = None,
     ) -> None:
         if (conninfo is None) == (pool is None):
             raise ParameterError("give either conninfo or pool=")
         if conninfo is not None and not isinstance(conninfo, str):
             raise ParameterError("conninfo must be a libpq connection string")
-        if pool is not None and not all(
-            callable(getattr(pool, name, None)) for name in ("getconn", "putconn")
-        ):
+        if pool is not None and not isinstance(pool, Connections):
             raise ParameterError(f"pool must be a psycopg_pool.ConnectionPool: {describe(pool)}")
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise ParameterError(f"schema must be a plain lower-case name, got {describe(schema)}")
-        self._psycopg: Any = library("psycopg", "postgres")
+        self._psycopg: ModuleType = library("psycopg", "postgres")
         self._schema, self._wait = schema, wait
-        self._pool = OwnPool(self._psycopg, conninfo) if conninfo is not None else pool
+        self._pool = OwnPool(self._psycopg, conninfo or "") if pool is None else pool
         self._born = generation()
         self._last: Row | None = None
         self._queued = 0  # for how many further records the lock is taken first
@@ -319,22 +340,13 @@ class PostgresStore:
         """Return, for the first record, that the place is a database."""
         return {"database": "PostgreSQL"}
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether others write too, so that it pays to read before the lock is taken."""
-        return self._queued > 0
-
-    @property
-    def _begin_charge(self) -> str:
-        return f"SELECT {self._schema}.begin_charge({self._wait})"
-
     def create(self, work: Callable[[Journal], T]) -> T:
         """Make a schema with the first rows in it, in one transaction.
 
         The role of the connection owns it.  Let that be one that nobody logs in as, for example
         with `options='-c role=ledger_owner'` in conninfo.
         """
-        with self._translated(), self._transaction() as connection:
+        with self._translated(), self._transaction(begin=_BEGIN) as connection:
             if connection.info.server_version < _OLDEST:
                 raise LedgerError("a ledger requires PostgreSQL 13 or later")
             if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
@@ -345,7 +357,7 @@ class PostgresStore:
                 connection.execute(statement)
             journal = Rows(connection, self._schema)
             done = work(journal)
-            self._send(connection, journal.new)
+            send(connection, self._schema, journal.new, self._wait)
         return done
 
     def grant(self, role: str, duty: Literal["reader", "charger", "approver"]) -> None:
@@ -365,8 +377,8 @@ class PostgresStore:
             raise ParameterError(f"role must be a plain lower-case name, got {describe(role)}")
         if duty not in GRANTS:
             raise ParameterError(f"duty must be reader, charger or approver, got {describe(duty)}")
-        with self._translated(), self._transaction() as connection:
-            self._check(Rows(connection, self._schema))
+        with self._translated(), self._transaction(begin=_BEGIN) as connection:
+            Rows(connection, self._schema).rows(0, 1)
             # The server only warns of a grant that grants nothing.
             if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
                 raise LedgerError(f"only the owner of {self.name} can grant rights")
@@ -377,69 +389,53 @@ class PostgresStore:
                 connection.execute(f"GRANT EXECUTE ON FUNCTION {schema}.{function} TO {role}")
 
     def write(self, work: Callable[[Journal], T]) -> T:
-        """Run the work, and commit its rows durably: without the lock, while nobody else writes."""
-        born = generation()
+        """Run the work, and commit its rows durably: without the lock, while nobody else writes.
+
+        After a lost reply it is run again on all rows, under the lock, for which an offer that the
+        server still has must end first.
+        """
+        born, lost = generation(), 0
+        # Read committed: what is read after the lock is all that was committed before.
+        begin = f"{_BEGIN}; SELECT {self._schema}.begin_charge({self._wait})"
         with self._translated():
-            if not self._queued:
-                with suppress(Moved):
-                    return self._written_alone(work, born)
-            self._queued = max(0, self._queued - 1)
             while True:
+                is_alone, sent = False, list[Row]()
                 try:
-                    # Read committed: what is read after the lock is all that was committed before.
-                    with self._transaction(sent := list[Row]()) as connection:
-                        journal = Rows(connection, self._schema, self._last)
-                        journal.after(self._begin_charge)
+                    with self._transaction(sent) as connection:
+                        is_alone, self._queued = not self._queued, max(0, self._queued - 1)
+                        here, lock = (None, "") if is_alone else (connection, begin)
+                        journal = Rows(here, self._schema, self._last, lock)
                         done = work(journal)
+                        if is_alone and not journal.new:
+                            raise Moved  # a refusal is told of all records
                         sent += journal.new
+                except Exception as error:
+                    check_process(born)
+                    state = getattr(error, "sqlstate", None)
+                    is_refused = not sent or isinstance(error, self._psycopg.Error)
+                    if isinstance(error, Lost) or (
+                        lost and isinstance(error, (self._psycopg.Error, LedgerBusy))
+                    ):
+                        lost += 1
+                        if lost > _TRIES:
+                            raise LedgerError(
+                                f"the connection to the ledger in {self.name} was lost, and the "
+                                "state of the record is unknown: nothing is released, and the "
+                                "charge may remain"
+                            ) from None
+                        pause()
+                    elif not is_alone or not is_refused or state == _BUSY:
+                        raise
+                    # Whatever the reason, it is found again under the lock.
+                    self._queued = _QUEUED if state == MOVED else max(1, self._queued)
+                else:
                     self._last = journal.last
                     return done
-                except Lost:
-                    if not journal.new or self._are_there(journal.new, born):
-                        return done
-
-    def _written_alone(self, work: Callable[[Journal], T], born: Generation) -> T:
-        """Run the work on what was seen, and send its row, in a transaction of one statement.
-
-        Raises:
-            Moved: nothing was written; whatever the reason, it is found again under the lock.
-        """
-        journal, is_lost = Rows(None, self._schema, self._last), False
-        try:
-            done = work(journal)
-        except Exception:  # noqa: BLE001 - it may follow from what another process changed
-            raise Moved from None
-        if len(journal.new) != 1 or json.loads(journal.new[0].body)["kind"] in _OWNERS:
-            raise Moved
-        with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
-            check_process(born)
-            try:
-                self._send(connection, journal.new)
-            except self._psycopg.Error as error:
-                is_lost = connection.closed
-                if error.sqlstate == _BUSY:
-                    raise
-                if not is_lost:
-                    self._queued = _QUEUED if error.sqlstate == MOVED else 0
-                    raise Moved from None
-            self._check_warnings(warnings)
-        if is_lost and not self._are_there(journal.new, born):
-            raise Moved
-        self._last = journal.last
-        return done
-
-    def _check_warnings(self, warnings: list[str]) -> None:
-        if warnings:
-            raise LedgerError(
-                f"the ledger in {self.name}: the server gave a warning on commit; nothing is "
-                "released, and the charge may remain"
-            )
 
     def read(self, work: Callable[[Journal], T]) -> T:
         """Run the work on the rows that were committed: their order is one, and they only grow."""
         with self._translated(), borrowed(self._pool_here(), self._psycopg) as (connection, _):
             journal = Rows(connection, self._schema, self._last)
-            self._check(journal)
             done = work(journal)
         self._last = journal.last
         return done
@@ -449,30 +445,7 @@ class PostgresStore:
         if isinstance(self._pool, OwnPool):
             self._pool.close()
 
-    def _send(self, connection: Any, rows: Sequence[Row]) -> None:
-        for row in rows:
-            send(connection, self._schema, row, self._wait)
-
-    def _are_there(self, rows: list[Row], born: Generation) -> bool:
-        """Return whether rows were written whose commit had no reply; offer them again if not.
-
-        Only one row can follow another, so both offers cannot stand.
-        """
-        for _ in range(_TRIES):
-            check_process(born)
-            with suppress(Lost, self._psycopg.Error, LedgerError):
-                with self._transaction() as connection:
-                    connection.execute(self._begin_charge)
-                    there = Rows(connection, self._schema).rows(rows[0].seq, 1)
-                    self._send(connection, [] if there else rows)
-                return not there or there[0].hash == rows[0].hash
-            pause()
-        raise LedgerError(
-            f"the connection to the ledger in {self.name} was lost, and the state of the record "
-            "is unknown: nothing is released, and the charge may remain"
-        )
-
-    def _pool_here(self) -> Any:
+    def _pool_here(self) -> Connections:
         """Return the pool, unless it is the parent's."""
         if generation() != self._born and not isinstance(self._pool, OwnPool):
             raise LedgerError(
@@ -482,24 +455,33 @@ class PostgresStore:
         return self._pool
 
     @contextmanager
-    def _transaction(self, sent: Sequence[Row] = ()) -> Iterator[Any]:
-        """Yield a connection; these rows are sent with the commit."""
+    def _transaction(self, sent: Sequence[Row] = (), begin: str = "") -> Iterator[Connection]:
+        """Yield a connection; these rows are sent with the commit, if there are any.
+
+        Args:
+            begin: begins the transaction; without it, nothing is begun before the rows are sent.
+        """
         born, is_sent = generation(), False
         with borrowed(self._pool_here(), self._psycopg) as (connection, warnings):
             try:
-                connection.execute("BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED")
+                if begin:
+                    connection.execute(begin)
                 yield connection
                 check_process(born)
-                warnings.clear()
-                is_sent = True
-                together = sent and self._psycopg.Pipeline.is_supported()
-                with connection.pipeline() if together else nullcontext():
-                    self._send(connection, sent)
-                    done = connection.execute("COMMIT")
-                self._check_warnings(warnings + ["ROLLBACK"] * (done.statusmessage != "COMMIT"))
+                is_begun = connection.info.transaction_status.name != "IDLE"
+                if sent or is_begun:
+                    warnings.clear()
+                    is_sent = True
+                    end = "COMMIT" if is_begun else ""
+                    status = send(connection, self._schema, sent, self._wait, end)
+                    if warnings or not status.startswith(end):
+                        raise LedgerError(
+                            f"the ledger in {self.name}: the server warned while it committed, or "
+                            "did not commit; nothing is released, and the charge may remain"
+                        )
             except BaseException as error:
                 # The error is already being raised; without a commit the server rolls back anyway.
-                if generation() == born:
+                if generation() == born and connection.info.transaction_status.name != "IDLE":
                     with suppress(self._psycopg.Error):
                         connection.execute("ROLLBACK")
                 if is_sent and isinstance(error, self._psycopg.Error) and connection.closed:
@@ -528,12 +510,3 @@ class PostgresStore:
             )
             raised.sqlstate, raised.try_again = state or None, found[1]
             raise raised from None
-
-    def _check(self, journal: Rows) -> None:
-        query = f"""SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
-            FROM {self._schema}.format"""  # noqa: S608
-        found = journal.after(query)
-        if [version for version, _ in found] != [FORMAT]:
-            raise LedgerError(f"the ledger in {self.name} does not have format {FORMAT}")
-        if not found[0][1]:
-            raise LedgerError(f"the ledger in {self.name} {_UNSAFE}")
