@@ -114,7 +114,7 @@ def test_the_command_and_the_call_are_one(
     [
         ({"delta": None}, "the domain is unknown, which requires epsilon and delta; or pass"),
         ({"epsilon": None}, "the domain is unknown, which requires epsilon and delta; or pass"),
-        ({"k": 0}, "k must be from 1"),
+        ({"k": 0}, "k must be between 1"),
         ({"k_bar": 1}, "k_bar must be between 2"),
         ({"mechanism": "exponential"}, "mechanism requires known candidates"),
         ({"candidates_are_public": 1}, "candidates_are_public must be True or False"),

@@ -240,7 +240,7 @@ def test_there_is_a_limit_of_outcomes() -> None:
     [
         ({"mechanism": "laplace"}, "mechanism must be"),
         ({"epsilon": 0}, "epsilon"),
-        ({"k": 4}, "k must be from"),
+        ({"k": 4}, "k must be between"),
         ({"repetitions": 0}, "repetitions must be"),
         ({"seed": 1.5}, "the seed must be"),
         ({"rho": 1}, "exactly one"),
