@@ -118,14 +118,10 @@ def test_the_sensitivity_is_what_the_page_says(
     scores, sensitivity, monotonic = checks(load)[name]
     pairs = neighbours(load("flights"))
     check_sensitivity(scores, pairs, sensitivity=sensitivity, monotonic=monotonic)
-    with pytest.raises(
-        SensitivityExceeded, match="exceeds the declared sensitivity: the score of"
-    ):  # and not less
+    with pytest.raises(SensitivityExceeded, match="the declared sensitivity"):  # and not less
         check_sensitivity(scores, pairs, sensitivity=sensitivity - Fraction(1, 100))
     if not monotonic and name != "synthetic_data":
-        with pytest.raises(
-            SensitivityExceeded, match="exceeds the declared monotonic: some scores rise"
-        ):
+        with pytest.raises(SensitivityExceeded, match="the declared monotonic"):
             check_sensitivity(scores, pairs, sensitivity=sensitivity, monotonic=True)
 
 

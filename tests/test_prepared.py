@@ -118,7 +118,12 @@ def test_what_is_forbidden_later_is_refused_later(monkeypatch: pytest.MonkeyPatc
     [
         (PermuteAndFlip, {"epsilom": 1}, TypeError, "Prepared.__init__.* 'epsilom'"),
         (PermuteAndFlip, {"sensitivity": 1}, ParameterError, "exactly one of epsilon and rho"),
-        (TopKMechanism, {"k": 0, "epsilon": 1, **COUNTS}, ParameterError, "k must be between 1 and"),
+        (
+            TopKMechanism,
+            {"k": 0, "epsilon": 1, **COUNTS},
+            ParameterError,
+            "k must be between 1 and",
+        ),
         (
             TopKMechanism,
             {"k": 1, "epsilon": 1, **COUNTS, "mechanism": "laplace"},

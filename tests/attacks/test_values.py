@@ -34,9 +34,7 @@ def test_a11_naive_sums_of_floats_exceed_their_sensitivity():
 
 def test_a11_our_check_finds_it_and_integers_have_no_such_order():
     pairs = [(LARGE_FIRST, LARGE_LAST)]
-    with pytest.raises(
-        SensitivityExceeded, match="exceeds the declared sensitivity: the score of"
-    ) as caught:
+    with pytest.raises(SensitivityExceeded, match="the declared sensitivity") as caught:
         check_sensitivity(lambda data: [sum(data), 0], pairs, sensitivity=1)
     assert caught.value.observed == 1000
     assert check_sensitivity(lambda data: [sum(map(int, data)), 0], pairs, sensitivity=1) == 1

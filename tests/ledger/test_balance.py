@@ -237,6 +237,7 @@ SUMS = {**MILLIONTH, "own_delta": 0}
 REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
     ({"epsilon": 1}, [PureDP("0.981")], PureDP("0.0238"), "2.4 % .* 1.9 % is left; at 3/4 of its"),
     (MILLIONTH, [PureDP("0.98101")], PureDP("0.02381"), "2.4 % .* 1.8 % is left; at 3/4 of its"),
+    (MILLIONTH, [PureDP("1/100")] * 50, PureDP("0.9"), "99.4 % of it and 74 % is left"),
     ({"rho": "1/10"}, [PureDP("0.4")], ZeroConcentratedDP("0.03"), "30 % .* 21 %.* 1/2 of its rho"),
     (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, and 5e-8 of 2.5e-7 is left; give the"),
     (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved here; .* own_delta=1e-7 allows"),

@@ -91,7 +91,7 @@ def test_scopes_have_budgets_of_their_own_and_may_be_added(place: Any) -> None:
     there.pay(pure(guarantee=ZeroConcentratedDP("1/2")))
     for name in ("a", "b"):
         assert set(ledger.balance(name).left.values()) == {0}
-        with pytest.raises(ParameterError, match="already exists"):
+        with pytest.raises(ParameterError, match="there is a scope"):
             ledger.add_scope(name, Budget(**TERMS, epsilon=100))
     assert set(ledger.check().scopes) == {"a", "b"}
 
@@ -108,7 +108,7 @@ def test_a_scope_adds_up_one_unit_and_one_kind_of_neighbours(unit: Any, neighbou
 def test_creating_and_opening_are_two_things(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     with pytest.raises(
-        LedgerError, match=r"file .*budget.db.* does not exist; create it with Ledger.create"
+        LedgerError, match="file .*budget.db.* does not exist; create it with Ledger.create"
     ):
         Ledger.open(path)
     assert not path.exists()
@@ -124,9 +124,7 @@ def test_creating_and_opening_are_two_things(tmp_path: Path) -> None:
 def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     for budgets in ({"a": 1}, {"a\n": Budget(**TERMS, epsilon=1)}, {1: 2}, [1], None):
-        with pytest.raises(
-            ParameterError, match=r"budgets must map|budget of a scope must|name of a scope must"
-        ):
+        with pytest.raises(ParameterError, match=r"budgets must map|of a scope must"):
             Ledger.create(path, budgets)  # type: ignore[arg-type]
     for signer in (b"key" * 20, Ed25519Signer, object()):
         with pytest.raises(ParameterError, match="signer"):
@@ -137,23 +135,21 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
     assert not path.exists()
     ledger = new(path)
     for name, purpose in (("b", "p"), ("a", ""), ("a", "two\nlines"), ("a", 3), (None, "p")):
-        with pytest.raises(
-            ParameterError, match=r"purpose must be|scope must be a string|has no scope"
-        ):
+        with pytest.raises(ParameterError, match=r"must be|there is no scope"):
             ledger.scope(name, **TERMS, purpose=purpose)  # type: ignore[arg-type]
 
 
 def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: Any) -> None:
     approximate, rho = ApproximateDP("1/2", "1e-7"), ZeroConcentratedDP("1/100")
     cases = [
-        ({"epsilon": 1}, approximate, "limits epsilon, .* use a budget of epsilon and delta"),
-        ({"epsilon": 1}, rho, "limits epsilon, .* use a budget of epsilon and delta"),
+        ({"epsilon": 1}, approximate, "adds up epsilon, .* a budget of epsilon and delta takes"),
+        ({"epsilon": 1}, rho, "adds up epsilon, .* a budget of epsilon and delta takes"),
         (
             {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"},
             rho,
-            "limits epsilon and delta, .*; use a budget of epsilon and delta and with own_delta",
+            "adds up epsilon and delta, .*: a budget of epsilon and delta and with own_delta below",
         ),
-        ({"rho": 1}, approximate, "limits rho, .*; use a budget of rho and delta"),
+        ({"rho": 1}, approximate, "adds up rho, .*: a budget of rho and delta takes"),
     ]
     budgets = {str(i): Budget(**TERMS, **terms) for i, (terms, _, _) in enumerate(cases)}
     ledger = Ledger.create(place, budgets)

@@ -81,8 +81,7 @@ def test_what_follows_the_last_good_line_is_moved(
             repair(path)
         return
     with pytest.raises(
-        LedgerDamaged,
-        match=r"does not follow the record|is not a line of a ledger|does not have schema",
+        LedgerDamaged, match=r"does not follow|not a line of a ledger|not of schema"
     ):
         Ledger.open(path)
     kept = repair(path)
@@ -114,7 +113,7 @@ def test_an_undamaged_ledger_is_left_alone(tmp_path: Path) -> None:
     for wrong in (":memory:", 7, None):
         with pytest.raises(ParameterError, match="only a ledger in a file can be repaired"):
             repair(wrong)  # type: ignore[arg-type]
-    with pytest.raises(LedgerError, match="does not exist"):
+    with pytest.raises(LedgerError, match="there is no file"):
         repair(tmp_path / "none")
 
 
@@ -131,7 +130,7 @@ def test_what_is_known_elsewhere_is_never_moved(tmp_path: Path, by: str) -> None
     for place in (5, 7):
         with pytest.raises(LedgerRolledBack, match="before the published head"):
             repair(path, **known(head_at(lines, place)))
-    with pytest.raises(LedgerRolledBack, match="differs from the published head"):
+    with pytest.raises(LedgerRolledBack, match="another one than the published head"):
         repair(path, **known(f"3:{'0' * 64}"))
     if by != "head":
         silent = Kept()
@@ -301,7 +300,7 @@ def test_lines_of_another_ledger_or_short_of_a_head_write_nothing(tmp_path: Path
     for wrong in (b"x", "x", 7, ["x"], [7]):
         with pytest.raises(ParameterError, match=r"must be a list of lines|must be bytes"):
             append(old, wrong)  # type: ignore[arg-type]
-    with pytest.raises(LedgerError, match="does not exist"):
+    with pytest.raises(LedgerError, match="there is no file"):
         append(tmp_path / "none", lines)
     assert old.read_bytes() == before
 

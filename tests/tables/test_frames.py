@@ -281,9 +281,7 @@ def test_several_files_of_one_form(tmp_path: Path) -> None:
         counts = count_distinct_users(TableAs(table, **form), item="city", user="rider")
         assert dict(counts) == expected
     (tmp_path / "may.csv").write_text("city;rider;day\n")
-    with pytest.raises(
-        InputError, match=r"'.*june\.csv' with delimiter ';' has no column named 'day'"
-    ):
+    with pytest.raises(InputError, match=r"june\.csv' with .* no column named 'day'"):
         count_distinct_users(TableAs(files, **form), item="day", user="rider")
     pl.DataFrame({"city": ["a"], "rider": [1]}).write_parquet(tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_text("city,rider\na,1\n")

@@ -45,7 +45,7 @@ def test_a_user_counts_for_so_many_items(most: int) -> None:
 
 
 def test_a_bound_goes_without_candidates() -> None:
-    with pytest.raises(ParameterError, match="do not use it with candidates"):
+    with pytest.raises(ParameterError, match="without candidates"):
         count_distinct_users(TABLE, **COLUMNS, candidates=["city 1"], max_contributions=1)
 
 
@@ -96,9 +96,7 @@ def test_rows_are_read_after_the_charge(tmp_path: Path) -> None:
     path = tmp_path / "trips.csv"
     path.write_text("city,rider\n" + "Rome,1\n" * 50 + "Zebedee-4711,1,2\n", "utf-8")
     ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
-    with pytest.raises(
-        ScoreError, match=r"the scores do not fit the arguments. The charge remains"
-    ) as failed:
+    with pytest.raises(ScoreError, match="what was charged stays") as failed:
         select_keys(path, **COLUMNS, **COST, ledger=scope(ledger))
     assert str(failed.value) == UNREADABLE
     kinds = [r.content["kind"] for r in ledger.records()]

@@ -30,26 +30,20 @@ class TestCheckSensitivity:
 
     @pytest.mark.parametrize("pair", [("ab", "b"), ("b", "ab")])
     def test_both_directions_count(self, pair):
-        with pytest.raises(
-            SensitivityExceeded, match="exceeds the declared sensitivity: the score of"
-        ) as caught:
+        with pytest.raises(SensitivityExceeded, match="the declared sensitivity") as caught:
             check_sensitivity(count, [pair], sensitivity="1/2")
         assert caught.value.candidate == 0
         assert check_sensitivity(count, [pair], sensitivity=1) == 1
 
     def test_replacing_is_not_monotonic(self):
         assert check_sensitivity(count, [("a", "b")], sensitivity=1) == 1
-        with pytest.raises(
-            SensitivityExceeded, match="exceeds the declared monotonic: some scores ri"
-        ) as caught:
+        with pytest.raises(SensitivityExceeded, match="the declared monotonic") as caught:
             check_sensitivity(count, [("a", "b")], sensitivity=1, monotonic=True)
         assert (caught.value.rule, caught.value.observed) == ("monotonic", 2)
 
     def test_the_range_is_the_spread_of_the_changes(self):
         assert check_sensitivity(lambda d: [d, d + 1], [(0, 50)], range_=1) == 1
-        with pytest.raises(
-            SensitivityExceeded, match="exceeds the declared range: the changes of the"
-        ) as caught:
+        with pytest.raises(SensitivityExceeded, match="the declared range") as caught:
             check_sensitivity(lambda d: [d, -d], [(0, 1)], range_=1)
         assert (caught.value.rule, caught.value.observed) == ("range", 2)
 
@@ -95,9 +89,7 @@ class TestCheckSensitivity:
         ],
     )
     def test_candidates_that_depend_on_the_data_are_found(self, scores):
-        with pytest.raises(
-            SensitivityExceeded, match="exceeds the declared candidates: the two data"
-        ) as caught:
+        with pytest.raises(SensitivityExceeded, match="the declared candidates") as caught:
             check_sensitivity(scores, [("a", "ab")], sensitivity=1)
         assert caught.value.rule == "candidates"
         assert caught.value.candidate is None
@@ -122,9 +114,7 @@ class TestCheckSensitivity:
         ],
     )
     def test_other_declarations_are_refused(self, options):
-        with pytest.raises(
-            ParameterError, match=r"give exactly one|requires sensitivity=| must be "
-        ):
+        with pytest.raises(ParameterError, match=r"exactly one|requires sensitivity=| must be "):
             check_sensitivity(count, [("a", "b")], **options)
 
     def test_no_pairs_prove_nothing(self):

@@ -105,7 +105,7 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-epsilon|x|.
+    """An integer that changes by at most `shift`, plus noise with P(X = x) proportional to e**-epsilon|x|.
 
         DiscreteLaplace("1/2", shift=3)
 
@@ -148,13 +148,12 @@ class DiscreteLaplace:
 
     def atoms(self, bits: int) -> Atoms:
         """Values up to 0 have the largest loss, and values from the shift on the smallest."""
-        precision, one = bits + 64, Interval.of(1, bits + 64)
-        ratio = (-Interval.of(self.epsilon, precision)).exp()
-        outside = one / (one + ratio)
+        ratio = (-Interval.of(self.epsilon, bits + 64)).exp()
+        outside = 1 / (1 + ratio)
         chances = [outside]
         power = ratio
         for _ in range(1, self.shift):
-            chances.append(outside * (one - ratio) * power)
+            chances.append(outside * (1 - ratio) * power)
             power = power * ratio
         chances.append(outside * power)
         losses = ((self.shift - 2 * x) * self.epsilon for x in range(self.shift + 1))
@@ -164,7 +163,7 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-(x**2/2 sigma2).
+    """An integer that changes by at most `shift`, plus noise with density ~ e**-(x**2/2 sigma2).
 
         DiscreteGaussian(9)  # a count, and a little less noise than a deviation of 3
 
@@ -208,7 +207,7 @@ class DiscreteGaussian:
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """Values from -r to shift + r, mirrored by x -> shift - x; less than 2**-bits is cut."""
+        """Values from -r to shift + r, symmetric under x -> shift - x; the rest has mass below 2**-bits."""
         precision = bits + 64
         # e**(-r**2 / (2 sigma2)) <= 2**-bits, as ln 2 < 7/10.
         r = isqrt(int(2 * self.sigma2 * bits * 7 / 10)) + 2
@@ -216,10 +215,9 @@ class DiscreteGaussian:
             (-Interval.of(x * x / (2 * self.sigma2), precision)).exp()
             for x in range(self.shift + r + 2)
         ]
-        one = Interval.of(1, precision)
         # Weights beyond x fall faster than by the ratio of the first two.
         ratio = (-Interval.of((2 * r + 3) / (2 * self.sigma2), precision)).exp()
-        tail = halves[r + 1] / (one - ratio)
+        tail = halves[r + 1] / (1 - ratio)
         total = halves[0]
         for weight in halves[1 : r + 1]:
             total = total + weight + weight

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from safeselect.accounting.repetition import AnyGuarantee
 
 Value = TypeVar("Value")
+Columns = dict[str, list[Any]]
+"""The columns of a table, by name."""
 
 NOT_STATED = "not stated"
 """The unit, or the neighbours, where neither a ledger nor an argument says them."""
@@ -249,7 +251,7 @@ class Release:
 
         return codec.write(self)
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Return the columns as a dict of lists, as in `to_pandas`."""
         raise NotImplementedError
 
@@ -322,7 +324,7 @@ class Selection(_Scored, Generic[Label]):
         require(self.index is None or self.index >= 0, "its position")
         require(self.gap is None or self.gap >= 0, "its gap")
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Return the columns rank, label, index and gap as a dict of lists."""
         index = None if self.index is None else [self.index]
         gap = None if self.gap is None else [float(self.gap)]
@@ -394,8 +396,8 @@ class TopK(_Scored, Generic[Label]):
             return None
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return a dict of lists: rank (if ordered), label, index, gap, count, low, high."""
+    def to_dict(self) -> Columns:
+        """Return the columns rank (if ordered), label, index, gap, count, low, high as a dict of lists."""
         rank = range(1, len(self) + 1) if self.ordered else None
         gaps = None if self.gaps is None else map(float, self.gaps)
         counted = _near(self.counts, self.noise, least=0)
@@ -449,7 +451,7 @@ class Groups(Release, Generic[Label]):
         """The noise of each count, if there are counts."""
         return Noise.of(dict(self.provenance.parameters))
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Return the columns group, rank, label, count, low and high as a dict of lists."""
         rows = [*zip(self.groups, self.labels, strict=True)]
         counts = None if self.counts is None else [*chain.from_iterable(self.counts)]
@@ -505,7 +507,7 @@ class Batch(_Scored, Generic[Label]):
             return list(self.winners.tolist())
         return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Return the columns row, rank, label and index as a dict of lists."""
         k = self.winners.shape[1] if self.winners.ndim == 2 else 1
         flat, names = self.winners.ravel().tolist(), self.names
@@ -560,7 +562,7 @@ class Numbers(Release, Generic[Value, Label]):
         """The noise of each value, where it is added; quantiles and runs have none such."""
         return Noise.of(dict(self.provenance.parameters))
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Return the columns label (or position), value, low and high as a dict of lists."""
         labels = range(len(self)) if self.labels is None else self.labels
         near = _near(self.values, self.noise)
@@ -612,8 +614,8 @@ class Answers(Release):
         """The range of the change of the scores that the noise covers, in score units."""
         return self.provenance.number("effective_range")
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return a dict of lists with a row for each value above: index, gap, branch, cost."""
+    def to_dict(self) -> Columns:
+        """Return the columns index, gap, branch and cost of the values above, as a dict of lists."""
         gaps, costs = map(float, self.gaps), map(float, self.costs)
         branches = self.branches or None
         return _columns(index=self.indices, gap=gaps, branch=branches, cost=costs)
@@ -668,7 +670,7 @@ def json_schema(shape: type[Release]) -> dict[str, Any]:
     return codec.json_schema(shape)
 
 
-def _columns(**given: Any) -> dict[str, list[Any]]:
+def _columns(**given: Any) -> Columns:
     return {name: list(column) for name, column in given.items() if column is not None}
 
 
