@@ -105,7 +105,7 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """An integer that changes by at most `shift`, plus noise with P(X = x) proportional to e**-epsilon|x|.
+    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-epsilon|x|.
 
         DiscreteLaplace("1/2", shift=3)
 
@@ -163,7 +163,7 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """An integer that changes by at most `shift`, plus noise with density ~ e**-(x**2/2 sigma2).
+    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-(x**2/2 sigma2).
 
         DiscreteGaussian(9)  # a count, and a little less noise than a deviation of 3
 
@@ -207,7 +207,7 @@ class DiscreteGaussian:
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """Values from -r to shift + r, symmetric under x -> shift - x; the rest has mass below 2**-bits."""
+        """Values from -r to shift + r, mirrored by x -> shift - x; less than 2**-bits is cut."""
         precision = bits + 64
         # e**(-r**2 / (2 sigma2)) <= 2**-bits, as ln 2 < 7/10.
         r = isqrt(int(2 * self.sigma2 * bits * 7 / 10)) + 2

@@ -123,7 +123,7 @@ class Repeated(Repetition):
         return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """An epsilon at this delta: that of one run at delta / E K plus a shift, or the pure epsilon.
+        """An epsilon at this delta: that of one run at delta / E K plus a shift, or the pure one.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -197,7 +197,7 @@ class PoissonRepeated(Repetition):
         return _shift_of_poisson(self.base, self.mean)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """An epsilon at this delta: that of one run at delta / mean plus a shift, or the pure epsilon.
+        """An epsilon at this delta: that of one run at delta / mean plus a shift, or the pure one.
 
         `compose` with this delta finds the least epsilon that is known.
         """

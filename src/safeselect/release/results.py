@@ -397,7 +397,7 @@ class TopK(_Scored, Generic[Label]):
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
     def to_dict(self) -> Columns:
-        """Return the columns rank (if ordered), label, index, gap, count, low, high as a dict of lists."""
+        """Return a dict of lists: rank (if ordered), label, index, gap, count, low, high."""
         rank = range(1, len(self) + 1) if self.ordered else None
         gaps = None if self.gaps is None else map(float, self.gaps)
         counted = _near(self.counts, self.noise, least=0)
@@ -615,7 +615,7 @@ class Answers(Release):
         return self.provenance.number("effective_range")
 
     def to_dict(self) -> Columns:
-        """Return the columns index, gap, branch and cost of the values above, as a dict of lists."""
+        """Return a dict of lists with a row for each value above: index, gap, branch, cost."""
         gaps, costs = map(float, self.gaps), map(float, self.costs)
         branches = self.branches or None
         return _columns(index=self.indices, gap=gaps, branch=branches, cost=costs)
