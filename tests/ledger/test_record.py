@@ -176,7 +176,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (charged, charges(charge={"epsilon": "1/3"}), "does not add up"),
         (charged, charges(charge=missing, after=missing), "does not add up"),
         (charged, charges(charge=was["charge"] | {"rho": "0"}), "does not add up"),
-        (charged, {"charges": [spelled]}, "another spelling"),
+        (charged, {"charges": [spelled]}, "canonical form"),
         (charged, charges(terms={}), fields),
         (charged, charges(scope="b"), "does not add up"),
         (charged, charges(scope="c"), "a scope that does not exist"),
@@ -249,7 +249,9 @@ def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
         {},
         "5",
     ):
-        with pytest.raises(LedgerError, match=r"what was used|not the fields|holds something"):
+        with pytest.raises(
+            LedgerError, match=r"how much of|the fields of its kind|contains a value"
+        ):
             check(forge(log, 3, spent=spent))
     check(forge(log, 3, spent={"outcomes": "0", "queries": "0"}))  # known to be false by nobody
 

@@ -81,7 +81,7 @@ def test_what_follows_the_last_good_line_is_moved(
             repair(path)
         return
     with pytest.raises(
-        LedgerDamaged, match=r"does not follow|not a line of a ledger|not of schema"
+        LedgerDamaged, match=r"does not follow|not a line of a ledger|not have schema"
     ):
         Ledger.open(path)
     kept = repair(path)
@@ -113,7 +113,7 @@ def test_an_undamaged_ledger_is_left_alone(tmp_path: Path) -> None:
     for wrong in (":memory:", 7, None):
         with pytest.raises(ParameterError, match="only a ledger in a file can be repaired"):
             repair(wrong)  # type: ignore[arg-type]
-    with pytest.raises(LedgerError, match="there is no file"):
+    with pytest.raises(LedgerError, match="does not exist"):
         repair(tmp_path / "none")
 
 
@@ -300,7 +300,7 @@ def test_lines_of_another_ledger_or_short_of_a_head_write_nothing(tmp_path: Path
     for wrong in (b"x", "x", 7, ["x"], [7]):
         with pytest.raises(ParameterError, match=r"must be a list of lines|must be bytes"):
             append(old, wrong)  # type: ignore[arg-type]
-    with pytest.raises(LedgerError, match="there is no file"):
+    with pytest.raises(LedgerError, match="does not exist"):
         append(tmp_path / "none", lines)
     assert old.read_bytes() == before
 

@@ -102,7 +102,7 @@ REFUSED: dict[str, list[str]] = {
         "report_noisy_max(THREE, noise='laplace', epsilon=1, range_=1, monotonic=True)"
     ],
     "delta requires epsilon": ["top_k(THREE, k=1, rho=1, delta='0.1', sensitivity=1)"],
-    "needs epsilon and delta": [
+    "requires epsilon and delta": [
         "top_k(THREE, k=1, epsilon='0.2', sensitivity=1, mechanism='laplace')",
         "top_k(THREE, k=1, rho='0.2', sensitivity=1, mechanism='laplace')",
         "unknown_domain_top_k(COUNTS, **{**LIST, 'epsilon': None})",
@@ -141,7 +141,7 @@ REFUSED: dict[str, list[str]] = {
         "measure([SECRET], epsilon=1)",
         "measure([SECRET], epsilon=1, sensitivity_l1=1, sensitivity_l2_squared=1)",
     ],
-    "need sensitivity_l2_squared": ["measure([SECRET], rho=1, sensitivity_l1=1)"],
+    "require sensitivity_l2_squared": ["measure([SECRET], rho=1, sensitivity_l1=1)"],
     "mu must be greater": ["measure([SECRET], mu=0, sensitivity_l2_squared=1)"],
     "sigma squared": ["measure([SECRET], mu=1, sensitivity_l2_squared=2**101)"],
     "delta must be less than 1": [
@@ -320,7 +320,9 @@ REFUSED: dict[str, list[str]] = {
     "neighbours must be 'add_remove' or 'replace_one'": [
         "quantile([1], neighbours='both', **GRID)"
     ],
-    "lowest and highest must be given": ["quantile([SECRET], **{**GRID, 'lowest': None})"],
+    "lowest and highest, the ends of the grid, are required": [
+        "quantile([SECRET], **{**GRID, 'lowest': None})"
+    ],
     "highest must be a date": ["quantile([SECRET], **{**GRID, 'lowest': DAY})"],
     "for times use": ["quantile([SECRET], **{**GRID, 'lowest': NOON, 'highest': DAY})"],
     "step must be greater than zero": ["quantile([SECRET], **{**GRID, 'step': 0})"],
