@@ -157,7 +157,7 @@ def kinds_of_records(signer: Any, folder: Path) -> Made:
     given: dict[str, Any] = {"epsilon": "1/3", "sensitivity": 1, "ledger": scope}
     s.permute_and_flip(COUNTS, **given)
     for unread in range(10):
-        with pytest.raises(s.ScoreError, match="cannot be read"):
+        with pytest.raises(s.ScoreError, match="do not fit"):
             s.permute_and_flip([None, unread], **given)
     ledger.reopen("a", reason="looked into", refusals=20)
     s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope).close()

@@ -142,14 +142,14 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
 def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: Any) -> None:
     approximate, rho = ApproximateDP("1/2", "1e-7"), ZeroConcentratedDP("1/100")
     cases = [
-        ({"epsilon": 1}, approximate, "adds up epsilon, .* a budget of epsilon and delta takes"),
-        ({"epsilon": 1}, rho, "adds up epsilon, .* a budget of epsilon and delta takes"),
+        ({"epsilon": 1}, approximate, "limits epsilon, .* use a budget of epsilon and delta"),
+        ({"epsilon": 1}, rho, "limits epsilon, .* use a budget of epsilon and delta"),
         (
             {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"},
             rho,
-            "adds up epsilon and delta, .*: a budget of epsilon and delta and with own_delta below",
+            "limits epsilon and delta, .*; use a budget of epsilon and delta and with own_delta below",
         ),
-        ({"rho": 1}, approximate, "adds up rho, .*: a budget of rho and delta takes"),
+        ({"rho": 1}, approximate, "limits rho, .*; use a budget of rho and delta"),
     ]
     budgets = {str(i): Budget(**TERMS, **terms) for i, (terms, _, _) in enumerate(cases)}
     ledger = Ledger.create(place, budgets)

@@ -222,7 +222,11 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
             "identifies a request by a value",
         ),
         (0, {"signer": stated("0" * 64, "k")}, "record 0 has no signature"),
-        (0, {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac-sha256"}}, "names no key"),
+        (
+            0,
+            {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac-sha256"}},
+            "does not name an Ed25519 key",
+        ),
     ]:
         # The forgery is the last record: no other sentence than its own can be said.
         with pytest.raises(LedgerDamaged, match=said):

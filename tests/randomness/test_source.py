@@ -84,13 +84,13 @@ class Static:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (Static, r"write Static\(\)"),
-        (np.random.default_rng(1), "predictable"),
-        (np.random.PCG64(1), "predictable"),
-        (random.Random(1), "predictable"),
+        (Static, r"pass Static\(\)"),
+        (np.random.default_rng(1), "can be predicted"),
+        (np.random.PCG64(1), "can be predicted"),
+        (random.Random(1), "can be predicted"),
         (7, "source cannot be a seed"),
         ("seed", "source cannot be a seed"),
-        (OpenSSLSource, r"write OpenSSLSource\(\)"),
+        (OpenSSLSource, r"pass OpenSSLSource\(\)"),
         (os.urandom, "wrap a function n -> bytes in CallbackSource"),
         (random.SystemRandom(), "are missing or have the wrong type"),
         (Plain(name=3), "are missing or have the wrong type"),
