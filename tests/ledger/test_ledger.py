@@ -147,7 +147,7 @@ def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: An
         (
             {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"},
             rho,
-            "limits epsilon and delta, .*; use a budget of epsilon and delta and with own_delta below",
+            "limits epsilon and delta, .*; use a budget of epsilon and delta and with own_delta",
         ),
         ({"rho": 1}, approximate, "limits rho, .*; use a budget of rho and delta"),
     ]
