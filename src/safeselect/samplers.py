@@ -368,8 +368,7 @@ def digit_chance(noise_rate: NoiseRate, numerator: int, level: int, precision: i
     Requires: w = numerator / 2**level > 0.
     Exactness: computed as 1 / (1 + 1/x), where nothing cancels; narrower than 2**(3 - precision).
     """
-    one = Interval.of(1, precision)
-    return one / (one + noise_rate.power(-numerator, level, precision))
+    return 1 / (1 + noise_rate.power(-numerator, level, precision))
 
 
 @lru_cache(maxsize=64)

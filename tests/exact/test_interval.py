@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from fractions import Fraction
 
 import gmpy2
@@ -307,3 +308,12 @@ def test_argmin_ends_whatever_the_objective(objective):
         return objective(x)
 
     assert argmin(counted, Fraction(8)) > 0
+
+
+@pytest.mark.parametrize("number", [3, -2, 0, Fraction(-1, 3), Fraction(2**90, 7)])
+@pytest.mark.parametrize("op", [operator.add, operator.sub, operator.mul, operator.truediv])
+@pytest.mark.parametrize("held", [Fraction(2, 3), Fraction(-5, 7)])
+def test_a_rational_operand_is_its_enclosure(op, number, held):
+    enclosed, x = Interval.of(number, 60), Interval.of(held, 60)
+    assert op(number, x) == op(enclosed, x)
+    assert op(x, number) == op(x, enclosed)

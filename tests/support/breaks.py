@@ -123,7 +123,7 @@ _BY_CLAIMS = {
             "return Composition(ApproximateDP(best.value / 2, delta), best.theorem, best.order,",
         ),
         ("accounting/composition.py:_plain", "total(rhos)", "total(rhos) / 2"),
-        ("promises/guarantees.py:profile", "-(less / Interval.of(2", "-(less / Interval.of(4"),
+        ("promises/guarantees.py:profile", "-(less / 2", "-(less / 4"),
         ("accounting/moments.py:_moment", "BoundedRange", "(BoundedRange, PureDP)"),
         ("accounting/pure.py:tails", "// 2) - 1", "// 2)"),
         ("accounting/moments.py:bound", "root + root", "root"),

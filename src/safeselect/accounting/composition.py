@@ -462,8 +462,7 @@ def delta_by_orders(parts: Parts, epsilon: Fraction) -> tuple[Fraction, Fraction
 
     def log_delta(listed: Parts, excess: Fraction, precision: int) -> Interval:
         moments = Moments(excess, precision)
-        leading = Interval.of(excess * epsilon, precision)
-        return moments.log_product(listed) + moments.constant - leading
+        return moments.log_product(listed) + moments.constant - excess * epsilon
 
     def least(precision: int) -> Interval:
         # The exponential of a number far below would have millions of digits.

@@ -140,8 +140,7 @@ class PrivacyCost:
         inside, across = size / delta, epsilon / (4 * range_)
 
         def rate(precision: int) -> Interval:
-            root = (Interval.of(k, precision) * Interval.of(inside, precision).log()).sqrt()
-            return Interval.of(across, precision) / root
+            return across / (k * Interval.of(inside, precision).log()).sqrt()
 
         return ApproximateDP(epsilon, delta), rounded_down(rate)
 

@@ -83,7 +83,7 @@ class GaussianDP:
 
     def _tail(self, epsilon: Fraction, precision: int) -> Interval:
         mu, half = _scale(self.mu_squared, precision)
-        return normal(half - Interval.of(epsilon, precision) / mu)
+        return normal(half - epsilon / mu)
 
     def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
         """Enclose delta at any epsilon, and the neighbour's chance of a larger loss."""
@@ -97,4 +97,4 @@ class GaussianDP:
 @lru_cache(maxsize=16)
 def _scale(squared: Fraction, precision: int) -> tuple[Interval, Interval]:
     mu = Interval.of(squared, precision).sqrt()
-    return mu, mu / Interval.of(2, precision)
+    return mu, mu / 2

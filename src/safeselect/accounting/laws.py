@@ -148,13 +148,12 @@ class DiscreteLaplace:
 
     def atoms(self, bits: int) -> Atoms:
         """All values up to 0 have the largest loss, those from the shift on the least."""
-        precision, one = bits + 64, Interval.of(1, bits + 64)
-        ratio = (-Interval.of(self.epsilon, precision)).exp()
-        outside = one / (one + ratio)
+        ratio = (-Interval.of(self.epsilon, bits + 64)).exp()
+        outside = 1 / (1 + ratio)
         chances = [outside]
         power = ratio
         for _ in range(1, self.shift):
-            chances.append(outside * (one - ratio) * power)
+            chances.append(outside * (1 - ratio) * power)
             power = power * ratio
         chances.append(outside * power)
         losses = ((self.shift - 2 * x) * self.epsilon for x in range(self.shift + 1))
@@ -216,10 +215,9 @@ class DiscreteGaussian:
             (-Interval.of(x * x / (2 * self.sigma2), precision)).exp()
             for x in range(self.shift + r + 2)
         ]
-        one = Interval.of(1, precision)
         # Weights beyond x fall faster than by the ratio of the first two.
         ratio = (-Interval.of((2 * r + 3) / (2 * self.sigma2), precision)).exp()
-        tail = halves[r + 1] / (one - ratio)
+        tail = halves[r + 1] / (1 - ratio)
         total = halves[0]
         for weight in halves[1 : r + 1]:
             total = total + weight + weight

@@ -41,8 +41,8 @@ def dong_durfee_rogers_epsilon(epsilon: Fraction, k: int, delta: Fraction) -> Fr
     rho = BoundedRange(epsilon).zcdp.rho
 
     def enclosed(precision: int) -> Interval:
-        inside = Interval.of(Fraction(k, 2), precision) * -Interval.of(delta, precision).log()
-        return Interval.of(k * rho, precision) + Interval.of(epsilon, precision) * inside.sqrt()
+        inside = Fraction(k, 2) * -Interval.of(delta, precision).log()
+        return k * rho + epsilon * inside.sqrt()
 
     return rounded_up(enclosed)
 
@@ -54,8 +54,8 @@ def bun_steinke_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """
 
     def bound(precision: int) -> Interval:
-        root = (Interval.of(rho, precision) * -Interval.of(delta, precision).log()).sqrt()
-        return Interval.of(rho, precision) + root + root
+        root = (rho * -Interval.of(delta, precision).log()).sqrt()
+        return rho + root + root
 
     return rounded_up(bound)
 
@@ -68,7 +68,7 @@ def bun_steinke_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     def root(precision: int) -> Interval:
         slack = -Interval.of(delta, precision).log()
-        difference = (slack + Interval.of(epsilon, precision)).sqrt() - slack.sqrt()
+        difference = (slack + epsilon).sqrt() - slack.sqrt()
         return difference * difference
 
     return rounded_down(root)
@@ -126,11 +126,11 @@ def _times(one: _Factors, other: _Factors) -> _Factors:
 class Moments:
     """Enclosures of ln M(a) at one order, a = 1 + excess; what the parts share is found once."""
 
-    __slots__ = ("_excess", "_none", "_one", "_order", "_precision", "_share", "_twice", "constant")
+    __slots__ = ("_excess", "_none", "_order", "_precision", "_share", "_twice", "constant")
 
     def __init__(self, excess: Fraction, precision: int) -> None:
         self._precision = precision
-        self._none, self._one = Interval.of(0, precision), Interval.of(1, precision)
+        self._none = Interval.of(0, precision)
         self._excess = Interval.of(excess, precision)
         self._order = Interval.of(1 + excess, precision)
         self._twice = Interval.of(1 + 2 * excess, precision)
@@ -148,14 +148,13 @@ class Moments:
         once: _Factors = [None, None, None]
         for guarantee, count in parts:
             if isinstance(guarantee, Repetition):
-                total = total + Interval.of(count, self._precision) * self._repeated(guarantee)
+                total = total + count * self._repeated(guarantee)
                 continue
             added, factors = self._moment(guarantee)
             if count == 1:
                 total, once = total + added, _times(once, factors)
             else:
-                whole = Interval.of(count, self._precision)
-                total = total + whole * (added + self._weighed(factors))
+                total = total + count * (added + self._weighed(factors))
         return total + self._weighed(once)
 
     def _repeated(self, guarantee: Repetition) -> Interval:
@@ -183,13 +182,11 @@ class Moments:
 
     def _moment(self, guarantee: Guarantee | GaussianDP) -> tuple[Interval, _Factors]:
         """The parts of ln M(a): a number, and factors under a logarithm (see `_weighed`)."""
-        one = self._one
         if isinstance(guarantee, ApproximateDP):
             raise ParameterError("an ApproximateDP guarantee has no Rényi moments to compose")
         if isinstance(guarantee, (ZeroConcentratedDP, GaussianDP)):
             # mu-GDP has the moments of (mu**2 / 2)-zCDP.
-            rho = Interval.of(guarantee.zcdp.rho, self._precision)
-            return self._order * self._excess * rho, [None, None, None]
+            return self._order * self._excess * guarantee.zcdp.rho, [None, None, None]
         if not guarantee.epsilon:
             return self._none, [None, None, None]
         epsilon, log_rest = _shared(guarantee.epsilon, self._precision)
@@ -204,9 +201,9 @@ class Moments:
         # e**-(2a - 1) epsilon: what the reflected outcome adds
         reflected = (-(self._twice * epsilon)).exp()
         if isinstance(guarantee, LaplaceDominated):
-            return leading, [one - self._share + self._share * reflected, None, None]
+            return leading, [1 - self._share + self._share * reflected, None, None]
         if isinstance(guarantee, PureDP):
-            return leading, [(one + reflected) / (one + (-epsilon).exp()), None, None]
+            return leading, [(1 + reflected) / (1 + (-epsilon).exp()), None, None]
         assert_never(guarantee)
 
     def epsilon(self, parts: Parts, delta: Fraction) -> Interval:

@@ -41,7 +41,7 @@ def equal_pure(each: Fraction, count: int) -> Tails:
     def tails(epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
         most = -((epsilon / each - count) // 2) - 1  # flips, with a loss above epsilon
         own = Interval.of(each, precision)
-        log_kept = -(Interval.of(1, precision) + (-own).exp()).log()
+        log_kept = -(1 + (-own).exp()).log()
         log_flipped = log_kept - own
         return (
             binomial_below(count, most, log_flipped, log_kept),
@@ -80,8 +80,7 @@ def smallest_epsilon(tails: Tails, delta: Fraction, most: Fraction) -> Fraction 
             return None
         else:
             low = at
-        target = Interval.of(delta - slack, _PRECISION)
-        step = (value / target).log() * value / slope
+        step = (value / (delta - slack)).log() * value / slope
         following = short_up(at + step.fractions()[1]) if step.bounded else low
         if not (low or tried or low < following):
             # The steps point below zero, which may be enough.
@@ -101,7 +100,7 @@ def newton_epsilon(tails: Tails, delta: Fraction, at: Fraction) -> Fraction:
     """
     value, slope = _delta_at(tails, at, _ROUGH)
     is_enough = value.upper <= delta
-    step = (value / Interval.of(delta, _ROUGH)).log() * value / slope
+    step = (value / delta).log() * value / slope
     moved = at + step.fractions()[1] if step.bounded else Fraction(0) if is_enough else 2 * at
     return min(moved, at) if is_enough else max(moved, at * (1 + _CLOSE))
 
@@ -139,8 +138,7 @@ def binomial_below(trials: int, last: int, log_hit: Interval, log_miss: Interval
     first = _term(trials, start, log_hit, log_miss)
     down = ((i, trials - i + 1) for i in range(start, 0, -1))
     up = ((trials - i, i + 1) for i in range(start, last))
-    one = Interval.of(1, precision)
-    return first * (one + _walk(down, one / odds) + _walk(up, odds))
+    return first * (1 + _walk(down, 1 / odds) + _walk(up, odds))
 
 
 def _term(trials: int, hits: int, log_hit: Interval, log_miss: Interval) -> Interval:
@@ -157,8 +155,8 @@ def _term(trials: int, hits: int, log_hit: Interval, log_miss: Interval) -> Inte
         log_factorial(trials)
         - log_factorial(hits)
         - log_factorial(misses)
-        + Interval.of(hits, precision) * log_hit
-        + Interval.of(misses, precision) * log_miss
+        + hits * log_hit
+        + misses * log_miss
     ).exp()
 
 

@@ -29,30 +29,27 @@ from safeselect.promises.guarantees import (
 
 def change_of(base: Base, ratio: Interval) -> Interval:
     """Enclose a delta of (ln ratio, delta)-DP of one run, ratio >= 1."""
-    precision = ratio.precision
-    one = Interval.of(1, precision)
     if isinstance(base, ZeroConcentratedDP):
         return _of_zcdp(base.rho, ratio)
-    whole = Interval.of(base.epsilon, precision).exp()
+    whole = Interval.of(base.epsilon, ratio.precision).exp()
     if isinstance(base, PureDP):
-        return _positive((whole - ratio) / (whole + one))
-    part = _positive(one - (ratio / whole).sqrt())
+        return _positive((whole - ratio) / (whole + 1))
+    part = _positive(1 - (ratio / whole).sqrt())
     if isinstance(base, LaplaceDominated) or not base.epsilon:
         return part
-    return part * part / (one - one / whole)
+    return part * part / (1 - 1 / whole)
 
 
 def _of_zcdp(rho: Fraction, ratio: Interval) -> Interval:
     """By Canonne, Kamath and Steinke (2020), or by Pinsker's inequality; never above 1."""
     precision, log = ratio.precision, ratio.log()
-    own = Interval.of(rho, precision)
-    pinsker = (own / Interval.of(2, precision)).sqrt()
+    pinsker = (Interval.of(rho, precision) / 2).sqrt()
     ends = [Fraction(1), pinsker.fractions()[1]]
     order = round((log.fractions()[1] + rho) / (2 * rho) / _SHORT) * _SHORT if rho else _SHORT
     if order > 1 + _SHORT:
         b = Interval.of(order, precision)
         less = Interval.of(order - 1, precision)
-        exponent = less * (b * own - log) + less * (less / b).log() - b.log()
+        exponent = less * (b * rho - log) + less * (less / b).log() - b.log()
         ends.append(exponent.exp().fractions()[1])
     return Interval.of(min(ends), precision)
 
@@ -137,7 +134,7 @@ class Repeated(Repetition):
     def mean_runs(self, precision: int) -> Interval:
         """Enclose E K = eta (1 - gamma) / (gamma (1 - gamma**eta)), which is above 1."""
         log = Interval.of(self.gamma, precision).log()
-        odds = Interval.of((1 - self.gamma) / self.gamma, precision)
+        odds = (1 - self.gamma) / self.gamma
         if not self.eta:
             return odds / -log
         power = Interval.of(self.eta, precision)
@@ -147,9 +144,7 @@ class Repeated(Repetition):
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
         """One run's, the shift at this order, and ln E K."""
-        precision = one.precision
-        shift = Interval.of(self.shift, precision)
-        return one + excess * shift + self.mean_runs(precision).log()
+        return one + excess * self.shift + self.mean_runs(one.precision).log()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,14 +208,13 @@ class PoissonRepeated(Repetition):
 
     def most_likelier(self, precision: int) -> Interval:
         """The mean, with the chance of no run at all: what a moment is multiplied by."""
-        mean = Interval.of(self.mean, precision)
-        return mean + (-mean).exp()
+        return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
         """P(K = 0) + mean e**(...), with the change of a probability at the ratio 1 + 1/(a - 1)."""
-        mean, whole = Interval.of(self.mean, one.precision), Interval.of(1, one.precision)
+        mean = Interval.of(self.mean, one.precision)
         # (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
-        change = change_of(self.base, whole / excess + whole)
+        change = change_of(self.base, 1 / excess + 1)
         return ((-mean).exp() + mean * (one + excess * mean * change).exp()).log()
 
 
@@ -248,7 +242,7 @@ def _shift_of_poisson(base: Base, mean: Fraction) -> Fraction:
     """The mean times a bound on how much a probability changes; rounded up."""
     if not (base.rho if isinstance(base, ZeroConcentratedDP) else base.epsilon):
         return Fraction(0)
-    return rounded_up(lambda bits: Interval.of(mean, bits) * change_of(base, Interval.of(1, bits)))
+    return rounded_up(lambda bits: mean * change_of(base, Interval.of(1, bits)))
 
 
 def log_of_ratio_at(rho: Fraction, gamma: Fraction, order: Fraction, precision: int) -> Interval:
@@ -258,13 +252,13 @@ def log_of_ratio_at(rho: Fraction, gamma: Fraction, order: Fraction, precision: 
     of one event in a run on neighbouring data, where the Rényi divergence of order a is r(a).
     """
     log = -Interval.of(gamma, precision).log()
-    return Interval.of((order - 1) * rho, precision) + log / Interval.of(order, precision)
+    return (order - 1) * rho + log / order
 
 
 @lru_cache(maxsize=256)
 def _log_of_ratio(rho: Fraction, gamma: Fraction) -> Fraction:
     """The same bound at an order near the best, sqrt(ln(1/gamma) / rho); rounded up."""
-    order = max(Fraction(1), _root(-Interval.of(gamma, 96).log() / Interval.of(rho, 96)))
+    order = max(Fraction(1), _root(-Interval.of(gamma, 96).log() / rho))
     return rounded_up(lambda bits: log_of_ratio_at(rho, gamma, order, bits))
 
 
@@ -279,11 +273,10 @@ def _zcdp_of_repeated(repeated: _Kind) -> ZeroConcentratedDP:
 def _rho_of_repeated(repeated: _Kind, rho: Fraction) -> Fraction:
     """a rho + shift + ln(most) / (a - 1) at an order a near the best; rounded up."""
     shift = repeated.shift
-    excess = max(_SHORT, _root(repeated.most_likelier(96).log() / Interval.of(rho, 96)))
+    excess = max(_SHORT, _root(repeated.most_likelier(96).log() / rho))
 
     def bound(precision: int) -> Interval:
-        log = repeated.most_likelier(precision).log() / Interval.of(excess, precision)
-        return Interval.of((1 + excess) * rho + shift, precision) + log
+        return (1 + excess) * rho + shift + repeated.most_likelier(precision).log() / excess
 
     return rounded_up(bound)
 

@@ -68,7 +68,7 @@ def _table(half: _Half, precision: int) -> list[_Row]:
     rows = [(Fraction(0), one, one)]
     for epsilon, count in half:
         own = Interval.of(epsilon, precision)
-        log_kept = -(one + (-own).exp()).log()
+        log_kept = -(1 + (-own).exp()).log()
         log_flipped = log_kept - own
         here = [
             (
@@ -83,9 +83,7 @@ def _table(half: _Half, precision: int) -> list[_Row]:
 
 
 def _chance(kept: int, flipped: int, log_kept: Interval, log_flipped: Interval) -> Interval:
-    precision = log_kept.precision
-    whole = Interval.of(kept, precision) * log_kept + Interval.of(flipped, precision) * log_flipped
-    return Interval.of(comb(kept + flipped, kept), precision) * whole.exp()
+    return comb(kept + flipped, kept) * (kept * log_kept + flipped * log_flipped).exp()
 
 
 @lru_cache(maxsize=8)

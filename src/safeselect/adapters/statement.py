@@ -168,8 +168,8 @@ def _odds(epsilon: Fraction, delta: Fraction) -> tuple[str, str]:
     """
     if epsilon > _LARGE:
         return f"e to the power of {with_places(epsilon, 2)}", "100"
-    one, factor = Interval.of(1, _PRECISION), Interval.of(epsilon, _PRECISION).exp()
-    right = (factor + Interval.of(delta, _PRECISION)) / (one + factor)
+    factor = Interval.of(epsilon, _PRECISION).exp()
+    right = (factor + delta) / (1 + factor)
     return with_places(factor.fractions()[1], 2), with_places(100 * right.fractions()[1], 1)
 
 

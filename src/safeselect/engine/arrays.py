@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from safeselect.randomness.bits import Bits
 
+Array = NDArray[Any]
 Integers = NDArray[np.integer[Any]]
 Numbers = NDArray[np.unsignedinteger[Any]]
 Indices = NDArray[np.int64]
@@ -39,10 +40,15 @@ def word(number: int) -> Numbers:
     return found
 
 
-def fill(array: NDArray[Any], bits: Bits) -> None:
+def cells(array: Array) -> memoryview:
+    """The memory of an array, element by element."""
+    view: Any = array  # before Python 3.12 the type of arrays does not say that it is a buffer
+    return memoryview(view)
+
+
+def fill(array: Array, bits: Bits) -> None:
     """Overwrite a contiguous array with random bytes; the byte order of a word does not matter."""
-    view: Any = array  # a buffer; before Python 3.12 the type of arrays does not say so
-    bits.fill(memoryview(view).cast("B"))
+    bits.fill(cells(array).cast("B"))
 
 
 def random_lanes(shape: int | tuple[int, ...], bits: Bits) -> NDArray[np.uint64]:
@@ -52,17 +58,15 @@ def random_lanes(shape: int | tuple[int, ...], bits: Bits) -> NDArray[np.uint64]
     return lanes
 
 
-def to_integers(array: NDArray[Any]) -> list[int]:
+def to_integers(array: Array) -> list[int]:
     """The elements as Python integers."""
-    view: Any = array
-    return memoryview(view).tolist()
+    return cells(array).tolist()
 
 
-def picked(array: NDArray[Any], places: list[int]) -> list[int]:
+def picked(array: Array, places: list[int]) -> list[int]:
     """The elements at these places as Python integers; the places are secret addresses."""
-    view: Any = array
-    cells = memoryview(view)
-    return [cells[place] for place in places]
+    held = cells(array)
+    return [held[place] for place in places]
 
 
 def mth_largest(values: Integers, m: int, bits: int | None = None) -> int:

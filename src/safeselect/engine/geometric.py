@@ -286,11 +286,10 @@ def _tail(noise_rate: NoiseRate, m: int, d: int, precision: int) -> Interval:
 
 def _bounded_tail(noise_rate: NoiseRate, m: int, d: int, precision: int) -> Interval:
     # 1 - rho**(256 m) may be as small as 2**-40.
-    one = Interval.of(1, precision + 64)
     end = noise_rate.power(_BASE * m, 0, precision + 64)
-    return (noise_rate.power(d * m, 0, precision + 64) - end) / (one - end)
+    return (noise_rate.power(d * m, 0, precision + 64) - end) / (1 - end)
 
 
 def _sign_chance(noise_rate: NoiseRate, d: int, precision: int) -> Interval:
     rho = noise_rate.power(1, 0, precision)
-    return rho / (Interval.of(1, precision) + rho)
+    return rho / (1 + rho)

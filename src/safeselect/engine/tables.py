@@ -32,13 +32,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safeselect.engine.allowances import ERROR, KEY_BITS, REACH, UNIT_BITS
-from safeselect.engine.arrays import Numbers, take, word
+from safeselect.engine.arrays import Array, Numbers, take, word
 from safeselect.engine.laws import DIGITS, Law
 from safeselect.exact.interval import NoiseRate
 
@@ -90,7 +89,7 @@ def noise_table(law: Law) -> NoiseTable:
     return NoiseTable(*_read_only(zeros_of, np.reshape(values, -1), np.reshape(slopes, -1)))
 
 
-def _read_only(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+def _read_only(*arrays: Array) -> tuple[Array, ...]:
     for array in arrays:
         array.flags.writeable = False
     return arrays

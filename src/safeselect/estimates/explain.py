@@ -245,7 +245,7 @@ def _missed(plan: Calibration, n: int, gap: Fraction) -> Fraction | None:
     distance = min(gap, _FARTHEST / slowest)
 
     def missed(precision: int) -> Interval:
-        p = (-(noise_rate.nats(precision) * Interval.of(distance, precision))).exp()
+        p = (-(noise_rate.nats(precision) * distance)).exp()
         if drawn == "one":
             return _missed_by_one_shot(k, bad, p)
         miss = _misses_of_flips(k, bad, p) if drawn == "again" else _miss_of_exponential(p)
@@ -279,8 +279,7 @@ def _miss_of_exponential(p: Interval) -> _Miss:
     """The exponential mechanism: weights 1 and p."""
 
     def miss(good: int, bad: int) -> Interval:
-        weight = Interval.of(bad, p.precision) * p
-        return weight / (Interval.of(good, p.precision) + weight)
+        return bad * p / (good + bad * p)
 
     return miss
 
@@ -291,8 +290,6 @@ def _misses_of_flips(k: int, bad: int, p: Interval) -> _Miss:
     All the good accept, and of the bad J ~ Bin(bad, p), so a bad one wins with probability
     1 - E[g / (g + J)] = E[J / (g + J)] = bad p E[1 / (g + 1 + J')], J' ~ Bin(bad - 1, p).
     """
-    precision = p.precision
-    one = Interval.of(1, precision)
     fewest = max(0, bad - 1 - k)
     # inverse[b][g] is E[1 / (g + J)] for J ~ Bin(b, p), computed from inverse[b - 1].
     law = _binomial(fewest, p)
@@ -300,13 +297,13 @@ def _misses_of_flips(k: int, bad: int, p: Interval) -> _Miss:
     for b in range(fewest + 1, bad):
         below = inverse[b - 1]
         inverse[b] = {
-            g: (one - p) * below[g] + p * below[g + 1] for g in range(1, 2 * k + 2 - (b - fewest))
+            g: (1 - p) * below[g] + p * below[g + 1] for g in range(1, 2 * k + 2 - (b - fewest))
         }
 
     def miss(good: int, left: int) -> Interval:
         if not left:
-            return Interval.of(0, precision)
-        return Interval.of(left, precision) * p * inverse[left - 1][good + 1]
+            return Interval.of(0, p.precision)
+        return left * p * inverse[left - 1][good + 1]
 
     return miss
 
@@ -336,10 +333,7 @@ def _missed_by_one_shot(k: int, bad: int, p: Interval) -> Interval:
     J ~ Bin(bad, p) bad candidates reach the upper level.  Exponential noise has no memory, so the
     k winners are uniform among these k + J: E[k J / (k + J)].
     """
-    terms = [
-        chance * Interval.of(k * j, p.precision) / Interval.of(k + j, p.precision)
-        for j, chance in enumerate(_binomial(bad, p))
-    ]
+    terms = [chance * (k * j) / (k + j) for j, chance in enumerate(_binomial(bad, p))]
     return sum(terms, Interval.of(0, p.precision))
 
 
@@ -351,16 +345,15 @@ def _binomial(trials: int, p: Interval) -> list[Interval]:
         misses.append(misses[-1] * kept)
     ways, hits, law = 1, one, []
     for j in range(trials + 1):
-        law.append(Interval.of(ways, p.precision) * hits * misses[trials - j])
+        law.append(ways * hits * misses[trials - j])
         ways, hits = ways * (trials - j) // (j + 1), hits * p
     return law
 
 
 def _mean_inverse(law: list[Interval], g: int) -> Interval:
     """E[1 / (g + J)]."""
-    precision = law[0].precision
-    terms = (c / Interval.of(g + j, precision) for j, c in enumerate(law))
-    return sum(terms, Interval.of(0, precision))
+    terms = (chance / (g + j) for j, chance in enumerate(law))
+    return sum(terms, Interval.of(0, law[0].precision))
 
 
 def decimal(value: Fraction, *, up: bool = False) -> str:

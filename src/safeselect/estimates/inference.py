@@ -50,7 +50,7 @@ def gap_p_value(
     read_choice(noise, "noise", tuple(_OF_EQUALS))
     nats = min(read_gap(gap) * rational(rate, "rate"), Fraction(_MOST_NATS))
     one, tail = Fraction(1), _OF_EQUALS[noise]
-    return rounded_up(lambda bits: Interval.of(2, bits) * tail(nats, one, one, bits))
+    return rounded_up(lambda bits: 2 * tail(nats, one, one, bits))
 
 
 def gap_confidence_bound(
@@ -111,10 +111,8 @@ def _exponential_tail(t: Fraction, first: Fraction, second: Fraction, precision:
     # Both means are subtracted: the difference exceeds t where the uncentred one exceeds u.
     u = t + 1 / second - 1 / first
     if u >= 0:
-        share = Interval.of(first / (first + second), precision)
-        return share * Interval.of(-u * second, precision).exp()
-    share = Interval.of(second / (first + second), precision)
-    return Interval.of(1, precision) - share * Interval.of(u * first, precision).exp()
+        return first / (first + second) * Interval.of(-u * second, precision).exp()
+    return 1 - second / (first + second) * Interval.of(u * first, precision).exp()
 
 
 def _laplace_tail(t: Fraction, first: Fraction, second: Fraction, precision: int) -> Interval:
@@ -122,15 +120,13 @@ def _laplace_tail(t: Fraction, first: Fraction, second: Fraction, precision: int
     slow, apart = min(first, second), abs(first - second)
     width = Interval.of(t, precision)
     if apart:
-        width = -Interval.of(-apart * t, precision).expm1() / Interval.of(apart, precision)
-    factor = Interval.of(slow * slow / (first + second), precision)
-    noise_rate = Interval.of(-slow * t, precision).exp() / Interval.of(2, precision)
-    return noise_rate * (Interval.of(1, precision) + factor * width)
+        width = -Interval.of(-apart * t, precision).expm1() / apart
+    tail = Interval.of(-slow * t, precision).exp() / 2
+    return tail * (1 + slow * slow / (first + second) * width)
 
 
 def _gumbel_tail(t: Fraction, rate: Fraction, _: Fraction, precision: int) -> Interval:
-    one = Interval.of(1, precision)
-    return one / (one + Interval.of(rate * t, precision).exp())
+    return 1 / (1 + Interval.of(rate * t, precision).exp())
 
 
 TAILS = {"exponential": _exponential_tail, "laplace": _laplace_tail}

@@ -42,9 +42,10 @@ def contexts(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
 class Interval:
     """A real number x with lower <= x <= upper; both ends are MPFR numbers of `precision` bits.
 
-    An operation returns an interval that contains its value at every point of the operands.  It
-    may be undefined at some point (a logarithm at or below zero, a divisor that contains zero), or
-    an end may overflow.  The result is then unbounded rather than wrong.
+    An operation returns an interval that contains its value at every point of the operands, of
+    which one may be a rational: it is enclosed to the precision of the other.  The operation may be
+    undefined at some point (a logarithm at or below zero, a divisor that contains zero), or an end
+    may overflow.  The result is then unbounded rather than wrong.
     """
 
     lower: mpfr
@@ -58,27 +59,45 @@ class Interval:
         exact = mpq(value.numerator, value.denominator)
         return cls(mpfr(exact, 0, down), mpfr(exact, 0, up), precision)
 
-    def __add__(self, other: Interval) -> Interval:
+    def __add__(self, number: Interval | Fraction | int) -> Interval:
+        other = self._enclosed(number)
         return self._rounded("add", (self.lower, other.lower), (self.upper, other.upper))
 
-    def __sub__(self, other: Interval) -> Interval:
+    __radd__ = __add__
+
+    def __sub__(self, number: Interval | Fraction | int) -> Interval:
+        other = self._enclosed(number)
         return self._rounded("sub", (self.lower, other.upper), (self.upper, other.lower))
+
+    def __rsub__(self, number: Fraction | int) -> Interval:
+        return self._enclosed(number) - self
 
     def __neg__(self) -> Interval:
         return self._rounded("minus", (self.upper,), (self.lower,))
 
-    def __mul__(self, other: Interval) -> Interval:
+    def __mul__(self, number: Interval | Fraction | int) -> Interval:
+        other = self._enclosed(number)
         if self.lower >= 0:  # the same ends as below, found without trying all four corners
             one, two = (self.lower, self.upper), (other.lower, other.upper)
             return self._rounded("mul", (one[two[0] < 0], two[0]), (one[two[1] >= 0], two[1]))
         return self._hull("mul", other)
 
-    def __truediv__(self, other: Interval) -> Interval:
+    def __rmul__(self, number: Fraction | int) -> Interval:
+        return self._enclosed(number) * self
+
+    def __truediv__(self, number: Interval | Fraction | int) -> Interval:
+        other = self._enclosed(number)
         if other.lower <= 0 <= other.upper:
             return self._unbounded()
         if self.lower >= 0 and other.lower > 0:
             return self._rounded("div", (self.lower, other.upper), (self.upper, other.lower))
         return self._hull("div", other)
+
+    def __rtruediv__(self, number: Fraction | int) -> Interval:
+        return self._enclosed(number) / self
+
+    def _enclosed(self, number: Interval | Fraction | int) -> Interval:
+        return number if isinstance(number, Interval) else Interval.of(number, self.precision)
 
     def exp(self) -> Interval:
         """Enclose e**x."""

@@ -31,4 +31,4 @@ def normal(value: Interval) -> Interval:
 @lru_cache(maxsize=16)
 def _root_of_half(precision: int) -> Interval:
     """1 / sqrt(2)."""
-    return Interval.of(1, precision) / Interval.of(2, precision).sqrt()
+    return 1 / Interval.of(2, precision).sqrt()

@@ -426,7 +426,7 @@ def _cap_at(epsilon: Fraction, delta: Fraction, excess: Fraction, bits: int) -> 
 
     excess epsilon + ln delta + a ln a - (a - 1) ln(a - 1); Canonne, Kamath and Steinke (2020).
     """
-    leading = Interval.of(excess * epsilon, bits) + Interval.of(delta, bits).log()
+    leading = excess * epsilon + Interval.of(delta, bits).log()
     return leading - log_order_constant(excess, bits)
 
 
@@ -448,9 +448,7 @@ def _first_excess(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     def gain(bits: int) -> Interval:
         at = [_cap_at(epsilon, delta, x, bits) for x in (above, below)]
-        return at[0] * Interval.of(below * (1 + below), bits) - at[1] * Interval.of(
-            above * (1 + above), bits
-        )
+        return at[0] * (below * (1 + below)) - at[1] * (above * (1 + above))
 
     return above if _is_positive(gain) else below
 
@@ -462,10 +460,8 @@ def _on_ladder(place: int) -> Fraction:
 
 def _rises(epsilon: Fraction, delta: Fraction, x: Fraction) -> bool:
     def slope(bits: int) -> Interval:
-        rate = Interval.of(epsilon, bits) + Interval.of((1 + x) / x, bits).log()
-        return Interval.of(x * (1 + x), bits) * rate - Interval.of(1 + 2 * x, bits) * _cap_at(
-            epsilon, delta, x, bits
-        )
+        rate = epsilon + Interval.of((1 + x) / x, bits).log()
+        return x * (1 + x) * rate - (1 + 2 * x) * _cap_at(epsilon, delta, x, bits)
 
     return _is_positive(slope)
 
@@ -496,11 +492,7 @@ def _times(
 
 def _reading(total: Fraction, excess: Fraction, delta: Fraction) -> Fraction:
     """(ln M - ln delta) / (a - 1), rounded up."""
-    return rounded_up(
-        lambda bits: (
-            (Interval.of(total, bits) - Interval.of(delta, bits).log()) / Interval.of(excess, bits)
-        )
-    )
+    return rounded_up(lambda bits: (total - Interval.of(delta, bits).log()) / excess)
 
 
 def _rounded(value: Fraction) -> Fraction:

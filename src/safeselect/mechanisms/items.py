@@ -26,7 +26,7 @@ An item is a text, read from a label that is private:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -41,7 +41,7 @@ import numpy.typing as npt
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import plain, ratio_of
 from safeselect.release.call import in_one_sentence
-from safeselect.scores.candidates import Column, Unread, hand_over, pairs, read_values
+from safeselect.scores.candidates import Column, Unread, hand_over, listed, pairs, read_values
 from safeselect.scores.columns import cells_of, index_of
 from safeselect.scores.counts import Counts, check_unit, read_fetched
 from safeselect.scores.reals import place_of
@@ -131,11 +131,7 @@ def hold_counts(counts: object, labels: object, size: int) -> HeldCounts:
 
 def _both(counts: object, labels: object) -> tuple[Column, Iterable[object]]:
     """Return the counts, of which only the number is looked at, and their labels."""
-    found = pairs(counts)
-    if found is not None:
-        if labels is not None:
-            raise ParameterError("a mapping's keys are its labels; leave out labels=")
-        labels, counts = found
+    labels, counts = pairs(counts, labels) or (labels, counts)
     column = hand_over(counts)
     if labels is None:
         labels = index_of(counts)
@@ -144,13 +140,7 @@ def _both(counts: object, labels: object) -> tuple[Column, Iterable[object]]:
             "counts need labels=, or a mapping label -> count: a position has no meaning for "
             "items found in the data"
         )
-    # A set has no order: which label belongs to which count would be arbitrary.
-    if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
-        raise ParameterError(
-            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
-            "order of the counts"
-        )
-    return column, labels
+    return column, listed(labels)
 
 
 def _at_least(largest: dict[str, int], size: int) -> list[tuple[str, int]]:
@@ -229,9 +219,6 @@ def read_items(labels: Iterable[object], count: int) -> list[str | None]:
     Raises:
         ParameterError: there are more or fewer labels; never because of a label.
     """
-    dimensions = len(getattr(labels, "shape", (0,)))
-    if dimensions != 1:
-        raise ParameterError(f"labels must have one dimension, got {dimensions}")
     found = [label if type(label) is str else item(label) for label in cells_of(labels)]
     if len(found) != count:
         # The number of items is private here, so the message does not quote it.

@@ -176,7 +176,7 @@ def crossing(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     def enclose(precision: int) -> Interval:
         e, d = Interval.of(epsilon, precision), Interval.of(delta, precision)
-        above, below = e.expm1() + d + d, d * (e.exp() + Interval.of(1, precision))
+        above, below = e.expm1() + d + d, d * (e.exp() + 1)
         return (above / below).log() / e
 
     return rounded_up(enclose)
@@ -380,8 +380,7 @@ def _share(delta: Fraction, most: int) -> Fraction:
     """The largest d of 128 significant bits with (1 - d)**most >= 1 - delta."""
 
     def root(precision: int) -> Interval:
-        kept = Interval.of(1 - delta, precision).log() / Interval.of(most, precision)
-        return -kept.expm1()
+        return -(Interval.of(1 - delta, precision).log() / most).expm1()
 
     return rounded_down(root, _BITS)
 

@@ -126,14 +126,13 @@ def count_noise(rate: Fraction) -> Noise:
 
     def deviation(bits: int) -> Interval:
         # The variance is 2 a / (1 - a)**2 for a = exp(-rate).
-        two, power = Interval.of(2, bits), (-Interval.of(rate, bits)).exp()
-        return (two * power).sqrt() / -Interval.of(-rate, bits).expm1()
+        power = (-Interval.of(rate, bits)).exp()
+        return (2 * power).sqrt() / -Interval.of(-rate, bits).expm1()
 
     def reach(bits: int) -> Interval:
         # P(|X| > w) = 2 a**(w + 1) / (1 + a), so w + 1 >= ln(2 / ((1 + a) missed)) / rate.
-        sides = Interval.of(1, bits) + (-Interval.of(rate, bits)).exp()
-        ratio = Interval.of(2 / _MISSED, bits) / sides
-        return ratio.log() / Interval.of(rate, bits)
+        sides = 1 + (-Interval.of(rate, bits)).exp()
+        return (2 / _MISSED / sides).log() / rate
 
     near = ceil(rounded_up(reach)) - 1
     wide = Fraction(ceil(rounded_up(deviation) * _THOUSAND), _THOUSAND)

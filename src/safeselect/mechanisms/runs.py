@@ -63,11 +63,7 @@ class NegativeBinomial:
     def start(self, precision: int) -> tuple[Interval, Interval]:
         """P(K <= 0) and P(K = 1) = eta (1 - gamma) / (gamma**-eta - 1)."""
         log, rest = Interval.of(self.gamma, precision).log(), 1 - self.gamma
-        if self.eta:
-            above = Interval.of(self.eta * rest, precision)
-            first = above / (-(Interval.of(self.eta, precision) * log)).expm1()
-        else:
-            first = Interval.of(rest, precision) / -log
+        first = self.eta * rest / (-(self.eta * log)).expm1() if self.eta else rest / -log
         return Interval.of(0, precision), first
 
     def ratio(self, k: int) -> Fraction:
@@ -84,7 +80,7 @@ class Poisson:
     def start(self, precision: int) -> tuple[Interval, Interval]:
         """P(K <= 0) and P(K = 1)."""
         none = (-Interval.of(self.mean, precision)).exp()
-        return none, none * Interval.of(self.mean, precision)
+        return none, none * self.mean
 
     def ratio(self, k: int) -> Fraction:
         """P(K = k + 1) / P(K = k)."""
@@ -130,8 +126,7 @@ class Stopping:
     def _advance(self) -> None:
         self._runs += 1
         self._sum = self._sum + self._next
-        ratio = self._law.ratio(self._runs)
-        self._next = self._next * Interval.of(ratio, self._next.precision)
+        self._next = self._next * self._law.ratio(self._runs)
 
     def _refine(self) -> None:
         """Draw further digits of U, and add up the sum again with as many more."""

@@ -73,8 +73,7 @@ def gumbel_offset(epsilon: Fraction, odds: Fraction, m: int, grid: Fraction) -> 
     """
 
     def offset(precision: int) -> Interval:
-        rate = Interval.of(epsilon * grid, precision)
-        return Interval.of(m / odds, precision).log() / rate
+        return Interval.of(m / odds, precision).log() / (epsilon * grid)
 
     whole = rounded_up(offset)
     return max(0, -(-whole.numerator // whole.denominator))
@@ -85,10 +84,9 @@ def laplace_failure(epsilon: Fraction, t: int, precision: int) -> Interval:
 
     a**t (t (1 - a) + (1 + a + 2 a**2) / (1 + a)) / (1 + a)**2 with a = e**-epsilon.
     """
-    one, count = Interval.of(1, precision), Interval.of(t, precision)
     a, rest = (-Interval.of(epsilon, precision)).exp(), -Interval.of(-epsilon, precision).expm1()
-    sides = one + a
-    inner = count * rest + (sides + a * a + a * a) / sides
+    sides = 1 + a
+    inner = t * rest + (sides + a * a + a * a) / sides
     return (-Interval.of(epsilon * t, precision)).exp() * inner / (sides * sides)
 
 
@@ -101,7 +99,7 @@ def laplace_offset(epsilon: Fraction, delta: Fraction, m: int) -> int:
     """
 
     def allowed(tau: int) -> bool:
-        chance = laplace_failure(epsilon, tau + 1, 128) * Interval.of(m, 128)
+        chance = laplace_failure(epsilon, tau + 1, 128) * m
         return bool(chance.bounded and chance.fractions()[1] <= delta)
 
     high = next(1 << power for power in count() if allowed(1 << power))

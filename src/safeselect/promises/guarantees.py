@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar
 
 from safeselect.errors import ParameterError
@@ -46,7 +45,7 @@ class _OfEpsilon:
         if at >= self.epsilon:
             return Fraction(0)
         less = at - self.epsilon
-        return min(Fraction(1), _enclosed(lambda _, *both: self.profile(*both), self.epsilon, less))
+        return min(Fraction(1), _enclosed(self.profile, self.epsilon, less))
 
     def profile(self, own: Interval, less: Interval) -> Interval:
         """That delta, enclosed, from own epsilon and how far epsilon lies above it: below 0."""
@@ -67,20 +66,18 @@ class PureDP(_OfEpsilon):
 
         Source: Bun and Steinke (2016), Proposition 3.3, in its tight form.
         """
-        return _concentrated(self, lambda one, e: e * -(-e).expm1() / (one + (-e).exp()))
+        return _concentrated(self, lambda e: e * -(-e).expm1() / (1 + (-e).exp()))
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`.
 
         Source: Kairouz, Oh and Viswanath (2015): randomized response dominates.
         """
-        return _approximate(
-            self, delta, lambda one, e, d, _: e + (one - d * (one + (-e).exp())).log()
-        )
+        return _approximate(self, delta, lambda e, d, _: e + (1 - d * (1 + (-e).exp())).log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
         """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
-        return -less.expm1() / (_one(own.precision) + (-own).exp())
+        return -less.expm1() / (1 + (-own).exp())
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +99,15 @@ class LaplaceDominated(_OfEpsilon):
 
         Source: Harrison and Manurangsi (2025); the Rényi divergences are those of Mironov (2017).
         """
-        return _concentrated(self, lambda _, e: e + (-e).expm1())
+        return _concentrated(self, lambda e: e + (-e).expm1())
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta: own epsilon + 2 ln(1 - delta), or 0."""
-        return _approximate(self, delta, lambda _, e, d, rest: e + (rest.log() + rest.log()))
+        return _approximate(self, delta, lambda e, d, rest: e + (rest.log() + rest.log()))
 
     def profile(self, own: Interval, less: Interval) -> Interval:
         """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
-        return -(less / Interval.of(2, own.precision)).expm1()
+        return -(less / 2).expm1()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +128,17 @@ class BoundedRange(_OfEpsilon):
         Source: Cesar and Rogers (2021) for epsilon**2 / 8, `docs/mathematics.md` for the rest.
         """
 
-        def rho(one: Interval, e: Interval) -> Interval:
+        def rho(e: Interval) -> Interval:
             y = e / -(-e).expm1()  # x + epsilon = x e**epsilon, so y - ln y = x - ln x
-            return y - one - y.log()
+            return y - 1 - y.log()
 
         return _concentrated(self, rho)
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`."""
 
-        def bound(one: Interval, e: Interval, d: Interval, _: Interval) -> Interval:
-            log = (one - (d * -(-e).expm1()).sqrt()).log()
+        def bound(e: Interval, d: Interval, _: Interval) -> Interval:
+            log = (1 - (d * -(-e).expm1()).sqrt()).log()
             return e + (log + log)
 
         return _approximate(self, delta, bound)
@@ -151,7 +148,7 @@ class BoundedRange(_OfEpsilon):
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
-        root = (less / Interval.of(2, own.precision)).expm1()
+        root = (less / 2).expm1()
         return -(root * root / (-own).expm1())
 
 
@@ -186,20 +183,19 @@ class ZeroConcentratedDP:
         # The derivative of `bound` is (rho x**2 + ln(1 + x) - ln(1/delta)) / x**2 at x = a - 1, and
         # its root is below sqrt(ln(1/delta) / rho).  The bound holds at every order, so an order
         # near the best is enough.
-        _, step = (-Interval.of(at, 96).log() / Interval.of(self.rho, 96)).sqrt().fractions()
+        _, step = (-Interval.of(at, 96).log() / self.rho).sqrt().fractions()
         excess = Fraction(0)
         while step > excess / 2**20:
             step /= 2
             tried = excess + step
-            rising = Interval.of(self.rho * tried**2, 96) + Interval.of((1 + tried) * at, 96).log()
+            rising = self.rho * tried**2 + Interval.of((1 + tried) * at, 96).log()
             if rising.lower <= 0:
                 excess = tried
 
         def bound(precision: int) -> Interval:
             # Order a = 1 + excess: a rho + (ln(1/delta) + excess ln(excess) - a ln(a)) / excess
             rest = log_order_constant(excess, precision) - Interval.of(at, precision).log()
-            whole = Interval.of((1 + excess) * self.rho, precision)
-            return whole + rest / Interval.of(excess, precision)
+            return (1 + excess) * self.rho + rest / excess
 
         return ApproximateDP(above_zero(bound), at)
 
@@ -242,29 +238,20 @@ Family = type[BoundedRange] | type[LaplaceDominated] | type[PureDP]
 _Formula = Callable[..., Interval]  # of enclosures of some numbers
 
 
-_one = lru_cache(maxsize=64)(lambda bits: Interval.of(1, bits))
-
-
 def _enclosed(formula: _Formula, *numbers: Fraction) -> Fraction:
-    """The formula of 1 and these numbers, rounded up; 0 where it is surely not positive."""
-    return above_zero(lambda bits: formula(_one(bits), *(Interval.of(n, bits) for n in numbers)))
+    """The formula of these numbers, rounded up; 0 where it is surely not positive."""
+    return above_zero(lambda bits: formula(*(Interval.of(n, bits) for n in numbers)))
 
 
-def _concentrated(
-    guarantee: _Pure, rho: Callable[[Interval, Interval], Interval]
-) -> ZeroConcentratedDP:
-    """The bound on rho, a formula of 1 and epsilon, as a guarantee."""
+def _concentrated(guarantee: _Pure, rho: Callable[[Interval], Interval]) -> ZeroConcentratedDP:
+    """The bound on rho, a formula of epsilon, as a guarantee."""
     epsilon = guarantee.epsilon
     # It is never above epsilon, so rounding up must not exceed that.
     return ZeroConcentratedDP(min(epsilon, _enclosed(rho, epsilon)) if epsilon else epsilon)
 
 
-def _approximate(
-    guarantee: _Pure,
-    delta: Number,
-    bound: Callable[[Interval, Interval, Interval, Interval], Interval],
-) -> ApproximateDP:
-    """The bound on epsilon, a formula of 1, epsilon, delta and 1 - delta, as a guarantee."""
+def _approximate(guarantee: _Pure, delta: Number, bound: _Formula) -> ApproximateDP:
+    """The bound on epsilon, a formula of epsilon, delta and 1 - delta, as a guarantee."""
     at = rational(delta, "delta", below=1)
     # Where epsilon = 0 already suffices, the logarithm in `bound` may not exist.
     if not guarantee.epsilon or guarantee.delta(0) <= at:

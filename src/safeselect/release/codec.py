@@ -34,6 +34,12 @@ from safeselect.exact.parameters import exact_text, read_exact
 from safeselect.promises.guarantees import Guarantee, guarantee_record
 from safeselect.scores.candidates import label_text
 
+Object = dict[str, Any]
+"""An object of JSON."""
+
+Schema = Object
+"""A JSON Schema, or a part of one."""
+
 MOST_DRAWS = 2**21
 """More draws than any call has but that of many rows, whose winners are listed."""
 
@@ -119,7 +125,7 @@ def read_part(content: Any) -> tuple[Any, int]:
     _refuse("a part has another form")
 
 
-def json_schema(shape: Any) -> dict[str, Any]:
+def json_schema(shape: Any) -> Schema:
     """The JSON Schema (draft 2020-12) of what `write` writes of this class."""
     draft, said = "https://json-schema.org/draft/2020-12/schema", _form(shape).schema
     named = {**said["properties"], "schema": {"const": shape.schema}}
@@ -138,7 +144,7 @@ class _Form:
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
-    schema: dict[str, Any]
+    schema: Schema
 
 
 @cache
@@ -181,12 +187,12 @@ def _object(kind: Any) -> _Form:
     forms = {each.name: _form(hints[each.name]) for each in fields(kind)}
     needed = {each.name for each in fields(kind) if each.default is MISSING}
 
-    def write(value: Any) -> dict[str, Any]:
+    def write(value: Any) -> Object:
         given = ((name, form, getattr(value, name)) for name, form in forms.items())
         # A label may be None: only what may be left out is left out.
         return {n: form.write(it) for n, form, it in given if it is not None or n in needed}
 
-    def read(content: dict[str, Any]) -> Any:
+    def read(content: Object) -> Any:
         return kind(**{name: forms[name].read(each) for name, each in content.items()})
 
     schema = _closed(**{name: form.schema for name, form in forms.items()})
@@ -201,7 +207,7 @@ def _guarantees() -> dict[str, Any]:
     return {kind.__name__: kind for kind in (*get_args(Guarantee), *others)}
 
 
-def _read_guarantee(content: dict[str, Any]) -> Any:
+def _read_guarantee(content: Object) -> Any:
     """One of some guarantees; one of repeated runs is about another."""
     named = {name: each for name, each in content.items() if name != "type"}
     numbers = {
@@ -211,7 +217,7 @@ def _read_guarantee(content: dict[str, Any]) -> Any:
     return kind(**numbers)
 
 
-def _described(kind: Any) -> dict[str, Any]:
+def _described(kind: Any) -> Schema:
     number = {"anyOf": [_NUMBER, {"type": "object", "required": ["type"]}]}
     named = {each.name: number if each.name == "base" else _NUMBER for each in fields(kind)}
     return _closed(type={"const": kind.__name__}, **named)
@@ -220,7 +226,7 @@ def _described(kind: Any) -> dict[str, Any]:
 def _draws(form: _Form) -> _Form:
     """The guarantees of many draws: equal ones together."""
 
-    def write(value: Any) -> list[dict[str, Any]]:
+    def write(value: Any) -> list[Object]:
         runs = [(each, len([*run])) for each, run in groupby(value)]
         return [{"count": str(count), "each": form.write(each)} for each, count in runs]
 
@@ -273,12 +279,12 @@ def _written(label: Any) -> tuple[str, str]:
     return f"an object of type {kind.__name__}", "other"
 
 
-def _write_label(label: Any) -> dict[str, Any]:
+def _write_label(label: Any) -> Object:
     text, kind = _written(label)
     return {"text": text, "kind": kind}
 
 
-def _write_labels(labels: Any) -> dict[str, Any]:
+def _write_labels(labels: Any) -> Object:
     written = [*map(_written, labels)]
     kinds = [kind for _, kind in written]
     same = kinds[0] if len({*kinds}) == 1 else kinds
@@ -317,11 +323,11 @@ def _refuse(why: str) -> NoReturn:
     raise InputError(f"this is no release that safeselect wrote: {why}")
 
 
-def _each(items: dict[str, Any]) -> dict[str, Any]:
+def _each(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
-def _closed(**properties: Any) -> dict[str, Any]:
+def _closed(**properties: Schema) -> Schema:
     """The schema of an object with these fields and no other."""
     said = {"properties": properties, "required": [*properties], "additionalProperties": False}
     return {"type": "object", **said}
@@ -366,7 +372,7 @@ _SIMPLE: dict[Any, _Form] = {
 }
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> Object:
     found = dict(pairs)
     if len(found) != len(pairs) or any(it is None or isinstance(it, bool) for it in found.values()):
         raise ValueError

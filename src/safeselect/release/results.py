@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from safeselect.accounting.repetition import AnyGuarantee
 
 Value = TypeVar("Value")
+Columns = dict[str, list[Any]]
+"""The columns of a table, by name."""
 
 NOT_STATED = "not stated"
 """The unit, or the neighbours, where neither a ledger nor an argument says them."""
@@ -249,7 +251,7 @@ class Release:
 
         return codec.write(self)
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Columns as a dict of lists: what `to_pandas` shows."""
         raise NotImplementedError
 
@@ -322,7 +324,7 @@ class Selection(_Scored, Generic[Label]):
         require(self.index is None or self.index >= 0, "its position")
         require(self.gap is None or self.gap >= 0, "its gap")
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Columns as a dict of lists: rank, label, index, gap."""
         index = None if self.index is None else [self.index]
         gap = None if self.gap is None else [float(self.gap)]
@@ -394,7 +396,7 @@ class TopK(_Scored, Generic[Label]):
             return None
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Columns as a dict of lists: rank, if ordered, label, index, gap, count, low, high."""
         rank = range(1, len(self) + 1) if self.ordered else None
         gaps = None if self.gaps is None else map(float, self.gaps)
@@ -449,7 +451,7 @@ class Groups(Release, Generic[Label]):
         """The noise of each count, if there are counts."""
         return Noise.of(dict(self.provenance.parameters))
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Columns as a dict of lists: group, rank, label, count, low, high."""
         rows = [*zip(self.groups, self.labels, strict=True)]
         counts = None if self.counts is None else [*chain.from_iterable(self.counts)]
@@ -505,7 +507,7 @@ class Batch(_Scored, Generic[Label]):
             return list(self.winners.tolist())
         return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Columns as a dict of lists: row, rank, label, index."""
         k = self.winners.shape[1] if self.winners.ndim == 2 else 1
         flat, names = self.winners.ravel().tolist(), self.names
@@ -560,7 +562,7 @@ class Numbers(Release, Generic[Value, Label]):
         """The noise of each value, where it is added; quantiles and runs have none such."""
         return Noise.of(dict(self.provenance.parameters))
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Columns as a dict of lists: label (else its place), value, low, high."""
         labels = range(len(self)) if self.labels is None else self.labels
         near = _near(self.values, self.noise)
@@ -612,7 +614,7 @@ class Answers(Release):
         """The range of the change of the scores that the noise covers, in score units."""
         return self.provenance.number("effective_range")
 
-    def to_dict(self) -> dict[str, list[Any]]:
+    def to_dict(self) -> Columns:
         """Columns as a dict of lists, with a row for each value above: index, gap, branch, cost."""
         gaps, costs = map(float, self.gaps), map(float, self.costs)
         branches = self.branches or None
@@ -668,7 +670,7 @@ def json_schema(shape: type[Release]) -> dict[str, Any]:
     return codec.json_schema(shape)
 
 
-def _columns(**given: Any) -> dict[str, list[Any]]:
+def _columns(**given: Any) -> Columns:
     return {name: list(column) for name, column in given.items() if column is not None}
 
 

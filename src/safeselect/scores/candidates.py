@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, cast, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
@@ -177,11 +177,17 @@ def labels_of(scores: object) -> Any:
     return index_labels(scores)
 
 
-def pairs(scores: object) -> tuple[list[Any], list[Any]] | None:
-    """The keys and the values of a mapping, which belong together; None for anything else."""
+def pairs(scores: object, labels: object) -> tuple[list[Any], list[Any]] | None:
+    """The keys and the values of a mapping, which belong together; None for anything else.
+
+    Raises:
+        ParameterError: a mapping, and labels as well.
+    """
     mapping: Any = dict(scores.counts) if type(scores) is Counts else scores
     if id(type(mapping)) not in _MAPPINGS:
         return None
+    if labels is not None:
+        raise ParameterError("a mapping's keys are its labels; leave out labels=")
     items: list[tuple[Any, Any]] = list(dict.items(mapping))
     return [key for key, _ in items], [value for _, value in items]
 
@@ -302,9 +308,7 @@ def read_candidates(scores: object, *, labels: object = None) -> Candidates:
     """
     if type(scores) is Unread and scores.labels:
         return Candidates((hand_over(scores),), scores.size, scores.labels, positions=False)
-    found = pairs(scores)
-    if found is not None and labels is not None:
-        raise ParameterError("a mapping's keys are its labels; leave out labels=")
+    found = pairs(scores, labels)
     brought, values = found or (None, scores)
     column = hand_over(values)
     if found is None and labels is None:
@@ -367,15 +371,8 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
         ParameterError: no list, another number of labels, labels that are not all different, or one
             that cannot be written or compared.
     """
-    # A set has no order of its own: chance would decide which label belongs to which score.
-    if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
-        raise ParameterError(
-            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
-            "order of the scores, such as labels=['red', 'blue']"
-        )
-    if (dimensions := len(getattr(labels, "shape", (0,)))) != 1:
-        raise ParameterError(f"labels must have one dimension, got {dimensions}")
-    kind, given = id(type(labels)), cast("Any", labels)
+    given: Any = listed(labels)
+    kind = id(type(labels))
     given = given.tolist() if kind in ARRAYS else given
     if kind not in PLAIN:
         from safeselect.scores.columns import names_of
@@ -404,6 +401,23 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
             f"got {different} different ones among {count}; write a name of its own for each"
         )
     return names
+
+
+def listed(labels: object) -> Iterable[object]:
+    """Take labels that are a list, which alone has an order.
+
+    Raises:
+        ParameterError: another class, or not one dimension.
+    """
+    # A set has no order of its own: chance would decide which label belongs to which score.
+    if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
+        raise ParameterError(
+            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
+            "order of the scores, such as labels=['red', 'blue']"
+        )
+    if (dimensions := len(getattr(labels, "shape", (0,)))) != 1:
+        raise ParameterError(f"labels must have one dimension, got {dimensions}")
+    return labels
 
 
 def label_text(label: object) -> str:

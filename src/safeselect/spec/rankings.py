@@ -70,7 +70,7 @@ def exponential_mechanism(
 
     def share(first: int, precision: int) -> Interval:
         chances = [
-            noise_rate.power(best - score, 0, precision) * Interval.of(weight, precision)
+            noise_rate.power(best - score, 0, precision) * weight
             for score, weight in zip(scores[first:], heavy[first:], strict=True)
         ]
         return chances[0] / reduce(add, chances)

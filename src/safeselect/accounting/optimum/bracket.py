@@ -113,10 +113,7 @@ class Profile:
         if share >= 1:
             return self.step * (low + 1)
         return rounded_up(
-            lambda precision: (
-                Interval.of(self.step * low, precision)
-                + log1p(Interval.of(share, precision) * cell(self.step, precision))
-            )
+            lambda precision: self.step * low + log1p(share * cell(self.step, precision))
         )
 
 
@@ -125,7 +122,7 @@ def cell(step: Fraction, precision: int) -> Interval:
 
 
 def log1p(value: Interval) -> Interval:
-    return (Interval.of(1, value.precision) + value).log()
+    return (1 + value).log()
 
 
 def _integers(values: npt.NDArray[np.float64], bits: int, *, upper: bool) -> list[Any]:

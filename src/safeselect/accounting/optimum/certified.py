@@ -118,7 +118,7 @@ def _equal_offsets(
     best = reached(at)
     while jump:
         found = {share: reached(share) for share in (at - jump, at + jump) if 0 < share < _SHARES}
-        share = max(found, key=lambda s: found[s])
+        share = max(found, key=found.__getitem__)
         if found[share] > best:
             at, best = share, found[share]
         else:
@@ -133,8 +133,7 @@ def _two_points(grid: Grid, cells: int, count: int, share: Fraction) -> Masses:
     precision = bits + 64
     whole = Interval.of(-cells * step, precision).expm1()
     first = Interval.of((offset - cells) * step, precision).expm1() / whole
-    second = Interval.of(1, precision) - first
-    both = Masses(0, [max(0, x.scaled(bits)[0]) for x in (second, first)], 0, bits, False)
+    both = Masses(0, [max(0, x.scaled(bits)[0]) for x in (1 - first, first)], 0, bits, False)
     powered = power(both, count, grid.lost)
     wide = spread(powered, cells)
     return replace(wide, first=wide.first + count * (offset - cells))
@@ -232,10 +231,8 @@ def _moved(profile: Profile, place: int, share: Fraction, side: int) -> Fraction
     """place * step + ln(1 + share * the cell to one side), where that is possible."""
 
     def moved(precision: int) -> Interval:
-        whole = cell(side * profile.step, precision) * Interval.of(side, precision)
-        return Interval.of(profile.step * place, precision) + log1p(
-            Interval.of(share, precision) * whole
-        )
+        whole = cell(side * profile.step, precision) * side
+        return profile.step * place + log1p(share * whole)
 
     if share < 0 and not moved(128).bounded:
         return Fraction(0)

@@ -80,14 +80,12 @@ def _line(rho: Fraction, place: int) -> tuple[Interval, Interval]:
     """Of one order: x a rho + ln(x**x / a**a), and x."""
     octave, within = divmod(place, _STEPS)
     x = (_STEPS + within) * Fraction(2) ** octave
-    return Interval.of(x * (1 + x) * rho, _BITS) + log_order_constant(x, _BITS), Interval.of(
-        x, _BITS
-    )
+    return x * (1 + x) * rho + log_order_constant(x, _BITS), Interval.of(x, _BITS)
 
 
 def _log_delta(rho: Fraction, place: int, s: Fraction) -> Interval:
     constant, x = _line(rho, place)
-    return constant - x * Interval.of(s, _BITS)
+    return constant - x * s
 
 
 def _first(rho: Fraction) -> int:

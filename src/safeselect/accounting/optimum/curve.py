@@ -65,7 +65,7 @@ class Tables:
 
 @lru_cache(maxsize=32)
 def tables_of(step: Fraction, cells: int) -> Tables:
-    whole, one = -_value(-step * cells).expm1(), Interval.of(1, 96)
+    whole = -_value(-step * cells).expm1()
     shrunk = _value(-step * cells).exp()
     bends = []
     for doublings in range(cells.bit_length()):
@@ -81,7 +81,7 @@ def tables_of(step: Fraction, cells: int) -> Tables:
         shrunk=_float(shrunk),
         bends=tuple(bends),
         widest=_float(_value(step * cells).exp()),
-        halved=_float(one / (one + _value(-step).exp())),
+        halved=_float(1 / (1 + _value(-step).exp())),
     )
 
 

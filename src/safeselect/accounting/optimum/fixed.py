@@ -120,15 +120,12 @@ def _shift(pair: Smooth, step: Fraction, last: int) -> Fraction:
         squared = pair.mu_squared
         furthest = step * (last + 2) + squared / 2
         hazard = rounded_up(
-            lambda precision: (
-                Interval.of(furthest / squared, precision)
-                + Interval.of(1, precision) / Interval.of(squared, precision).sqrt()
-            )
+            lambda precision: furthest / squared + 1 / Interval.of(squared, precision).sqrt()
         )
 
     def shift(precision: int) -> Interval:
         cell = Interval.of(step, precision).expm1()
         grown = Interval.of(step * hazard, precision).exp()
-        return cell * cell * grown * Interval.of(hazard / 8, precision)
+        return cell * cell * grown * (hazard / 8)
 
     return rounded_up(shift)

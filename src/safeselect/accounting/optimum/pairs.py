@@ -98,7 +98,7 @@ def dots(values: Sequence[int], first: int, step: Fraction, bits: int, *, upper:
 
     Source: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi (2022).
     """
-    inverse = Interval.of(1, 2 * bits) / -Interval.of(-step, 2 * bits).expm1()
+    inverse = 1 / -Interval.of(-step, 2 * bits).expm1()
     low, high = inverse.scaled(bits)  # 1 / (1 - e**-step); one less is 1 / (e**step - 1)
     one = 1 << bits
     falls = [before - after for before, after in pairwise(values)]
