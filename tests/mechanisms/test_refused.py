@@ -232,7 +232,7 @@ REFUSED: dict[str, list[str]] = {
     ],
     "on_grid=True requires grid=": ["permute_and_flip(THREE, on_grid=True, **ONE)"],
     # --- weights
-    "the others (at least one)": ["exponential_mechanism(THREE, weights=[0, 0, 0], **ONE)"],
+    "at least one": ["exponential_mechanism(THREE, weights=[0, 0, 0], **ONE)"],
     "weights must be 3 numbers": [
         f"exponential_mechanism(THREE, weights={weights}, **ONE)"
         for weights in ("[1, 2]", "{0: 1, 1: 2, 'c': 3}")
@@ -280,8 +280,6 @@ REFUSED: dict[str, list[str]] = {
         for places in ("0", "2.5", "'some'", "True")
     ],
     "max_contributions must be": ["Counts(COUNTS, places='all', max_contributions=0)"],
-    "order must be 'count' or 'label'": ["Counts(COUNTS, places='all', order='name')"],
-    "places= requires order='count'": ["Counts(COUNTS, places=5, order='label')"],
     "unit must be a string": ["Counts(COUNTS, places='all', unit=7)"],
     # --- gaps
     "gap_grid must ": [
