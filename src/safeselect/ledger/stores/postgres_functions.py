@@ -138,10 +138,10 @@ $$BEGIN
         RAISE EXCEPTION 'a value is missing, too deep, or no text, list or object';
     END CASE;
 END$$""",
-    # The same; of a text in ASCII, which most are, without a call.
+    # The same; of a text in ASCII without escapes, which most are, without a call.
     """CREATE FUNCTION spelled(value jsonb, levels integer) RETURNS text LANGUAGE sql AS
 $$SELECT CASE WHEN jsonb_typeof(value) = 'string' AND value::text COLLATE "C" ~ '^[ -~]*$'
-    THEN value::text ELSE canonical(value, levels) END$$""",
+    AND strpos(value::text, chr(92)) = 0 THEN value::text ELSE canonical(value, levels) END$$""",
     # A text of a form: a regular expression.
     """CREATE FUNCTION formed(value text, form text) RETURNS text {inner} AS
 $$BEGIN
