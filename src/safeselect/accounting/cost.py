@@ -60,7 +60,7 @@ def read_epsilon(epsilon: object) -> Fraction:
     value = rational(epsilon, "epsilon")
     if value > _LARGE:
         caution(
-            f"epsilon={rounded_text(value)} is above {_LARGE}: one person's data may make an "
+            f"epsilon={rounded_text(value)} is above {_LARGE}: one person's data can make an "
             "outcome more than 20000 times as likely, which protects nobody"
         )
     return value
@@ -82,9 +82,9 @@ class PrivacyCost:
             ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a value
                 that is not a positive number.
         """
-        exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
+        exactly_one({"epsilon": epsilon, "rho": rho}, "for example epsilon=1")
         if delta is not None and epsilon is None:
-            raise ParameterError("delta needs epsilon; rho takes no delta")
+            raise ParameterError("delta requires epsilon; do not pass delta with rho")
         return cls(
             None if epsilon is None else read_epsilon(epsilon),
             None if delta is None else rational(delta, "delta", below=1),
@@ -130,13 +130,13 @@ class PrivacyCost:
         """
         epsilon, delta = self.epsilon, self.delta
         if epsilon is None or delta is None:
-            raise ParameterError("mechanism='laplace' needs epsilon and delta")
+            raise ParameterError("mechanism='laplace' requires epsilon and delta")
         if epsilon > Fraction(1, 5) or delta > Fraction(1, 20):
             raise ParameterError(
                 "mechanism='laplace' is proved for epsilon <= 0.2 and delta <= 0.05"
             )
         if size < 2:
-            raise ParameterError("mechanism='laplace' needs at least two candidates")
+            raise ParameterError("mechanism='laplace' requires at least two candidates")
         inside, across = size / delta, epsilon / (4 * range_)
 
         def rate(precision: int) -> Interval:

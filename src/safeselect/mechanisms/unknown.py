@@ -50,7 +50,7 @@ Counted = npt.NDArray[np.int64]
 """The largest counts of a table, in the fixed order; private."""
 Parts = tuple[tuple[AnyGuarantee, int], ...]
 
-_UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
+_UNREAD = "this session ended because its counts cannot be read; the charge remains"
 _MECHANISM = "pay_what_you_get_gumbel/1"
 COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 """A user counts once for an item, a key or a group, so this is no choice of the caller's."""
@@ -175,8 +175,8 @@ def read_total(epsilon: object, delta: object) -> ApproximateDP:
     """
     if epsilon is None or delta is None:
         raise ParameterError(
-            "an unknown domain needs epsilon and delta: the existence of an item can be hidden "
-            "only up to a probability delta"
+            "an unknown domain requires epsilon and delta, because the existence of an item can "
+            "be hidden only up to a probability of delta"
         )
     return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
 
@@ -423,7 +423,7 @@ def unknown_domain_top_k(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose at most k of the items with the largest counts; the set of items is private too.
+    """Choose up to k items with the largest counts when the set of items is private.
 
     The k_bar largest counts compete with a bottom, which lies 1 + tau above the (k_bar + 1)-th.
 
@@ -503,7 +503,7 @@ def unknown_domain_top_k(
     if noise is not None:
         read_choice(noise, "noise", get_args(Noisy))
     if noise == "laplace" and contributions is None:
-        raise ParameterError("noise='laplace' needs max_contributions")
+        raise ParameterError("noise='laplace' requires max_contributions")
     check_unknown(counts, places, k_bar=most, contributions=contributions, unit=unit_of(scope))
     laplace = contributions is not None and noise != "gumbel"
     listed = total, places_of_list, contributions
@@ -575,7 +575,7 @@ class Spent:
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session of unknown-domain lists in which a query costs the draws that it made.
+    """A session of unknown-domain queries, each of which costs only the draws that it made.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
     draw and delta per query.  A list of k labels took k draws; one that ended at the bottom after
@@ -677,7 +677,7 @@ class PayWhatYouGet(InTurns):
         places: int | Literal["all"] | None = None,
         labels: Labels[Any] = None,
     ) -> TopK[str]:
-        """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
+        """Choose up to k labels; the arguments are those of `unknown_domain_top_k`.
 
         The result's `guarantee` is that of the whole session: do not add it up.
 
@@ -728,8 +728,8 @@ class PayWhatYouGet(InTurns):
             raise BudgetError("the session has no queries left")
         if left.outcomes < worst:
             raise BudgetError(
-                f"the session has {left.outcomes} outcomes left, and this query may cost {worst}: "
-                "ask for a smaller k"
+                f"the session has {left.outcomes} outcomes left, but this query can cost {worst}; "
+                "use a smaller k"
             )
 
     def _spend(self, outcomes: int, queries: int) -> None:

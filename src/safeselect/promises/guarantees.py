@@ -82,7 +82,7 @@ class PureDP(_OfEpsilon):
 
 @dataclass(frozen=True, slots=True)
 class LaplaceDominated(_OfEpsilon):
-    """No better distinguished from a neighbour than Laplace(0, 1) from Laplace(epsilon, 1).
+    """At most as distinguishable from a neighbour as Laplace(0, 1) from Laplace(epsilon, 1).
 
     It holds for permute-and-flip, for report-noisy-max with continuous noise and for every release
     of gaps.  Reason: on the straight line from one score vector to its neighbour, an event's
