@@ -21,17 +21,19 @@ WORDS = {
     "install": "install installation setup pip wheel requirements upgrade python version "
     "platform linux macos windows dependency docker conda",
     "faq": "question faq why seed random monotonic sensitivity wrong empty winner "
-    "reproducible exact rerun repeat delta tie equal negative small group trust safe",
+    "reproducible exact rerun repeat delta tie equal negative small group trust safe "
+    "identical same score two result",
     "choosing": "choose which mechanism function best top k rank ranking compare permute flip "
     "exponential report noisy max laplace gumbel noise error better",
     "scores": "float score grid decimal real rounding number integer nan accuracy sensitivity "
     "declare utility negative minimize loss",
     "tables": "table csv parquet spark pandas polars duckdb dataframe file group cap "
-    "contribution count user sql warehouse frequent common value column most popular category",
+    "contribution count user sql warehouse frequent common value column most popular category "
+    "row person many per top product",
     "exports": "excel export messy delimiter encoding analyst umlaut semicolon spreadsheet "
     "german european separated comma date windows codepage",
     "budgets": "budget epsilon which choose month monthly total plan spend annual left share "
-    "team exhausted remaining allowance split forecast",
+    "team exhausted remaining allowance split forecast many more ask much",
     "accounting": "composition compose add accounting zcdp rho several releases total rdp "
     "renyi moments pld gaussian privacy loss query queries",
     "ledger": "ledger record log append approval approve sign signature postgres postgresql "
@@ -40,9 +42,9 @@ WORDS = {
     "restoring": "restore backup lost disk recover",
     "upgrading": "upgrade version migrate new",
     "keys": "partition key group histogram select partitions threshold enough user show "
-    "category rare unknown vocabulary suppress",
+    "category rare unknown vocabulary suppress publish published word search term",
     "gaps": "gap margin confidence interval win lead count difference victory runner second "
-    "place far ahead",
+    "place far ahead error bar uncertainty",
     "weights-quantiles": "median quantile percentile weight average quartile",
     "service": "service server http api fastapi retry idempotent production deploy concurrent "
     "rest endpoint web request docker worker queue",
@@ -50,32 +52,36 @@ WORDS = {
     "prometheus grafana monitor dashboard telemetry",
     "scientist": "scientist own custom mechanism noise law experiment paper add implement new "
     "research compare",
-    "experiments": "experiment simulate simulation probability made up synthetic scores notebook",
+    "experiments": "experiment simulate simulation probability made up synthetic scores "
+    "notebook",
     "testing": "test unit pytest fixture mock deterministic random randomness ci reproducible",
-    "replay": "pipeline mistake bug find neighbour check sensitivity",
+    "replay": "pipeline mistake bug find neighbour check sensitivity code correct correctness "
+    "validate sanity wrong",
     "adapters": "opendp dp accounting dp_accounting tumult google integrate library",
     "drop-ins": "diffprivlib aim mst pipelinedp drop replace patch synthetic data",
     "audit": "audit auditor verify evidence verdict regulator",
     "audit-checklist": "nist checklist 226 regulator",
-    "advisories": "advisory vulnerability defect cve recall bug",
-    "security": "security threat vulnerability report claim guarantee known limits bug "
+    "advisories": "advisory vulnerability defect cve recall bug known bugs issue affected",
+    "security": "security threat vulnerability report claim guarantee known limits "
     "responsible disclosure",
     "threat-model": "threat attack attacker adversary side channel leak trust assume protect",
-    "timing": "timing time side channel constant",
+    "timing": "timing time side channel constant running runtime leak measure",
     "performance": "fast speed performance slow benchmark memory million latency throughput "
-    "time large scale",
+    "time large scale long take takes duration second wait",
     "citing": "cite citation bibtex reference paper doi",
     "stability": "stable stability semver compatibility support version promise deprecated "
     "backwards compatible deprecation long term",
     "glossary": "glossary term word meaning definition what terminology epsilon define",
     "publishing": "publish publication pypi",
-    "releases": "wheel checksum sbom reproducible build verify release json schema",
+    "releases": "wheel checksum sbom reproducible build verify release json schema format "
+    "parse api",
     "interface": "api reference function class interface parameter",
     "mathematics": "proof theorem mathematics formula",
     "proofs": "proof theorem coq rocq formal formally verified verification machine checked",
     "renamed": "renamed old name removed",
-    "notebooks/analyst": "jupyter notebook plot analyst",
+    "notebooks/analyst": "jupyter notebook plot analyst chart picture visualise visualize",
     "examples/README": "example gallery program",
+    "changelog": "change changed changelog history news latest last version",
 }
 """By page, in lower case and the singular; all are also words of the page for the search."""
 
