@@ -12,17 +12,18 @@ KINDS = {
     "examples/": -3,
     **dict.fromkeys(("benchmarks", "mutants", "claims", "proofs", "changelog"), -30),
     **dict.fromkeys(("reading", "mathematics", "timing", "performance", "renamed"), -12),
+    **dict.fromkeys(("interface", "advisories", "glossary"), -4),
 }
 """Points by the beginning of a page's name: decisions and evidence come last."""
 
 WORDS = {
     "tutorial": "tutorial start begin beginner first steps release introduction learn "
-    "walkthrough hello world",
+    "walkthrough hello world quickstart",
     "install": "install installation setup pip wheel requirements upgrade python version "
     "platform linux macos windows dependency docker conda",
     "faq": "question faq why seed random monotonic sensitivity wrong empty winner "
     "reproducible exact rerun repeat delta tie equal negative small group trust safe "
-    "identical same score two result",
+    "identical same score two result largest maximum return expected",
     "choosing": "choose which mechanism function best top k rank ranking compare permute flip "
     "exponential report noisy max laplace gumbel noise error better",
     "scores": "float score grid decimal real rounding number integer nan accuracy sensitivity "
@@ -31,21 +32,21 @@ WORDS = {
     "contribution count user sql warehouse frequent common value column most popular category "
     "row person many per top product",
     "exports": "excel export messy delimiter encoding analyst umlaut semicolon spreadsheet "
-    "german european separated comma date windows codepage",
+    "german european separated comma date windows codepage repeated duplicate id",
     "budgets": "budget epsilon which choose month monthly total plan spend annual left share "
-    "team exhausted remaining allowance split forecast many more ask much",
+    "team exhausted remaining allowance split forecast many more ask much year yearly week",
     "accounting": "composition compose add accounting zcdp rho several releases total rdp "
-    "renyi moments pld gaussian privacy loss query queries",
+    "renyi moments pld gaussian privacy loss query queries combine together sum",
     "ledger": "ledger record log append approval approve sign signature postgres postgresql "
     "damaged corrupted backup busy lock crash process processes same time concurrent team "
-    "audit trail hash chain corrupt",
+    "audit trail hash chain corrupt undo refund",
     "restoring": "restore backup lost disk recover",
     "upgrading": "upgrade version migrate new",
     "keys": "partition key group histogram select partitions threshold enough user show "
-    "category rare unknown vocabulary suppress publish published word search term",
+    "category rare unknown vocabulary suppress publish published word search term frequent",
     "gaps": "gap margin confidence interval win lead count difference victory runner second "
     "place far ahead error bar uncertainty",
-    "weights-quantiles": "median quantile percentile weight average quartile",
+    "weights-quantiles": "median quantile percentile weight average quartile middle",
     "service": "service server http api fastapi retry idempotent production deploy concurrent "
     "rest endpoint web request docker worker queue",
     "engineer": "engineer logging log metrics opentelemetry monitoring alert observability "
@@ -53,19 +54,20 @@ WORDS = {
     "scientist": "scientist own custom mechanism noise law experiment paper add implement new "
     "research compare",
     "experiments": "experiment simulate simulation probability made up synthetic scores "
-    "notebook",
+    "notebook monte carlo",
     "testing": "test unit pytest fixture mock deterministic random randomness ci reproducible",
     "replay": "pipeline mistake bug find neighbour check sensitivity code correct correctness "
     "validate sanity wrong",
     "adapters": "opendp dp accounting dp_accounting tumult google integrate library",
-    "drop-ins": "diffprivlib aim mst pipelinedp drop replace patch synthetic data",
-    "audit": "audit auditor verify evidence verdict regulator",
+    "drop-ins": "diffprivlib aim mst pipelinedp drop replace patch synthetic data beam",
+    "audit": "audit auditor verify evidence verdict regulator published result check",
     "audit-checklist": "nist checklist 226 regulator",
-    "advisories": "advisory vulnerability defect cve recall bug known bugs issue affected",
+    "advisories": "advisory vulnerability defect cve recall bug known bugs issue affected "
+    "cvss severity",
     "security": "security threat vulnerability report claim guarantee known limits "
     "responsible disclosure",
-    "threat-model": "threat attack attacker adversary side channel leak trust assume protect",
-    "timing": "timing time side channel constant running runtime leak measure",
+    "threat-model": "threat attack attacker adversary leak trust assume protect",
+    "timing": "timing time side channel constant running runtime leak measure attack cache",
     "performance": "fast speed performance slow benchmark memory million latency throughput "
     "time large scale long take takes duration second wait",
     "citing": "cite citation bibtex reference paper doi",
