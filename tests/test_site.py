@@ -90,7 +90,7 @@ def test_no_page_is_large() -> None:
 
 def test_the_page_is_not_wider_than_a_phone(tab: Tab) -> None:
     tab.size(390, 844)
-    for page in ("index", "interface", "examples/README", "reference/top_k", "mathematics", "claims"):
+    for page in ("index", "interface", "examples/README", "reference/top_k", "claims"):
         tab.open(SITE / f"{page}.html")
         assert tab.value("document.documentElement.scrollWidth") <= 390, page
     tab.size(1200, 800)
