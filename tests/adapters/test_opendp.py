@@ -35,6 +35,7 @@ def space(integers: str = "i32", *, monotonic: bool = False) -> tuple[Any, Any]:
 
 _many, _max = ours.make_top_k, ours.make_report_noisy_max
 _flip = partial(_max, noise="exponential")
+_ONE_SHOT = {"k": 3, "mechanism": "one_shot_exponential"}
 _PEELED = {"k": 3, "mechanism": "permute_and_flip"}
 CONSTRUCTORS = {
     "noisy_max_exponential": (_max, {"noise": "exponential"}, LaplaceDominated, 1, 1),
@@ -42,13 +43,7 @@ CONSTRUCTORS = {
     "noisy_max_gumbel": (_max, {"noise": "gumbel"}, BoundedRange, 1, 1),
     "top_3_exponential": (_many, {"k": 3, "mechanism": "exponential"}, BoundedRange, 3, 1),
     "top_3_permute_and_flip": (_many, _PEELED, LaplaceDominated, 3, 1),
-    "top_3_one_shot": (
-        _many,
-        {"k": 3, "mechanism": "one_shot_exponential"},
-        LaplaceDominated,
-        1,
-        3,
-    ),
+    "top_3_one_shot": (_many, _ONE_SHOT, LaplaceDominated, 1, 3),
     "top_2_with_gaps": (ours.make_top_k_with_gaps, {"k": 2}, LaplaceDominated, 1, 2),
 }
 
@@ -323,7 +318,7 @@ def test_floats_that_nothing_covers_are_refused(
     kind: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     domain, metric = floats(kind)
-    with pytest.raises(ParameterError, match="an input_domain of floats needs grid="):
+    with pytest.raises(ParameterError, match="an input_domain of floats requires grid="):
         _flip(domain, metric, PURE, 1)
     for lax in (
         dp.vector_domain(dp.atom_domain(T=kind)),
@@ -333,7 +328,7 @@ def test_floats_that_nothing_covers_are_refused(
             _flip(lax, metric, PURE, 1, grid=1)
     bounded = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0), T=kind, nan=False), size=2)
     assert _flip(bounded, metric, PURE, "1/1000", grid=1)([0.0, 1.0]) == 1
-    with pytest.raises(ParameterError, match="on_grid=True goes with grid="):
+    with pytest.raises(ParameterError, match="on_grid=True requires grid="):
         _flip(*space(), PURE, 1, on_grid=True)
     made = _flip(domain, metric, PURE, 1, grid=1)
     for odd in (math.inf, math.nan):
