@@ -253,9 +253,9 @@ def test_a_count_is_released_from_the_draw_that_decided(monkeypatch):
 
     for text, other in (
         ("centre - threshold", "centre + 1 - threshold"),
-        ("users) < threshold", "users) < threshold - 1"),
+        (">= threshold", ">= threshold - 1"),
     ):
-        noticed("mechanisms.keys:Terms.released", text, other, look)
+        noticed("mechanisms.keys:Terms.decided", text, other, look)
 
 
 @pytest.mark.claim("C2")

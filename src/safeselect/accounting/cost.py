@@ -36,13 +36,6 @@ def rounded_text(value: Fraction, rounding: str = ROUND_CEILING) -> str:
     return f"{'' if is_exact else 'about '}{shown:{form}}"
 
 
-def with_places(value: Fraction, places: int, *, down: bool = False) -> str:
-    """A number with so many digits after the point at most, rounded up, or down."""
-    scaled = value * 10**places // 1 if down else -(-value * 10**places // 1)
-    whole, rest = divmod(int(scaled), 10**places)
-    return f"{whole}.{rest:0{places}}".rstrip("0").rstrip(".")
-
-
 def caution(sentence: str) -> None:
     """Warn; the warning names the line outside this package that called it."""
     level, frame = 1, inspect.currentframe()

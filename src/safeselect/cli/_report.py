@@ -13,13 +13,14 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
-from safeselect.accounting.cost import rounded_text, with_places
+from safeselect.accounting.cost import rounded_text
 from safeselect.audit.page import CANNOT_SHOW, standing
 from safeselect.audit.recall import named, read_guarantee
 from safeselect.audit.theorems import theorem
 from safeselect.errors import InputError
 from safeselect.ledger import EXTERNAL, Balance, Checker, Record
 from safeselect.ledger.record import read_numbers
+from safeselect.release.display import with_places
 from safeselect.release.page import Section
 
 

@@ -248,8 +248,12 @@ def _missed(plan: Calibration, n: int, gap: Fraction) -> Fraction | None:
         p = (-(noise_rate.nats(precision) * distance)).exp()
         if drawn == "one":
             return _missed_by_one_shot(k, bad, p)
-        miss = _misses_of_flips(k, bad, p) if drawn == "again" else _miss_of_exponential(p)
-        return _missed_by_peeling(k, bad, miss, precision)
+        if drawn == "again":
+            return _missed_by_peeling(k, bad, _misses_of_flips(k, bad, p), precision)
+        # The exponential mechanism has the weights 1 and p.
+        return _missed_by_peeling(
+            k, bad, lambda good, left: left * p / (good + left * p), precision
+        )
 
     return rounded_up(missed) if bad else Fraction(0)
 
@@ -273,15 +277,6 @@ def _row(
     if missed is None:
         return name, decimal(rate), draw, "too large", "too large"
     return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
-
-
-def _miss_of_exponential(p: Interval) -> _Miss:
-    """The exponential mechanism: weights 1 and p."""
-
-    def miss(good: int, bad: int) -> Interval:
-        return bad * p / (good + bad * p)
-
-    return miss
 
 
 def _misses_of_flips(k: int, bad: int, p: Interval) -> _Miss:

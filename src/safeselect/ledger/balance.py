@@ -10,7 +10,7 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any, cast
 
-from safeselect.accounting.cost import rounded_text, with_places
+from safeselect.accounting.cost import rounded_text
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, InputError, LedgerDamaged, ParameterError
 from safeselect.exact.parameters import Number, describe, exact_text, rational
@@ -27,6 +27,7 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.release.codec import read_part
+from safeselect.release.display import with_places
 
 _SHARES = [Fraction(9, 10), *(Fraction(quarters, 4) for quarters in (3, 2, 1)), Fraction(1, 10)]
 """Of a release that does not fit, the parts of its epsilon that are tried."""

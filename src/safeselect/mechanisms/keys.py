@@ -31,7 +31,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
 from math import isqrt
-from typing import Any, final
+from typing import Any, TypeVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,7 @@ from safeselect.scores.candidates import Labels, Scores, hand_over, read_values
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import flag
 
+_Whole = TypeVar("_Whole", int, NDArray[np.int64])
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself
 _MOST_EPSILON = 2**14
@@ -333,15 +334,11 @@ class Terms:
         """The chances to be kept."""
         return keep_table(self.each.epsilon, self.each.delta, with_counts=self.with_counts)
 
-    def counted(self, users: int) -> int:
-        """The row of the table for so many users."""
-        return max(0, users - self.pre_threshold + 1)
-
-    def released(self, users: int, threshold: int) -> int | None:
-        """The noisy count of a key that is kept; None of one that is not."""
-        if self.counted(users) < threshold:
-            return None
-        return users + self.table.centre - threshold
+    def decided(self, users: _Whole, threshold: _Whole) -> tuple[Any, _Whole]:
+        """Which keys of so many users are kept at these thresholds; and noisy counts, if kept."""
+        return users - (self.pre_threshold - 1) >= threshold, users + (
+            self.table.centre - threshold
+        )
 
     def charge(self, name: str) -> Charge:
         """What a ledger is told about a selection of this name."""
@@ -482,9 +479,9 @@ def _decided(terms: Terms, keys: KeyColumns, bits: Bits) -> tuple[tuple[str, ...
         drawn = draw_thresholds(terms.table, min(BATCH, keys.passed - start), bits)
         users = keys.users[start : start + BATCH]
         drawn = drawn[: users.size]
-        places = np.flatnonzero(users - (terms.pre_threshold - 1) >= drawn)
-        noisy = users[places] + (terms.table.centre - drawn[places])
-        found += zip(keys.labels_of(start, places), noisy.tolist(), strict=True)
+        kept, noisy = terms.decided(users, drawn)
+        places = np.flatnonzero(kept)
+        found += zip(keys.labels_of(start, places), noisy[places].tolist(), strict=True)
     keys.users.fill(0)
     labels, counts = zip(*sorted(found), strict=True) if found else ((), ())
     return labels, counts
@@ -541,7 +538,7 @@ class PartitionStrategy:
         Raises:
             ScoreError: it is not an integer.
         """
-        return self.terms.table.chance(self.terms.counted(_read(users)))
+        return self.terms.table.chance(_read(users) - self.terms.pre_threshold + 1)
 
     def should_keep(self, users: int) -> bool:
         """Return whether to keep a key with this number of users, by a fresh draw.
@@ -580,11 +577,9 @@ class PartitionStrategy:
         check_partitions(counts, self.terms.max_partitions, None if unit == NOT_STATED else unit)
         column = list(counts.values()) if type(counts) is Counts else counts
         users = whole_counts(hand_over(column))
-        np.subtract(users, self.terms.pre_threshold - 1, out=users)
-        # A threshold is at least 1, so a number below 1 is never kept.
-        kept: NDArray[np.bool_] = np.greater_equal(users, self._draw(users.size))
+        kept, _ = self.terms.decided(users, self._draw(users.size))
         users.fill(0)
-        return kept
+        return cast("NDArray[np.bool_]", kept)
 
     def keep_keyed(self, key: object, users: int) -> bool:
         """Return whether to keep this key; the same key always uses the same draw.
@@ -622,15 +617,18 @@ class PartitionStrategy:
 
     def _decided(self, users: object) -> int | None:
         """The noisy count of a key that is kept, by a fresh draw; None of one that is not."""
-        number = _read(users)
-        return self.terms.released(number, int(self._draw(1)[0]))
+        return self._released(_read(users), int(self._draw(1)[0]))
 
     def _decided_by_key(self, key: object, users: object) -> int | None:
         """The same, by the draw of the key."""
         number, label = _read(users), item(key)
         if label is None:
             return None
-        return self.terms.released(number, keyed_threshold(self.terms.table, self._seed, label))
+        return self._released(number, keyed_threshold(self.terms.table, self._seed, label))
+
+    def _released(self, users: int, threshold: int) -> int | None:
+        kept, noisy = self.terms.decided(users, threshold)
+        return noisy if kept else None
 
     def _draw(self, count: int) -> NDArray[np.int64]:
         with Bits(resolve(self._source)) as bits:

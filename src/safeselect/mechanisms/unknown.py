@@ -329,12 +329,8 @@ def plan_of_list(
     query, part = plan_list(total, places, contributions, draws=draws_of_all, lists=lists)
     bottom = ApproximateDP(Fraction(0), part / lists)
 
-    def listed(held: HeldCounts, call: Call[Counted]) -> Drawn:
-        labels, k_bar = draw_list(query, held, call)
-        return labels, None, k_bar
-
     parts = (BoundedRange(query.epsilon), draws_of_all), (bottom, lists)
-    return ListPlan("gumbel", parts, query.as_record, listed)
+    return ListPlan("gumbel", parts, query.as_record, partial(draw_list, query))
 
 
 def plan_counts(
@@ -356,10 +352,8 @@ def odds(delta: Fraction) -> Fraction:
     return delta / (1 - delta)
 
 
-def draw_list(
-    query: ListQuery, held: HeldCounts, call: Call[Counted]
-) -> tuple[tuple[str, ...], int]:
-    """Return the labels of one noisy list, and the k_bar that it was drawn from.
+def draw_list(query: ListQuery, held: HeldCounts, call: Call[Counted]) -> Drawn:
+    """Return the labels of one noisy list, without counts.
 
     The bottom lies 1 + tau above the (k_bar + 1)-th count; the list ends before the bottom, before
     the first dummy, or with k labels.
@@ -384,7 +378,7 @@ def draw_list(
         if label is None:
             break
         labels.append(label)
-    return tuple(labels), k_bar
+    return tuple(labels), None, k_bar
 
 
 def _choose_places(query: ListQuery, call: Call[Counted]) -> int:
@@ -519,7 +513,7 @@ def unknown_domain_top_k(
 
 def _with_counts(query: ListQuery, law: Law, held: HeldCounts, call: Call[Counted]) -> Drawn:
     """A list, and a count with noise of its own for each label."""
-    found, used = draw_list(query, held, call)
+    found, _, used = draw_list(query, held, call)
     # As many as there are at most, so that only the labels tell how many came out.
     drawn = law.draw(query.k, call.bits)
     exact = dict(zip(held.items, call.values.tolist(), strict=True))
@@ -714,7 +708,7 @@ class PayWhatYouGet(InTurns):
         unit = self._unit or held.unit
         try:
             with Call(charge, read, source=self._source, scope=None, unit=unit) as call:
-                labels, k_bar = draw_list(query, held, call)
+                labels, _, k_bar = draw_list(query, held, call)
                 return TopK(labels=labels, k_bar=k_bar, **call.header)
         except ScoreError:
             if self._call is None:

@@ -106,6 +106,13 @@ def number(value: Fraction | Decimal, rounding: str = ROUND_HALF_EVEN, digits: i
     return f"{chosen:{'f' if -5 < chosen.adjusted() < 9 else 'e'}}"
 
 
+def with_places(value: Fraction, places: int, *, down: bool = False) -> str:
+    """A number with so many digits after the point at most, rounded up, or down."""
+    scaled = value * 10**places // 1 if down else -(-value * 10**places // 1)
+    whole, rest = divmod(int(scaled), 10**places)
+    return f"{whole}.{rest:0{places}}".rstrip("0").rstrip(".")
+
+
 def bound(name: str, value: Fraction) -> str:
     """What a parameter of a guarantee is, or is at most, such as "ε ≤ 2.15"."""
     written = number(value, ROUND_CEILING, 3)

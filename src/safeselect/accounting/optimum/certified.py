@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from safeselect.accounting.optimum import LOOSE
-from safeselect.accounting.optimum.bracket import Profile, cell, log1p
+from safeselect.accounting.optimum.bracket import Profile, cell
 from safeselect.accounting.optimum.curve import Curve, Floats, one_more, start, tables_of
 from safeselect.accounting.optimum.fixed import pairs_above, pairs_below, spread
 from safeselect.accounting.optimum.pairs import Masses, power
@@ -232,7 +232,7 @@ def _moved(profile: Profile, place: int, share: Fraction, side: int) -> Fraction
 
     def moved(precision: int) -> Interval:
         whole = cell(side * profile.step, precision) * side
-        return profile.step * place + log1p(share * whole)
+        return profile.step * place + (1 + share * whole).log()
 
     if share < 0 and not moved(128).bounded:
         return Fraction(0)
