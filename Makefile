@@ -58,7 +58,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick docs spark clickhouse pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service fuzz clean
+.PHONY: help demo test quick docs spark clickhouse pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service walks fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -186,6 +186,9 @@ timing: $(BENCH)/.installed ## timing evidence beyond the tests: callgrind and d
 	$(BENCH)/bin/python benchmarks/timing/l2_callgrind.py
 	OPENBLAS_NUM_THREADS=1 $(BENCH)/bin/python benchmarks/timing/l3_dudect.py $(ARGS)
 
+walks: ## follow the four walks from their first line, each in a fresh environment (minutes; ARGS=docs/audit.md)
+	$(PYTHON) tools/walks.py $(ARGS)
+
 service: $(VENV)/.dev ## ask the example of a service from 200 clients while its workers are killed (minutes; needs PostgreSQL)
 	$(BIN)/python tools/service_load.py $(ARGS)
 
@@ -194,7 +197,7 @@ fuzz: $(FUZZ)/.installed ## look for hostile input, a minute for each target
 
 clean: ## remove everything that make created
 	rm -rf .venv .venv-bench .venv-clickhouse .venv-docs .venv-dropins .venv-fuzz .venv-matrix .venv-mutants .venv-oldest .venv-pipeline-dp .venv-release .venv-spark .venv-types
-	rm -rf docs/_build docs/reference docs/notebooks/*.md docs/notebooks/*.png fuzz/found proofs/build
+	rm -rf docs/_build docs/reference docs/examples/gallery docs/notebooks/*.md docs/notebooks/*.png fuzz/found proofs/build
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

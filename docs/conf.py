@@ -16,6 +16,7 @@ sys.path.insert(0, str(HERE / "_site"))
 
 import finding  # noqa: E402 - in the folder that the line above adds
 import formulas  # noqa: E402 - the same
+import gallery  # noqa: E402 - the same
 import notebooks  # noqa: E402 - the same
 import reference  # noqa: E402 - the same
 
@@ -72,7 +73,9 @@ def docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
     """
     made: list[str] = []
     section = ""
-    for line in reference.as_table([*map(_escaped, lines)], obj):
+    own = name.rpartition(".")[2]
+    linked = [_escaped(line, own) for line in lines]
+    for line in reference.as_table(linked, obj):
         if found := _SECTION.fullmatch(line):
             section = found[1]
             made += ["", f":{section}:", *([f"    {found[2]}"] if found[2] else [])]
@@ -87,11 +90,20 @@ def docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: lis
     lines[:] = [_named(line) for line in _joined(made)]
 
 
-def _escaped(line: str) -> str:
+_LISTED = reference.entries((HERE / "interface.md").read_text("utf-8"))
+_PAGES = {one.name: f"{one.module}.{one.name}" for one in _LISTED}
+"""The objects that have a page, with their whole names."""
+
+
+def _escaped(line: str, own: str) -> str:
     if line.lstrip().startswith((">>> ", "... ")):
         return line  # code of an example: Sphinx shows it as it stands
     parts = _CODE.split(line)
     parts[::2] = [_MARKUP.sub(lambda found: f"\\{found[0]}", part) for part in parts[::2]]
+    for place in range(1, len(parts), 2):  # an object that has a page is a link to it
+        word = parts[place].strip("`")
+        if word in _PAGES and word != own and parts[place][0] == "`":
+            parts[place] = f":py:obj:`{word} <{_PAGES[word]}>`"
     return "".join(parts)
 
 
@@ -151,6 +163,8 @@ def inside(app: Any, docname: str, source: list[str]) -> None:
     source[0] = _NOTEBOOK.sub(r"\1.md)", source[0])
     if docname == "mathematics":
         source[0] = formulas.raised(source[0])
+    if docname == "examples/README":
+        source[0] += gallery.page(HERE)
     if docname == "interface":
         source[0] = reference.linked(source[0])
     source[0] = finding.keywords(docname) + source[0]

@@ -16,6 +16,7 @@ from safeselect import tables
 from safeselect.release.display import PUBLISHED
 
 INTERFACE = (ROOT / "docs" / "interface.md").read_text("utf-8")
+PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 MODULE = re.compile(r"currentmodule:: (\S+)(.*?)(?=currentmodule|\Z)", re.DOTALL)
 NAME = re.compile(r"auto(?:function|class|exception):: (\w+)")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)")
@@ -65,3 +66,18 @@ def test_install_lines_are_true_today() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").split()) < 900
+
+
+def test_classifiers_are_the_pythons_on_which_something_ran() -> None:
+    """The table of the page on publishing says what ran where; "not run" is no classifier."""
+    table = (ROOT / "docs" / "publishing.md").read_text("utf-8")
+    rows = re.findall(r"^\| [^|]+ \| ([\d., ]+) \| (.*) \|$", table, re.MULTILINE)
+    ran = {each for names, what in rows if "not run" not in what for each in names.split(", ")}
+    named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', PROJECT)
+    assert (named, len(rows)) == (sorted(ran), 5)
+
+
+def test_every_figure_is_drawn_by_a_program_of_the_project() -> None:
+    programs = [*ROOT.glob("examples/*.py"), *ROOT.glob("benchmarks/*.py")]
+    texts = "".join(path.read_text("utf-8") for path in programs)
+    assert [each.name for each in ROOT.glob("docs/*.svg") if each.name not in texts] == []

@@ -13,7 +13,6 @@ import pytest
 from broken_laws import BROKEN
 from checks.mechanisms import names
 
-import break_laws
 from safeselect import samplers
 
 ROOT = Path(__file__).parents[1]
@@ -88,14 +87,3 @@ def test_one_row_is_recorded_and_no_other_is_touched(tmp_path):
 def test_there_is_no_way_to_record_all(words, capsys):
     assert mission.main(words) == 2
     assert "record ROW" in capsys.readouterr().err
-
-
-SAMPLE = ["quantile/1", "samplers.permutation"]
-
-
-@pytest.mark.nightly("`make laws` breaks all of them; the answers notice each break too")
-@pytest.mark.slow("breaks the laws of some rows in copies of the repository, and runs their tests")
-def test_breaking_the_law_of_a_row_fails_its_test(capsys):
-    """A small part of `make laws`, which `make nightly` runs for all rows."""
-    assert break_laws.main(["--rows", *SAMPLE]) == 0, capsys.readouterr().out
-    assert f"rows: {len(SAMPLE)}\nnot noticed: 0\n" in capsys.readouterr().out

@@ -28,11 +28,7 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any], dict[str, Any]]] 
     "permute_and_flip": (PermuteAndFlip, safeselect.permute_and_flip, {"epsilon": "1/10"}),
     "exponential": (ExponentialMechanism, safeselect.exponential_mechanism, {"rho": "1/100"}),
     "base2": (ExponentialMechanismBase2, safeselect.exponential_mechanism_base2, {"base": "9/10"}),
-    "laplace": (
-        ReportNoisyMax,
-        safeselect.report_noisy_max,
-        {"noise": "laplace", "epsilon": "1/10"},
-    ),
+    "laplace": (ReportNoisyMax, safeselect.report_noisy_max, {"noise": "laplace", "epsilon": 1}),
     "top_k": (TopKMechanism, safeselect.top_k, {"k": 3, "epsilon": "1/10"}),
     "top_k_peeled": (
         TopKMechanism,
@@ -118,12 +114,7 @@ def test_what_is_forbidden_later_is_refused_later(monkeypatch: pytest.MonkeyPatc
     [
         (PermuteAndFlip, {"epsilom": 1}, TypeError, "Prepared.__init__.* 'epsilom'"),
         (PermuteAndFlip, {"sensitivity": 1}, ParameterError, "exactly one of epsilon and rho"),
-        (
-            TopKMechanism,
-            {"k": 0, "epsilon": 1, **COUNTS},
-            ParameterError,
-            "k must be between 1 and",
-        ),
+        (TopKMechanism, {"k": 0, "epsilon": 1, **COUNTS}, ParameterError, "k must be between 1"),
         (
             TopKMechanism,
             {"k": 1, "epsilon": 1, **COUNTS, "mechanism": "laplace"},

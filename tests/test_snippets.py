@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import doctest
 import io
@@ -25,6 +24,7 @@ import pytest
 from pages import PAGES, ROOT
 
 from safeselect.cli import main
+from walks import type_in
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -136,25 +136,7 @@ def run_python(block: Block, names: dict[str, Any], page: str) -> None:
         names.update(test.globs)
         assert runner.failures == 0, said.getvalue()
         return
-    lines = block.text.splitlines()
-    for node in ast.parse(block.text).body:
-        code = ast.Module([node], [])
-        if not isinstance(node, ast.Expr):
-            exec(compile(code, page, "exec"), names)  # noqa: S102 - our own page
-            continue
-        value = eval(compile(ast.Expression(node.value), page, "eval"), names)  # noqa: S307
-        _, _, comment = lines[(node.end_lineno or 1) - 1].partition("  # ")
-        if is_value(comment):
-            assert repr(value) == comment, f"{page}: {ast.unparse(node)}"
-
-
-def is_value(comment: str) -> bool:
-    """Whether a comment tells a value, rather than something about it."""
-    try:
-        node = ast.parse(comment, mode="eval").body
-    except SyntaxError:
-        return False
-    return isinstance(node, (ast.Call, ast.Dict, ast.Constant, ast.Tuple, ast.List))
+    type_in(block.text, names, page)
 
 
 def run_console(command: str) -> str:

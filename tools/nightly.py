@@ -68,6 +68,7 @@ PARTS = {
         "service",
         {"answers": r"^answers (\d+) in", "kills": r", kills (\d+)$", "wrong": r"^wrong (\d+)$"},
     ),
+    "walks": Part("walks", {"followed": r"^walks: (\d+ of \d+) followed$"}),
     "matrix": Part("matrix", {"pythons": r"^(matrix: .*)$"}),
     # Other libraries and programs, each in an environment of its own, which `make test` lacks.
     **{

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,24 @@ _MODULE = re.compile(r"^\.\. currentmodule:: (\S+)$")
 _OBJECT = re.compile(r"^\.\. auto(function|class|exception):: (\w+)$")
 _OPTION = re.compile(r"^ {3}(:.+)$")
 _LIST = re.compile(r"```\{eval-rst\}\n(.*?)```\n", re.DOTALL)
+
+
+WHY = {
+    **dict.fromkeys(("epsilon",), "budgets"),
+    **dict.fromkeys(("delta", "rho"), "accounting"),
+    **dict.fromkeys(("sensitivity", "range_", "grid", "on_grid", "score_error"), "scores"),
+    **dict.fromkeys(("scores", "minimize", "labels"), "scores"),
+    **dict.fromkeys(("monotonic", "unit", "neighbours"), "glossary"),
+    **dict.fromkeys(("mechanism", "noise", "k"), "choosing"),
+    **dict.fromkeys(("gap_grid", "threshold"), "gaps"),
+    **dict.fromkeys(("weights", "ties"), "weights-quantiles"),
+    **dict.fromkeys(("max_contributions", "k_bar", "places", "with_counts", "item"), "tables"),
+    **dict.fromkeys(("user", "value", "group", "groups", "max_groups", "table"), "tables"),
+    **dict.fromkeys(("max_partitions",), "keys"),
+    **dict.fromkeys(("source",), "testing"),
+    **dict.fromkeys(("ledger", "purpose", "signer"), "ledger"),
+}
+"""The page that says why a parameter is there and how to choose it."""
 
 
 class Entry(NamedTuple):
@@ -81,8 +100,33 @@ def linked(text: str) -> str:
         rows = (f"| [`{one.name}`](reference/{one.name}.md) | {_first(one)} |" for one in listed)
         return "\n".join(["| name | what it is |", "|---|---|", *rows, ""])
 
+    text += _parameters(entries(text))
     pages = "```{toctree}\n:hidden:\n:glob:\n\nreference/*\n```\n"
     return f"{_LIST.sub(table, text)}\n{pages}"
+
+
+def _parameters(listed: list[Entry]) -> str:
+    """A table of the parameters that several functions have: where, and why."""
+    where: dict[str, list[str]] = {}
+    for each in listed:
+        if each.kind == "function" or each.name[0].isupper():
+            taken = _signature(getattr(import_module(each.module), each.name))
+            for name in taken:
+                where.setdefault(name, []).append(f"[`{each.name}`](reference/{each.name}.md)")
+    rows = (
+        f"| `{name}` | {', '.join(where[name])} | [{page}]({page}.md) |"
+        for name, page in sorted(WHY.items())
+        if name in where
+    )
+    head = ("", "## Parameters", "", "| parameter | where | why |", "|---|---|---|")
+    return "\n".join([*head, *rows, ""])
+
+
+def _signature(obj: Any) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(obj).parameters
+    except (TypeError, ValueError):
+        return {}
 
 
 def _first(entry: Entry) -> str:
@@ -122,7 +166,7 @@ def as_table(lines: list[str], obj: Any) -> list[str]:
     table += ["   * - parameter", "     - default", "     - meaning"]
     for names, meaning in rows:
         each = names.split(", ")
-        table.append("   * - " + ", ".join(f"``{name}``" for name in each))
+        table.append("   * - " + ", ".join(map(_explained, each)))
         table.append(f"     - {_default(obj, each[0])}")
         table += [
             f"     {'- ' if number == 0 else '  '}{part}" for number, part in enumerate(meaning)
@@ -130,11 +174,16 @@ def as_table(lines: list[str], obj: Any) -> list[str]:
     return [*lines[:begin], *table, "", *lines[end:]]
 
 
+def _explained(name: str) -> str:
+    """A parameter, as a link to the page that explains it."""
+    return f":doc:`{name} </{WHY[name]}>`" if name in WHY else f"``{name}``"
+
+
 def _default(obj: Any, name: str) -> str:
-    try:
-        found = inspect.signature(obj).parameters[name].default
-    except (KeyError, TypeError, ValueError):
+    given = _signature(obj).get(name)
+    if given is None:
         return ""
+    found = given.default
     if found is inspect.Parameter.empty:
         return "required"
     shown = repr(found)

@@ -35,6 +35,7 @@ def space(integers: str = "i32", *, monotonic: bool = False) -> tuple[Any, Any]:
 
 _many, _max = ours.make_top_k, ours.make_report_noisy_max
 _flip = partial(_max, noise="exponential")
+_ONE_SHOT = {"k": 3, "mechanism": "one_shot_exponential"}
 _PEELED = {"k": 3, "mechanism": "permute_and_flip"}
 CONSTRUCTORS = {
     "noisy_max_exponential": (_max, {"noise": "exponential"}, LaplaceDominated, 1, 1),
@@ -42,13 +43,7 @@ CONSTRUCTORS = {
     "noisy_max_gumbel": (_max, {"noise": "gumbel"}, BoundedRange, 1, 1),
     "top_3_exponential": (_many, {"k": 3, "mechanism": "exponential"}, BoundedRange, 3, 1),
     "top_3_permute_and_flip": (_many, _PEELED, LaplaceDominated, 3, 1),
-    "top_3_one_shot": (
-        _many,
-        {"k": 3, "mechanism": "one_shot_exponential"},
-        LaplaceDominated,
-        1,
-        3,
-    ),
+    "top_3_one_shot": (_many, _ONE_SHOT, LaplaceDominated, 1, 3),
     "top_2_with_gaps": (ours.make_top_k_with_gaps, {"k": 2}, LaplaceDominated, 1, 2),
 }
 

@@ -286,12 +286,7 @@ HELD: dict[str, tuple[str, list[Callable[[Any, Any], object]], str, str]] = {
     "a k_bar of 10**6": ("groups", [parameters(k_bar=str(10**6))], "plan", "offset is "),
     "gaps beside their grid": ("a gap", [field("gap", "1/2")], "output", "not steps of their grid"),
     "a gap below 0": ("top k with gaps", [field("gaps", ["7", "-1"])], "output", "not steps of"),
-    "a count below 0": (
-        COUNTED,
-        [field("counts", ["7", "-1"])],
-        "output",
-        "least of this plan is 0",
-    ),
+    "a count below 0": (COUNTED, [field("counts", ["7", "-1"])], "output", "this plan is 0"),
     "far below": (UNCAPPED, [field("counts", ["7", "-999"])], "output", "least of this plan is -"),
     "counts in another order": (COUNTED, [field("counts", ["7", "8"])], "output", "in the order"),
     "counts that are not kept": (KEYS, [field("counts", ["7"] * 5)], "output", "a count of 7"),

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
 import runpy
 import shlex
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -65,17 +61,3 @@ def test_the_walk(
     assert Path("release.png").read_bytes().startswith(b"\x89PNG")
     code, out, refused = typed("statement release.json --plot nowhere/release.png", capfdbinary)
     assert (code, out, "cannot be written" in refused) == (2, "", True)
-
-
-@pytest.mark.nightly("installs the package; the same commands are typed above")
-def test_the_page_is_followed_in_a_fresh_environment(tmp_path: Path) -> None:
-    """A wheel, its dependencies and a shell; the page types six commands, and eight are allowed."""
-    page = (ROOT / "docs" / "exports.md").read_text("utf-8")
-    first, *typed = re.findall(r"^\$ (.*)$", page, re.MULTILINE)
-    assert len(typed) <= 8
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
-    place = {**os.environ, "PATH": f"{tmp_path}/env/bin:{os.environ['PATH']}", "PYTHONPATH": ""}
-    install = f"python -m pip install --quiet '{ROOT}[tables,plots]'"
-    for command in (install, first.replace("examples", f"{ROOT}/examples"), *typed):
-        subprocess.run(command, shell=True, cwd=tmp_path, env=place, check=True)  # noqa: S602 - ours
-    assert (tmp_path / "release.png").read_bytes().startswith(b"\x89PNG")

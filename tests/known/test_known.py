@@ -5,9 +5,11 @@ A changed answer needs a sentence in the change log, and `python tests/support/k
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +18,25 @@ from checks.mechanisms import names
 
 import execute_claims
 import known
-from safeselect import known_answers
+import safeselect
+from safeselect import known_answers, prepared
 from safeselect.known_answers import Tape
 
 TOOL = Path(__file__).parents[1] / "support" / "known.py"
+
+
+def annotations_of(call):
+    """Of a function, or of what makes an object."""
+    made = call.__init__ if isinstance(call, type) else call
+    return getattr(made, "__annotations__", {})
+
+
+CALLS = {
+    f"{where}{name}": getattr(module, name)
+    for where, module in (("", safeselect), ("prepared.", prepared))
+    for name in module.__all__
+    if "Source | None" in str(annotations_of(getattr(module, name)))
+}
 KINDS = ("random", "zeros", "ones", "tails", "ties", "near 47")
 
 
@@ -52,6 +69,34 @@ def test_every_mechanism_has_rows_and_none_have_vanished():
     assert set(names()) - stated == drawn_by_group  # `by group` makes their plans
     tapes = {kind.split()[0] for row in small.values() for kind in row["told"]}
     assert tapes == {"random", "zeros", "ones", "tails", "ties", "near", "none"}
+
+
+FREE = {"source", "ledger", "scores", "counts", "values", "run"}
+"""Not asked for by value: where bytes and charges go, and what is private."""
+CHOICES = {"neighbours", "ties", "noise", "precision", "mechanism", "base", "mu"}
+"""Of a few values, or with a default that is one of two."""
+
+
+@pytest.mark.parametrize("call", sorted({*CALLS}))
+def test_every_parameter_has_two_values_that_are_not_its_default(call):
+    """Of calls that were made: what was refused shows no effect."""
+    given = defaultdict(set)
+    for row in known.read("small").values():
+        told = next(iter(row["told"].values()))[0]
+        for (name, *rest), found in zip(row["do"], told, strict=False):
+            refused = isinstance(found, str) and found.endswith("Error")
+            if name == call and len(rest) > 1 and not refused:
+                for word, value in rest[1].items():
+                    given[word].add(json.dumps(value))
+    lacking = []
+    for word, parameter in inspect.signature(CALLS[call]).parameters.items():
+        values = given[word] - {json.dumps(parameter.default, default=repr)}
+        enough = 1 if isinstance(parameter.default, bool) or word in CHOICES else 2
+        # Several quantiles are proved for one value a user, the default, alone.
+        proved = (call, word) != ("quantiles", "max_contributions")
+        if word not in FREE and proved and len(values) < enough:
+            lacking.append(word)
+    assert lacking == []
 
 
 def test_rows_are_as_the_tool_writes_them():

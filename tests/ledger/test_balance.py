@@ -129,10 +129,6 @@ WRONG += [
 ] + [
     ({**MONTHLY, "blocks": ["2026-02", "2026-01"]}, "the last month must not be before the first"),
     ({**MONTHLY, "blocks": ["0001-01", "9999-01"]}, "the last month must not be before the first"),
-    (
-        {**MONTHLY, "blocks": ["2026-01", "2026-02"], "neighbours": "replace_one"},
-        "blocks need neighbours='add_remove'",
-    ),
 ]
 
 

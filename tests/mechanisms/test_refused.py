@@ -280,8 +280,6 @@ REFUSED: dict[str, list[str]] = {
         for places in ("0", "2.5", "'some'", "True")
     ],
     "max_contributions must be": ["Counts(COUNTS, places='all', max_contributions=0)"],
-    "order must be 'count' or 'label'": ["Counts(COUNTS, places='all', order='name')"],
-    "places= goes with order='count'": ["Counts(COUNTS, places=5, order='label')"],
     "unit must be text": ["Counts(COUNTS, places='all', unit=7)"],
     # --- gaps
     "gap_grid must ": [

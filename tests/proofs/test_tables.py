@@ -26,20 +26,6 @@ def test_a_table_has_every_case(name: str) -> None:
     assert [(row[0], len(row) - 1) for row in rows] == [(a, len(b)) for a, b in CASES[name]()]
 
 
-@pytest.mark.nightly("`make proofs`, which `.ci/run` calls, does the same")
-@pytest.mark.slow("compiles the proofs and runs their programs")
-def test_the_extracted_programs_give_the_tables(tmp_path: Path) -> None:
-    """From the sources: compiled, extracted, run and compared; half a minute of work.
-
-    Without Coq it fails: `make proofs` installs it, or says how.
-    """
-    subprocess.run(
-        ["make", "-C", ROOT / "proofs", f"BUILD={tmp_path}", "tables"],
-        check=True,
-        capture_output=True,
-    )
-
-
 def copied(place: Path, text: str, other: str) -> subprocess.CompletedProcess[str]:
     """What the check of statements says of a copy of one file with another text in one place."""
     for name in ("statements.py", "statements.txt"):

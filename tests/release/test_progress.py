@@ -93,12 +93,6 @@ def rows_of_a_ledger() -> None:
         Ledger.open(place).close()
 
 
-def answers() -> None:
-    from safeselect.known_answers import verify
-
-    verify()
-
-
 def draws() -> None:
     from safeselect.testing import simulate
 
@@ -117,17 +111,7 @@ def pandas_table():
 
 
 @pytest.mark.parametrize(
-    ("work", "what"),
-    [
-        (draws, "draws"),
-        (rows_of_a_ledger, "records checked"),
-        pytest.param(
-            answers,
-            "known answers",
-            marks=pytest.mark.nightly("the other long work has the same bar"),
-        ),
-        (table, "counting"),
-    ],
+    ("work", "what"), [(draws, "draws"), (rows_of_a_ledger, "records checked"), (table, "counting")]
 )
 def test_all_long_work_has_it(work, what: str, monkeypatch: pytest.MonkeyPatch):
     asked = []

@@ -244,24 +244,18 @@ def in_padding(plain: bytes) -> bytes:
 # What is forged, and what the check says to it, when RECORD and SHA256SUMS are written anew: one
 # of each way in which the check refuses.
 FORGED_WHEELS = {
-    "code changed": (
-        forged.wheel(edit(CODE, lambda old: old + b"\n")),
-        f"not as committed: {CODE}",
-    ),
+    "code changed": (forged.wheel(edit(CODE, lambda old: old + b"\n")), f"as committed: {CODE}"),
     "code removed": (forged.remove(CODE), f"it lacks {CODE}"),
     "code that runs at start": (add("start.pth"), f"{STRANGE}start.pth"),
-    "a name with an unseen sign": (
-        add(CODE.replace("guar", "guar\N{ZERO WIDTH SPACE}")),
-        ELSEWHERE,
-    ),
+    "an unseen sign": (add(CODE.replace("guar", "guar\N{ZERO WIDTH SPACE}")), ELSEWHERE),
     "a name that leads elsewhere": (add("safeselect/../numpy.py"), ELSEWHERE),
     "a name in an extra field": (
         attribute(CODE, extra=nested("evil.pth")),
-        f"the archive says more about {CODE}",
+        f"says more about {CODE}",
     ),
     "a file twice": (
         forged.wheel(lambda entries: entries.append(entries[0]), recorded=False),
-        "the archive holds two files of one name",
+        "two files of one name",
     ),
     "a comment": (forged.comment, "the archive has a comment"),
     "a link": (attribute(CODE, external_attr=0o120777 << 16), f"{CODE} is not a plain file"),
@@ -276,10 +270,7 @@ FORGED_WHEELS = {
         ),
         f"{UNDECLARED}matplotlib>=3.8",
     ),
-    "a requirement less": (
-        metadata("Requires-Dist: gmpy2>=2.3\n", ""),
-        "it does not require what the commit declares: gmpy2>=2.3",
-    ),
+    "a requirement less": (metadata("Requires-Dist: gmpy2>=2.3\n", ""), "declares: gmpy2>=2.3"),
     "a field of its own": (field("Evil: yes"), "its metadata has what cannot be read: evil"),
     "another version": (metadata(f"Version: {VERSION}", "Version: 9.9"), f"{OTHER}version"),
     "another version of metadata": (
@@ -294,10 +285,7 @@ FORGED_WHEELS = {
         described("RECORD", swap("sha256=", "sha256=A"), recorded=False),
         "RECORD is wrong about ",
     ),
-    "bytes before the list": (
-        bytes_of(WHEEL, lambda old: with_more(old, lambda files: files + b"x")),
-        BYTES,
-    ),
+    "more bytes": (bytes_of(WHEEL, lambda old: with_more(old, lambda files: files + b"x")), BYTES),
 }
 NOT_PLAIN = f"{STEM}/evil is not a plain file"
 FORGED_SDISTS = {
@@ -306,7 +294,7 @@ FORGED_SDISTS = {
     "a program": (forged.mode("LICENSE", 0o755), f"not as committed: {STEM}/LICENSE"),
     "a file twice, long name": (
         member(f"{STEM}/x", pax_headers={"path": f"{STEM}/LICENSE"}),
-        "the archive holds two files of one name",
+        "two files of one name",
     ),
     "a requirement": (
         source(
@@ -320,10 +308,7 @@ FORGED_SDISTS = {
 }
 FORGED_BILLS = {
     "another version": (component("numpy", "version", "0"), "it differs in numpy 0, "),
-    "another OpenSSL": (
-        component("OpenSSL", "version", "9.9"),
-        "it names OpenSSL 9.9, and this Python uses another OpenSSL",
-    ),
+    "another OpenSSL": (component("OpenSSL", "version", "9.9"), "it names OpenSSL 9.9, and this"),
     "no bill": (bytes_of(SBOM, lambda _: b"{}"), "it cannot be read as CycloneDX"),
 }
 FORGED_SUMS = {
@@ -375,7 +360,7 @@ def test_a_forged_release_is_refused(check, name, folder, verdicts):
         assert failed(found) == [check]
     else:
         found = verdicts(folder, "--no-rebuild")
-    assert re.match(re.escape(sentence), sentence_of(found[check]))
+    assert sentence in sentence_of(found[check])
 
 
 @pytest.mark.parametrize("name", [WHEEL, SDIST])

@@ -42,7 +42,7 @@ def test_counts_are_read_like_a_mapping_and_say_nothing_of_the_data() -> None:
     assert list(counts.items()) == list(FOUND.items())
     assert (len(counts), counts.get("Dougal", 0)) == (2, 0)
     for text in (repr(counts), str(counts), f"{counts}"):
-        assert text == ("<Counts places=101, max_contributions=5, order='count', unit='one rider'>")
+        assert text == ("<Counts places=101, max_contributions=5, unit='one rider'>")
     with pytest.raises(FrozenInstanceError, match="cannot assign"):
         counts.places = 5  # type: ignore[misc]
     with pytest.raises(TypeError, match="does not support item assignment"):

@@ -8,5 +8,5 @@ ROOT = Path(__file__).parents[2]
 _BESIDE = ("README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md", "examples/README.md")
 _BESIDE += ("benchmarks/README.md", "benchmarks/timing/README.md")
 _DOCS = (path.relative_to(ROOT) for path in sorted(ROOT.glob("docs/**/*.md")))
-_MADE = {"_build", "reference", "notebooks"}  # while the site is built
+_MADE = {"_build", "reference", "notebooks", "gallery"}  # while the site is built
 PAGES = [*_BESIDE, *(path.as_posix() for path in _DOCS if not _MADE & {*path.parts})]

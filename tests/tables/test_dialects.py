@@ -9,13 +9,15 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import md5
 
+import numpy as np
 import pytest
 from postgres import needs_postgres, running_server
 
 from safeselect import Counts, ParameterError
 from safeselect.tables import count_distinct_users
-from safeselect.tables.dialects import DIALECTS, check_statement, statement
+from safeselect.tables.dialects import DIALECTS, check_statement, hard_texts, statement
 
 pa = pytest.importorskip("pyarrow")
 duckdb = pytest.importorskip("duckdb")
@@ -110,6 +112,26 @@ def test_which_engines_are_tested() -> None:
     assert [name for name, form in DIALECTS.items() if form.tested] == [*ENGINES]
 
 
+def _expected(texts: list[str]) -> list[tuple[str, int]]:
+    """Each text is an item of all users up to itself; a user counts for 7 items."""
+    counts: dict[str, int] = {}
+    for place, user in enumerate(texts[1:], 1):
+        items = [text for text in texts[place:] if text != texts[1]]
+        order = {
+            i: (md5(f"{user} {i}".encode(), usedforsecurity=False).hexdigest()[:12], i.encode())
+            for i in items
+        }
+        for item in sorted(items, key=order.__getitem__)[:7]:
+            counts[item] = counts.get(item, 0) + 1
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].encode()))
+
+
+@pytest.mark.parametrize("null", [True, False])
+def test_a_check_is_as_it_is_counted_without_sql(null: bool) -> None:
+    check = _expected(hard_texts(null=null))
+    assert Counts.from_rows(check, check=check, places="all") == dict(check)
+
+
 @pytest.mark.slow("starts engines")
 @pytest.mark.parametrize(
     "name", ["duckdb", pytest.param("postgres", marks=needs_postgres), "spark", "clickhouse"]
@@ -159,3 +181,55 @@ def test_names_are_quoted_and_never_end_the_quotation() -> None:
 def test_dialects_that_do_not_exist() -> None:
     with pytest.raises(ParameterError, match="dialect"):
         check_statement("oracle")
+
+
+@pytest.fixture(scope="module")
+def check() -> Rows:
+    found: Rows = duckdb.execute(check_statement("duckdb")).fetchall()
+    return found
+
+
+def test_engines_without_the_character_of_code_0_pass() -> None:
+    lines = check_statement("duckdb").splitlines()
+    kept = [line for line in lines if "'6100" not in line]  # texts with it
+    assert len(lines) - len(kept) == 2
+    Counts.from_rows([], check=duckdb.execute("\n".join(kept)).fetchall(), places="all")
+
+
+def _without(rows: Rows) -> Rows:
+    return rows[:-1]
+
+
+def _reordered(rows: Rows) -> Rows:
+    return rows[1:] + rows[:1]
+
+
+def _merged(rows: Rows) -> Rows:
+    return [(label.casefold(), users) for label, users in rows]
+
+
+def _off_by_one(rows: Rows) -> Rows:
+    return [(rows[0][0], rows[0][1] + 1), *rows[1:]]
+
+
+@pytest.mark.parametrize("spoil", [_without, _reordered, _merged, _off_by_one, lambda _: []])
+def test_a_check_that_differs_is_refused(check: Rows, spoil: Callable[[Rows], Rows]) -> None:
+    with pytest.raises(ParameterError, match="check="):
+        Counts.from_rows([], check=spoil(check), places="all")
+
+
+def test_counts_of_any_integers(check: Rows) -> None:
+    rows = [("b", np.int64(2)), ("a", 2), ("c", 5)]
+    counts = Counts.from_rows(rows, check=check, places=3, unit="one rider")
+    assert dict(counts) == {"a": 2, "b": 2, "c": 5}
+    assert (counts.places, counts.unit) == (3, "one rider")
+
+
+@pytest.mark.parametrize(
+    "row", [("secret", 1.0), (None, 4711), (4711,), 4711, ("secret", 1, 2), ("secret", "4711")]
+)
+def test_rows_that_are_no_counts_are_not_quoted(check: Rows, row: object) -> None:
+    with pytest.raises(ParameterError, match="pairs") as caught:
+        Counts.from_rows([row], check=check, places="all")  # type: ignore[list-item]
+    assert "4711" not in str(caught.value)
+    assert "secret" not in str(caught.value)

@@ -17,7 +17,7 @@ from safeselect.audit.logged import reaches, replayed, signed, uncommitted
 from safeselect.audit.output import wrong_output
 from safeselect.audit.plan import Draws, Plan, plan_of
 from safeselect.audit.theorems import drawn, is_known, theorem
-from safeselect.errors import InputError, LedgerDamaged, SafeSelectError
+from safeselect.errors import InputError, SafeSelectError
 from safeselect.ledger import Checker, Record, Store
 from safeselect.ledger.balance import check_price
 from safeselect.promises.guarantees import STATED, guarantee_record
@@ -113,7 +113,7 @@ def audit(
         # 10. Its output is one that this plan can have.
         ("output", "It is one that this plan can have.", lambda: wrong_output(release, plan[0])),
         # 11. Each scope was charged its price.
-        ("price", _paid(checker, charge), lambda: _mispriced(charge)),
+        ("price", _paid(checker, charge), lambda: check_price(charge, charge["budgets"])),
     ):
         line = _judged(what, right, judge)
         if what == "law" and release.mechanism.startswith(STATED):
@@ -241,14 +241,6 @@ def _paid(checker: Checker, charge: _Facts) -> str:
         said.append(f"Scope {each['scope']}: {balance.budget.statement()} {balance}.")
         said.append(balance.loss())
     return " ".join(filter(None, said))
-
-
-def _mispriced(charge: _Facts) -> str | None:
-    try:
-        check_price({**charge}, charge["budgets"])
-    except LedgerDamaged as error:
-        return f"{str(error)[:1].upper()}{str(error)[1:]}."
-    return None
 
 
 def _source(source: _Facts) -> Line:

@@ -7,7 +7,10 @@ also know how many of them one user may move.  A plain mapping says neither; `Co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
+from hashlib import sha256
+from operator import index
 from types import MappingProxyType
 from typing import Any, Literal, final
 
@@ -16,7 +19,11 @@ from safeselect.exact.parameters import describe, integer
 from safeselect.scores.reading import Reading, Sensitivity
 
 Places = int | Literal["all"]
-Order = Literal["count", "label"]
+_BY_BYTES = (
+    "6c60ddb9eb6c7a5c9e8ec73e53709c6250b827e3afb8b09457d034418130ec4b",
+    "9e8c214deecadea192bb7b9fb1c52dc3aff68f456b976507be23fe6893e654ad",
+)
+"""SHA-256 of the right rows of a check, with and without texts that hold a null character."""
 
 
 @final
@@ -35,19 +42,16 @@ class Counts(Mapping[Any, int]):
             as texts, of which equal ones keep the larger count: 1, 1.0 and "1" are one.
         places: how many of the largest counts these are, or "all".
         max_contributions: for how many items a user was counted at most; None for any number.
-        order: "count", largest first and equal ones by their labels, or "label".
         unit: who is protected, in the words of the ledger's scope, such as "one rider"; None if
             not stated.
 
     Raises:
-        ParameterError: an argument is wrong, or `places` is a number while `order` is "label": no
-            mechanism can use the counts that come first by label.
+        ParameterError: an argument is wrong.
     """
 
     counts: Mapping[Any, int]
     places: Places
     max_contributions: int | None = None
-    order: Order = "count"
     unit: str | None = None
 
     def __post_init__(self) -> None:
@@ -58,10 +62,6 @@ class Counts(Mapping[Any, int]):
         read_fetched(self.places)
         if self.max_contributions is not None:
             integer(self.max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
-        if self.order not in ("count", "label"):
-            raise ParameterError(f"order must be 'count' or 'label', got {describe(self.order)}")
-        if self.places != "all" and self.order != "count":
-            raise ParameterError("places= goes with order='count': the largest counts, or all")
         unit: object = self.unit
         if unit is not None and not isinstance(unit, str):
             raise ParameterError(f"unit must be text such as 'one rider', got {describe(unit)}")
@@ -71,9 +71,9 @@ class Counts(Mapping[Any, int]):
     @classmethod
     def from_rows(
         cls,
-        rows: Iterable[Iterable[object]],
+        rows: Iterable[tuple[str, int]],
         *,
-        check: Iterable[Iterable[object]],
+        check: Iterable[tuple[str, int]],
         places: Places,
         max_contributions: int | None = None,
         unit: str | None = None,
@@ -81,7 +81,7 @@ class Counts(Mapping[Any, int]):
         """Make counts of what another engine returned for the statement of `safeselect sql`.
 
         Args:
-            rows: pairs of a label and a number of users; of equal labels the larger counts.
+            rows: pairs of a label and a number of users.
             check: the rows that the engine returned for `safeselect sql --check`, in their order.
             places, max_contributions: as in the statement.
             unit: as for `Counts`.
@@ -97,16 +97,13 @@ class Counts(Mapping[Any, int]):
             ...
             safeselect.errors.ParameterError: check= must be the rows of ...
         """
-        from safeselect.scores.rows import check_rows, read_rows
-
-        check_rows(check)
-        counts: dict[str, int] = {}
-        for label, users in read_rows(rows):
-            counts[label] = max(users, counts.get(label, 0))
-        ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].encode()))
-        limit = read_fetched(places)
-        largest = ordered if limit == "all" else ordered[:limit]
-        return cls(dict(largest), limit, max_contributions, unit=unit)
+        if sha256(ascii(_pairs(check)).encode()).hexdigest() not in _BY_BYTES:
+            raise ParameterError(
+                "check= must be the rows of `safeselect sql --check` from the session that "
+                "counted, in their order; these are not what an engine returns that compares text "
+                "by its bytes, and its counts could show how one user writes an item"
+            )
+        return cls(dict(_pairs(rows)), places, max_contributions, unit=unit)
 
     def __repr__(self) -> str:
         asked = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self)[1:])
@@ -179,3 +176,14 @@ def check_unit(protected: str | None, unit: str | None) -> None:
             f"these counts protect {describe(protected)}, but the ledger's scope protects "
             f"{describe(unit)}"
         )
+
+
+def _pairs(rows: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Read pairs of a label and a count.
+
+    Raises:
+        ParameterError: they are something else; nothing is quoted.
+    """
+    with suppress(TypeError, ValueError):
+        return [(str.__str__(label), index(users)) for label, users in rows]
+    raise ParameterError("rows must be pairs (label, users), as the statement returns them")

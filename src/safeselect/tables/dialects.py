@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from safeselect.errors import ParameterError
 from safeselect.exact.parameters import describe, integer, read_choice
-from safeselect.scores.rows import CAP, hard_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +118,35 @@ WITH literals AS (
 _NAME = re.compile(r"[^\"`\\\0-\x1f]+")
 
 
+_CAP = 7  # items a user in the check
+_HARD = (
+    *("no user", "no item", "a", "A", "a ", " a", "a\t", "a\0", "a\0b", "\xe1", "a\u0301", "\xc1"),
+    *("\xe4", "ae", "\xdf", "ss", "\u1e9e", "\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2"),
+    *(
+        "\u03bf\u03b4\u03bf\u03c3",
+        "\u0130",
+        "i\u0307",
+        "I",
+        "\u0131",
+        "1",
+        "1.0",
+        "01",
+        "-1",
+        "null",
+    ),
+    *("\ufb01", "fi", "\u200b", "\ufeffa", "\U0001f600", "\U0001d41a", "\xff", "z"),
+)
+
+
+def hard_texts(*, null: bool) -> list[str]:
+    """The texts of the check; the first is NULL as a user, and the second as an item.
+
+    Args:
+        null: with those that hold the character of code 0, which some engines cannot store.
+    """
+    return [text for text in _HARD if null or "\0" not in text]
+
+
 def statement(
     dialect: str,
     *,
@@ -170,7 +198,7 @@ def check_statement(dialect: str) -> str:
     form = _dialect(dialect)
     cells = (form.literal.format(cell.encode().hex()) for cell in hard_texts(null=form.null))
     rows = (f"SELECT {place} AS place, {cell} AS cell" for place, cell in enumerate(cells, 1))
-    counted = statement(dialect, table="checked", item="item", user="user", max_contributions=CAP)
+    counted = statement(dialect, table="checked", item="item", user="user", max_contributions=_CAP)
     table = _CHECKED.format(rows=" UNION ALL\n  ".join(rows), q=form.quote)
     return f"{table}{counted.removeprefix('WITH ')}"
 

@@ -44,7 +44,7 @@ from safeselect.release import results
 from safeselect.release.call import is_replaced
 from safeselect.release.display import library
 from safeselect.release.results import Selection, TopK
-from safeselect.scores.counts import Counts, Order
+from safeselect.scores.counts import Counts
 from safeselect.scores.reading import flag
 from safeselect.tables.keys import (
     Keyed,
@@ -131,8 +131,7 @@ def count_distinct_users(
         else:
             unread = _public(keyed, public, None)
             found = dict(zip(unread.labels, unread.read().tolist(), strict=True))
-    order: Order = "label" if limit is None else "count"
-    return Counts(found, places=limit or "all", max_contributions=cap, order=order, unit=unit)
+    return Counts(found, places=limit or "all", max_contributions=cap, unit=unit)
 
 
 def _public(keyed: Keyed, candidates: list[str] | None, unit: str | None) -> Any:
