@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROWS, USERS, ITEMS = 40_000_000, 2_000_000, 300_000
-K, PLACES, MEMORY, HEAP = 10, 100, "1500MB", "3GB"
+K, PLACES, MEMORY, HEAP = 10, 100, "1500MB", "3g"
 
 _WRITE = """
 COPY (

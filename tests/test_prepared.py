@@ -86,7 +86,7 @@ def test_nothing_is_charged_for_a_call_that_cannot_be() -> None:
         choose([3, 1])
     with pytest.raises(ScoreError, match="at least one candidate"):
         choose([])
-    with pytest.raises(ParameterError, match="labels must be as many as the scores"):
+    with pytest.raises(ParameterError, match="labels must have one label for each score"):
         choose([3, 1, 2, 4], labels=["a"])
     assert not source.requests
     assert ledger.balance("a").left == {"epsilon": Fraction(1)}
@@ -176,7 +176,7 @@ def test_one_that_asks_a_request_refuses_the_second_call(name: str) -> None:
         choose([3, 900, 5, 7])
         spent = ledger.balance(what).spent
         for scores in ([3, 900, 5, 7], [900, 3, 5, 7]):
-            with pytest.raises(RepeatedRequest, match="this request was charged before"):
+            with pytest.raises(RepeatedRequest, match="this request was already charged"):
                 choose(scores)
             assert ledger.balance(what).spent == spent
     ledger.check()

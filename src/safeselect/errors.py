@@ -12,23 +12,23 @@ from fractions import Fraction
 
 
 class SafeSelectError(Exception):
-    """The base class of all exceptions here; never raised itself."""
+    """The base class of all exceptions of safeselect; never raised itself."""
 
 
 class ParameterError(SafeSelectError, ValueError):
-    """A public parameter (epsilon, k, a label, a source ...) is wrong: change the call."""
+    """A public parameter (epsilon, k, a label, a source ...) is wrong; change the call."""
 
 
 class ScoreError(SafeSelectError, ValueError):
-    """The scores have the wrong type or form: change how they are handed over."""
+    """The scores have the wrong type or form; change how you pass them."""
 
 
 class InputError(SafeSelectError, ValueError):
-    """A file or a table cannot be read as asked: change the file or the column names."""
+    """A file or a table cannot be read as requested; change the file or the column names."""
 
 
 class BudgetError(SafeSelectError, RuntimeError):
-    """The privacy budget does not allow this release: nothing is released.
+    """The privacy budget does not allow this release; nothing is released.
 
     Attributes:
         scope: name of the scope of the ledger, where it is known.
@@ -51,7 +51,7 @@ class BudgetError(SafeSelectError, RuntimeError):
 
 
 class RepeatedRequest(BudgetError):
-    """The request was charged before: nothing was charged again, and nothing is drawn.
+    """The request was already charged; nothing is charged or drawn again.
 
     Attributes:
         scope: the names of the scopes of the call.
@@ -73,7 +73,7 @@ class RepeatedRequest(BudgetError):
 
 
 class LedgerError(SafeSelectError, RuntimeError):
-    """The ledger cannot be used (full, read-only, of another kind): nothing is released.
+    """The ledger cannot be used (full, read-only or of another kind); nothing is released.
 
     A charge that was under way may stand, if this is none of `LedgerBusy` (it does not) and
     `ChargeStands` (it does).
@@ -88,13 +88,13 @@ class LedgerError(SafeSelectError, RuntimeError):
 
 
 class LedgerBusy(LedgerError):
-    """Another process or thread holds the ledger's lock: nothing was charged, try again."""
+    """Another process or thread holds the lock of the ledger; nothing was charged, try again."""
 
     try_again = True
 
 
 class ChargeStands(LedgerError):
-    """The charge is in the ledger and stands, and its answer is withheld.
+    """The charge is in the ledger and remains, but its answer is withheld.
 
     The answer of a request that has an outbox is released by `Ledger.finish`, if the outbox has it;
     any other is lost.
@@ -109,19 +109,19 @@ class ChargeStands(LedgerError):
 
 
 class LedgerDamaged(LedgerError):
-    """A record is not what a ledger writes: look at the file before anything is released."""
+    """A record is not valid; inspect the ledger before you release anything."""
 
 
 class LedgerRolledBack(LedgerError):
-    """A record that was there is missing: the ledger was replaced, or its end was cut."""
+    """A known record is missing: the ledger was replaced, or its end was cut."""
 
 
 class SourceError(SafeSelectError, RuntimeError):
-    """The source of random bytes failed; there is no output, and what was charged stays charged."""
+    """The source of random bytes failed; there is no output, and the charge remains."""
 
 
 class SafeSelectWarning(UserWarning):
-    """The call is allowed but is almost surely a mistake, such as an epsilon above 10."""
+    """The call is allowed but is very likely a mistake, such as an epsilon above 10."""
 
 
 def from_outside(error: BaseException) -> bool:

@@ -89,7 +89,7 @@ class Prepared(_One):
 
 @final
 class PermuteAndFlip(Prepared):
-    """`permute_and_flip`, prepared: `mechanism(scores, labels=None)` is one release.
+    """Prepared `permute_and_flip`: each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, source,
@@ -115,7 +115,7 @@ class PermuteAndFlip(Prepared):
 
 @final
 class ExponentialMechanism(Prepared):
-    """`exponential_mechanism`, prepared: `mechanism(scores, labels=None)` is one release.
+    """Prepared `exponential_mechanism`: each call `mechanism(scores, labels=None)` is one release.
 
     Args, Attributes, Raises: as for `PermuteAndFlip`.
 
@@ -131,7 +131,7 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """`exponential_mechanism_base2`, prepared: `mechanism(scores, labels=None)` is one release.
+    """Prepared `exponential_mechanism_base2`: each `mechanism(scores, labels=None)` is one release.
 
     Args:
         base: as for `exponential_mechanism_base2`; instead of epsilon and rho.
@@ -172,7 +172,7 @@ class ExponentialMechanismBase2(_One):
 
 @final
 class ReportNoisyMax(_One):
-    """`report_noisy_max`, prepared: `mechanism(scores, labels=None)` is one release.
+    """Prepared `report_noisy_max`: each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
@@ -214,7 +214,7 @@ class ReportNoisyMax(_One):
 
 @final
 class TopKMechanism(_Planned):
-    """`top_k`, prepared: `mechanism(scores, labels=None)` is one release of k candidates.
+    """Prepared `top_k`: each call `mechanism(scores, labels=None)` is one release of k candidates.
 
     Args:
         k: how many each call chooses, at least 1.

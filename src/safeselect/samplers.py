@@ -132,7 +132,7 @@ def bernoulli(bits: Bits, numerator: int, denominator: int) -> bool:
     """
     _check(numerator, denominator)
     if numerator > denominator:
-        raise ParameterError("a probability must not exceed 1")
+        raise ParameterError("a probability must be at most 1")
     return uniform_below(bits, denominator) < numerator
 
 

@@ -62,7 +62,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 @final
 @own
 class CallbackSource(Guarded):
-    """Bytes of a function n -> bytes, XOR-ed with those of the operating system.
+    """Bytes of a function n -> bytes, XORed with bytes of the operating system.
 
     The function must return exactly n bytes, as `bytes`.  Any other answer, and any exception, is a
     `SourceError`.  The function sets its own time limit.  The requested sizes depend on public
@@ -126,8 +126,8 @@ def _check_arguments(function: object, name: object) -> None:
         inner = inner.func
     if predictable_generator(getattr(inner, "__self__", None)):
         raise ParameterError(
-            "the callback is a method of a generator for simulations, whose output can be "
-            "predicted: use OpenSSLSource() or SystemSource()"
+            "the callback is a method of a simulation generator, whose output is predictable; use "
+            "OpenSSLSource() or SystemSource()"
         )
     if name is not None and not (type(name) is str and _NAME.fullmatch(name)):
         raise ParameterError(
@@ -157,7 +157,7 @@ class CombinedSource(Guarded):
     def __init__(self, first: Source, second: Source) -> None:
         first, second = guarded(first), guarded(second)
         if first is second:
-            raise ParameterError("a combined source needs two different sources, got one twice")
+            raise ParameterError("a combined source requires two different sources")
         self._name = f"CombinedSource({first.name}, {second.name})"
         both = first.production and second.production
         self._guard = mixed(guard_of(first), guard_of(second), health=both)

@@ -65,7 +65,7 @@ def test_what_is_shown_and_returned(name: str) -> None:
         ({"sensitivity": 0}, ParameterError, "sensitivity must be greater than zero"),
         ({"utility": [1.0, float("inf")]}, ScoreError, "finite"),
         ({"monotonic": "yes"}, ParameterError, "monotonic must be True or False"),
-        ({"candidates": ["a"]}, ParameterError, "as many as the scores"),
+        ({"candidates": ["a"]}, ParameterError, "one label for each score"),
         ({"utility": [900.5, None]}, ScoreError, "nulls"),
         ({"utility": (each for each in [900.5])}, ScoreError, "must be a list"),
     ],
@@ -205,19 +205,27 @@ def test_numbers_of_any_type_are_numbers() -> None:
 @pytest.mark.parametrize(
     ("given", "error", "says"),
     [
-        ({"bounds": None}, ParameterError, "bounds must be a pair .* fixed without the data"),
+        ({"bounds": None}, ParameterError, "bounds must be a pair .* chosen without looking"),
         ({"bounds": (1, 0)}, ParameterError, "lowest below highest"),
-        ({"bounds": ([0, 0], [1, 1])}, ParameterError, "one number at each end"),
+        ({"bounds": ([0, 0], [1, 1])}, ParameterError, "each end of bounds must be one number"),
         ({"quant": 1.5}, ParameterError, "quant must be a number from 0 to 1"),
         ({"epsilon": 0}, ParameterError, "epsilon must be greater than zero"),
-        ({"axis": 1}, ParameterError, "axis must be a dimension of the array, which has 1"),
+        (
+            {"axis": 1},
+            ParameterError,
+            "axis must be one of the dimensions of the array, which has 1",
+        ),
         ({"array": np.zeros((3, 0)), "axis": 0}, ParameterError, "array must have at least one"),
         ({"accountant": 3}, Exception, "BudgetAccountant"),
         ({"neighbours": "some"}, ParameterError, "neighbours must be"),
         ({"array": np.ma.masked_equal([900, 1], 900)}, ParameterError, "must not be masked"),
-        ({"array": [900.5, float("nan")]}, ScoreError, "missing or NaN"),
+        ({"array": [900.5, float("nan")]}, ScoreError, "without missing values or NaN"),
         ({"array": ["900.5"]}, ScoreError, "values must be numbers"),
-        ({"array": np.array([900.5, None], dtype=object)}, ScoreError, "missing or NaN"),
+        (
+            {"array": np.array([900.5, None], dtype=object)},
+            ScoreError,
+            "without missing values or NaN",
+        ),
     ],
 )
 def test_refusals_of_quantiles(given: dict[str, Any], error: type[Exception], says: str) -> None:
@@ -351,7 +359,7 @@ def test_rows_and_columns_keep_their_numbers(drawn) -> None:
 
 def test_what_cannot_be_read_costs_nothing() -> None:
     accountant = diffprivlib().BudgetAccountant(1.0, 0)
-    with pytest.raises(ScoreError, match="missing or NaN"):
+    with pytest.raises(ScoreError, match="without missing values or NaN"):
         ours.median([float("nan")], 1.0, (0, 1), accountant=accountant)
     assert len(accountant) == 0
 

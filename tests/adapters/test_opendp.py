@@ -318,7 +318,7 @@ def test_floats_that_nothing_covers_are_refused(
     kind: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     domain, metric = floats(kind)
-    with pytest.raises(ParameterError, match="an input_domain of floats needs grid="):
+    with pytest.raises(ParameterError, match="an input_domain of floats requires grid="):
         _flip(domain, metric, PURE, 1)
     for lax in (
         dp.vector_domain(dp.atom_domain(T=kind)),
@@ -328,7 +328,7 @@ def test_floats_that_nothing_covers_are_refused(
             _flip(lax, metric, PURE, 1, grid=1)
     bounded = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0), T=kind, nan=False), size=2)
     assert _flip(bounded, metric, PURE, "1/1000", grid=1)([0.0, 1.0]) == 1
-    with pytest.raises(ParameterError, match="on_grid=True goes with grid="):
+    with pytest.raises(ParameterError, match="on_grid=True requires grid="):
         _flip(*space(), PURE, 1, on_grid=True)
     made = _flip(domain, metric, PURE, 1, grid=1)
     for odd in (math.inf, math.nan):

@@ -39,7 +39,7 @@ def test_a_plot_shows_letters_as_they_are_and_hides_nothing_that_is_odd():
     assert shown == ["Z\u00fcrich $\\\\frac$", "a\\u202eb\\n", "x" * 40 + "..."]
     title = figure.get_suptitle()
     assert title.startswith("the best\nε = 1, δ = 1e-9, ")
-    assert "a user counts for 2 items at most" in title
+    assert "each user counts for at most 2 items" in title
     assert [bar.get_width() for bar in axes.patches] == list(found.counts)
     figure.savefig(io.BytesIO())  # a dollar sign starts no formula
 

@@ -40,13 +40,13 @@ def unreadable(case: Case) -> None:
 
 
 DIFFERING = {"differing": ["small: quantile"]}
-WHOLE = "It is not whole"
+WHOLE = "It is incomplete"
 OTHER_CODE = certificate(library={"deciding_sha256": "1" * 64})
 FAILED = certificate(known_answers=DIFFERING, passed=False)
 OTHERS = {
-    "of other code": ("certified code", OTHER_CODE, "It is of version 0.1.0, deciding_sha256"),
+    "of other code": ("certified code", OTHER_CODE, "It covers version 0.1.0, deciding_sha256"),
     "of nothing": ("certified code", unreadable, "deciding_sha256 unreadable"),
-    "of another version": ("certified code", certificate(library={"version": "9"}), "of version 9"),
+    "for another version": ("certified code", certificate(library={"version": "9"}), "version 9"),
     "that did not pass": ("certificate", FAILED, "It did not pass: small: quantile"),
     "that says so only in part": ("certificate", certificate(known_answers=DIFFERING), WHOLE),
     "that failed as a whole": ("certificate", certificate(passed=False), WHOLE),
@@ -147,7 +147,7 @@ def test_a_signed_certificate_says_whose_key(case: Case, capfdbinary: Run) -> No
     assert (code, last.partition(":")[0]) == (3, "NOT ESTABLISHED")
     assert lines["certificate's key"] == f"not compared: {said}; give --certificate-key."
     code, lines, _ = case.audit(capfdbinary, "--certificate-key", OTHER.public_key.hex())
-    assert "It is signed with another key" in lines["certificate's key"]
+    assert "It is signed with a different key" in lines["certificate's key"]
     assert code == 3
 
 
@@ -168,7 +168,7 @@ def test_a_certificate_that_nobody_signed_does_not_hold_against_a_key(
 ) -> None:
     code, lines, _ = case.audit(capfdbinary, *KEY)
     assert code == 3
-    assert lines["certificate's key"].endswith("nobody signed the certificate.")
+    assert lines["certificate's key"].endswith("the certificate is not signed.")
 
 
 @pytest.mark.parametrize("number", range(len(CONTENTS)))

@@ -272,27 +272,42 @@ HELD: dict[str, tuple[str, list[Callable[[Any, Any], object]], str, str]] = {
     "8 labels for 2 draws, peeled": (
         "top k of rho",
         [parameters(k="8", candidates="9"), field("labels", labels(*MANY))],
-        *("draws", "It takes 8, and its record says 3."),
+        *("draws", "It uses 8, but its record states 3."),
     ),
     "50 rows for 2": (
         "rows",
         [parameters(rows="50"), field("winners", ["1"] * 50), field("indices", ["1"] * 50)],
-        *("draws", "It takes 50, and its record says 2."),
+        *("draws", "It uses 50, but its record states 2."),
     ),
     "7 labels a group for 2": ("groups", [parameters(k="3"), OF_GROUPS], "draws", "takes 6 and 2"),
     "a rate of 10**9": ("groups", [parameters(noise_rate=str(10**9))], "plan", RATE),
     "a rate of 0": ("groups", [parameters(noise_rate="0")], "release", NO_FORM),
     "an offset of -5": ("groups", [parameters(offset="-5")], "plan", "offset is -5, and what"),
     "a k_bar of 10**6": ("groups", [parameters(k_bar=str(10**6))], "plan", "offset is "),
-    "gaps beside their grid": ("a gap", [field("gap", "1/2")], "output", "not steps of their grid"),
-    "a gap below 0": ("top k with gaps", [field("gaps", ["7", "-1"])], "output", "not steps of"),
+    "gaps beside their grid": (
+        "a gap",
+        [field("gap", "1/2")],
+        "output",
+        "not multiples of their grid step",
+    ),
+    "a gap below 0": (
+        "top k with gaps",
+        [field("gaps", ["7", "-1"])],
+        "output",
+        "not multiples of",
+    ),
     "a count below 0": (COUNTED, [field("counts", ["7", "-1"])], "output", "this plan is 0"),
     "far below": (UNCAPPED, [field("counts", ["7", "-999"])], "output", "least of this plan is -"),
     "counts in another order": (COUNTED, [field("counts", ["7", "8"])], "output", "in the order"),
     "counts that are not kept": (KEYS, [field("counts", ["7"] * 5)], "output", "a count of 7"),
     "an epsilon of 0": ("top k", [free], "log", "damaged"),
     "a k of 0": ("top k", [parameters(k="0")], "plan", "k must be between 1 and 3, got 0"),
-    "no candidates": ("top k", [parameters(candidates="0")], "plan", "There is no such release"),
+    "no candidates": (
+        "top k",
+        [parameters(candidates="0")],
+        "plan",
+        "This release is not possible",
+    ),
 }
 
 

@@ -76,16 +76,16 @@ def no_log(case: Case) -> None:
 
 
 FORGERIES = {
-    "the receipt of another release": ("commitment", of_another, "Record 4 commits to another"),
-    "the record of the charge": ("commitment", names(record=str(CHARGED)), "is of kind charged"),
-    "a record that is not there": ("commitment", names(record="99"), "99, which is not there"),
+    "the receipt of another release": ("commitment", of_another, "Record 4 commits to a different"),
+    "the record of the charge": ("commitment", names(record=str(CHARGED)), "has kind charged"),
+    "a record that is not there": ("commitment", names(record="99"), "99, which does not exist"),
     "another ledger": ("commitment", names(ledger="0" * 32), "The receipt names ledger 0000"),
     "no receipt": ("commitment", without_receipt, "The release has no receipt"),
-    "an output of an aborted call": ("commitment", aborted, "is of kind aborted"),
-    "a second output of one charge": ("log", twice, "a charge that awaits none"),
-    "a release that never was": ("head", hidden, "it was cut"),
-    "no log": ("commitment", no_log, "and the log is of none"),
-    "an empty log": ("commitment", emptied, "and the log is of none"),
+    "an output of an aborted call": ("commitment", aborted, "has kind aborted"),
+    "a second output of one charge": ("log", twice, "a charge that is not open"),
+    "a release that never was": ("head", hidden, "the log ends before it"),
+    "no log": ("commitment", no_log, "but the log is from none"),
+    "an empty log": ("commitment", emptied, "but the log is from none"),
 }
 
 
@@ -98,7 +98,7 @@ def test_a_head_from_before_the_release_does_not_cover_it(case: Case, capfdbinar
     case.head = f"{EARLIER}:{json.loads(case.log.splitlines()[EARLIER])['hash']}"
     code, lines, _ = case.audit(capfdbinary)
     assert (code, lines["head"][:12]) == (3, "not compared")
-    assert "3 follow it, with the release" in lines["head"]
+    assert "3 records follow, with the release" in lines["head"]
 
 
 def test_a_head_is_found_by_its_hash_alone(case: Case, capfdbinary: Run) -> None:
@@ -146,7 +146,7 @@ SIGNED = {
     "the key's name only": (
         lambda case: setattr(case, "log", case.log.replace(b'"vault"', b'"vault 2"')),
         "log",
-        "record 0 does not have the hash",
+        "record 0 does not match its hash",
     ),
 }
 
@@ -176,4 +176,4 @@ def test_who_knows_the_public_key_reaches_a_verdict(tmp_path: Path, capfdbinary:
     case.head = f"0:{json.loads(case.log.splitlines()[0])['hash']}"
     assert case.audit(capfdbinary, *key)[0] == 0
     code, lines, _ = case.audit(capfdbinary, "--public-key", signer(b"x").public_key.hex())
-    assert (code, "not signed with the key" in lines["signatures"]) == (3, True)
+    assert (code, "not signed with the given key" in lines["signatures"]) == (3, True)

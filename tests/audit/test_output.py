@@ -10,7 +10,7 @@ from audited import Json, both, release
 pytestmark = pytest.mark.claim("C8")
 
 NONE: Json = {"kinds": [], "texts": []}
-OFF = "a point that is not on the grid"
+OFF = "a point that is not on its grid"
 
 
 def labels(*texts: str) -> Json:
@@ -23,20 +23,24 @@ def values(*texts: str) -> Any:
 
 OTHERS = {
     "a label twice": (release(labels={"texts": ["tea", "tea"]}), "a candidate twice"),
-    "too many values": (values("1", "2", "3"), "another number", "a measurement of integers"),
+    "too many values": (
+        values("1", "2", "3"),
+        "number of values differs",
+        "a measurement of integers",
+    ),
     "more items in a group": (
         release(labels=[labels("a", "b", "c"), NONE, NONE]),
-        "It has 3 labels, and 2 at most were paid for",
+        "It has 3 labels, but at most 2 were charged",
         "groups",
     ),
     "an item twice": (release(labels=[labels("a", "a"), NONE, NONE]), "an item twice", "groups"),
-    "more groups": (release(groups=[*"xyzu"], labels=[NONE] * 4), "has 4 groups, and 3", "groups"),
+    "more groups": (release(groups=[*"xyzu"], labels=[NONE] * 4), "has 4 groups, but 3", "groups"),
     "a point beside the grid": (values("100"), OFF, "a median"),
     "a decimal beside the grid": (values("5E-8", "5E-8"), OFF, "decimals"),
     "a day beside the grid": (values("2025-01-01"), OFF, "a day"),
-    "no grid": (both(step="0"), OFF, "a median"),
+    "without grid=": (both(step="0"), OFF, "a median"),
     "quantiles that cross": (values("1", "2", "3"), "has a smaller point", "quartiles"),
-    "no run of best_of": (release(labels=NONE, values=NONE), "It has no run", "the best of runs"),
+    "no run of best_of": (release(labels=NONE, values=NONE), "exactly one run", "the best of runs"),
 }
 
 

@@ -24,8 +24,8 @@ Run = pytest.CaptureFixture[bytes]
 TITLES = [
     *("Verdict", "What was asked", "What was released", "What was promised, and to whom"),
     *("What was assumed", "Scope flights 2013", "Scope analyst 7", "Ledger"),
-    *("What was compared", "What is absent"),
-    *("What this audit cannot show", "What ran", "This audit"),
+    *("Comparisons", "Missing evidence"),
+    *("Limits of this audit", "What ran", "This audit"),
 ]
 
 
@@ -84,7 +84,7 @@ def test_a_real_ledger(tmp_path: Path, capfdbinary: Run) -> None:
     assert second["so far"].startswith("For each single plane, with probability")
     assert "counted from the opening, the privacy loss never exceeded" in second["so far"]
     assert "1 aborted, 1 raised, 1 torn; 1 approved by other keys" in page["Ledger"]["records"]
-    assert page["What is absent"] == {"none": "nothing", "not compared": "nothing"}
+    assert page["Missing evidence"] == {"none": "nothing", "not compared": "nothing"}
     assert page["What ran"]["FIPS mode"].partition(",")[0] in ("off", "on", "not known")
     assert page["This audit"]["by"] == "A. Uditor, Audits Ltd"
     assert page["This audit"]["log"] == "flights.ledger"
@@ -101,7 +101,7 @@ def test_every_kind_of_release_has_a_short_page(
     code, html, content = both(given, capfdbinary)
     assert code == 0
     check(html, content)
-    assert content["page"]["What is absent"]["none"] == "signatures"
+    assert content["page"]["Missing evidence"]["none"] == "signatures"
 
 
 def test_what_does_not_hold_is_said_in_short(tmp_path: Path, capfdbinary: Run) -> None:
@@ -111,8 +111,8 @@ def test_what_does_not_hold_is_said_in_short(tmp_path: Path, capfdbinary: Run) -
     release, log = str(tmp_path / "r.json"), str(tmp_path / "log")
     code, html, content = both(["audit", release, "--log", log], capfdbinary)
     assert (code, content["holds"]) == (3, False)
-    assert content["page"]["What was compared"]["record"].startswith("DOES NOT HOLD: It differs")
-    assert content["page"]["What is absent"]["none"] == "signatures, head, certificate"
+    assert content["page"]["Comparisons"]["record"].startswith("DOES NOT HOLD: Differences")
+    assert content["page"]["Missing evidence"]["none"] == "signatures, head, certificate"
     assert len(Page(html).text.split()) <= 600
     (tmp_path / "r.json").write_text("{}")
     code, html, content = both(["audit", release, "--log", log], capfdbinary)

@@ -28,8 +28,8 @@ def replaced(case: Case) -> None:
 
 PARAMETERS = {
     "noise that covers less": (both(effective_range="1"), "effective_range is 1"),
-    "monotonic where one replaces another": (replaced, "Monotonic scores move both ways"),
-    "scores that may be monotonic": (both(monotonic="perhaps"), "monotonic is neither yes nor no"),
+    "monotonic where one replaces another": (replaced, "Replacing one unit by another moves"),
+    "scores that may be monotonic": (both(monotonic="perhaps"), "monotonic must be yes or no"),
     "more places than candidates": (both(candidates="1"), "k must be between 1 and 1"),
     "a rate that is too large": (both(noise_rate="1"), "noise_rate is 1", "a measurement"),
     "noise that is said to be less": (both(noise_low_95="-1"), "low_95 is -1", "a measurement"),
@@ -43,7 +43,11 @@ PARAMETERS = {
     "a stop that never comes": (both(gamma="0"), "must be greater than zero", "a run above"),
     "another quantile": (release(labels={"texts": ["1/3"]}), "quantiles is 1/2", "a median"),
     "ties of the other law": (both(ties="below"), "ties is below", "a median"),
-    "other neighbours": (both(neighbours="replace_one"), "for other neighbours than", "a median"),
+    "other neighbours": (
+        both(neighbours="replace_one"),
+        "noise does not match its neighbours",
+        "a median",
+    ),
     "users with no values": (both(max_contributions="0"), "max_contributions must", "a median"),
 }
 
@@ -100,7 +104,7 @@ DELTA, SELECTED, RANGE = (
 )
 LESS, NO_SUCH = (
     weaker("GaussianDP", "mu_squared"),
-    "measure_discrete_gaussian/1 has no such guarantee",
+    "measure_discrete_gaussian/1 cannot have this guarantee",
 )
 EQUAL, RUNS = weaker("GaussianDP", "mu_squared", "1/4"), "best_of has no guarantee of type PureDP"
 DRAWS = {
@@ -125,7 +129,7 @@ def test_promises_that_do_not_follow_are_refused(refuse: Any, name: str, monkeyp
 UNCAPPED = "discovered with counts, no cap"
 COUNTED, FOUND = "keys with counts", "discovered with counts"
 COUNTS = {
-    "counts that were not asked for": (both(with_counts="no"), "is not that of its par", COUNTED),
+    "counts that were not asked for": (both(with_counts="no"), "does not match its par", COUNTED),
     "another mean of the noise": (both(noise_mean="1"), "noise_mean is 1", COUNTED),
     "counts that are said to be closer": (both(noise_low_95="0"), "noise_low_95 is 0", COUNTED),
     "a smaller deviation": (both(noise_deviation="1/1000"), "noise_deviation is", COUNTED),

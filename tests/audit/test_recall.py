@@ -148,22 +148,28 @@ def test_what_holds_of_repeated_runs_is_what_holds_of_one() -> None:
 
 
 WRONG: list[tuple[Callable[[Any], object], str]] = [
-    (lambda each: each.update(schema="safeselect.advisory/2"), "has the schema"),
-    (lambda each: each.pop("summary"), "it is no advisory"),
-    (lambda each: each.update(summary=7), "or one that says nothing"),
-    (lambda each: each.update(more="x"), "a field that is not known"),
-    (lambda each: each.update(affects=[]), "or one that says nothing"),
-    (lambda each: each.update(affects=[{"law": {"is": ["x"]}}]), "no record has such a field"),
-    (lambda each: each.update(affects=[{"mechanism": {}}]), "says nothing"),
-    (lambda each: each.update(affects=[{"mechanism": {"like": "x"}}]), "not understood: 'like'"),
-    (lambda each: each.update(affects=[{"mechanism": {"is": "x"}}]), "lists texts"),
-    (lambda each: each.update(affects=[{"parameters.k": {"absent": True}}]), "says nothing"),
+    (lambda each: each.update(schema="safeselect.advisory/2"), "the schema of an advisory must be"),
+    (lambda each: each.pop("summary"), "this is not an advisory"),
+    (lambda each: each.update(summary=7), "an unknown or an empty field"),
+    (lambda each: each.update(more="x"), "an unknown or an empty field"),
+    (lambda each: each.update(affects=[]), "an unknown or an empty field"),
+    (lambda each: each.update(affects=[{"law": {"is": ["x"]}}]), "records have no such field"),
+    (lambda each: each.update(affects=[{"mechanism": {}}]), "is empty"),
+    (lambda each: each.update(affects=[{"mechanism": {"like": "x"}}]), "unknown operator: 'like'"),
+    (lambda each: each.update(affects=[{"mechanism": {"is": "x"}}]), "must list strings"),
+    (lambda each: each.update(affects=[{"parameters.k": {"absent": True}}]), "is empty"),
     (lambda each: each.update(affects=[{"parameters.k": {"above": "x"}}]), "number in a condition"),
-    (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "has none"),
-    (lambda each: each.update(affects=["x"]), "it is no advisory"),
-    (lambda each: each.update(restated={"epsilon": "2"}), "is not understood: 'epsilon'"),
-    (lambda each: each.update(restated={"type": "Perfect"}), "is not understood: 'type'"),
-    (lambda each: each.update(restated="some"), "it is no advisory"),
+    (lambda each: each.update(affects=[{"library.numpy": {"fixed": "x"}}]), "must contain numbers"),
+    (lambda each: each.update(affects=["x"]), "this is not an advisory"),
+    (
+        lambda each: each.update(restated={"epsilon": "2"}),
+        "unknown rule for restating a guarantee: 'epsilon'",
+    ),
+    (
+        lambda each: each.update(restated={"type": "Perfect"}),
+        "unknown rule for restating a guarantee: 'type'",
+    ),
+    (lambda each: each.update(restated="some"), "this is not an advisory"),
 ]
 
 
@@ -177,7 +183,7 @@ def test_a_condition_that_is_not_understood_is_not_left_out(
     with pytest.raises(s.SafeSelectError, match=said):
         read_advisory(json.dumps(content))
     for text in ("", "[]", "{}", "[" * 10**5):
-        with pytest.raises(InputError, match="it is no advisory"):
+        with pytest.raises(InputError, match="this is not an advisory"):
             read_advisory(text)
 
 

@@ -50,10 +50,10 @@ def two(case: Case) -> None:
     case.text = json.dumps(case.release) + "\n" + json.dumps(case.earlier)
 
 
-NO_RELEASE = "a field is missing, has another form"
+NO_RELEASE = "a field is missing, malformed"
 NONE = {
-    "a key twice": (doubled, "with each key once"),
-    "two releases in one file": (two, "it is not one object of JSON"),
+    "a key twice": (doubled, "with unique keys"),
+    "two releases in one file": (two, "it must be one JSON object"),
     "a field of one's own": (lambda case: case.release.update(approved_by="the board"), NO_RELEASE),
     "another spelling": (lambda case: case.release["guarantee"].update(epsilon="2/2"), NO_RELEASE),
     "another digit": (lambda case: case.release["receipt"].update(record="\u0666"), NO_RELEASE),

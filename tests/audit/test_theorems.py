@@ -16,7 +16,7 @@ BEST = "top_k_best/1"
 @pytest.mark.claim("C8")
 def test_a_law_that_nobody_proved(refuse: Any) -> None:
     forge = record(CHARGED, lambda each: each.update(mechanism=BEST), mechanism=BEST)
-    refuse("law", forge, "top_k_best/1 is not known")
+    refuse("law", forge, "No proof is known for top_k_best/1")
 
 
 def test_every_proved_mechanism_is_known() -> None:
@@ -25,9 +25,9 @@ def test_every_proved_mechanism_is_known() -> None:
 
 
 OTHERS = {
-    "more labels than were paid for": (both(k="1"), "It takes 1, and its record says 2"),
-    "more keys of a user": (both(max_partitions="4"), "It takes 4", "keys"),
-    "a strategy for more keys of a user": (both(max_partitions="6"), "It takes 6", "a strategy"),
+    "It has": (both(k="1"), "It uses 1, but its record states 2"),
+    "more keys of a user": (both(max_partitions="4"), "It uses 4", "keys"),
+    "a strategy for more keys of a user": (both(max_partitions="6"), "It uses 6", "a strategy"),
     "a number that is none": (both(k="x"), "'k' must be a", "groups"),
 }
 

@@ -37,7 +37,7 @@ def test_how_it_is_not_called(case: Case, capfdbinary: Run) -> None:
         (["nothing", "--log", log], "cannot be read"),
         ([str(case.folder), "--log", log], "cannot be read"),
         ([release, "--log", log, "--certificate", "nothing"], "cannot be read"),
-        ([release, "--log", log, "--head", "12"], "head must be a text such as"),
+        ([release, "--log", log, "--head", "12"], "head must be a string such as"),
     ):
         assert main(["audit", *arguments]) == 2
         out, err = (part.decode() for part in capfdbinary.readouterr())

@@ -44,7 +44,7 @@ def test_an_exported_log_is_checked_like_the_ledger(run: Run, ledger: Ledger) ->
     Path("log.jsonl").write_text(log.replace('"1/7"', '"1/8"', 1))
     code, out, said = run("verify", "log.jsonl")
     assert (code, out) == (3, "")
-    assert "does not have the hash" in said
+    assert "does not match its hash" in said
     Path("log.jsonl").write_text("".join(log.splitlines(keepends=True)[:-1]))
     assert run("verify", "log.jsonl")[0] == 0
     code, _, said = run("verify", "log.jsonl", "--head", ledger.head)
@@ -62,7 +62,7 @@ def test_who_has_the_public_key_verifies_and_cannot_sign(run: Run) -> None:
     for key, code, words in (
         ([], 3, "signatures not checked: give --public-key"),
         (["--public-key", signer.public_key.hex()], 0, "signatures checked"),
-        (["--public-key", other.hex()], 3, "not signed with the key that is to verify it"),
+        (["--public-key", other.hex()], 3, "not signed with the given key"),
         (["--public-key", "00"], 2, "must be 32 bytes"),
     ):
         found, _, said = run("verify", "budget.ledger", *key)
@@ -72,7 +72,7 @@ def test_who_has_the_public_key_verifies_and_cannot_sign(run: Run) -> None:
         run("verify", "budget.ledger", "--public-key", "no hex")
     new("plain.ledger")
     code, _, said = run("verify", "plain.ledger", "--public-key", other.hex())
-    assert (code, "is not signed with the key" in said) == (3, True)
+    assert (code, "is not signed with the given key" in said) == (3, True)
     # The command has no key, so nothing that it would have to sign is written.
     terms = ["--unit", "person", "--neighbours", "add_remove", "--epsilon", "1"]
     assert run("add", "budget.ledger", "--scope", "b", *terms)[0] == 5
@@ -154,7 +154,7 @@ def test_each_trouble_has_its_exit_code(run: Run, ledger: Ledger, tmp_path: Path
             assert add()[0] == 6
     Path("budget.db").write_bytes(whole + b'{"hash":"')
     code, _, said = run("verify", "budget.db", "--head", head)
-    assert (code, "9 bytes after them are not a whole record" in said) == (0, True)
+    assert (code, "the last 9 bytes are not a complete record" in said) == (0, True)
 
 
 def impatient(store: FileStore, file: object, kind: int) -> None:

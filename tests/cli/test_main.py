@@ -129,11 +129,11 @@ def test_help_explains_known_candidates_and_exit_codes(capsys: pytest.CaptureFix
             main([command, "--help"] if command else ["--version"])
         said[command] = capsys.readouterr().out
     text = " ".join(said["top-k"].split())
-    for phrase in ("the domain is unknown", "--candidates-are-public", "this asserts that"):
+    for phrase in ("an unknown domain", "--candidates-are-public", "assert that"):
         assert phrase in text
     for meaning in (
         "0 success",
-        "3 the budget",
+        "3 budget exceeded",
         "5 the ledger",
         "6 the ledger is busy",
         "1 unexpected",
@@ -224,8 +224,8 @@ def test_a_release_that_cannot_be_written_is_a_failure(
     assert done.returncode == 1
     said = [line for line in done.stderr.splitlines() if not line.startswith(LARGE.encode())]
     assert b"".join(said) == (
-        b"safeselect: standard output cannot be written: No space left on device; what was to be "
-        b"printed is lost, and a charge to a ledger stands"
+        b"safeselect: standard output cannot be written: No space left on device; the output "
+        b"is lost, and a charge to a ledger remains"
     )
 
 

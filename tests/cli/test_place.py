@@ -62,7 +62,7 @@ def test_a_url_that_may_hold_a_password_is_refused_and_not_repeated(
         assert main(arguments) == 2
         out, said = capfdbinary.readouterr()
         assert out == b""
-        assert b"without a password; put the password into" in said
+        assert b"without a password; put the password in" in said
         assert b"hunter2" not in said
     with pytest.raises(InputError, match="PGPASSWORD"):
         place_of(secret)
@@ -73,7 +73,7 @@ def test_a_path_is_a_path_and_a_url_names_its_schema() -> None:
     for path in ("budget.ledger", "/a/b:c@d", "./postgresql"):
         assert place_of(path) == path
     assert name_of("/a/budget.ledger") == "budget.ledger"
-    with pytest.raises(InputError, match="names no schema"):
+    with pytest.raises(InputError, match="has no schema"):
         place_of("postgresql://host/db")
     found = place_of(
         "postgresql://user@host:5432/db?host=%2Ftmp%2Fx&schema=wards&options=-c%20a%3Db"
@@ -158,7 +158,7 @@ def test_a_budget_is_proposed_approved_and_enacted(
             assert json.loads(approval).keys() == {"key", "signature", "until"}
         assert run("enact", place, "proposal", "ann.json")[0] == 2
         code, _, told = run("enact", place, "proposal", "ann.json", "ben.json")
-        assert (code, "done, approved by 2" in told) == (0, True), told
+        assert (code, "written with 2 approvals" in told) == (0, True), told
         assert run("enact", place, "proposal", "ann.json", "ben.json")[0] == 2
     out = run("show", place)[1]
     assert "2 of 2 keys sign every new scope and every raised limit" in out

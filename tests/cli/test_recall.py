@@ -87,7 +87,7 @@ def test_the_owner_appends_a_correction(run: Run, is_signed: bool) -> None:
     assert run("correct", "advisory.json", "l", *key)[0] == 2
     about: dict[str, Any] = {"advisory": "x", "sha256": "0" * 64, "reason": "y", "signer": signer}
     for charges in ([99], [-1], ["x"], []):
-        with pytest.raises(ValueError, match="record numbers of charges"):
+        with pytest.raises(ValueError, match="record number of a charge"):
             correct("l", charges=charges, **about)
     correct("l", charges=[2] * 10_001, **about)
     kinds = [record.content["kind"] for record in Ledger.open("l").records()]
@@ -118,10 +118,10 @@ def test_advisories_say_what_touches_this_version(
     run: Run, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     for affects, code, said in (
-        ([{"library.version": {"introduced": "0"}}], 3, "touches this version"),
-        ([{"library.version": {"introduced": "99"}}], 0, "does not touch this version"),
-        (ONE, 3, "touches some releases of this version"),
-        ([{"library.version": {"introduced": "99"}, **ONE[0]}], 0, "does not touch this version"),
+        ([{"library.version": {"introduced": "0"}}], 3, "affects this version"),
+        ([{"library.version": {"introduced": "99"}}], 0, "does not affect this version"),
+        (ONE, 3, "affects some releases of this version"),
+        ([{"library.version": {"introduced": "99"}, **ONE[0]}], 0, "does not affect this version"),
     ):
         told(affects)
         capfdbinary.readouterr()

@@ -47,7 +47,7 @@ def check(text: str) -> Any:
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_an_entry_fits_the_schema_and_is_rounded_up(run: Run, budget: dict[str, Any]) -> None:
     ledger = new("l", **budget)
-    assert run("registry", "l", "--scope", "a")[0] == 2  # nothing was released
+    assert run("registry", "l", "--scope", "a")[0] == 2  # no releases
     scope(ledger).pay(pure(guarantee=s.ZeroConcentratedDP("1/9") if "rho" in budget else None))
     code, text, said = run("registry", "l", "--scope", "a")
     assert code == 0

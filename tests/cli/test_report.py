@@ -27,7 +27,7 @@ def test_the_page_tells_everything_and_needs_nothing(run: Run, ledger: Ledger) -
     for text in (
         *TOLD,
         *("McKenna and Sheldon (2020)", "Dong, Durfee and Rogers (2020)", "Scope b & <c>"),
-        *("OpenSSLSource", "source_tree_sha256", "What this page does not say"),
+        *("OpenSSLSource", "source_tree_sha256", "Not on this page"),
         *(ledger.head, ledger.id, *hashes),
     ):
         assert text in seen.text, text

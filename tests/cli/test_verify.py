@@ -41,7 +41,7 @@ def test_all_is_as_recorded(tmp_path, capsys, monkeypatch):
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("passed  ")
     count = sum(len(known_answers.read(each)) for each in known_answers.USED)
-    assert second == f"passed  {count} known answers are given"
+    assert second == f"passed  {count} known answers match"
     found = json.loads(place.read_text())
     assert found["passed"] is True
     assert found["schema"] == certified.SCHEMA
@@ -56,7 +56,7 @@ def test_all_is_as_recorded(tmp_path, capsys, monkeypatch):
     assert machine["host"] == platform.node()
     assert machine["cpu"]
     assert main(["verify", "--certificate", str(place)]) == 2
-    assert "needs a new file" in capsys.readouterr().err
+    assert "requires a new file" in capsys.readouterr().err
 
 
 def test_another_answer_and_other_code_are_told(some, tmp_path, capsys, monkeypatch):
@@ -68,7 +68,7 @@ def test_another_answer_and_other_code_are_told(some, tmp_path, capsys, monkeypa
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "differs: safeselect.x"
     assert lines[1].startswith("FAILED  ")
-    assert lines[2:] == ["differs: small: permute_and_flip, 3", "FAILED  2 known answers are given"]
+    assert lines[2:] == ["differs: small: permute_and_flip, 3", "FAILED  2 known answers match"]
     assert json.loads(place.read_text())["passed"] is False
 
 

@@ -33,7 +33,7 @@ def test_the_walk(
 
     export(Path("export.csv"), 3000, [])
     found, _ = run("look export.csv --user PatID --item Diagnose")
-    assert "2250 users are the same as others" in found
+    assert "2250 users equal others" in found
     assert set(shlex.split(FORM)) <= set(shlex.split(found.partition("options: ")[2]))
     assert "3000 as written" in run(f"look export.csv --user PatID {FORM}")[0]
     said = {}

@@ -64,11 +64,11 @@ WRONG = {
     f"top-k trips.csv --item town --user rider {TOP}": "has no column named 'town'",
     # files and how they are read
     f"top-k missing.csv {KEYS} {TOP}": "does not exist",
-    f"top-k . {KEYS} {TOP}": "name a .csv, .tsv",
+    f"top-k . {KEYS} {TOP}": "use a .csv, .tsv",
     f"top-k none*.csv {KEYS} {TOP}": "no file matches",
-    f"top-k trips.txt {KEYS} {TOP}": "must be named .csv, .tsv",
-    f"top-k book.xlsx {KEYS} {TOP}": "'Save as' it as 'CSV UTF-8'",
-    "look book.xlsx --user rider": "'Save as' it as 'CSV UTF-8'",
+    f"top-k trips.txt {KEYS} {TOP}": "must end in .csv, .tsv",
+    f"top-k book.xlsx {KEYS} {TOP}": "save it as 'CSV UTF-8'",
+    "look book.xlsx --user rider": "save it as 'CSV UTF-8'",
     f"top-k empty.csv {KEYS} {TOP}": "its first line must name the columns",
     f"top-k windows.csv {KEYS} {TOP}": "such as 'cp1252'",
     f"top-k trips.csv {KEYS} {TOP} --encoding ansi": "choose from",
@@ -80,13 +80,13 @@ WRONG = {
     f"top-k trips.csv {KEYS} {TOP} --ids integers": "choose from",
     f"top-k - {KEYS} {TOP}": "its first line must name the columns",
     "look - --user rider": "its first line must name the columns",
-    "look halves.csv --user rider": "state it, such as 'cp1252' or 'utf-16'",
-    f"top-k trips.csv {KEYS} {TOP} --candidates none.txt": "should list candidates, one a line",
+    "look halves.csv --user rider": "pass that, such as 'cp1252' or 'utf-16'",
+    f"top-k trips.csv {KEYS} {TOP} --candidates none.txt": "should list one candidate per line",
     # numbers and scopes
-    f"top-k trips.csv {KEYS} -k 1 --epsilon 0,5 --delta 1e-9": "write a decimal point",
+    f"top-k trips.csv {KEYS} -k 1 --epsilon 0,5 --delta 1e-9": "use a decimal point",
     f"top-k trips.csv {KEYS} {TOP} --rho 1": "not allowed with argument --epsilon",
     f"{FARES} --lowest 0 --highest 9 --step 0 --epsilon 1": "step must be",
-    f"top-k trips.csv {KEYS} {TOP} --ledger budget.db": "--ledger and --scope need each other",
+    f"top-k trips.csv {KEYS} {TOP} --ledger budget.db": "use --ledger and --scope together",
     f"top-k trips.csv {KEYS} {TOP} --ledger budget.db --scope trisp": "did you mean 'trips'?",
 }
 

@@ -42,6 +42,19 @@ def test_the_bounds_hold_the_whole_cell(name, rate):
         assert survival_bounds(name, high * unit * rate)[0] <= Fraction(v, 1 << digits)
 
 
+@pytest.mark.parametrize("name", LAWS)
+def test_refining_narrows_and_never_moves(name):
+    tape = Tape(5)
+    for _ in range(200):
+        drawn = InvertedNoise(LAWS[name], NoiseRate(Fraction(2, 3)), 96, tape)
+        before, precision = drawn.bounds(200, 5), drawn.precision
+        drawn.refine(tape)
+        after = drawn.bounds(200, 5)
+        assert before[0] <= after[0] <= after[1] <= before[1]
+        assert after[1] - after[0] < (before[1] - before[0]) >> 40
+        assert drawn.precision == precision + 64
+
+
 @pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 5), Fraction(4)])
 def test_the_geometric_number_is_geometric(rate):
     """All V by their first ten digits: a prefix counts where its first and last V agree."""

@@ -172,8 +172,8 @@ def test_data_text_plot_and_command(capsys):
         "certain",
         "standard_deviation",
     ]
-    assert "a user counts for 2 keys at most" in keys.title
+    assert "each user counts for at most 2 keys" in keys.title
     assert "never below 9 users" in keys.title
-    assert groups.title == "top 5 in each of 12 groups; users, as stated: 100 % in 6"
+    assert groups.title == "top 5 in each of 12 groups; users as stated: 100 % in 6"
     rows = str(groups).splitlines()[2:-1]
     assert [row.split()[1] for row in rows if row.endswith(" best")] == ["6", "6"]

@@ -100,7 +100,7 @@ def test_monotonic_scores_are_refused_where_neighbours_replace(name):
     ledger, there = scope_of("replace_one")
     source = TapeSource()
     more = {"monotonic": True} if case.monotonic else {}
-    with pytest.raises(ParameterError, match="needs add/remove neighbours"):
+    with pytest.raises(ParameterError, match="requires add/remove neighbours"):
         case.run(source=source, ledger=there, **more)
     assert kinds(ledger) == []
     assert (source.asked, source.begun) == (0, 0)
@@ -348,8 +348,8 @@ def test_a_session_that_is_over_holds_no_noise(name):
     source._after = 10**9
     for session, kind, words in (
         (closed, ParameterError, "closed"),
-        (exhausted, BudgetError, "has given all"),
-        (failed, SourceError, "ended when an answer"),
+        (exhausted, BudgetError, "has released all"),
+        (failed, SourceError, "ended because an answer"),
     ):
         for ask in (lambda s=session: s.query(1), lambda s=session: s.query_many([1, 2])):
             with pytest.raises(kind, match=words):

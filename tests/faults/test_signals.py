@@ -132,14 +132,14 @@ def test_a_failure_of_the_system_ends_one_call_of_the_default_source_too(monkeyp
                 safeselect.permute_and_flip([0, 0], epsilon=1, sensitivity=1, source=source)
     release()
     assert default_source() is not failed
-    with pytest.raises(safeselect.SourceError, match="stays failed"):
+    with pytest.raises(safeselect.SourceError, match="cannot be used again"):
         own.begin()
 
     broken = default_source()
     with monkeypatch.context() as patch:
         patch.setattr(ssl, "RAND_bytes", lambda count: b"\x17" * count)
-        with pytest.raises(safeselect.SourceError, match="repeats itself"):
+        with pytest.raises(safeselect.SourceError, match="repeats its output"):
             broken.fill(bytearray(1024))  # of fewer bytes, the kernel's would be in all
     assert default_source() is broken
-    with pytest.raises(safeselect.SourceError, match="stays failed"):
+    with pytest.raises(safeselect.SourceError, match="cannot be used again"):
         release()

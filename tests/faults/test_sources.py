@@ -7,8 +7,7 @@ record tells why there is no output; the next release, from a good source, works
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +16,6 @@ from ledgers import new, outcomes, scope
 
 import safeselect
 from safeselect import SourceError
-from safeselect.mechanisms.sessions import Answer
 from safeselect.sources import CallbackSource
 
 PRICE = Fraction(1)
@@ -97,13 +95,13 @@ def test_a_device_that_breaks_at_any_byte(name, how):
     for byte in places:
         source = CallbackSource(broken_at(byte, how), exclusive=True)
         with pytest.raises(
-            SourceError, match=r"failed while drawing|other than the bytes"
+            SourceError, match=r"failed while drawing|did not return the requested bytes"
         ) as caught:
             CALLS[name](source=source, ledger=there)
         assert caught.value.__context__ is None
         failed += 1
         charged += byte >= nonces
-        with pytest.raises(SourceError, match="stays failed"):
+        with pytest.raises(SourceError, match="cannot be used again"):
             CALLS[name](source=source, ledger=there)
     assert outcomes(ledger) == ["charged", "source"] * charged
     assert ledger.check().scopes["a"].spent["epsilon"] == charged * PRICE
@@ -139,7 +137,7 @@ def test_a_device_that_sticks_or_repeats_itself(name):
     with pytest.raises(SourceError, match="stuck"):
         CALLS[name](source=repeating, ledger=there)
     position = 0
-    with pytest.raises(SourceError, match="a copy of another's"):
+    with pytest.raises(SourceError, match="its randomness is a copy"):
         CALLS[name](source=CallbackSource(loop, exclusive=True), ledger=there)
     assert outcomes(ledger) == ["charged", "settled" if "vector" in name else "released"]
 
@@ -155,32 +153,3 @@ def test_two_sources_of_which_one_breaks(name):
         with pytest.raises(SourceError, match="the source failed while drawing"):
             CALLS[name](source=source, ledger=scope(ledger))
         assert outcomes(ledger) in ([], ["charged", "source"])
-
-
-def test_a_session_whose_device_breaks_at_any_byte_of_its_answers():
-    """What was charged when it opened stays charged; no answer comes of a broken device."""
-    ledger = new(":memory:", epsilon=10**4)
-    answered = opened = 0
-    places = range(64, 1200, 6)
-    for byte in places:
-        device = CallbackSource(broken_at(byte, "short"), exclusive=True)
-        try:
-            session = safeselect.SparseVector(
-                threshold=1, k=9, epsilon=PRICE, sensitivity=1,
-                source=device, ledger=scope(ledger),
-            )  # fmt: skip
-        except SourceError:
-            continue
-        opened += 1
-        answers = list(answers_of(session))
-        answered += len(answers)
-        assert len(answers) == 9 or list(answers_of(session)) == []
-    assert answered > 0 < opened
-    assert ledger.check().scopes["a"].spent["epsilon"] == len(places) * PRICE
-
-
-def answers_of(session: safeselect.SparseVector) -> Iterator[Answer]:
-    """Answers until the session or its device refuses, nine at most."""
-    with suppress(SourceError, safeselect.BudgetError):
-        for _ in range(9):
-            yield session.query(2)

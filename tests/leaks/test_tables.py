@@ -26,7 +26,7 @@ CSV: dict[str, bytes] = {
     "not UTF-8": HEADER.encode() + f"{LABEL},{NUMBER},".encode() + b"\xff\xfe\n",
     "a NUL": HEADER.encode() + f"{LABEL}\0,{NUMBER},{NUMBER}\n".encode(),
     "no header": GOOD.encode(),
-    "no number": (HEADER + f"{LABEL},u,{NUMBER}x\n").encode(),
+    "not a number": (HEADER + f"{LABEL},u,{NUMBER}x\n").encode(),
     "no number at all": (HEADER + f"{LABEL},u,{LABEL}\n").encode(),
     "a decimal": (HEADER + f"{LABEL},u,{NUMBER}.5\n").encode(),
     "an exponent": (HEADER + f"{LABEL},u,{NUMBER}e9999\n").encode(),

@@ -97,34 +97,43 @@ def test_a_budget_is_read_from_its_record_exactly(terms: dict[str, Any], tmp_pat
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({}, "a budget is epsilon, or epsilon and delta, or rho, or rho and delta; got none"),
+    ({}, "a budget must have epsilon, epsilon and delta, rho, or rho and delta; got none"),
     ({"delta": "1e-6"}, "got delta"),
     ({"epsilon": 1, "rho": 1}, "got epsilon, rho"),
     ({"epsilon": LONGEST + 1}, "epsilon must have at most 1024 bits"),
-    ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta is the part of delta that .* from 0 to delta"),
-    ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta is the part of delta that .* from 0 to delta"),
+    ({"epsilon": 1, "own_delta": "1e-6"}, "own_delta, the part of delta .* from 0 to delta"),
+    ({**MILLIONTH, "own_delta": "2e-6"}, "own_delta, the part of delta .* from 0 to delta"),
     ({**MILLIONTH, "own_delta": -1}, "own_delta must be at least zero"),
     ({**MILLIONTH, "own_delta": 1}, "own_delta must be less than 1"),
     ({"rho": 1, "delta": "1e-6", "own_delta": "1e-7"}, "with rho it is all of delta"),
-    ({"epsilon": 1, "ceiling": 2}, r"ceiling maps epsilon to a number, such as \{'epsilon': 2\}"),
-    ({"epsilon": 1, "ceiling": {"rho": 2}}, "ceiling maps epsilon to a number"),
-    ({**MILLIONTH, "ceiling": {"own_delta": 2}}, "ceiling maps epsilon or delta to a number"),
+    (
+        {"epsilon": 1, "ceiling": 2},
+        r"ceiling must map epsilon to a number, such as \{'epsilon': 2\}",
+    ),
+    ({"epsilon": 1, "ceiling": {"rho": 2}}, "ceiling must map epsilon to a number"),
+    ({**MILLIONTH, "ceiling": {"own_delta": 2}}, "ceiling must map epsilon or delta to a number"),
     ({"epsilon": 1, "ceiling": {"epsilon": 1}}, "the ceiling of epsilon must be above 1"),
     ({"epsilon": 1, "ceiling": {"epsilon": "x"}}, "epsilon must be"),
     ({**MILLIONTH, "ceiling": {"delta": 1}}, "delta must be less than 1"),
     ({"epsilon": 1, "blocks": "north"}, "blocks must be a list of names, got"),
-    ({"epsilon": 1, "blocks": [7]}, "a block must be text"),
-    ({"epsilon": 1, "blocks": ["a", "a"]}, "blocks are different names without '/', at most 10000"),
-    ({"epsilon": 1, "blocks": ["a/b"]}, "blocks are different names without '/'"),
+    ({"epsilon": 1, "blocks": [7]}, "a block must be a string"),
+    (
+        {"epsilon": 1, "blocks": ["a", "a"]},
+        "blocks must be at most 10000 different names without '/'",
+    ),
+    ({"epsilon": 1, "blocks": ["a/b"]}, "different names without '/'"),
     ({"epsilon": 1, "blocks": [str(n) for n in range(10_001)]}, "at most 10000"),
-    ({"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"}, "neighbours='add_remove': a"),
-    ({"epsilon": 1, "neighbours": 7}, "neighbours must be text"),
+    (
+        {"epsilon": 1, "blocks": ["a"], "neighbours": "replace_one"},
+        "neighbours='add_remove', because",
+    ),
+    ({"epsilon": 1, "neighbours": 7}, "neighbours must be a string"),
     ({"epsilon": 1, "per": "week"}, "per must be 'month', got"),
-    ({"epsilon": 1, "per": "month"}, "write for example unit='person and month', or leave it out"),
+    ({"epsilon": 1, "per": "month"}, "use for example unit='person and month', or omit per"),
 ]
 MONTHLY = {"epsilon": 1, "per": "month", "unit": "person and month"}
 WRONG += [
-    ({**MONTHLY, "blocks": blocks}, r"needs blocks=\(first, last\), such as '2026-01', '2026-12'")
+    ({**MONTHLY, "blocks": blocks}, r"requires blocks=\(first, last\), as '2026-01', '2026-12'")
     for blocks in ([], ["2026-01"], ["2026-01", "2026-13"], ["2026-01"] * 3, ["26-01", "26-02"])
 ] + [
     ({**MONTHLY, "blocks": ["2026-02", "2026-01"]}, "the last month must not be before the first"),
@@ -148,12 +157,12 @@ def test_orders_are_those_of_the_ceiling_and_the_share_of_own_deltas_is_kept() -
     assert (both.terms, both.caps) == (high.terms, high.caps)
     assert all(cap <= high.caps[name] for name, cap in low.caps.items())
     for limit, value in (("epsilon", 4), ("delta", Fraction(1, 10**4))):
-        with pytest.raises(ParameterError, match="up to the ceiling that was stated when"):
+        with pytest.raises(ParameterError, match="above the ceiling of this scope"):
             low.at(limit, Fraction(value))
     for limit, value in (("epsilon", 1), ("delta", Fraction(1, 10**7)), ("rho", 1), ("unit", 1)):
-        with pytest.raises(ParameterError, match=f"{limit} is not a limit that can be raised here"):
+        with pytest.raises(ParameterError, match=f"{limit} cannot be raised in this scope"):
             low.at(limit, Fraction(value))
-    with pytest.raises(ParameterError, match="which is none: open another scope"):
+    with pytest.raises(ParameterError, match="which is none; open another scope"):
         made(epsilon=1).at("epsilon", Fraction(2))
 
 
@@ -226,17 +235,17 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
     (MILLIONTH, [PureDP("0.98101")], PureDP("0.02381"), "2.4 % .* 1.8 % is left; at 3/4 of its"),
     (MILLIONTH, [PureDP("1/100")] * 50, PureDP("0.9"), "99.4 % of it and 74 % is left"),
     ({"rho": "1/10"}, [PureDP("0.4")], ZeroConcentratedDP("0.03"), "30 % .* 21 %.* 1/2 of its rho"),
-    (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, and 5e-8 of 2.5e-7 is left: give the"),
-    (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is set aside here; .* own_delta=1e-7 takes"),
+    (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, and 5e-8 of 2.5e-7 is left; give the"),
+    (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved here; .* own_delta=1e-7 takes"),
     (
         MILLIONTH,
         [],
         ApproximateDP("1/10", "5e-7"),
-        "smaller delta; a scope .* own_delta=5e-7 takes",
+        "smaller delta; a scope .* own_delta=5e-7 allows",
     ),
-    (MILLIONTH, [], ApproximateDP("1/10", "5e-6"), "is left: give the release a smaller delta$"),
+    (MILLIONTH, [], ApproximateDP("1/10", "5e-6"), "is left; give the release a smaller delta$"),
     ({"epsilon": 1}, ALL_OF_IT, PureDP("1/100"), "epsilon 1 of .* 1 % of it and 0 % is left$"),
-    (MILLIONTH, ALL_OF_IT, ZeroConcentratedDP("1/1000"), "a part of it, and nothing is left$"),
+    (MILLIONTH, ALL_OF_IT, ZeroConcentratedDP("1/1000"), "part of it, and nothing is left$"),
     ({"epsilon": "1/1000"}, [], PureDP(10**30), "more than 1000 % of it and 100 % is left"),
 ]
 
@@ -415,7 +424,7 @@ def test_what_reads_a_block_names_it(wards: Ledger) -> None:
             with pytest.raises(ParameterError, match=said):
                 use()
     for wrong in ("wards/east", "wards/", "ward", "year/2027-03", "year/2026-10"):
-        with pytest.raises(ParameterError, match="there is no scope"):
+        with pytest.raises(ParameterError, match="has no scope"):
             scope(wards, wrong)
     for name, taken, blocks in (
         ("wards", "wards", ["east"]),
@@ -475,17 +484,17 @@ def more(name: str, by: Fraction) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-NO_BUDGET, CAPS = (
-    "holds no budget to be kept",
-    "record 1 states other caps than those of its budget",
-)
+NO_BUDGET, CAPS = ("has no valid budget", "record 1 states caps that differ from its budget")
 LIES: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (set_("terms", "budget", "weights", ["4/5", "1/10", "1/5"]), NO_BUDGET),
     (set_("terms", "budget", "excesses", ["22", "22", "110"]), NO_BUDGET),
-    (set_("terms", "budget", "own_delta", "2/1000000"), "holds a number in another spelling"),
+    (
+        set_("terms", "budget", "own_delta", "2/1000000"),
+        "contains a number that is not in canonical form",
+    ),
     (pop("terms", "budget", "own_delta"), NO_BUDGET),
     (set_("terms", "budget", "sigma", "1"), NO_BUDGET),
-    (set_("terms", "budget", "epsilon", "one"), "a budget holds something that is no number"),
+    (set_("terms", "budget", "epsilon", "one"), "a budget contains a value that is not a number"),
     (set_("terms", "budget", []), NO_BUDGET),
     (set_("terms", "budget", "ceiling", {"epsilon": "1/2"}), NO_BUDGET),
     (set_("terms", "budget", "ceiling", []), "a ceiling is not an object of numbers"),
@@ -527,7 +536,7 @@ def test_a_scope_with_the_name_of_blocks_is_damage(tmp_path: Path, name: str) ->
     if name == "other":
         assert [*Ledger.open(path).scopes()] == ["wards/north", "other"]
     else:
-        with pytest.raises(LedgerDamaged, match="opens a scope that is open already"):
+        with pytest.raises(LedgerDamaged, match="opens a scope that is already open"):
             Ledger.open(path)
 
 
@@ -545,7 +554,7 @@ def test_a_scope_of_months_that_lies_is_damage(tmp_path: Path) -> None:
     ):
         path.write_bytes(whole)
         forge(path, lie, 1)
-        with pytest.raises(LedgerDamaged, match="holds no budget"):
+        with pytest.raises(LedgerDamaged, match="has no valid budget"):
             Ledger.open(path)
     path.write_bytes(whole)
     forge(path, set_("terms", "per", ""), 1)  # three blocks
@@ -589,7 +598,9 @@ def test_a_sum_above_every_way_is_damage_and_above_all_but_one_is_none(tmp_path:
     ):
         path.write_bytes(whole)
         forge(path, charge(**amounts))
-        with pytest.raises(LedgerDamaged, match="record 2 is no charge that its budget allows"):
+        with pytest.raises(
+            LedgerDamaged, match="record 2 is a charge that its budget does not allow"
+        ):
             Ledger.open(path)
     for amounts in (
         {"epsilon": caps["epsilon"], "not_pure": Fraction(0)},

@@ -172,5 +172,5 @@ def test_a_log_of_a_kind_that_is_unknown_is_not_opened(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
     new(path)
     add(path, {"kind": "carried"}, None)
-    with pytest.raises(LedgerError, match="of a kind that is unknown"):
+    with pytest.raises(LedgerError, match="its kind is unknown"):
         Ledger.open(path)

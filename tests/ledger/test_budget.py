@@ -393,7 +393,7 @@ def test_a_raise_keeps_all_that_was_granted() -> None:
         assert alone.at({name: Fraction(2)}).limits == {name: 2}
         with pytest.raises(ParameterError, match="this budget has no delta"):
             alone.at({name: Fraction(2), "delta": Fraction(1, 10)})
-    with pytest.raises(ParameterError, match="delta below 1"):
+    with pytest.raises(ParameterError, match="delta must be below 1"):
         before.at({"delta": Fraction(1)})
 
 

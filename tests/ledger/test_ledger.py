@@ -62,9 +62,9 @@ def test_a_charge_is_released_or_aborted_once_and_never_refunded(place: Any) -> 
     assert (receipt.ledger, receipt.record, receipt.salt) == (ledger.id, 5, b"s" * 32)
     assert kinds(ledger) == ["created", "scope", *["charged"] * 3, "released", "aborted"]
     for again in (first, second):
-        with pytest.raises(LedgerError, match="in the ledger already"):
+        with pytest.raises(LedgerError, match="the ledger already has the outcome"):
             again.aborted("error")
-        with pytest.raises(LedgerError, match="in the ledger already"):
+        with pytest.raises(LedgerError, match="the ledger already has the outcome"):
             again.released("red", b"s" * 32)
     checker = ledger.check()
     assert checker.pending == {str(third.charge)}
@@ -78,7 +78,7 @@ def test_a_nonce_that_comes_twice_is_cloned_randomness(place: Any) -> None:
     scope(ledger).pay(pure(nonce=b"n" * 16))
     before = ledger.head
     for name in ("a", "b"):
-        with pytest.raises(SourceError, match="a copy of another's; nothing was charged"):
+        with pytest.raises(SourceError, match="its randomness is a copy; nothing was charged"):
             scope(ledger, name).pay(pure(nonce=b"n" * 16))
     assert ledger.head == before
 
@@ -107,12 +107,14 @@ def test_a_scope_adds_up_one_unit_and_one_kind_of_neighbours(unit: Any, neighbou
 
 def test_creating_and_opening_are_two_things(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
-    with pytest.raises(LedgerError, match=r"there is no file .*budget.db.*Ledger.create"):
+    with pytest.raises(
+        LedgerError, match=r"file .*budget.db.* does not exist; create it with Ledger.create"
+    ):
         Ledger.open(path)
     assert not path.exists()
     ledger = new(path)
     assert path.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(LedgerError, match="already: open it"):
+    with pytest.raises(LedgerError, match="already exists; open it"):
         new(path)
     again = Ledger.open(str(path))
     assert (again.id, again.head) == (ledger.id, ledger.head)
@@ -128,26 +130,26 @@ def test_wrong_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> 
         with pytest.raises(ParameterError, match="signer"):
             new(path, signer=signer)
     for wrong in (7, b"x.db", None, ListStore):
-        with pytest.raises(ParameterError, match="a ledger needs a path or a Store"):
+        with pytest.raises(ParameterError, match="a ledger requires a path or a Store"):
             Ledger.open(wrong)  # type: ignore[arg-type]
     assert not path.exists()
     ledger = new(path)
     for name, purpose in (("b", "p"), ("a", ""), ("a", "two\nlines"), ("a", 3), (None, "p")):
-        with pytest.raises(ParameterError, match=r"must be|there is no scope"):
+        with pytest.raises(ParameterError, match=r"must be|has no scope"):
             ledger.scope(name, **TERMS, purpose=purpose)  # type: ignore[arg-type]
 
 
 def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: Any) -> None:
     approximate, rho = ApproximateDP("1/2", "1e-7"), ZeroConcentratedDP("1/100")
     cases = [
-        ({"epsilon": 1}, approximate, "adds up epsilon, .* a budget of epsilon and delta takes"),
-        ({"epsilon": 1}, rho, "adds up epsilon, .* a budget of epsilon and delta takes"),
+        ({"epsilon": 1}, approximate, "limits epsilon, .* use a budget of epsilon and delta"),
+        ({"epsilon": 1}, rho, "limits epsilon, .* use a budget of epsilon and delta"),
         (
             {"epsilon": 1, "delta": "1e-6", "own_delta": "1e-6"},
             rho,
-            "adds up epsilon and delta, .*: a budget of epsilon and delta and with own_delta below",
+            "limits epsilon and delta, .*; use a budget of epsilon and delta and with own_delta",
         ),
-        ({"rho": 1}, approximate, "adds up rho, .*: a budget of rho and delta takes"),
+        ({"rho": 1}, approximate, "limits rho, .*; use a budget of rho and delta"),
     ]
     budgets = {str(i): Budget(**TERMS, **terms) for i, (terms, _, _) in enumerate(cases)}
     ledger = Ledger.create(place, budgets)

@@ -219,7 +219,7 @@ def test_of_scopes_that_are_joined_the_least_counts() -> None:
     assert (b & c & a).fits(asked) == 2
     free = ApproximateDP(0, "1e-9")
     assert b.fits(free) == 250
-    with pytest.raises(ParameterError, match="adds up epsilon, which ApproximateDP does not bound"):
+    with pytest.raises(ParameterError, match="limits epsilon, which ApproximateDP does not bound"):
         (a & b).fits(free)
 
 
@@ -260,13 +260,13 @@ def test_wrong_arguments_of_the_call_are_told_as_the_call_tells_them() -> None:
         with pytest.raises(ParameterError, match=said):
             balance.fits(lambda there, more=more: call(there, **more))
     replaced = Balance.fresh(Budget("person", "replace_one", **MILLIONTH))
-    with pytest.raises(ParameterError, match="needs add/remove neighbours; scope 'a quote'"):
+    with pytest.raises(ParameterError, match="requires add/remove neighbours, but scope 'a quote'"):
         replaced.fits(lambda there: call(there, monotonic=True))
 
 
 def test_a_closed_way_and_a_closed_budget_fit_nothing() -> None:
     balance = Balance.fresh(Budget(**TERMS, epsilon=1))
-    with pytest.raises(ParameterError, match="a budget of epsilon and delta takes it"):
+    with pytest.raises(ParameterError, match="use a budget of epsilon and delta"):
         balance.fits(ZeroConcentratedDP("1/1000"))
     ledger = new(":memory:", epsilon=1)
     scope(ledger).pay(pure(1))

@@ -93,7 +93,7 @@ def test_a_change_of_any_byte_is_found() -> None:
         for bit in flips:
             changed = bytearray(log)
             changed[place] ^= 1 << bit
-            with pytest.raises(LedgerError, match=r"of the log is cut|^record [0-9]+ "):
+            with pytest.raises(LedgerError, match=r"of the log is truncated|^record [0-9]+ "):
                 check(bytes(changed))
 
 
@@ -113,7 +113,7 @@ def test_insertions_deletions_and_reorderings_are_found(ledger: Ledger) -> None:
         )
     )
     for other in changed:
-        with pytest.raises(LedgerError, match=r"of the log is cut|^record [0-9]+ "):
+        with pytest.raises(LedgerError, match=r"of the log is truncated|^record [0-9]+ "):
             check(other)
     other_ledger = lines(new(":memory:"))
     with pytest.raises(LedgerError, match="does not follow the record before it"):
@@ -162,51 +162,71 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
     minus = {**zero, "epsilon": "-1/3"}
     missing = {name: amount for name, amount in was["charge"].items() if name != "not_pure"}
     spelled = json.loads(json.dumps(was).replace("1/3", "2/6"))
-    wrong, fields, order = "is no charge that its budget allows", "the fields of its kind", "follow"
+    wrong, fields, order = (
+        "is a charge that its budget does not allow",
+        "the fields of its kind",
+        "follow",
+    )
     for place, changes, said in [
         (charged, charges(charge=zero, after=zero), wrong),
         (charged, charges(after=zero), "does not add up"),
         (charged, charges(charge=two, after=two), wrong),
         (charged, charges(charge=over, after=over), wrong),
-        (charged, charges(charge=minus, after=zero), "no number"),
+        (charged, charges(charge=minus, after=zero), "not a number"),
         (charged, charges(charge={"epsilon": "1/3"}), "does not add up"),
         (charged, charges(charge=missing, after=missing), "does not add up"),
         (charged, charges(charge=was["charge"] | {"rho": "0"}), "does not add up"),
-        (charged, {"charges": [spelled]}, "another spelling"),
+        (charged, {"charges": [spelled]}, "canonical form"),
         (charged, charges(terms={}), fields),
         (charged, charges(scope="b"), "does not add up"),
-        (charged, charges(scope="c"), "a scope that there is not"),
+        (charged, charges(scope="c"), "a scope that does not exist"),
         (charged, {"charges": [was, was]}, "charges a scope twice"),
-        (charged, {"charges": []}, "charges no scope"),
+        (charged, {"charges": []}, "does not charge a scope"),
         (charged, {"charges": {"a": was}}, fields),
         (charged, {"kind": "scope"}, fields),
-        (charged, {"kind": "refunded"}, "of a kind that is unknown"),
-        (charged, {"schema": "safeselect.record/3"}, "is not of schema"),
+        (charged, {"kind": "refunded"}, "its kind is unknown"),
+        (charged, {"schema": "safeselect.record/3"}, "does not have schema"),
         (charged + 1, {"nonce": first["nonce"]}, "repeats a nonce"),
-        (charged, {"nonce": "00"}, "no nonce of 16 bytes"),
+        (charged, {"nonce": "00"}, "does not have a nonce of 16 bytes"),
         (charged, {"seq": "9"}, order),
         (charged, {"ledger": "0" * 32}, "belongs to another ledger"),
         (charged, {"more": "than its fields"}, fields),
         (charged, {"source": {**first["source"], "production": "perhaps"}}, "for production"),
         (charged, {"parts": {"count": 1}}, "canonical"),
-        (charged, {"purpose": "two\nlines"}, "cannot be printed"),
-        (charged, {"parameters": {"k": "\u202e"}}, "cannot be printed"),
-        (charged, {"parameters": {"k": ["1"]}}, "a parameter that is not text"),
+        (charged, {"purpose": "two\nlines"}, "unprintable text"),
+        (charged, {"parameters": {"k": "\u202e"}}, "unprintable text"),
+        (charged, {"parameters": {"k": ["1"]}}, "a parameter that is not a string"),
         (charged, {"request": {"id": "x"}}, fields),
-        (settled, {"charge": f"0{first['seq']}"}, "a charge that awaits none"),
-        (settled + 1, {"charge": first["seq"]}, "a charge that awaits none"),
-        (settled + 1, {"reason": "boredom"}, "a reason that is none of"),
+        (settled, {"charge": f"0{first['seq']}"}, "a charge that is not open"),
+        (settled + 1, {"charge": first["seq"]}, "a charge that is not open"),
+        (settled + 1, {"reason": "boredom"}, "a reason other than"),
         (settled, {"reason": "error"}, fields),
-        (1, {"terms": {"unit": "person"}}, "no budget"),
-        (1, {"caps": {"epsilon": "100", "not_pure": "0", "own_delta": "1/4000000"}}, "other caps"),
+        (1, {"terms": {"unit": "person"}}, "no valid budget"),
+        (
+            1,
+            {"caps": {"epsilon": "100", "not_pure": "0", "own_delta": "1/4000000"}},
+            "caps that differ",
+        ),
         (1, {"max_refusals": "0"}, "out of bounds"),
-        (2, {"scope": "a"}, "open already"),
-        (0, {"clock": "second"}, "states no time"),
+        (2, {"scope": "a"}, "already open"),
+        (0, {"clock": "second"}, "does not state a time"),
         (0, {"clock": {}}, fields),
-        (charged, {"request": {"id": "x", "asked": "a" * 64}}, "names a request by something that"),
-        (charged, {"request": {"id": "a" * 64, "asked": "A" * 64}}, "names a request by something"),
+        (
+            charged,
+            {"request": {"id": "x", "asked": "a" * 64}},
+            "identifies a request by a value that",
+        ),
+        (
+            charged,
+            {"request": {"id": "a" * 64, "asked": "A" * 64}},
+            "identifies a request by a value",
+        ),
         (0, {"signer": stated("0" * 64, "k")}, "record 0 has no signature"),
-        (0, {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac-sha256"}}, "names no key"),
+        (
+            0,
+            {"signer": {**stated("0" * 64, "k"), "algorithm": "hmac-sha256"}},
+            "does not name an Ed25519 key",
+        ),
     ]:
         # The forgery is the last record: no other sentence than its own can be said.
         with pytest.raises(LedgerDamaged, match=said):
@@ -219,7 +239,7 @@ def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
     there = {"outcomes": "5", "queries": "2"}
     session = scope(made).pay(pure(parameters=there))
     session.settled("{}", {"outcomes": 5, "queries": 1})
-    with pytest.raises(LedgerError, match="in the ledger already"):
+    with pytest.raises(LedgerError, match="the ledger already has the outcome"):
         session.settled("{}", {"outcomes": 5, "queries": 1})
     log = lines(made)
     assert check(log).pending == set()
@@ -233,7 +253,9 @@ def test_a_session_cannot_have_used_more_than_it_reserved() -> None:
         {},
         "5",
     ):
-        with pytest.raises(LedgerError, match=r"what was used|not the fields|holds something"):
+        with pytest.raises(
+            LedgerError, match=r"how much of|the fields of its kind|contains a value"
+        ):
             check(forge(log, 3, spent=spent))
     check(forge(log, 3, spent={"outcomes": "0", "queries": "0"}))  # known to be false by nobody
 
@@ -242,7 +264,7 @@ def test_a_log_of_another_kind_is_refused() -> None:
     for log in (b"", b"\n", b"{}\n", b"[]\n", b'"x"\n', b"1\n", b"\xff\n", b"[" * 10**5 + b"\n"):
         with pytest.raises(LedgerError, match=r"is not a line of a ledger|there is no record"):
             check(log)
-    with pytest.raises(LedgerError, match="is cut, or too long"):
+    with pytest.raises(LedgerError, match="is truncated or too long"):
         check(b"x" * 10**6)
 
 
@@ -268,7 +290,7 @@ def test_numbers_are_read_back_as_they_were(value: Fraction) -> None:
     "written", ["2/4", "+1", "01", "1.0", "1e3", "-1", " 1", "", "1/1", "٣", 1]
 )
 def test_a_number_has_one_spelling(written: Any) -> None:
-    with pytest.raises(LedgerError, match="it holds"):
+    with pytest.raises(LedgerError, match="it contains"):
         read_numbers({"x": written}, "it")
 
 

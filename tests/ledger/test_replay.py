@@ -131,7 +131,7 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     for changes, said in (
         ({"limit": "epsilon"}, "that cannot be raised"),
         ({"scope": "b"}, "that cannot be raised"),
-        ({"approvals": ["x"]}, "holds approvals where nobody approves"),
+        ({"approvals": ["x"]}, "has approvals, but the ledger has no approvers"),
         ({"after": "1"}, "does not raise the limit"),
         ({"before": "7"}, "does not raise the limit"),
         ({"caps": {"epsilon": "9"}}, "does not raise the limit"),
@@ -146,11 +146,11 @@ def test_what_nobody_may_write_about_refusals(tmp_path: Path) -> None:
     released = {"kind": "released", "charge": str(open_.charge), "commitment": "x"}
     common = {name: last[name] for name in ("schema", "ledger")}
     path.write_bytes(chained([*before, {**common, **released}]))
-    is_refused(path, "record 5 releases an answer from a scope that was closed")
+    is_refused(path, "record 5 releases an answer from a closed scope")
     charged = {**records_of(path)[3], "nonce": "ab" * 16}
     charge_of(charged).update(after={"epsilon": "3/10"})
     path.write_bytes(chained([*before, charged]))
-    is_refused(path, "record 5 charges a scope that was closed")
+    is_refused(path, "record 5 charges a closed scope")
 
 
 # --------------------------------------------------------------------------------------- places
@@ -186,9 +186,9 @@ def test_file_systems_that_are_not_known_to_be_good_are_refused(
     there = Ledger.open(path) if path.exists() else new(path, epsilon=1)
     opened = scope(Ledger.open(path))
     monkeypatch.setattr(file, "file_system", lambda _: kind)
-    with pytest.raises(LedgerError, match=f"of type {kind}: its locks"):
+    with pytest.raises(LedgerError, match=f"of type {kind}, because its locks"):
         opened.pay(pure())
-    with pytest.raises(LedgerError, match=f"of type {kind}: its locks"):
+    with pytest.raises(LedgerError, match=f"of type {kind}, because its locks"):
         new(tmp_path / "new.ledger")
     assert there.check().count == 2  # it may be read
 
@@ -206,9 +206,9 @@ def test_file_systems_that_pass_away_are_warned_of_and_refused_when_hardened(
         warnings.simplefilter("error")
         scope(made).pay(pure())
     monkeypatch.setenv("SAFESELECT_REQUIRE_PRODUCTION", "1")
-    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids it"):
+    with pytest.raises(LedgerError, match="which SAFESELECT_REQUIRE_PRODUCTION forbids"):
         scope(Ledger.open(tmp_path / "budget.ledger")).pay(pure())
-    with pytest.raises(LedgerError, match="SAFESELECT_REQUIRE_PRODUCTION forbids it"):
+    with pytest.raises(LedgerError, match="which SAFESELECT_REQUIRE_PRODUCTION forbids"):
         new(tmp_path / "new.ledger")
     assert not (tmp_path / "new.ledger").exists()
 
@@ -262,8 +262,8 @@ def test_without_flock_the_package_works_and_a_file_is_refused(
         [sys.executable, "-c", code, str(tmp_path / "budget.ledger")],
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
-    assert "a ledger in a file needs Unix's flock: use PostgreSQL here" in done.stdout
+    assert "a ledger in a file requires Unix's flock; use PostgreSQL here" in done.stdout
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(file, "fcntl", None)
-    with pytest.raises(LedgerError, match="needs Unix's flock"):
+    with pytest.raises(LedgerError, match="requires Unix's flock"):
         Ledger.open(tmp_path / "budget.ledger")

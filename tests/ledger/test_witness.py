@@ -28,7 +28,7 @@ pytestmark = pytest.mark.claim("C9")
 
 SALT = b"s" * 32
 BUDGETS = {"a": Budget(**TERMS, epsilon=1000)}
-ANOTHER = r"is another one than|the records end at"
+ANOTHER = r"differs from|the records end at"
 
 
 def made(place: Any) -> tuple[Ledger, Kept]:
@@ -114,13 +114,13 @@ def test_no_answer_means_no_charge(tmp_path: Path) -> None:
     there, count = scope(ledger), len(kinds(ledger))
     for mistake in (OSError("blue"), ParameterError("blue"), LedgerError("blue")):
         kept.fail = mistake
-        with pytest.raises(LedgerError, match=r"the witness (failed|answered)") as caught:
+        with pytest.raises(LedgerError, match=r"the witness (failed|returned)") as caught:
             there.pay(pure())
         assert "blue" not in str(caught.value)
     kept.fail = None
     assert len(kinds(ledger)) == count
     kept.head, head = "no head", kept.head
-    with pytest.raises(LedgerError, match="something that is no head"):
+    with pytest.raises(LedgerError, match="a value that is not a head"):
         there.pay(pure())
     kept.head = head
     there.pay(pure()).released("x", SALT)
@@ -131,7 +131,7 @@ def test_what_cannot_be_kept_withholds_the_answer_and_the_charge_stands(tmp_path
     there = scope(ledger)
     pending = there.pay(pure())
     kept.deaf = True
-    said = r"record {} stands, and its answer is withheld: .*the witness failed with OSError"
+    said = r"record {} remains, and its answer is withheld: .*the witness failed with OSError"
     with pytest.raises(ChargeStands, match=said.format(2)):
         pending.released("x", SALT)
     with pytest.raises(ChargeStands, match=said.format(4)):
@@ -141,7 +141,7 @@ def test_what_cannot_be_kept_withholds_the_answer_and_the_charge_stands(tmp_path
     there.pay(pure()).released("x", SALT)
     assert kept.head == ledger.head
     kept.keep = lambda head, lines, after: None  # type: ignore[method-assign]
-    with pytest.raises(LedgerError, match="the witness did not keep what it was told"):
+    with pytest.raises(LedgerError, match="the witness did not keep the lines that it received"):
         there.pay(pure())
 
 
@@ -172,7 +172,7 @@ def test_records_whose_writers_died_are_kept_before_they_are_told(
             tell()
     assert kept.head == behind
     kept.deaf = False
-    with pytest.raises(RepeatedRequest, match="and was released"):
+    with pytest.raises(RepeatedRequest, match="which was released"):
         scope(reader).asked("r0").pay(pure("1/1000"))
     assert kept.text == path.read_bytes()
     assert kept.most <= 100
@@ -180,7 +180,7 @@ def test_records_whose_writers_died_are_kept_before_they_are_told(
 
 def test_each_ledger_has_a_witness_of_its_own(tmp_path: Path) -> None:
     _, kept = made(tmp_path / "l")
-    with pytest.raises(LedgerError, match="the witness knows a ledger already"):
+    with pytest.raises(LedgerError, match="the witness already has a ledger"):
         Ledger.create(tmp_path / "m", BUDGETS, witness=kept)
     assert not (tmp_path / "m").exists()
     Ledger.create(tmp_path / "m", BUDGETS)
@@ -202,7 +202,7 @@ def test_an_empty_witness_is_refused_unless_a_head_vouches(tmp_path: Path) -> No
     shutil.copy(path, old)
     scope(ledger).pay(pure())
     fresh = Kept()
-    with pytest.raises(LedgerError, match="the witness knows no ledger: open this one with head="):
+    with pytest.raises(LedgerError, match="the witness has no ledger yet; pass head="):
         Ledger.open(path, witness=fresh)
     with pytest.raises(LedgerRolledBack, match="before the published head"):
         Ledger.open(old, witness=fresh, head=ledger.head)

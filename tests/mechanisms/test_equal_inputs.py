@@ -140,7 +140,7 @@ CASES: dict[str, Ways] = {
 WHOLE = [name for name in CASES if name not in ("halves and quarters", "computed")]
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "no grid": {},
+    "without grid=": {},
     "sensitivity of 3/4": {"sensitivity": "3/4"},
     "monotonic": {"monotonic": True},
     "grid of 1/2": {"grid": "1/2", "minimize": True},
@@ -179,7 +179,7 @@ def same(call: Callable[..., Any], ways: Ways, **options: Any) -> tuple[Any, ...
 def test_all_ways_to_say_the_same_numbers_have_the_same_outcome(case, options):
     said, requests, _ = same(permute_and_flip, CASES[case], **OPTIONS[options])
     refused = case not in WHOLE and "grid" not in OPTIONS[options]
-    assert said.startswith("ScoreError: scores must be integers") == refused
+    assert said.startswith("ScoreError: without grid=, scores must be integers") == refused
     assert (requests == []) == refused
 
 

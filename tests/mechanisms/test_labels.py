@@ -126,7 +126,7 @@ def test_any_label_that_can_be_written_down(kind: str) -> None:
     ids=repr,
 )
 def test_labels_that_are_equal_are_refused(labels: Any) -> None:
-    with pytest.raises(ParameterError, match="got 2 different ones among 3"):
+    with pytest.raises(ParameterError, match="got 2 different labels among 3"):
         top_k([7, 9, 2], k=2, labels=labels, **SURE)
 
 
@@ -136,7 +136,7 @@ def test_labels_that_are_equal_are_refused(labels: Any) -> None:
     ids=["mute", "mute and text", "unwritten", "arrays"],
 )
 def test_labels_that_cannot_be_compared_or_written(labels: Any) -> None:
-    with pytest.raises(ParameterError, match="can be compared and written down") as caught:
+    with pytest.raises(ParameterError, match="comparable values") as caught:
         top_k([7, 9], k=1, labels=labels, **SURE)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None

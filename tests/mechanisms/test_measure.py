@@ -90,12 +90,17 @@ def test_counts_that_move_further_are_refused() -> None:
         for by in ("add_remove", "replace_one")
     }
     for by, counts, least, message in (
-        ("add_remove", Counts(five, "all"), 5, "one user may move 5 of these"),
+        ("add_remove", Counts(five, "all"), 5, "one user can change 5 of these"),
         ("add_remove", Counts(five, "all", max_contributions=2), 2, "at least 2"),
         ("add_remove", Counts(five, 5), None, "private"),
         ("add_remove", Counts(five, "all", unit="one house"), None, "one house"),
         ("replace_one", Counts(five, "all"), 5, "at least 5"),
-        ("replace_one", Counts(five, "all", max_contributions=2), 4, "in another's place may move"),
+        (
+            "replace_one",
+            Counts(five, "all", max_contributions=2),
+            4,
+            "replacing one user can change",
+        ),
     ):
         there = ledgers[by].scope("a", unit="person", neighbours=by, purpose="a test")
         for cost, name in (({"epsilon": 1}, pure), ({"rho": "1/100"}, spread)):

@@ -63,18 +63,6 @@ def test_published_probabilities_of_three_quantiles(inputs, output):
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("share", QUANTILES)
-@pytest.mark.parametrize("size", range(5))
-@pytest.mark.claim("C1")
-def test_runs_have_the_law_of_the_grid(share, size, ties):
-    rate = Fraction(3, 4)
-    for data in itertools.combinations_with_replacement(range(5), size):
-        wanted = grid_law(data, 0, 4, share, rate, ties)
-        found = point_law(whole(data, 0, 4), Law(share, rate / share.denominator, ties))
-        assert all(near(p, mpmath.nstr(q, 30)) for p, q in zip(found, wanted, strict=True))
-
-
-@pytest.mark.parametrize("ties", TIES)
-@pytest.mark.parametrize("share", QUANTILES)
 @pytest.mark.claim("C1")
 def test_parts_have_the_law_of_their_shares(share, ties):
     """All parts of small grids: values are `fine` points each, and what lies outside is not there.

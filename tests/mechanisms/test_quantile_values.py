@@ -32,10 +32,10 @@ NO_VALUES = [
 def test_values_that_are_none_are_refused_without_being_quoted():
     for values in NO_VALUES:
         made, scope = ledger(epsilon=1)
-        with pytest.raises(ScoreError, match="values must be numbers where") as caught:
+        with pytest.raises(ScoreError, match="values must be numbers if") as caught:
             quantile(values, quantile="1/2", **NINE)
         assert caught.value.__context__ is None or caught.value.__suppress_context__
-        with pytest.raises(ScoreError, match="the values cannot be read as the arguments say"):
+        with pytest.raises(ScoreError, match="the values do not fit the arguments"):
             quantile(values, quantile="1/2", **NINE, ledger=scope)
         assert made.balance("main").spent["epsilon"] == made.balance("main").refusals == 1
 
@@ -137,7 +137,7 @@ class Panicking:
 def test_what_a_value_raises_is_one_sentence_and_counted(capfd):
     made, scope = ledger(epsilon=8)
     for count, value in enumerate((Quoting(), Panicking(), Decimal("sNaN"), None) * 2, 1):
-        with pytest.raises(ScoreError, match="the values cannot be read as") as caught:
+        with pytest.raises(ScoreError, match="the values do not fit the") as caught:
             quantile([1, value], quantile="1/2", **NINE, ledger=scope)
         assert caught.value.__context__ is None
         assert "987654321" not in str(caught.value)
@@ -169,7 +169,7 @@ def test_sixteen_private_dates_cost_sixteen_charges_in_every_column(capfd):
     for name, column in far_dates().items():
         made, scope = ledger(epsilon=1)
         for count in range(1, 4):
-            with pytest.raises(ScoreError, match="the values cannot be read as") as caught:
+            with pytest.raises(ScoreError, match="the values do not fit the") as caught:
                 quantile(column, quantile="1/2", epsilon="1/100", ledger=scope, **ends)
             assert caught.value.__context__ is None, name
             assert made.balance("main").refusals == count, name

@@ -62,7 +62,7 @@ def test_a_step_is_proposed_by_the_ends_alone(ends, proposed):
     column = np.empty(2, dtype=object)
     for held in ([0, 1], [0.25, None], ["x"], [DAY], column):
         for call in (partial(quantile, quantile="1/2"), partial(quantiles, quantiles=["1/2"])):
-            with pytest.raises(ParameterError, match=r"step must be given") as caught:
+            with pytest.raises(ParameterError, match="step, the distance") as caught:
                 call(held, **given)
             assert proposed in str(caught.value)
             said = proposed.removeprefix("step=").partition(",")[0].strip("'")
@@ -96,5 +96,5 @@ def test_depth_is_that_of_the_levels(monkeypatch):
 
 
 def test_a_mapping_is_not_read_by_its_keys():
-    with pytest.raises(ScoreError, match=r"got dict; write list\(values.values\(\)\)"):
+    with pytest.raises(ScoreError, match=r"got dict; pass list\(values.values\(\)\)"):
         quantile({"ann": 3}, quantile="1/2", lowest=0, highest=9, step=1, epsilon=1)

@@ -98,11 +98,11 @@ REFUSED: dict[str, list[str]] = {
         "top_k(THREE, k=2, epsilon=1, sensitivity=1, range_=1)",
         "expected_error(**{**ERROR, 'sensitivity': 1})",
     ],
-    "monotonic=True goes with sensitivity=": [
+    "monotonic=True requires sensitivity=": [
         "report_noisy_max(THREE, noise='laplace', epsilon=1, range_=1, monotonic=True)"
     ],
-    "delta needs epsilon": ["top_k(THREE, k=1, rho=1, delta='0.1', sensitivity=1)"],
-    "needs epsilon and delta": [
+    "delta requires epsilon": ["top_k(THREE, k=1, rho=1, delta='0.1', sensitivity=1)"],
+    "requires epsilon and delta": [
         "top_k(THREE, k=1, epsilon='0.2', sensitivity=1, mechanism='laplace')",
         "top_k(THREE, k=1, rho='0.2', sensitivity=1, mechanism='laplace')",
         "unknown_domain_top_k(COUNTS, **{**LIST, 'epsilon': None})",
@@ -137,11 +137,11 @@ REFUSED: dict[str, list[str]] = {
         )
         for epsilon in ("'1e-15'", "10**8")
     ],
-    "needs sensitivity_l1": [
+    "requires sensitivity_l1": [
         "measure([SECRET], epsilon=1)",
         "measure([SECRET], epsilon=1, sensitivity_l1=1, sensitivity_l2_squared=1)",
     ],
-    "need sensitivity_l2_squared": ["measure([SECRET], rho=1, sensitivity_l1=1)"],
+    "require sensitivity_l2_squared": ["measure([SECRET], rho=1, sensitivity_l1=1)"],
     "mu must be greater": ["measure([SECRET], mu=0, sensitivity_l2_squared=1)"],
     "sigma squared": ["measure([SECRET], mu=1, sensitivity_l2_squared=2**101)"],
     "delta must be less than 1": [
@@ -190,7 +190,7 @@ REFUSED: dict[str, list[str]] = {
     "max_rows must be": [
         f"select_many([THREE] * 3, max_rows={most}, **ONE)" for most in ("0", "4", "1.5", "True")
     ],
-    "needs max_contributions": ["unknown_domain_top_k(COUNTS, noise='laplace', **LIST)"],
+    "requires max_contributions": ["unknown_domain_top_k(COUNTS, noise='laplace', **LIST)"],
     "mechanism must be 'exponential', 'exponential_base2',": [
         f"top_k(THREE, k=1, mechanism={word}, **ONE)"
         for word in ("'gumbel'", "''", "True", "['exponential']", "np.array(['laplace', 'gumbel'])")
@@ -226,13 +226,13 @@ REFUSED: dict[str, list[str]] = {
     "labels must be a list of labels, got set": [
         "unknown_domain_top_k([SECRET], labels={'a'}, **LIST)"
     ],
-    "labels must be as many as the scores, got 2 for 3": [
+    "labels must have one label for each score, in the same order, got 2 for 3": [
         "select_many([THREE], labels=['a', 'b'], **ONE)",
         "permute_and_flip(THREE, labels=['a', 'b'], **ONE)",
     ],
-    "on_grid=True goes with grid=": ["permute_and_flip(THREE, on_grid=True, **ONE)"],
+    "on_grid=True requires grid=": ["permute_and_flip(THREE, on_grid=True, **ONE)"],
     # --- weights
-    "but not all": ["exponential_mechanism(THREE, weights=[0, 0, 0], **ONE)"],
+    "at least one": ["exponential_mechanism(THREE, weights=[0, 0, 0], **ONE)"],
     "weights must be 3 numbers": [
         f"exponential_mechanism(THREE, weights={weights}, **ONE)"
         for weights in ("[1, 2]", "{0: 1, 1: 2, 'c': 3}")
@@ -248,7 +248,7 @@ REFUSED: dict[str, list[str]] = {
             "[1, 1, Fraction(1, 2**4097)]",
         )
     ],
-    "weights= goes with the exponential mechanism (exponential_mechanism, or mechanism=": [
+    "weights= requires the exponential mechanism (exponential_mechanism, or mechanism=": [
         "permute_and_flip(THREE, weights=[1, '1/2', 1], **ONE)",
         "top_k(THREE, k=2, mechanism='permute_and_flip', weights=[1, 2, 1], **ONE)",
         "top_k(THREE, k=1, mechanism='one_shot_exponential', weights=[1, 2, 1], **ONE)",
@@ -280,7 +280,7 @@ REFUSED: dict[str, list[str]] = {
         for places in ("0", "2.5", "'some'", "True")
     ],
     "max_contributions must be": ["Counts(COUNTS, places='all', max_contributions=0)"],
-    "unit must be text": ["Counts(COUNTS, places='all', unit=7)"],
+    "unit must be a string": ["Counts(COUNTS, places='all', unit=7)"],
     # --- gaps
     "gap_grid must ": [
         f"exponential_mechanism_with_gap(THREE, gap_grid={grid}, **ONE)"
@@ -292,7 +292,7 @@ REFUSED: dict[str, list[str]] = {
         "estimate_from_gaps([1, 2], [], **GAP)",
     ],
     "need 0 or 1 gaps": ["intervals_from_gaps([1], [1, 2], **GAP)"],
-    "one gap for each measurement": ["estimate_from_answers([1], [], **GAP)"],
+    "one for each measurement": ["estimate_from_answers([1], [], **GAP)"],
     "must not be negative": [
         "estimate_from_answers([1], [-SECRET], **GAP)",
         "estimate_from_threshold(0, -SECRET, threshold=1, variance_ratio=1)",
@@ -318,9 +318,11 @@ REFUSED: dict[str, list[str]] = {
     "neighbours must be 'add_remove' or 'replace_one'": [
         "quantile([1], neighbours='both', **GRID)"
     ],
-    "lowest and highest must be given": ["quantile([SECRET], **{**GRID, 'lowest': None})"],
+    "lowest and highest, the ends of the grid, are required": [
+        "quantile([SECRET], **{**GRID, 'lowest': None})"
+    ],
     "highest must be a date": ["quantile([SECRET], **{**GRID, 'lowest': DAY})"],
-    "for times write": ["quantile([SECRET], **{**GRID, 'lowest': NOON, 'highest': DAY})"],
+    "for times use": ["quantile([SECRET], **{**GRID, 'lowest': NOON, 'highest': DAY})"],
     "step must be greater than zero": ["quantile([SECRET], **{**GRID, 'step': 0})"],
     "whole number of days": [
         "quantile([SECRET], **{**GRID, 'lowest': DAY, 'highest': DAY, 'step': '1/2'})"
@@ -352,7 +354,7 @@ REFUSED: dict[str, list[str]] = {
         "best_of(len, base=PureDP(1), mean=10**6 + 1)",
         "PoissonRepeated(PureDP(1), 10**7)",
     ],
-    "either gamma, with eta or without, or mean": [
+    "either mean, or gamma with or without eta": [
         "best_of(len, base=PureDP(1))",
         "best_of(len, mean=3, **RUN)",
         "best_of(len, base=PureDP(1), eta=1, mean=3)",
@@ -360,17 +362,17 @@ REFUSED: dict[str, list[str]] = {
     "a base with an epsilon": [
         "first_above(len, threshold=1, base=ZeroConcentratedDP(1), gamma='1/2')"
     ],
-    "one epsilon or more": [
+    "at least one epsilon": [
         "explain_items(5, [], '1e-7')",
         "explain_keys([], '1e-7')",
         "explain_groups(**{**GROUPS, 'epsilons': []})",
     ],
-    "choose a larger epsilon": ["explain_keys(['1e-9'], '1e-7')"],
+    "use a larger epsilon": ["explain_keys(['1e-9'], '1e-7')"],
     "groups_per_user must name at least one user": [
         "explain_groups(**{**GROUPS, 'groups_per_user': {}})"
     ],
     "a number of groups": ["explain_groups(**{**GROUPS, 'groups_per_user': {0: 1}})"],
-    "are for an unknown domain": ["explain_groups(known=True, k_bar=9, **GROUPS)"],
+    "require an unknown domain": ["explain_groups(known=True, k_bar=9, **GROUPS)"],
     "family must be one of": [
         f"calibrate({family}, k=3, epsilon=1)"
         for family in ("ZeroConcentratedDP", "ApproximateDP", "'PureDP'", "PureDP(1)", "int")
@@ -396,7 +398,7 @@ REFUSED: dict[str, list[str]] = {
         "geometric_exp(BITS, 0, 1)",
         "discrete_laplace_exp(BITS, 1, 0)",
     ],
-    "must not exceed 1": ["bernoulli(BITS, 3, 2)"],
+    "must be at most 1": ["bernoulli(BITS, 3, 2)"],
     "exponent must be an int between": [
         f"bernoulli_power(BITS, RATE, {power})" for power in ("-1", "2**64 + 1", "1.0", "True")
     ],

@@ -284,7 +284,7 @@ def test_a_scope_covers_what_follows_from_base(base, releases, covered):
     if covered:
         assert best_of(run, base=base, gamma="1/2").labels == ("done",)
     else:
-        with pytest.raises(ParameterError, match="a run may release what base="):
+        with pytest.raises(ParameterError, match="is beyond base="):
             best_of(run, base=base, gamma="1/2")
 
 
@@ -294,7 +294,7 @@ def test_a_run_that_goes_on_after_its_scope_refused_is_refused():
             scope.check(PureDP(2))
         return 1, "done"
 
-    with pytest.raises(ParameterError, match="a run may release what base="):
+    with pytest.raises(ParameterError, match="is beyond base="):
         best_of(run, base=PureDP(1), gamma="1/2")
 
 
@@ -347,7 +347,7 @@ def test_the_unit_and_the_neighbours_are_those_of_the_scope_that_paid():
     seen = []
 
     def caught(inner):
-        with pytest.raises(ParameterError, match="needs add/remove neighbours"):
+        with pytest.raises(ParameterError, match="requires add/remove neighbours"):
             run(inner)
         seen.append(inner.unit)
         return 1, 1
@@ -366,7 +366,7 @@ def test_a_scope_ends_with_its_run_and_stays_in_its_process():
         if hasattr(os, "fork"):
 
             def child():
-                with pytest.raises(ParameterError, match="in its own process"):
+                with pytest.raises(ParameterError, match="valid only in its process"):
                     scope.check(PureDP("1/9"))
 
             in_child(child)
@@ -374,7 +374,7 @@ def test_a_scope_ends_with_its_run_and_stays_in_its_process():
         return 1, 1
 
     best_of(run, base=PureDP(1), gamma="9/10")
-    with pytest.raises(ParameterError, match="until it returns"):
+    with pytest.raises(ParameterError, match="until the run returns"):
         permute_and_flip([1, 2], epsilon="1/2", sensitivity=1, ledger=kept[0])
     assert repr(kept[0]) == "<CoveredScope>"
 
@@ -412,8 +412,8 @@ def test_a_session_answers_nothing_after_its_run(session, with_ledger):
     chosen = best_of(run, base=LaplaceDominated(1), gamma="1/9", ledger=scope)
     assert any(each is chosen.labels[0] for each in kept)
     for each in kept:
-        with pytest.raises(ParameterError, match="ask its sessions, inside the run"):
+        with pytest.raises(ParameterError, match="session queries inside the run"):
             each.query(10**6)
-        with pytest.raises(ParameterError, match="ask its sessions, inside the run"):
+        with pytest.raises(ParameterError, match="session queries inside the run"):
             each.query_many([10**6])
         each.close()

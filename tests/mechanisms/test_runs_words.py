@@ -223,7 +223,9 @@ def test_what_ends_a_run_is_fresh_and_empty_and_was_counted(name: str, law: str)
         error = ended(law, run, scope(made))
         assert type(error) is kind
         if kind is ScoreError:
-            assert str(error).startswith("a run failed: it raised, or returned no (score, output)")
+            assert str(error).startswith(
+                "a run failed: it raised an error, did not return (score, output)"
+            )
         else:
             assert error.args == ((1,) if kind is SystemExit else ())
             assert kind is not SystemExit or error.code == 1  # type: ignore[attr-defined]

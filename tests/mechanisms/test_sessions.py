@@ -151,7 +151,9 @@ def test_every_run_is_the_one_specified(kind, options, noise, support, many, mon
                 assert answer.cost == (0 if branch is None else costs[branch])
                 assert answer.remaining == budget // max(costs)
         if len(expected) < len(VALUES):
-            with pytest.raises(BudgetError, match="this session has given all the answers above t"):
+            with pytest.raises(
+                BudgetError, match="this session has released all the answers above t"
+            ):
                 run.query(0)
         # One noise for the threshold, then one for each branch of each value, of the right rate.
         rates = [1] + [cost / 2 for cost in costs] * len(expected)
@@ -185,7 +187,7 @@ def test_a_session_ends_with_its_last_answer(kind):
         assert session._noise is None  # dropped, not only locked
         for call in (lambda s=session: s.query(0), lambda s=session: s.query_many([10**9])):
             with pytest.raises(
-                BudgetError, match="this session has given all the answers above t"
+                BudgetError, match="this session has released all the answers above t"
             ) as caught:
                 call()
             messages.add(str(caught.value))
@@ -201,7 +203,7 @@ def test_the_adaptive_session_keeps_accounts():
     middle = session.query(8)
     assert (middle.branch, middle.cost, middle.budget) == ("middle", whole / 2, whole / 4)
     assert middle.remaining == session.remaining == 0
-    with pytest.raises(BudgetError, match="this session has given all the answers above t"):
+    with pytest.raises(BudgetError, match="this session has released all the answers above t"):
         session.query(50)  # a quarter is left, but it would not pay for a "middle"
 
 

@@ -55,6 +55,3 @@ def test_what_is_released_is_the_ranking_down_to_the_threshold(noise, monkeypatc
             assert found.spent == Fraction(place, k)
             assert found.guarantee == LaplaceDominated(Fraction(1))
             assert found.mechanism == f"top_k_above_{noise}/1"
-
-
-# e4: scores 0, 1, 2, exponential noise of rate 1, ordered top 2.  Score 1 is the threshold here.

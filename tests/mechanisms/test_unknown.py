@@ -126,34 +126,6 @@ def test_the_laplace_offset_is_the_least_that_is_allowed(
     assert tau == 0 or chance(tau - 1) > delta
 
 
-@pytest.mark.parametrize("counts", [(9, 7, 4, 4), (2, 1, 1, 0), (5, 0, 0, 0), (0, 0, 0, 0)])
-@pytest.mark.parametrize("contributions", [None, 1])
-@pytest.mark.claim("C1")
-def test_the_public_call_has_the_law_of_the_definition(
-    counts: tuple[int, ...], contributions: int | None
-) -> None:
-    call = {"k": 2, "k_bar": 3, "places": "all", "epsilon": 1, "delta": "0.1", "noise": "gumbel"}
-    call["max_contributions"] = contributions
-    each, _, bottom = safeselect.unknown_domain_top_k({}, **call).parts
-
-    def run(teller: Teller) -> tuple[Any, ...]:
-        table = {rank: count for rank, count in enumerate(counts) if count}
-        with teller.drawing():
-            result = safeselect.unknown_domain_top_k(table, **call)
-        assert result.provenance.number("offset") == offset
-        return named(result.labels, 2)
-
-    with mpmath.workdps(40):
-        m = 3 if contributions is None else 1
-        # Half of delta is the bottom's, odds of 1/19; the grid is 1/64 of a count.
-        assert bottom == ApproximateDP(0, "0.05")
-        offset = 1 + Fraction(gumbel_offset(each.epsilon, Fraction(1, 19), m, Fraction(1, 64)), 64)
-        rate = mpmath.mpf(each.epsilon.numerator) / each.epsilon.denominator
-        at = mpmath.mpf(offset.numerator) / offset.denominator
-        law = law_of_list(run)
-        assert_equal(law, list_law(counts, 2, 3, rate, at), DIGITS)
-
-
 def test_choosing_k_bar_is_one_more_exponential_mechanism() -> None:
     counts = [30, 20, 20, 6, 5, 5, 0]
     teller = Teller(order=(1,))

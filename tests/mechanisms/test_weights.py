@@ -107,7 +107,7 @@ def test_weights_may_differ_by_the_factor_that_the_message_names(extreme):
 
 def test_copies_may_add_up_to_the_number_that_the_message_names():
     PermuteAndFlip(epsilon=1, sensitivity=1, weights=[2**24 - 1, 1])
-    with pytest.raises(ParameterError, match="2\\*\\*24 at most"):
+    with pytest.raises(ParameterError, match=r"at most 2\*\*24"):
         PermuteAndFlip(epsilon=1, sensitivity=1, weights=[2**24, 1])
 
 
@@ -126,9 +126,9 @@ def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call()
         choose([1, 2], labels=["b", "c"])
     with pytest.raises(ParameterError, match="weights must be 3 numbers"):
         choose([1, 2, 3], labels=["a", "b", "d"])
-    with pytest.raises(ParameterError, match="weights= goes with"):
+    with pytest.raises(ParameterError, match="weights= requires"):
         PermuteAndFlip(epsilon=1, sensitivity=1, weights=[1, "1/2"])
-    with pytest.raises(ParameterError, match="but not all"):
+    with pytest.raises(ParameterError, match="at least one"):
         TopKMechanism(k=1, mechanism="exponential", epsilon=1, sensitivity=1, weights=[0, 0])
     copies = PermuteAndFlip(epsilon=1, sensitivity=1, weights=[0, 5, 0])
     assert {copies([9, 1, 9]).index for _ in range(20)} == {1}
@@ -175,7 +175,7 @@ def test_a_column_with_labels_is_a_mapping():
     for numbered in (weights.to_numpy(), pd.Series([1, 0, 0])):
         assert exponential_mechanism(scores, weights=numbered, **terms).label == "a"
     for wrong in (weights[:2], weights.rename({"a": "d"}), pd.Series([1, 0, 0], index=[3, 4, 5])):
-        with pytest.raises(ParameterError, match="or a mapping with all labels and no other"):
+        with pytest.raises(ParameterError, match="or a mapping from each label"):
             exponential_mechanism(scores, weights=wrong, **terms)
 
 

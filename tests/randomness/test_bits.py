@@ -105,6 +105,12 @@ def test_requests_are_whole_pieces(piece, counts, expected):
     assert len(source.nonces) == bool(expected)
 
 
+@pytest.mark.parametrize("piece", [0, -1, 2**20 + 1, True, 8.0, "8", None], ids=repr)
+def test_other_pieces_are_refused(piece):
+    with pytest.raises(ParameterError, match="piece"):
+        Bits(SystemSource(), piece=piece)
+
+
 @pytest.mark.parametrize(
     "count", [-1, MAX_TAKE + 1, 2**80, True, 1.0, "8", None, np.int64(3)], ids=repr
 )
@@ -128,7 +134,7 @@ def test_a_source_with_a_wrong_nonce_is_refused(nonce):
         def fill(self, buffer, /):
             raise NotImplementedError
 
-    with pytest.raises(SourceError, match="something other than the bytes"):
+    with pytest.raises(SourceError, match="did not return the requested bytes"):
         Bits(Odd()).take(1)
 
 

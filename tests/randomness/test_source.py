@@ -84,25 +84,25 @@ class Static:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (Static, r"write Static\(\)"),
-        (np.random.default_rng(1), "predicted"),
-        (np.random.PCG64(1), "predicted"),
-        (random.Random(1), "predicted"),
-        (7, "not a seed"),
-        ("seed", "not a seed"),
-        (OpenSSLSource, r"write OpenSSLSource\(\)"),
-        (os.urandom, "wrapped in CallbackSource"),
-        (random.SystemRandom(), "lacks some of"),
-        (Plain(name=3), "wrong types"),
-        (Plain(production=1), "wrong types"),
-        (Plain(fill=b""), "wrong types"),
+        (Static, r"pass Static\(\)"),
+        (np.random.default_rng(1), "can be predicted"),
+        (np.random.PCG64(1), "can be predicted"),
+        (random.Random(1), "can be predicted"),
+        (7, "source cannot be a seed"),
+        ("seed", "source cannot be a seed"),
+        (OpenSSLSource, r"pass OpenSSLSource\(\)"),
+        (os.urandom, "wrap a function n -> bytes in CallbackSource"),
+        (random.SystemRandom(), "are missing or have the wrong type"),
+        (Plain(name=3), "are missing or have the wrong type"),
+        (Plain(production=1), "are missing or have the wrong type"),
+        (Plain(fill=b""), "are missing or have the wrong type"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_other_things_are_refused_with_a_helpful_sentence(value, words):
     with pytest.raises(ParameterError, match=words) as caught:
         resolve(value)
-    assert "Leave source out for the default" in str(caught.value)
+    assert "Omit source for the default" in str(caught.value)
     assert "0x" not in str(caught.value)
 
 

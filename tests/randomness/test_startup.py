@@ -103,7 +103,7 @@ def test_the_limit_of_the_monobit_test_has_the_false_alarm_rate_stated():
 
 @pytest.mark.parametrize("answer", [b"", bytes(1023), bytes(1025)])
 def test_answers_of_another_length_do_not_pass(answer):
-    with pytest.raises(SourceError, match="other than the bytes"):
+    with pytest.raises(SourceError, match="did not return the requested bytes"):
         startup_problem(lambda count: answer)
 
 

@@ -99,7 +99,7 @@ def test_texts_that_are_no_release() -> None:
         line.replace('"3"', "1" * 10_000),
         *(line.encode(), None, 1, ["{}"], {"schema": "x"}),
     ):
-        with pytest.raises(InputError, match="no release that safeselect wrote"):
+        with pytest.raises(InputError, match="not a release that safeselect wrote"):
             from_json(wrong)  # type: ignore[arg-type]
 
 
@@ -138,7 +138,7 @@ def test_fields_that_do_not_fit_each_other_are_refused(what: str) -> None:
     if "provenance" in fields:
         fields = {"provenance": content["provenance"] | fields["provenance"]}
     assert fields.keys() <= content.keys()
-    with pytest.raises(InputError, match="no release that safeselect wrote"):
+    with pytest.raises(InputError, match="not a release that safeselect wrote"):
         from_json(json.dumps(content | fields))
 
 
@@ -148,7 +148,7 @@ def test_no_message_quotes_a_label() -> None:
         for name in ("label", "labels", "names", "groups", "values", "counts"):
             for wrong in ("SECRET", ["SECRET"], {"texts": ["SECRET"] * 9, "kinds": "integer"}):
                 if name in content:
-                    with pytest.raises(InputError, match="no release") as caught:
+                    with pytest.raises(InputError, match="not a release") as caught:
                         from_json(json.dumps(content | {name: wrong}))
                     assert "SECRET" not in str(caught.value)
 
@@ -172,7 +172,7 @@ def test_no_count_of_draws_takes_memory_that_the_text_does_not_have() -> None:
     content = json.loads(RELEASES["a"].to_json())
     for count in (str(MOST_DRAWS + 1), "9" * 30, "9" * 200_000):
         content["parts"][0]["count"] = count
-        with pytest.raises(InputError, match="does not fit"):
+        with pytest.raises(InputError, match="inconsistent with"):
             from_json(json.dumps(content))
 
 

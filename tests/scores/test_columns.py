@@ -20,7 +20,7 @@ pl = pytest.importorskip("polars", reason="polars is not installed")
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pc = pytest.importorskip("pyarrow.compute")
 
-NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+NULL = "scores must not contain nulls; replace missing scores first"
 SURE = {"epsilon": 10_000, "sensitivity": 1}
 # Floats cannot tell them apart.
 NEAR = [2**53, 2**53 + 1, 2**53 - 1]

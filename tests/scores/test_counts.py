@@ -52,9 +52,9 @@ def test_counts_are_read_like_a_mapping_and_say_nothing_of_the_data() -> None:
 @pytest.mark.parametrize("k_bar", [3, (1, 3)])
 def test_more_items_compete_than_were_fetched(k_bar: Any) -> None:
     for places in (1, 2, 3):
-        with pytest.raises(ParameterError, match=f"only {places} were requested; write places=4"):
+        with pytest.raises(ParameterError, match=f"only {places} were requested; use places=4"):
             ask(Counts(FOUND, places=places), k_bar=k_bar)
-        with pytest.raises(ParameterError, match=f"only {places} were requested; write places=4"):
+        with pytest.raises(ParameterError, match=f"only {places} were requested; use places=4"):
             ask(FOUND, k_bar=k_bar, places=places)
     for fits in (4, 5, "all"):
         ask(Counts(FOUND, places=fits), k_bar=k_bar)
@@ -76,10 +76,10 @@ def test_users_count_for_more_items_than_the_noise_covers(noise: str) -> None:
 
 def test_counts_that_do_not_say_how_many_places_there_are() -> None:
     for counts, labels in ((FOUND, None), ([4711], ["Zebedee"])):
-        with pytest.raises(ParameterError, match="places= is needed: write places='all'") as caught:
+        with pytest.raises(ParameterError, match="places= is required: 'all'") as caught:
             ask(counts, labels=labels, k_bar=3)
         assert "4711" not in str(caught.value)
-    with pytest.raises(ParameterError, match="these counts state their places"):
+    with pytest.raises(ParameterError, match="these counts already state their places"):
         ask(Counts(FOUND, places="all"), k_bar=3, places="all")
     with pytest.raises(ParameterError, match="a mapping's keys are its labels"):
         ask(Counts(FOUND, places="all"), k_bar=3, labels=["a", "b"])
@@ -91,7 +91,7 @@ def test_known_domains_take_whole_tables() -> None:
         lambda counts: select_many([counts], **KNOWN),
     ):
         ask_known(Counts(FOUND, places="all"))
-        with pytest.raises(ParameterError, match="largest counts of a table, whose items are"):
+        with pytest.raises(ParameterError, match="largest counts of a table, and their items are"):
             ask_known(Counts(FOUND, places=2))
 
 
@@ -102,8 +102,8 @@ EVERY_WAY: dict[str, Any] = {
     "select_many": lambda counts, **o: select_many([counts, counts], **o),
 }
 ONE_UP, BOTH = (
-    "one user moves these counts by 1",
-    "may move one of these counts up by 1 and another",
+    "one user changes these counts by 1",
+    "can move one of these counts up by 1 and another",
 )
 
 
@@ -134,10 +134,12 @@ def test_the_least_statement_of_a_change_is_that_of_the_neighbours(
         with pytest.raises(ParameterError, match=f"{ONE_UP}, so sensitivity must be at least 1"):
             ask_known(counts, sensitivity="0.99", **known)
         for grid in ("2/3", "2"):  # 1, 2 and 3 are read as 2, 3 and 5 steps of 2/3
-            with pytest.raises(ParameterError, match="counts are not multiples of grid; leave on_"):
+            with pytest.raises(ParameterError, match="counts are not multiples of grid; omit on_"):
                 ask_known(counts, sensitivity=2, grid=grid, on_grid=True, **known)
         if neighbours == "replace_one":
-            with pytest.raises(ParameterError, match="monotonic=True needs add/remove neighbours"):
+            with pytest.raises(
+                ParameterError, match="monotonic=True requires add/remove neighbours"
+            ):
                 ask_known(counts, sensitivity=1, monotonic=True, **known)
         else:
             ask_known(counts, sensitivity=1, monotonic=True, **{**known, "ledger": None})
@@ -150,13 +152,15 @@ def test_counts_of_another_unit_than_that_of_the_ledger(tmp_path: Path) -> None:
     ledger = Ledger.create(tmp_path / "ledger", {"trips": budget})
     scope = ledger.scope("trips", unit="person", neighbours="add_remove", purpose="test")
     trip = Counts(FOUND, places="all", unit="trip")
-    with pytest.raises(ParameterError, match=r"protect 'trip' \(str\), but the ledger's scope"):
+    with pytest.raises(
+        ParameterError, match=r"protect 'trip' \(str\), but the scope of the ledger"
+    ):
         top_k(trip, **KNOWN, ledger=scope)
-    with pytest.raises(ParameterError, match="but the ledger's scope protects 'person'"):
+    with pytest.raises(ParameterError, match="but the scope of the ledger protects 'person'"):
         safeselect.unknown_domain_top_k(trip, **CALL, k_bar=3, ledger=scope)
     assert ledger.balance("trips").spent["epsilon"] == 0
     with PayWhatYouGet(outcomes=9, queries=2, epsilon=1, delta="1e-9", ledger=scope) as session:
-        with pytest.raises(ParameterError, match="but the ledger's scope protects 'person'"):
+        with pytest.raises(ParameterError, match="but the scope of the ledger protects 'person'"):
             session.query(trip, k=1, k_bar=3)
         for unit in ("person", None):
             session.query(Counts(FOUND, places="all", unit=unit), k=1, k_bar=3)

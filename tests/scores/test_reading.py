@@ -112,8 +112,8 @@ def test_on_the_grid_no_score_moves_by_a_part_of_a_step(size, grid):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"on_grid": True}, "on_grid=True goes with grid="),
-        ({"score_error": "0.1"}, "score_error goes with grid="),
+        ({"on_grid": True}, "on_grid=True requires grid="),
+        ({"score_error": "0.1"}, "score_error requires grid="),
         ({"grid": 1, "on_grid": True, "score_error": 0}, "not both"),
         ({"grid": 1, "score_error": -1}, "score_error must"),
         ({"grid": 1, "on_grid": 1}, "on_grid must be True or False"),
@@ -151,11 +151,11 @@ def test_the_default_error_is_half_a_step_and_zero_may_be_said():
 )
 def test_a_message_proposes_a_thousandth_of_what_the_caller_declared(given, proposed):
     """So a message says.  A grid of 0.01 would make a sensitivity of 1/569 six times as large."""
-    with pytest.raises(ScoreError, match=f"write grid='{proposed}', a thousandth of what"):
+    with pytest.raises(ScoreError, match=f"use grid='{proposed}', a thousandth of the"):
         permute_and_flip([0.9, 0.8], epsilon=1, **given)
     if "sensitivity" in given:
         session = SparseVector(threshold=1, k=1, epsilon=1, **given)
-        with pytest.raises(ScoreError, match=f"write grid='{proposed}', a thousandth of what"):
+        with pytest.raises(ScoreError, match=f"use grid='{proposed}', a thousandth of the"):
             session.query(0.5)
     change = Sensitivity.read(**{"sensitivity": None, "range_": None, "monotonic": False, **given})
     reading = reading_of(proposed)

@@ -60,5 +60,5 @@ def test_what_a_double_holds_is_its_decimal_and_anything_else_itself() -> None:
 
 def test_what_is_no_number_is_refused_by_its_class() -> None:
     for value in (None, "1", 1j, b"1", [1], np.timedelta64(5, "ns")):
-        with pytest.raises(ScoreError, match="a number is needed, got"):
+        with pytest.raises(ScoreError, match="expected a number, got"):
             place_of(value)

@@ -341,7 +341,7 @@ _BY_CLAIMS = {
         ),
         (
             "mechanisms/items.py:read_items",
-            '"labels must be as many as the scores; write one label for each, in the same order',
+            '"labels must have one label for each score, in the same order',
             'f"labels must be as many as the scores, not {len(found)}',
         ),
         (

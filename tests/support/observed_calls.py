@@ -708,9 +708,7 @@ CASES["choose_cap"] = Case(
 # ------------------------------------------------------------------------ what is not called
 
 ELSEWHERE: dict[str, str] = {
-    "safeselect.adapters.diffprivlib.median": "quantile, for a list of another library",
-    "safeselect.adapters.diffprivlib.percentile": "the same",
-    "safeselect.adapters.diffprivlib.quantile": "the same",
+    "safeselect.adapters.diffprivlib.quantile": "quantile, for a list of another library",
     "safeselect.adapters.opendp.make_report_noisy_max": "its cost is the other library's map",
     "safeselect.adapters.opendp.make_top_k": "the same",
     "safeselect.adapters.opendp.make_top_k_with_gaps": "the same",

@@ -53,7 +53,7 @@ def test_the_sensitivity_covers_every_user(share, neighbours, monkeypatch):
         table = pa.table({"city": [a for a, _ in kept], "rider": [b for _, b in kept]})
         with pytest.raises(ParameterError, match="stopped"):
             choose_cap(table, **COLUMNS, epsilon=1, most=10, share=share, ledger=scope)
-    # Two tables that each lack another user differ by one user in another's place.
+    # Two tables that each lack another user differ by replacing one user.
     pairs = [(None, each) for each in seen if each is not None]
     if neighbours == "replace_one":
         pairs = list(combinations([each for each in seen if each is not None], 2))

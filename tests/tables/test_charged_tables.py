@@ -119,7 +119,7 @@ def test_what_is_wrong_with_rows_is_one_sentence_and_paid_for(
     assert cost == 1
     assert outcome(ledger) == ("aborted", "input")
     # Without a ledger the message helps.
-    with pytest.raises(InputError, match=r"^(?!.*cannot be read as the arguments say)"):
+    with pytest.raises(InputError, match=r"^(?!.*do not fit the arguments)"):
         top_items(table, item="city", user="rider", k=1, epsilon=1, **MODES[mode])
 
 
@@ -206,7 +206,7 @@ def test_the_table_is_closed_before_noise_is_drawn(
 
 
 SCORES: dict[str, str | bytes] = {
-    "no number": "item,n\na,1\nb,x\n",
+    "not a number": "item,n\na,1\nb,x\n",
     "a null": "item,n\na,1\nb,\n",
     "no UTF-8": b"item,n\na,1\nb,\xff\n",
 }

@@ -31,7 +31,7 @@ def trips(path: Path) -> dict[str, int]:
     return count_distinct_users(path, item="city", user="rider")
 
 
-COLUMNS = "not a whole CSV table of 2 columns"
+COLUMNS = "not a complete CSV table of 2 columns"
 BROKEN: list[tuple[str, str | bytes, str]] = [
     ("t.csv", "Zebedee-4711,ann\nRome,bob\n", "no column named 'city'"),
     ("t.csv", "city,rider,rider\nOslo,ann,Zebedee-4711\n", "more than one column named 'rider'"),
@@ -43,7 +43,7 @@ BROKEN: list[tuple[str, str | bytes, str]] = [
     ("t.csv", 'city,"rider\nZebedee-4711,' + "a" * 2**18, "no header line"),
     ("t.csv", "\ncity,rider\nZebedee-4711,ann\n", "no header line"),
     ("t.parquet", "Zebedee-4711", "cannot be read as Parquet"),
-    ("t.txt", "city,rider\nZebedee-4711,ann\n", "must be named .csv, .tsv, .csv.gz or .parquet"),
+    ("t.txt", "city,rider\nZebedee-4711,ann\n", "must end in .csv, .tsv, .csv.gz or .parquet"),
 ]
 
 
@@ -65,7 +65,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path, name: str) -> None:
     whole = path.read_bytes()
     for kept in (10, len(whole) // 2, -9, -4):
         path.write_bytes(whole[:kept])
-        with pytest.raises(InputError, match=r"gzip|whole CSV|as a CSV|as Parquet") as caught:
+        with pytest.raises(InputError, match=r"gzip|complete CSV|as a CSV|as Parquet") as caught:
             trips(path)
         assert_says_nothing(caught.value)
 

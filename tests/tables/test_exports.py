@@ -171,7 +171,7 @@ def test_byte_order_marks(tmp_path: Path, encoding: str) -> None:
 @pytest.mark.parametrize("name", ["rows.xlsx", "rows.XLS", "rows.ods"])
 def test_workbooks_are_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"PK")
-    with pytest.raises(InputError, match="is a workbook: 'Save as' it as 'CSV UTF-8'"):
+    with pytest.raises(InputError, match="is a workbook; save it as 'CSV UTF-8'"):
         count_distinct_users(tmp_path / name, **KEYS)
 
 
@@ -190,14 +190,14 @@ def test_bytes_that_are_no_utf_8_are_found_after_the_charge(tmp_path: Path) -> N
     scope = ledger.scope("a", unit="patient", neighbours="add_remove", purpose="a list")
     form = TableAs(tmp_path / "rows.csv")
     given: dict[str, Any] = {"k": 1, "epsilon": 1, "candidates": ["x"], **KEYS}
-    with pytest.raises(InputError, match="not a whole CSV table of 2 columns in UTF-8"):
+    with pytest.raises(InputError, match="not a complete CSV table of 2 columns in UTF-8"):
         top_items(form, **given)
-    with pytest.raises(ScoreError, match="cannot be read as the arguments say"):
+    with pytest.raises(ScoreError, match="do not fit the arguments"):
         top_items(form, **given, ledger=scope)
     assert ledger.balance("a").left == {"epsilon": 1}
 
 
 def test_a_closed_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InputError, match="standard input cannot be read; name a file instead"):
+    with pytest.raises(InputError, match="standard input cannot be read; use a file instead"):
         count_distinct_users("-", **KEYS)

@@ -101,12 +101,14 @@ def test_integer_keys_are_read_by_their_declared_type(tmp_path: Path) -> None:
 )
 def test_other_keys_are_refused_by_their_declared_type(tmp_path: Path, column: Any) -> None:
     path = parquet(tmp_path / "t.parquet", city=column, rider=["ann"])
-    with pytest.raises(InputError, match="'city' must hold integers or strings, but holds"):
+    with pytest.raises(InputError, match="'city' must contain integers or strings, but contains"):
         trips(path)
     # Items may be any numbers; of users, which values are equal must be beyond doubt.
     for users in (column, pa.array([True]), pa.array([Decimal("1.5")])):
         path = parquet(tmp_path / "u.parquet", city=["Oslo"], rider=users)
-        with pytest.raises(InputError, match="'rider' must hold integers or strings, but holds"):
+        with pytest.raises(
+            InputError, match="'rider' must contain integers or strings, but contains"
+        ):
             trips(path)
 
 
@@ -123,7 +125,7 @@ def test_candidates_are_read_one_a_line(tmp_path: Path) -> None:
         ("", "is empty"),
         ("Oslo\n\nRome\n", "line 2 of .* is empty"),
         ("Oslo\nRome\nOslo\n", "candidate 3 repeats candidate 1"),
-        ("Oslo\nBern\rRome\r", "line 2 of .* holds a carriage return; end lines with a line feed"),
+        ("Oslo\nBern\rRome\r", "line 2 of .* contains a carriage return"),
         (b"Oslo\n\xff\n", "cannot be read as a list of candidates in UTF-8"),
     ],
 )
@@ -132,7 +134,7 @@ def test_a_wrong_list_of_candidates_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         read_candidates(write(tmp_path / "c.txt", content))
-    with pytest.raises(InputError, match="does not exist; it should list groups, one a line"):
+    with pytest.raises(InputError, match="does not exist; it should list one group per line"):
         read_candidates(tmp_path / "missing.txt", what="group")
 
 
@@ -209,7 +211,7 @@ def test_parquet_scores_keep_their_type(tmp_path: Path, column: Any, expected: l
 @pytest.mark.parametrize("column", [[datetime.date(2020, 1, 1)], [b"1"], [[1]]])
 def test_scores_of_another_type_are_refused(tmp_path: Path, column: Any) -> None:
     path = parquet(tmp_path / "t.parquet", item=["a"], n=pa.array(column))
-    with pytest.raises(ScoreError, match="scores must be numbers, but column 'n' holds"):
+    with pytest.raises(ScoreError, match="scores must be numbers, but column 'n' contains"):
         scores(path)
 
 

@@ -68,8 +68,11 @@ def test_another_connection_s_settings_mean_nothing() -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (pd.DataFrame({"city": ["a"], "rider": [0.5]}), "that are not whole: .*Int64"),
-        (pa.table({"city": [{PRIVATE: 1}], "rider": [1]}), "'city' must hold .* but holds STRUCT;"),
+        (pd.DataFrame({"city": ["a"], "rider": [0.5]}), "that are not whole; .*Int64"),
+        (
+            pa.table({"city": [{PRIVATE: 1}], "rider": [1]}),
+            "'city' must contain .* but contains STRUCT,",
+        ),
         (pd.DataFrame({"town": [PRIVATE], "rider": [1]}), "the table has no column named 'city'"),
         (pd.DataFrame([[PRIVATE, PRIVATE, 1]], columns=["city", "city", "rider"]), "more than one"),
     ],
@@ -94,7 +97,9 @@ def test_a_relation_that_cannot_be_computed_says_nothing() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT 'Zebedee-4711' AS city, 1 AS rider")
     broken = connection.sql("SELECT city::INTEGER AS city, rider FROM t")
-    with pytest.raises(InputError, match=r"the table cannot be read|keys are integers") as caught:
+    with pytest.raises(
+        InputError, match=r"the table cannot be read|keys must be integers"
+    ) as caught:
         count_distinct_users(broken, item="city", user="rider")
     assert PRIVATE not in str(caught.value)
     assert caught.value.__context__ is None
@@ -154,7 +159,7 @@ def test_a_lazy_frame_is_collected_when_its_rows_are_read(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="no column named 'state'"):
         count_distinct_users(scanned, item="state", user="rider")
     broken = frame.lazy().select(pl.col(PRIVATE))
-    with pytest.raises(InputError, match="columns of the LazyFrame cannot be found") as caught:
+    with pytest.raises(InputError, match="columns of the LazyFrame cannot be determined") as caught:
         count_distinct_users(broken, item="city", user="rider")
     assert PRIVATE not in str(caught.value)
 
@@ -219,8 +224,8 @@ def test_a_public_list_is_read_like_the_cells_and_released_as_stated() -> None:
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        (["Rome", "ROME "], "candidate 2 is read as candidate 1 is"),
-        (["a", "b", " "], "candidate 3 has nothing but blanks"),
+        (["Rome", "ROME "], "candidate 2 is read like candidate 1"),
+        (["a", "b", " "], "candidate 3 consists of blanks"),
     ],
 )
 def test_a_public_list_must_still_differ_and_nothing_is_charged(
@@ -252,17 +257,17 @@ def test_a_column_that_is_not_there_is_looked_for_near(tmp_path: Path) -> None:
 
 def test_a_spark_frame_is_tidied_where_it_is() -> None:
     made = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
-    with pytest.raises(ParameterError, match="tidy its columns there"):
+    with pytest.raises(ParameterError, match="clean its columns there"):
         count_distinct_users(TableAs(made, trim=True), item="city", user="rider")
 
 
 def test_another_encoding_is_suspected(tmp_path: Path) -> None:
     (tmp_path / "may.csv").write_bytes("city,rider\nMünchen,1\n".encode("latin-1"))
     (tmp_path / "head.csv").write_bytes("städte,rider\nx,1\n".encode("latin-1"))
-    with pytest.raises(InputError, match="is in another encoding, which must be stated") as rows:
+    with pytest.raises(InputError, match="the encoding differs and must be stated") as rows:
         count_distinct_users(tmp_path / "may.csv", item="city", user="rider")
     assert "nchen" not in str(rows.value)
-    with pytest.raises(InputError, match="in another encoding, state it, such as 'cp1252'"):
+    with pytest.raises(InputError, match="has another encoding, pass that, such as 'cp1252'"):
         count_distinct_users(tmp_path / "head.csv", item="city", user="rider")
 
 
@@ -281,7 +286,7 @@ def test_several_files_of_one_form(tmp_path: Path) -> None:
     pl.DataFrame({"city": ["a"], "rider": [1]}).write_parquet(tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_text("city,rider\na,1\n")
     both = [tmp_path / "t.parquet", tmp_path / "t.csv"]
-    with pytest.raises(InputError, match="'rider' holds different types in different files"):
+    with pytest.raises(InputError, match="'rider' has different types in different files"):
         count_distinct_users(both, item="city", user="rider")
 
 
@@ -297,12 +302,12 @@ def test_several_files_of_one_form(tmp_path: Path) -> None:
         (lambda home: TableAs(home, decimal=";"), ParameterError, "decimal must be"),
         (lambda home: TableAs(home, thousands="."), ParameterError, "not the decimal mark"),
         (lambda home: TableAs(home, thousands="3"), ParameterError, "not the decimal mark"),
-        (lambda home: TableAs(home, dates="%d.%Q"), ParameterError, "dates must be a form"),
-        (lambda home: TableAs(home, dates="%d.%"), ParameterError, "dates must be a form"),
-        (lambda home: TableAs(TableAs(home)), ParameterError, "around another"),
+        (lambda home: TableAs(home, dates="%d.%Q"), ParameterError, "dates must be a format"),
+        (lambda home: TableAs(home, dates="%d.%"), ParameterError, "dates must be a format"),
+        (lambda home: TableAs(TableAs(home)), ParameterError, "not another"),
         (lambda home: [], InputError, "the list of files is empty"),
         (lambda home: home / "none*.csv", InputError, "no file matches"),
-        (lambda home: [home / "t.csv", home / "t.csv"], InputError, "named twice"),
+        (lambda home: [home / "t.csv", home / "t.csv"], InputError, "listed twice"),
     ],
 )
 def test_mistakes_in_how_a_table_is_read(

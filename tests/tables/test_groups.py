@@ -71,7 +71,7 @@ def test_groups_and_candidates_are_read_like_the_cells_and_released_as_stated():
     some = {**SURE, "delta": None, "candidates": ["City3", "City4"]}
     known = top_items_by_group(tidy, **some, k=2, max_groups="all")
     assert {each for row in known.labels for each in row} == {"City3", "City4"}
-    with pytest.raises(InputError, match="group 2 is read as group 1 is"):
+    with pytest.raises(InputError, match="group 2 is read like group 1"):
         top_items_by_group(tidy, **{**SURE, "groups": ["May", "may "]}, k=1)
 
 
@@ -153,7 +153,7 @@ def test_one_release_is_one_charge(tmp_path: Path):
     mixed = pytest.importorskip("pandas").DataFrame(
         {"month": ["May", "June"], "city": ["a", "b"], "rider": [1.5, 2]}
     )
-    with pytest.raises(ScoreError, match="cannot be read as the arguments say"):
+    with pytest.raises(ScoreError, match="do not fit the arguments"):
         top_items_by_group(mixed, **COLUMNS, groups=MONTHS, k=1, **cost)
     with pytest.raises(safeselect.BudgetError, match="is left"):
         top_items_by_group(table(), **COLUMNS, groups=MONTHS, k=1, **cost)
@@ -162,17 +162,17 @@ def test_one_release_is_one_charge(tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"groups": None}, ParameterError, "say which groups there are"),
-        ({"groups_are_public": True}, ParameterError, "say which groups there are"),
+        ({"groups": None}, ParameterError, "the groups are required"),
+        ({"groups_are_public": True}, ParameterError, "the groups are required"),
         ({"groups": ["May", "May"]}, InputError, "group 2 repeats group 1"),
         ({"groups": []}, InputError, "the list of groups is empty"),
         ({"max_groups": 0}, ParameterError, "max_groups must be"),
         ({"max_groups": "some"}, ParameterError, "max_groups must be an integer"),
         ({"group": "week"}, InputError, "no column named 'week'"),
-        ({"candidates": ["a"], "k_bar": 9}, ParameterError, "are for an unknown domain"),
-        ({"mechanism": "exponential"}, ParameterError, "goes with known candidates"),
-        ({"delta": None}, ParameterError, "needs epsilon and delta"),
-        ({"epsilon": None, "rho": 1}, ParameterError, "needs epsilon and delta, not rho"),
+        ({"candidates": ["a"], "k_bar": 9}, ParameterError, "require an unknown domain"),
+        ({"mechanism": "exponential"}, ParameterError, "requires known candidates"),
+        ({"delta": None}, ParameterError, "requires epsilon and delta"),
+        ({"epsilon": None, "rho": 1}, ParameterError, "requires epsilon and delta, not rho"),
         ({"candidates": ["a"], "k": 2}, ParameterError, "1 is the number of candidates"),
         ({"k_bar": (5, 10)}, ParameterError, "k_bar must be an integer"),
     ],

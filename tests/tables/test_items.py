@@ -112,16 +112,19 @@ def test_the_command_and_the_call_are_one(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"delta": None}, "the domain is unknown, which needs epsilon and delta; or pass"),
-        ({"epsilon": None}, "the domain is unknown, which needs epsilon and delta; or pass"),
+        ({"delta": None}, "the domain is unknown, which requires epsilon and delta; or pass"),
+        ({"epsilon": None}, "the domain is unknown, which requires epsilon and delta; or pass"),
         ({"k": 0}, "k must be between 1"),
         ({"k_bar": 1}, "k_bar must be between 2"),
-        ({"mechanism": "exponential"}, "mechanism goes with known candidates"),
+        ({"mechanism": "exponential"}, "mechanism requires known candidates"),
         ({"candidates_are_public": 1}, "candidates_are_public must be True or False"),
-        ({"candidates_are_public": True, "candidates": ["a"]}, "goes without candidates"),
-        ({"candidates_are_public": True, "k_bar": 3}, "are for an unknown domain"),
+        (
+            {"candidates_are_public": True, "candidates": ["a"]},
+            "do not use it with candidates|cannot be used with candidates",
+        ),
+        ({"candidates_are_public": True, "k_bar": 3}, "require an unknown domain"),
         ({"rows": 0}, "rows must be between 1"),
-        ({"ledger": "wards"}, "ledger must be what ledger.scope"),
+        ({"ledger": "wards"}, "ledger must be a result of ledger.scope"),
     ],
 )
 def test_wrong_parameters_are_refused_before_the_table_is_read(
@@ -141,7 +144,7 @@ def test_the_ledger_is_charged_once_and_its_unit_is_that_of_the_counts(tmp_path:
     result = top_items(TABLE, **call, unit="rider")
     assert result.receipt is not None
     for known in ({}, {"candidates_are_public": True}):
-        with pytest.raises(ParameterError, match="but the ledger's scope protects 'rider'"):
+        with pytest.raises(ParameterError, match="but the scope of the ledger protects 'rider'"):
             top_items(TABLE, **call, **known, unit="city")
     assert ledger.balance("trips").spent["epsilon"] == 1
 
@@ -151,10 +154,12 @@ def test_counts_that_were_cut_or_not_capped_are_refused() -> None:
     """What let one more user show an item: 200 of 200 releases, where 1e-9 was promised."""
     lone = pa.table({"city": ["Rome"] * 60 + ["Lima"], "rider": [*range(60), 0]})
     cut = count_distinct_users(lone, **COLUMNS, places=1)
-    with pytest.raises(ParameterError, match="k_bar=1 needs the 2 largest counts"):
+    with pytest.raises(ParameterError, match="k_bar=1 requires the 2 largest counts"):
         safeselect.unknown_domain_top_k(cut, k=1, k_bar=1, epsilon="0.1", delta="1e-9")
     loose = count_distinct_users(lone, **COLUMNS, places=4)
-    with pytest.raises(ParameterError, match="max_contributions=1 needs counts in which each user"):
+    with pytest.raises(
+        ParameterError, match="max_contributions=1 requires counts in which each user"
+    ):
         safeselect.unknown_domain_top_k(
             loose, k=1, k_bar=3, epsilon="0.1", delta="1e-9", max_contributions=1
         )
@@ -175,9 +180,9 @@ def test_warnings_are_about_parameters_alone() -> None:
     (large,) = warned(epsilon="10.5")
     assert large.startswith("epsilon=10.5 is above 10: ")
     (loose,) = warned(delta="1e-3", rows=1001)
-    assert loose.startswith("delta=0.001 is above 1/1001, one over the number of rows: ")
+    assert loose.startswith("delta=0.001 is above 1/1001, one over the number of rows, ")
     (same,) = warned(user="city")
-    assert same == "item and user are the same column, so that every count is 1"
+    assert same == "item and user are the same column, so every count is 1"
     assert len(warned(user="city", epsilon=11, rows=2, delta="0.9")) == 3
 
 

@@ -118,14 +118,14 @@ def test_one_odd_value_in_a_pandas_column_changes_no_other(cell, beside, values_
 @pytest.mark.parametrize(
     ("column", "more", "error", "match"),
     [
-        ([True, False], {}, InputError, "holds BOOLEAN: values are numbers or dates"),
-        ([DAY, DAY], {}, ParameterError, "holds dates: write lowest and highest as dates"),
-        ([1, 2], {"lowest": DAY, "highest": DAY}, ParameterError, "holds numbers: write lowest"),
+        ([True, False], {}, InputError, "contains BOOLEAN; values must be numbers or dates"),
+        ([DAY, DAY], {}, ParameterError, "contains dates; lowest and highest must be dates"),
+        ([1, 2], {"lowest": DAY, "highest": DAY}, ParameterError, "contains numbers; lowest"),
         ([DAY], {"lowest": DAY, "highest": DAY, "of": "sum"}, ParameterError, "have no sum"),
         ([1, 2], {"of": "mean"}, ParameterError, "of must be 'smallest', 'largest' or 'sum'"),
         ([1, 2], {"value": "price"}, InputError, "price"),
         ([1, 2], {"quantiles": ["2"]}, ParameterError, "quantile must be at most 1"),
-        ([1, 2], {"step": None}, ParameterError, r"step must be given.* step='99/1000'"),
+        ([1, 2], {"step": None}, ParameterError, r"step, the distance.* step='99/1000'"),
         ([1, 2], {"unit": "household"}, ParameterError, "protect"),
     ],
 )
@@ -191,7 +191,7 @@ def test_a_panic_of_another_library_is_one_sentence_and_stays_charged(monkeypatc
         table_quantiles(table, **GIVEN, of="largest")
     assert plain.value.__context__ is None
     made, scope = ledger()
-    with pytest.raises(ScoreError, match="the values cannot be read as the arguments say"):
+    with pytest.raises(ScoreError, match="the values do not fit the arguments"):
         table_quantiles(table, **GIVEN, of="largest", ledger=scope)
     assert made.balance("main").refusals == 1
 

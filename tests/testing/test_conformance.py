@@ -107,12 +107,12 @@ class TestCheckSource:
         [
             (same, "a new source each time"),
             (broken(name=""), "name must not be empty"),
-            (broken(begin=lambda self: os.urandom(15)), "something other than the bytes"),
+            (broken(begin=lambda self: os.urandom(15)), "did not return the requested bytes"),
             (broken(begin=stuck_nonce), "same nonce twice"),
             (broken(write=short_fill), "overwrites every byte"),
             (broken(write=static_fill), "start-up test"),
             (broken(write=one_tail), "the tests of each request"),
-            (broken(name=changing()), "the same whenever"),
+            (broken(name=changing()), "never change"),
             (broken(__reduce_ex__=plain_reduce), "copied"),
             (broken(__copy__=lambda self: self), "copied"),
             (broken(__deepcopy__=lambda self, memo: self), "copied"),
@@ -125,7 +125,9 @@ class TestCheckSource:
             check_source(factory)
 
     def test_what_is_no_source_is_refused(self):
-        with pytest.raises(ParameterError, match="an object of type object is not a source: it l"):
+        with pytest.raises(
+            ParameterError, match="an object of type object is not a source: some of"
+        ):
             check_source(object)
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -66,7 +66,7 @@ _FAMILIES = (BoundedRange, LaplaceDominated, PureDP)
 MOST_PARTS = 2**62
 
 ALONE = "its own guarantee"
-NOTHING = "nothing was released"
+NOTHING = "no releases"
 CONCENTRATED = "zCDP adds up (Bun and Steinke 2016, Lemma 1.7)"
 
 _Counted = list[tuple[Accounted, int]]
@@ -74,7 +74,7 @@ _Counted = list[tuple[Accounted, int]]
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The guarantee of a list of guarantees together.
+    """The composed guarantee of a list of guarantees.
 
     Attributes:
         guarantee: of all of them together.
@@ -93,7 +93,7 @@ class Composition:
 def compose(
     guarantees: Iterable[Accounted], delta: Number | None = None, precision: Number | None = "1e-6"
 ) -> Composition:
-    """Return the best proved guarantee of a list of releases, and the theorem that gave it.
+    """Return the best proved guarantee of a list of releases and its theorem.
 
     The list must be fixed before anything is released.  The mechanisms themselves, and the data
     they look at, may be chosen after seeing earlier releases; where the guarantees are chosen so
@@ -138,7 +138,7 @@ def compose(
 def compose_delta(
     guarantees: Iterable[Accounted], epsilon: Number, precision: Number = "1e-6"
 ) -> Composition:
-    """Return the least delta that is proved at an epsilon, and the theorem that gave it.
+    """Return the smallest proved delta at an epsilon and its theorem.
 
     As `compose`, with epsilon given: the `lower` of the result is one of delta.  The guarantee is
     PureDP(epsilon) where no delta is needed.
@@ -160,7 +160,7 @@ def compose_delta(
     listed = [*deltas, *([(found.value, 1)] if found.value else [])]
     whole = sum_of_deltas(listed) if found.value < 1 else Fraction(1)
     if whole >= 1:
-        raise ParameterError(f"at epsilon {at} no delta below 1 is proved; write a larger epsilon")
+        raise ParameterError(f"no delta below 1 is proved at epsilon {at}; use a larger epsilon")
     guarantee = ApproximateDP(at, whole) if whole else PureDP(at)
     return Composition(guarantee, found.theorem, found.order, found.lower)
 
@@ -206,7 +206,7 @@ def calibrate(
         names = ", ".join(kind.__name__ for kind in _FAMILIES)
         raise ParameterError(f"family must be one of {names}; got {describe(family)}")
     if (epsilon is None) == (rho is None) or (delta is not None and epsilon is None):
-        raise ParameterError("give exactly one of epsilon and rho; delta goes with epsilon")
+        raise ParameterError("give exactly one of epsilon and rho; delta requires epsilon")
     count = integer(k, "k", minimum=1, maximum=MOST_PARTS)
     most = None if epsilon is None else rational(epsilon, "epsilon")
     at = None if delta is None else rational(delta, "delta", below=1)
@@ -231,15 +231,15 @@ def read_parts(guarantees: Iterable[Accounted]) -> _Counted:
     """
     if not isinstance(guarantees, Iterable):
         raise ParameterError(
-            f"guarantees must be a list of guarantees, got {describe(guarantees)}; write [...] "
-            "around it"
+            f"guarantees must be a list of guarantees, got {describe(guarantees)}; put it in a "
+            "list: [...]"
         )
     counted: Counter[Accounted] = Counter()
     for guarantee in guarantees:
         if not isinstance(guarantee, Accounted):
             raise ParameterError(
-                f"every part must be a guarantee, got {describe(guarantee)}; write "
-                "result.guarantee, or PureDP('0.5')"
+                f"every part must be a guarantee, got {describe(guarantee)}; pass for example "
+                "result.guarantee or PureDP('0.5')"
             )
         counted[guarantee] += 1
     return _ordered(counted.items())
@@ -281,7 +281,7 @@ def _plain(parts: _Counted) -> Composition:
         return Composition(whole, basic(whole))
     rhos = [(g.zcdp.rho, count) for g, count in plain if not isinstance(g, ApproximateDP)]
     if deltas:
-        raise ParameterError("ZeroConcentratedDP and ApproximateDP parts need a delta to be added")
+        raise ParameterError("adding ZeroConcentratedDP or ApproximateDP parts requires delta=")
     return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
 
 

@@ -36,13 +36,6 @@ def rounded_text(value: Fraction, rounding: str = ROUND_CEILING) -> str:
     return f"{'' if is_exact else 'about '}{shown:{form}}"
 
 
-def with_places(value: Fraction, places: int, *, down: bool = False) -> str:
-    """A number with so many digits after the point at most, rounded up, or down."""
-    scaled = value * 10**places // 1 if down else -(-value * 10**places // 1)
-    whole, rest = divmod(int(scaled), 10**places)
-    return f"{whole}.{rest:0{places}}".rstrip("0").rstrip(".")
-
-
 def caution(sentence: str) -> None:
     """Warn; the warning names the line outside this package that called it."""
     level, frame = 1, inspect.currentframe()
@@ -60,7 +53,7 @@ def read_epsilon(epsilon: object) -> Fraction:
     value = rational(epsilon, "epsilon")
     if value > _LARGE:
         caution(
-            f"epsilon={rounded_text(value)} is above {_LARGE}: one person's data may make an "
+            f"epsilon={rounded_text(value)} is above {_LARGE}: one person's data can make an "
             "outcome more than 20000 times as likely, which protects nobody"
         )
     return value
@@ -82,9 +75,9 @@ class PrivacyCost:
             ParameterError: not exactly one of epsilon and rho, delta without epsilon, or a value
                 that is not a positive number.
         """
-        exactly_one({"epsilon": epsilon, "rho": rho}, "write for example epsilon=1")
+        exactly_one({"epsilon": epsilon, "rho": rho}, "for example epsilon=1")
         if delta is not None and epsilon is None:
-            raise ParameterError("delta needs epsilon; rho takes no delta")
+            raise ParameterError("delta requires epsilon; do not pass delta with rho")
         return cls(
             None if epsilon is None else read_epsilon(epsilon),
             None if delta is None else rational(delta, "delta", below=1),
@@ -130,13 +123,13 @@ class PrivacyCost:
         """
         epsilon, delta = self.epsilon, self.delta
         if epsilon is None or delta is None:
-            raise ParameterError("mechanism='laplace' needs epsilon and delta")
+            raise ParameterError("mechanism='laplace' requires epsilon and delta")
         if epsilon > Fraction(1, 5) or delta > Fraction(1, 20):
             raise ParameterError(
                 "mechanism='laplace' is proved for epsilon <= 0.2 and delta <= 0.05"
             )
         if size < 2:
-            raise ParameterError("mechanism='laplace' needs at least two candidates")
+            raise ParameterError("mechanism='laplace' requires at least two candidates")
         inside, across = size / delta, epsilon / (4 * range_)
 
         def rate(precision: int) -> Interval:

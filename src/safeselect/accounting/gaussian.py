@@ -20,7 +20,7 @@ FARTHEST = 2**26  # epsilon: its exponential is within the range of MPFR numbers
 
 @dataclass(frozen=True, slots=True)
 class GaussianDP:
-    """No better distinguished from a neighbour than N(0, 1) from N(mu, 1): mu-GDP.
+    """mu-GDP: at most as distinguishable from a neighbour as N(0, 1) from N(mu, 1).
 
     A number of sensitivity s with Gaussian noise of standard deviation sigma has mu = s / sigma.
     The squares add up, so the guarantee holds mu**2, a rational where s and sigma**2 are.
@@ -70,7 +70,7 @@ class GaussianDP:
         return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """The smallest epsilon at this delta, to within 2**-40 of itself."""
+        """The smallest epsilon at this delta, with a relative error of at most 2**-40."""
         at = rational(delta, "delta", below=1)
         if self.delta(0) <= at:
             return ApproximateDP(Fraction(0), at)
@@ -86,7 +86,7 @@ class GaussianDP:
         return normal(half - epsilon / mu)
 
     def tails(self, epsilon: Fraction, precision: int) -> tuple[Interval, Interval]:
-        """Enclose delta at any epsilon, and the neighbour's chance of a larger loss."""
+        """Enclose delta at any epsilon, and the probability of a larger loss on the neighbour."""
         mu, half = _scale(self.mu_squared, precision)
         at = Interval.of(epsilon, precision)
         moved = at / mu

@@ -87,7 +87,7 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
 
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
-    """The smallest epsilon at this delta, to within 2**-40 of itself."""
+    """The smallest epsilon at this delta, with a relative error of at most 2**-40."""
     at = rational(delta, "delta", below=1)
     atoms = _known(law)
     goal = (at.numerator << _BITS) // at.denominator
@@ -105,7 +105,7 @@ def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """An integer that moves by at most `shift`, with noise P(X = x) proportional to e**-epsilon|x|.
+    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-epsilon|x|.
 
         DiscreteLaplace("1/2", shift=3)
 
@@ -147,7 +147,7 @@ class DiscreteLaplace:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """All values up to 0 have the largest loss, those from the shift on the least."""
+        """Values up to 0 have the largest loss, and values from the shift on the smallest."""
         ratio = (-Interval.of(self.epsilon, bits + 64)).exp()
         outside = 1 / (1 + ratio)
         chances = [outside]
@@ -163,7 +163,7 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """An integer that moves by at most `shift`, with P(X = x) proportional to e**-(x**2/2 sigma2).
+    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-(x**2/2 sigma2).
 
         DiscreteGaussian(9)  # a count, and a little less noise than a deviation of 3
 
@@ -207,7 +207,7 @@ class DiscreteGaussian:
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """From -r to shift + r, symmetric under x -> shift - x; the rest is below 2**-bits."""
+        """Values from -r to shift + r, mirrored by x -> shift - x; less than 2**-bits is cut."""
         precision = bits + 64
         # e**(-r**2 / (2 sigma2)) <= 2**-bits, as ln 2 < 7/10.
         r = isqrt(int(2 * self.sigma2 * bits * 7 / 10)) + 2
@@ -232,7 +232,7 @@ class DiscreteGaussian:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse:
-    """One of n answers: the true one, but with chance p one of all n at random.
+    """One of n answers: with probability p a uniform one, otherwise the true answer.
 
         RandomizedResponse("1/4", n=5)
 
@@ -274,7 +274,7 @@ class RandomizedResponse:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """The true answer, the other data set's, and all the rest, which tells nothing."""
+        """The true answer, the answer of the other data set, and all others, which have no loss."""
         precision, other = bits + 64, self.p / self.n
         low, high = self._loss(precision).fractions()
         chances = 1 - self.p + other, (self.n - 2) * other, other

@@ -175,21 +175,15 @@ def _by_orders(
 def _largest_of_rho(family: Family, count: int, rho: Fraction) -> Fraction:
     """The largest epsilon of 32 significant bits of `count` draws within a total rho.
 
-    A guess comes first, and the guarantee itself says whether it is within the total.  A guess that
-    is not is followed by the next lower number, and by the search.
+    The search begins with a guess, which is mostly the result, or the next number.
     """
 
     def cost(each: Fraction) -> Fraction:
         return count * family(each).zcdp.rho
 
     draw = rho / count
-    if LEAST < draw < MOST:
-        each = rounded(guessed_epsilon(family, draw), BITS)
-        for _ in range(2):
-            if cost(each) <= rho:
-                return each
-            each = rounded(each - each * NUDGE, BITS)
-    return largest(cost, rho, draw)
+    is_near = LEAST < draw < MOST
+    return largest(cost, rho, rounded(guessed_epsilon(family, draw), BITS) if is_near else draw)
 
 
 LEAST = Fraction(1, 2**60)

@@ -65,7 +65,7 @@ _MOST_RUNS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Repeated(Repetition):
-    """The best of K runs of one mechanism, K from a truncated negative binomial law.
+    """The best of K runs of one mechanism, with K from a truncated negative binomial law.
 
     P(K = k) is proportional to (1 - gamma)**k times the product of (l + eta) / (l + 1) over l < k,
     for k >= 1; eta = 1 is the geometric law of mean 1 / gamma.  The likelihood ratio of the best
@@ -123,7 +123,7 @@ class Repeated(Repetition):
         return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """An epsilon at this delta: that of one run at delta / E K and the shift, or the pure one.
+        """An epsilon at this delta: that of one run at delta / E K plus a shift, or the pure one.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -143,13 +143,13 @@ class Repeated(Repetition):
     most_likelier = mean_runs
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """One run's, the shift at this order, and ln E K."""
+        """The moment of one run plus the shift at this order and ln E K."""
         return one + excess * self.shift + self.mean_runs(one.precision).log()
 
 
 @dataclass(frozen=True, slots=True)
 class PoissonRepeated(Repetition):
-    """The best of K runs of one mechanism, K from a Poisson law, and nothing where K is 0.
+    """The best of K runs of one mechanism, with K from a Poisson law; no output if K is 0.
 
     The likelihood ratio of the best run is that of one run times a factor of at most e**shift, on
     at most `mean` times the probability.  "Nothing" has the same probability on all data.
@@ -197,7 +197,7 @@ class PoissonRepeated(Repetition):
         return _shift_of_poisson(self.base, self.mean)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """An epsilon at this delta: that of one run at delta / mean and the shift, or the pure one.
+        """An epsilon at this delta: that of one run at delta / mean plus a shift, or the pure one.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -207,7 +207,7 @@ class PoissonRepeated(Repetition):
         return _approximate(self, at, at / self.mean)
 
     def most_likelier(self, precision: int) -> Interval:
-        """The mean, with the chance of no run at all: what a moment is multiplied by."""
+        """The mean and the probability of no run, by which a moment is multiplied."""
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
@@ -225,7 +225,7 @@ def _read_base(base: object) -> None:
     if not isinstance(base, Base):
         raise ParameterError(
             "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
-            f"{describe(base)}; repeated runs are not proved private for any other"
+            f"{describe(base)}; privacy of repeated runs is proved for these only"
         )
 
 

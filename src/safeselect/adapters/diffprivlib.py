@@ -255,7 +255,7 @@ def _each(given: object) -> list[object]:
 def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int, ...]]:
     """The values of each output as a row, and the shape of all outputs."""
     if isinstance(array, np.ma.MaskedArray):
-        raise ParameterError("array must not be masked; write for example array.compressed()")
+        raise ParameterError("array must not be masked; use for example array.compressed()")
     values = array_of(array)
     given = range(values.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
     try:
@@ -263,11 +263,11 @@ def _rows(array: object, axis: object, keepdims: bool) -> tuple[Rows, tuple[int,
         shape = np.zeros(values.shape, np.bool_).any(axis=over, keepdims=keepdims).shape
     except (TypeError, ValueError):  # NumPy's of a dimension that there is not, too
         raise ParameterError(
-            f"axis must be a dimension of the array, which has {values.ndim}, or several different "
-            f"ones, got {describe(axis)}"
+            f"axis must be one of the dimensions of the array, which has {values.ndim}, or several "
+            f"different ones, got {describe(axis)}"
         ) from None
     if not prod(shape):
-        raise ParameterError("array must have at least one column, and has none")
+        raise ParameterError("array must have at least one column")
     last = np.moveaxis(values, over, range(-len(over), 0))
     return last.reshape(prod(shape), values.size // prod(shape)), shape
 
@@ -276,19 +276,19 @@ def _bounds(bounds: object, count: int, dimensions: int) -> list[tuple[Fraction,
     """The lowest and the highest point for each output."""
     if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
         raise ParameterError(
-            "bounds must be a pair (lowest, highest), fixed without the data: bounds computed "
-            f"from the data reveal the smallest and the largest value; got {describe(bounds)}"
+            "bounds must be a pair (lowest, highest) chosen without looking at the data, because "
+            f"computed bounds reveal the smallest and the largest value; got {describe(bounds)}"
         )
     lowest, highest = ([rational(each, "bounds", signed=True) for each in _each(e)] for e in bounds)
     sizes = {1, count} if dimensions == 1 else {1}
     if len(lowest) not in sizes or len(highest) not in sizes:
         raise ParameterError(
-            "bounds must have one number at each end, or where an axis leaves one dimension one "
+            "each end of bounds must be one number or, if axis leaves one dimension, one number "
             "for each output"
         )
     pairs = [(lowest[place % len(lowest)], highest[place % len(highest)]) for place in range(count)]
     if any(low >= high for low, high in pairs):
-        raise ParameterError("bounds must be a pair (lowest, highest), lowest below highest")
+        raise ParameterError("bounds must be a pair (lowest, highest) with lowest below highest")
     return pairs
 
 

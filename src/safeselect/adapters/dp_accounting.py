@@ -89,16 +89,14 @@ def dp_event(guarantee: Accounted, *, accountant: Literal["rdp", "pld"]) -> Any:
     events = _library("dp_accounting.dp_event")
     if isinstance(guarantee, ApproximateDP):
         raise ParameterError(
-            "an ApproximateDP guarantee has no event: nothing bounds its losses beyond "
-            "epsilon; pass its parts"
+            "an ApproximateDP guarantee has no event, because its losses beyond epsilon are "
+            "unbounded; pass its parts instead"
         )
     if isinstance(guarantee, Repetition):
         guarantee = guarantee.single
     cost = size(guarantee)
     if cost > _LARGEST:
-        raise ParameterError(
-            f"epsilon, rho and mu squared must be at most {_LARGEST} to be an event"
-        )
+        raise ParameterError(f"an event requires epsilon, rho and mu squared of at most {_LARGEST}")
     if not cost:
         return events.NoOpDpEvent()
     if isinstance(guarantee, GaussianDP):
@@ -160,8 +158,8 @@ def dp_pld(guarantees: Iterable[Accounted], interval: object, *, delta: object =
     losses = sum(sizes, Fraction(0))
     if losses > step * _MOST_LOSSES:
         raise ParameterError(
-            f"the losses reach {decimal(losses)}, more than {_MOST_LOSSES} times the interval: "
-            "write a larger interval"
+            f"the losses reach {decimal(losses)}, more than {_MOST_LOSSES} times the interval; use "
+            "a larger interval"
         )
     library = _library("dp_accounting.pld.privacy_loss_distribution")
     pmf = _library("dp_accounting.pld.pld_pmf")

@@ -274,8 +274,8 @@ class _Space:
         atom = kind.group(1)
         if atom.startswith("f") and reading.grid is None:
             raise ParameterError(
-                "an input_domain of floats needs grid=, the public step on which they are read, "
-                "such as a thousandth of the sensitivity; without it, write an integer type"
+                "an input_domain of floats requires grid=, a public step such as a thousandth of "
+                "the sensitivity; without grid=, use an integer type"
             )
         # OpenDP states this only in its text.  A NaN that came anyway would be refused.
         if "nan=true" in str(domain):

@@ -62,7 +62,7 @@ def create_partition_selection_strategy(
     kind = getattr(strategy, "name", strategy)
     if kind != _OURS or kind is strategy:
         raise ParameterError(
-            f"strategy must be PartitionSelectionStrategy.{_OURS}, got {describe(kind)}; leave out "
+            f"strategy must be PartitionSelectionStrategy.{_OURS}, got {describe(kind)}; omit "
             "partition_selection_strategy= and post_aggregation_thresholding=, which keep no more"
         )
     return partition_strategy(
@@ -103,7 +103,7 @@ def kept_partitions(
     """
     if not isinstance(strategy, PartitionStrategy):
         raise ParameterError(
-            f"strategy must be made by partition_strategy(...), got {describe(strategy)}"
+            f"strategy must be a result of partition_strategy(...), got {describe(strategy)}"
         )
     read = partial(_pair, extractors.privacy_id_extractor, extractors.partition_extractor)
     pairs = backend.flat_map(rows, read, "Users and partitions")

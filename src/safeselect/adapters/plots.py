@@ -21,8 +21,8 @@ __all__ = ["plot"]
 
 _SHOWN = 50  # bars: about 16 inches
 _X_LABELS = {
-    "count": "users, as far as they count, with noise; interval of 95 % for the noise",
-    "value": "value; an interval, if any, of 95 % for the noise",
+    "count": "counted users, with noise; 95 % interval of the noise",
+    "value": "value; 95 % interval of the noise, if any",
     "gap": "lead over the next, with noise",
 }
 
@@ -42,7 +42,7 @@ def plot(result: Any) -> Any:
     said = [cost(result.guarantee), *facts(result).values()]
     cap = dict(result.provenance.parameters).get("max_contributions")
     if cap is not None and getattr(result, "counts", None) is not None:
-        said.append(f"a user counts for {cap} items at most")
+        said.append(f"each user counts for at most {cap} items")
     most = _SHOWN // 2 if "group" in columns else _SHOWN  # each group may have a title
     if len(names) > most:
         said.append(f"the first {most} of {len(names)}")

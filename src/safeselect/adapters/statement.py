@@ -12,10 +12,9 @@ from functools import partial
 from textwrap import fill
 from typing import Any, cast
 
-from safeselect.accounting.cost import with_places
 from safeselect.exact.interval import Interval
 from safeselect.promises.guarantees import STATED, ApproximateDP
-from safeselect.release.display import cut
+from safeselect.release.display import cut, with_places
 from safeselect.release.results import (
     NOT_STATED,
     Answers,

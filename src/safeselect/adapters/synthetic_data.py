@@ -68,8 +68,8 @@ def exponential_mechanism(
     # In the programs' own versions `base_measure` or `monotonic` may be the fourth argument.
     if prng is not None and not callable(getattr(prng, "choice", None)):
         raise ParameterError(
-            f"prng must be a generator of random numbers or None, got {describe(prng)}; write "
-            "monotonic= and base_measure= with their names"
+            f"prng must be a random number generator or None, got {describe(prng)}; pass "
+            "monotonic= and base_measure= by keyword"
         )
     terms = cost(eps, sensitivity, monotonic)
     return select(scores(q), source=source, ledger=ledger, **terms).label

@@ -93,7 +93,7 @@ def _unsealed(written: str, key: bytes | None) -> tuple[str, Line | None]:
     try:
         envelope = json.loads(written)
         if "payloadType" not in envelope:
-            said = "A key was given, and nobody signed the certificate."
+            said = "A key was given, but the certificate is not signed."
             return written, None if key is None else found(what, said, "")
         body = b64decode(envelope["payload"], validate=True).decode("ascii")
         (signature,) = envelope["signatures"]
@@ -102,12 +102,12 @@ def _unsealed(written: str, key: bytes | None) -> tuple[str, Line | None]:
         if envelope["payloadType"] != _TYPE or not is_signed(public, message, made):
             wrong = "Its signature is wrong."
     except (LookupError, RecursionError, TypeError, ValueError):
-        wrong = "It is no envelope with one signature."
+        wrong = "It is not an envelope with one signature."
     if wrong is None and key is None:
         said = f"It is signed with ed25519 key {public}; give --certificate-key."
         return body, Line(what, "not compared", said)
     if wrong is None and key is not None and key.hex() != public:
-        wrong = f"It is signed with another key, {public}."
+        wrong = f"It is signed with a different key, {public}."
     return body, found(what, wrong, f"It is signed with ed25519 key {public}, as given.")
 
 
@@ -136,28 +136,28 @@ def compare_code(
         own = [f"{name} {checked[name]}" for name in _DECIDES]
         tree = checked["source_tree_sha256"]
     except (LookupError, RecursionError, TypeError, ValueError):
-        yield found(what, "It is no certificate.", "")
+        yield found(what, "It is not a certificate.", "")
         return
     used = [f"{name} {ran.get(name)}" for name in _DECIDES]
     readable = checked["deciding_sha256"] != "unreadable"
     wrong = (
-        None if own == used and readable else f"It is of {', '.join(own)}; {', '.join(used)} ran."
+        None if own == used and readable else f"It covers {', '.join(own)}; {', '.join(used)} ran."
     )
-    yield found("certified code", wrong, f"It is of the code that ran: {', '.join(own)}.")
+    yield found("certified code", wrong, f"It covers the code that ran: {', '.join(own)}.")
     if tree != code().source_tree_sha256:
-        said = "It is of another version than this command: audit with the version that it names."
+        said = "It is for another version; audit with the version that it names."
         yield Line(what, "not compared", said)
         return
     if not _is_whole(content):
-        yield found(what, "It is not whole: verify writes other answers, or other findings.", "")
+        yield found(what, "It is incomplete: verify writes different answers or findings.", "")
         return
     failed = content["code"]["differing"] + content["known_answers"]["differing"]
     wrong = f"It did not pass: {', '.join(failed)}." if failed else None
     count, host = content["known_answers"]["count"], f" on {content['machine']['host']}"
-    yield found(what, wrong, f"All {count} known answers were given, on {content['utc']}{host}.")
+    yield found(what, wrong, f"All {count} known answers matched on {content['utc']}{host}.")
     others = [name for name in _ARITHMETIC if checked.get(name) != ran.get(name)]
     if others:
-        said = f"It was made with another {', '.join(others)}: verify where releases are made."
+        said = f"It was made with another {', '.join(others)}; verify where releases are made."
         yield Line("libraries", "not compared", said)
     else:
         names = ", ".join(f"{name} {ran.get(name)}" for name in _ARITHMETIC)

@@ -38,7 +38,7 @@ def replayed(file: str | Store) -> tuple[Checker, list[Record], Line]:
     except LedgerDamaged as error:
         wrong = f"It is damaged: {error}."
     said = f"The {len(records)} records of ledger {checker.ledger} follow from each other"
-    torn = f"  {checker.unfinished} bytes of an unfinished write do not count."
+    torn = f"  {checker.unfinished} bytes of an unfinished write are ignored."
     facts = "hashes, order, totals, caps, nonces and outcomes."
     line = found("log", wrong, f"{said}: {facts}{torn if checker.unfinished else ''}")
     return checker, records, line
@@ -48,11 +48,11 @@ def signed(file: str | Store, checker: Checker, public_key: bytes | None, whole:
     """Verify the signatures of a whole log with the auditor's key."""
     what, key = "signatures", checker.signer
     if not whole:
-        return Line(what, "not compared", "The log is damaged, so none was verified.")
+        return Line(what, "not compared", "The log is damaged, so no signature was verified.")
     if not key and public_key is None:
         return Line(what, "none", _UNSIGNED)
     if not key:
-        return found(what, "A key was given, and the log is not signed: it is not its log.", "")
+        return found(what, "A key was given, but the log is not signed.", "")
     named = f"{key.get('algorithm')} key {key.get('key_id')}"
     if public_key is None:
         said = f"The records are signed with {named}; give --public-key."
@@ -62,9 +62,9 @@ def signed(file: str | Store, checker: Checker, public_key: bytes | None, whole:
         for _ in kept_records(file, again):
             pass
     except LedgerError as error:
-        wrong = f"Not all records are signed with the key that was given: {error}."
+        wrong = f"Not all records are signed with the given key: {error}."
     if not wrong and again.head != checker.head:
-        return Line(what, "not compared", "The log grew while it was read: try again.")
+        return Line(what, "not compared", "The log grew while it was read; try again.")
     return found(what, wrong, f"All {checker.count} records are signed with {named}, as given.")
 
 
@@ -85,14 +85,14 @@ def reaches(head: str | None, records: Sequence[Record], place: int, is_signed: 
             return found(what, said, "")
     named = read_head(head)
     if named is None:
-        said = "None was given (--head): nobody can tell whether the end was cut off"
+        said = "None was given (--head), so a removed end cannot be detected"
         return Line(what, "none", said + ("." if is_signed else ", or all of it rewritten."))
     seq, hash_ = named
     if seq >= len(records):
-        return found(what, f"It names record {seq}, and the log ends before it: it was cut.", "")
+        return found(what, f"It names record {seq}, but the log ends before it.", "")
     if records[seq].hash != hash_:
-        return found(what, f"Record {seq} is another than the head's: the log was rewritten.", "")
-    said = f"Record {seq} is the one that it names; {len(records) - seq - 1} follow it"
+        return found(what, f"Record {seq} differs from the head: the log was rewritten.", "")
+    said = f"It names record {seq}, which {len(records) - seq - 1} records follow"
     if is_signed:
         return found(what, None, f"{said}.")
     if seq < place:
@@ -105,17 +105,17 @@ def uncommitted(release: Release, ledger: str, records: Sequence[Record]) -> str
     """What is wrong with the commitment to a release, in the record that its receipt names."""
     receipt = release.receipt
     if receipt is None:
-        return "The release has no receipt, so no record is known to be its own."
+        return "The release has no receipt, so its record is unknown."
     if receipt.ledger != ledger:
-        return f"The receipt names ledger {receipt.ledger}, and the log is of {ledger or 'none'}."
+        return f"The receipt names ledger {receipt.ledger}, but the log is from {ledger or 'none'}."
     if receipt.record >= len(records):
-        return f"The receipt names record {receipt.record}, which is not there."
+        return f"The receipt names record {receipt.record}, which does not exist."
     where, record = f"Record {receipt.record}", records[receipt.record].content
     spent = release.spent if isinstance(release, Answers) else ()
     if record["kind"] != ("settled" if spent else "released"):
-        return f"{where} is of kind {record['kind']}, and commits to no release of this kind."
+        return f"{where} has kind {record['kind']} and does not commit to a release of this kind."
     if record["commitment"] != commitment(receipt.salt, replace(release, receipt=None).to_json()):
-        return f"{where} commits to another output, or the salt was changed."
+        return f"{where} commits to a different output, or the salt was changed."
     if spent and record["spent"] != {name: str(number) for name, number in spent}:
-        return f"{where} says that the session used something else."
+        return f"{where} states a different use of the session."
     return None

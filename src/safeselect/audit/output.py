@@ -34,11 +34,11 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
     if isinstance(release, (Selection, TopK)) and not release.mechanism.startswith(_FOUND):
         labels = [release.label] if isinstance(release, Selection) else [*release.labels]
         if len(labels) > k or (len(labels) < k and "threshold" not in stated):
-            yield f"It has {len(labels)} labels, and {k} were paid for."
+            yield f"It has {len(labels)} labels, but {k} were charged."
         yield from _rows([labels], _places(release), k, stated)
         yield from _gaps(release, stated)
         if isinstance(release, TopK) and release.ordered is release.mechanism.startswith(_SET):
-            yield "It has an order that its mechanism does not release, or lacks one."
+            yield "Its order does not match its mechanism."
     if isinstance(release, Batch):
         yield from _batch(release, k, stated)
     if release.mechanism.startswith("unknown_domain_"):
@@ -48,7 +48,7 @@ def _faults(release: Any, plan: Plan, stated: _Stated) -> Iterator[str]:
     if release.mechanism.startswith("select_partitions"):
         yield from _found(release.labels, release.counts, None, plan)
     if release.mechanism.startswith("measure_") and stated["values"] != str(len(release.values)):
-        yield "It has another number of values than its parameters say."
+        yield "Its number of values differs from its parameters."
     if release.mechanism.startswith("quantile"):
         yield from _points(release, stated)
     if release.mechanism.startswith(("best_of", "first_above")):
@@ -72,7 +72,7 @@ def _rows(
         yield "It names a candidate twice."
     # With weights, candidates of weight 0 have places too, and are not counted.
     if k > size or ("weights" not in stated and any(i >= size for row in places for i in row)):
-        yield "It has more places than there were candidates."
+        yield "It has more places than candidates."
 
 
 def _repeats(labels: Sequence[object]) -> bool:
@@ -87,21 +87,21 @@ def _gaps(release: Any, stated: _Stated) -> Iterator[str]:
     lacks = len(gaps) < (1 if isinstance(release, Selection) else len(release.labels))
     if "gap_grid" not in stated:
         if gaps:
-            yield "It has gaps that its parameters do not have."
+            yield "It has gaps that its parameters exclude."
     elif lacks or any(gap < 0 or gap % Fraction(stated["gap_grid"]) for gap in gaps):
-        yield "Its gaps are not steps of their grid, from 0."
+        yield "Its gaps are not multiples of their grid step, from 0."
 
 
 def _batch(release: Batch[Any], k: int, stated: _Stated) -> Iterator[str]:
     rows, several = int(stated["rows"]), release.mechanism.startswith("top_k_many_")
     if release.winners.shape != ((rows, k) if several else (rows,)) or not (several or k == 1):
-        yield f"It has winners of shape {release.winners.shape}, and others were paid for."
+        yield f"Its winners have shape {release.winners.shape}, which differs from its charge."
     labels = [row if several else [row] for row in release.labels]
     indices = release.indices
     places = [] if indices is None else indices.reshape(len(indices), -1).tolist()
     yield from _rows(labels, places, k, stated)
     if release.names is None and places != labels:
-        yield "Its labels are positions, and its positions are others."
+        yield "Its labels are positions that differ from its positions."
     # One label has one place, wherever it wins; other labels may have one text.
     both = zip(chain(*labels), chain(*places), strict=False)
     pairs = {((type(one), one), at) for one, at in both if not isinstance(one, OtherLabel)}
@@ -114,25 +114,25 @@ def _found(
 ) -> Iterator[str]:
     """Labels that were found in the data; `most` of them in the order of their counts."""
     if most is not None and len(labels) > most:
-        yield f"It has {len(labels)} labels, and {most} at most were paid for."
+        yield f"It has {len(labels)} labels, but at most {most} were charged."
     if _repeats(labels) or any(isinstance(label, OtherLabel) for label in labels):
-        yield "It names an item twice, or one that is no item."
+        yield "It names an item twice, or names a value that is not an item."
     if (counts is None) is not (plan.least is None):
-        yield "It has counts that its parameters do not have, or lacks them."
+        yield "Its counts do not match its parameters."
     elif counts and plan.least is not None and min(counts) < plan.least:
-        yield f"It has a count of {min(counts)}, and the least of this plan is {plan.least}."
+        yield f"It has a count of {min(counts)}, but the smallest possible count is {plan.least}."
     if counts and most is not None and any(one < other for one, other in pairwise(counts)):
         yield "Its labels are not in the order of their counts."
 
 
 def _groups(release: results.Groups[str], k: int, plan: Plan, stated: _Stated) -> Iterator[str]:
     if str(len(release.groups)) != stated["groups"]:
-        yield f"It has {len(release.groups)} groups, and {stated['groups']} were paid for."
+        yield f"It has {len(release.groups)} groups, but {stated['groups']} were charged."
     counts = release.counts or (None,) * len(release.groups)
     for row, counted in zip(release.labels, counts, strict=True):
         yield from _found(row, counted, k, plan)
         if "k_bar" not in stated and len(row) != k:
-            yield f"A group has {len(row)} of the known candidates, and {k} are chosen."
+            yield f"A group has {len(row)} of the known candidates, but {k} are chosen."
 
 
 def _points(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
@@ -151,26 +151,26 @@ def _points(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str
                 for place, one, each in zip(places, own, release.values, strict=True)
             ):
                 return
-    yield "It has a point that is not on the grid of its parameters."
+    yield "It has a point that is not on its grid."
 
 
 def _session(release: results.Answers, stated: _Stated) -> Iterator[str]:
     limits = {"k"} if "k" in stated else {"outcomes", "queries"} & stated.keys()
     took = dict(release.spent)
     if release.consumed:
-        yield "It has answers, which are given one by one."
+        yield "It has answers, which a session releases one by one."
     if took.keys() != limits or any(took[each] > int(stated[each]) for each in limits):
-        yield "It says that it used what was not paid for."
+        yield "It states a use beyond its charge."
 
 
 def _run(release: results.Numbers[Any, Any], stated: _Stated) -> Iterator[str]:
     if len(release) > 1 or (not release.values and release.mechanism == "best_of/1"):
-        yield "It has no run, or several, and best_of always releases one."
+        yield "It must have exactly one run, as best_of releases one."
     if release.values and "threshold" in stated:
         with suppress(ValueError):  # a score of a class of one's own is its text
             lead = Fraction(str(release.value)) - Fraction(stated["threshold"])
             if lead and (lead > 0) is (stated["minimize"] == "yes"):
-                yield "Its score does not reach the threshold."
+                yield "Its score is below the threshold."
 
 
 def _number(point: Any) -> Fraction:

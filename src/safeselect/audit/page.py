@@ -52,12 +52,12 @@ def page_of(
         **{title: _first(said) for title, said in words.items() if title in _ASKED},
         **{f"Scope {name}": standing(seen.checker.scopes[name]) for name in seen.scopes},
         "Ledger": _ledger(seen),
-        "What was compared": {line.what: _short(line) for line in lines if line.word != "none"},
-        "What is absent": {
+        "Comparisons": {line.what: _short(line) for line in lines if line.word != "none"},
+        "Missing evidence": {
             "none": ", ".join(absent) or "nothing",
             "not compared": ", ".join(missing) or "nothing",
         },
-        "What this audit cannot show": CANNOT_SHOW.splitlines(),
+        "Limits of this audit": CANNOT_SHOW.splitlines(),
         "What ran": _ran(seen),
         "This audit": made,
     }
@@ -67,7 +67,7 @@ def _ran(seen: Seen) -> dict[str, str]:
     found = {} if seen.release is None else {"mechanism": seen.release.mechanism}
     found |= {name: seen.library.get(name, "not stated") for name in _RAN}
     said = {"0": "off", "1": "on"}.get(seen.library.get("fips_mode", ""), "not known")
-    return found | {"FIPS mode": f"{said}, as OpenSSL reported; no conformance is claimed"}
+    return found | {"FIPS mode": f"{said}, as reported by OpenSSL; no conformance is claimed"}
 
 
 def _first(said: Sequence[str]) -> list[str]:

@@ -93,7 +93,7 @@ class Stated:
     def flag(self, name: str) -> bool:
         """A parameter that is "yes" or "no"."""
         if self.text(name) not in ("yes", "no"):
-            raise ParameterError(f"{name} is neither yes nor no")
+            raise ParameterError(f"{name} must be yes or no")
         return self.text(name) == "yes"
 
     def copied(self, *names: str) -> dict[str, str]:
@@ -197,7 +197,7 @@ def _of_measurement(stated: Stated) -> Plan:
     if isinstance(whole, (PureDP, ZeroConcentratedDP, GaussianDP)):
         charge = Law.of(whole, change).charge(stated.whole("values"))
     if charge is None or charge.mechanism != release.mechanism:
-        raise ParameterError(f"{release.mechanism} has no such guarantee")
+        raise ParameterError(f"{release.mechanism} cannot have this guarantee")
     return Plan(whole, charge.parts, charge.parameters)
 
 
@@ -207,15 +207,15 @@ def _of_points(stated: Stated) -> Plan:
     several, neighbours = kind == "quantiles", stated.text("neighbours")
     most = integer(stated.whole("max_contributions"), "max_contributions", minimum=1, maximum=2**32)
     if not asked or (len(asked) > 1) is not several or (several and most > 1):
-        raise ParameterError("its number of quantiles differs from that of its mechanism")
+        raise ParameterError("its number of quantiles does not match its mechanism")
     if neighbours != release.provenance.neighbours:
-        raise ParameterError("its noise is for other neighbours than it states")
+        raise ParameterError("its noise does not match its neighbours")
     read_choice(neighbours, "neighbours", get_args(Neighbours))
     levels = len(asked).bit_length()
     each = stated.cost.per_draw(BoundedRange, levels)
     guarantee = stated.cost.guarantee(BoundedRange, each, levels)
     if len({*asked}) < len(asked) or not all(type(q) is Fraction and 0 <= q <= 1 for q in asked):
-        raise ParameterError("there are no such quantiles")
+        raise ParameterError("its quantiles are not valid")
     parameters = {"quantiles": ", ".join(map(exact_text, asked)), "ties": below or "interval"}
     parameters |= {"max_contributions": str(most), "neighbours": neighbours}
     parameters |= stated.copied("lowest", "highest", "step")  # compared with the points
@@ -233,7 +233,7 @@ def _of_runs(stated: Stated) -> Plan:
         threshold = rational(stated.text("threshold"), "threshold", signed=True)
         base = stated.text("base").partition(" ")[0]
         if base not in ("PureDP", "LaplaceDominated", "BoundedRange"):
-            raise ParameterError("there is no such base")
+            raise ParameterError("its base is not valid")
         gamma = rational(stated.text("gamma"), "gamma", below=1)
         parameters |= {"base": f"{base} {exact_text(whole.epsilon / 2)}"}
         parameters |= {"threshold": exact_text(threshold), "gamma": exact_text(gamma)}
@@ -299,7 +299,7 @@ def _of_groups(stated: Stated) -> Plan:
         facts = {"candidates": str(len(size))}
     charge = plan.charge
     if charge.mechanism != stated.release.mechanism:
-        raise ParameterError("its mechanism is not that of its parameters")
+        raise ParameterError("its mechanism does not match its parameters")
     if "groups_per_user" in stated.parameters:
         own |= stated.copied("groups_per_user")
     planned = charge.parameters
@@ -312,7 +312,7 @@ def _of_keys(stated: Stated) -> Plan:
     terms = Terms.of(stated.release)
     charge = terms.charge(stated.name.removesuffix("_with_counts"))
     if charge.mechanism != stated.release.mechanism:
-        raise ParameterError("its mechanism is not that of its parameters")
+        raise ParameterError("its mechanism does not match its parameters")
     # The least count is that of a key that its threshold just keeps.
     least = terms.table.centre + terms.pre_threshold - 1
     return Plan(terms.total, charge.parts, charge.parameters, least if terms.with_counts else None)

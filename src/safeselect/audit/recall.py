@@ -88,26 +88,26 @@ def read_advisory(text: str) -> Advisory:
     try:
         content = json.loads(text)
         if content.pop("schema") != SCHEMA:
-            raise InputError(f"an advisory has the schema {SCHEMA}")
+            raise InputError(f"the schema of an advisory must be {SCHEMA}")
         texts = {name: content.pop(name) for name in _TEXTS}
         affects, how = content.pop("affects"), content.pop("restated")
         content.pop("references", None)
         if content or not affects or not all(type(each) is str for each in texts.values()):
-            raise InputError("an advisory has a field that is not known, or one that says nothing")
+            raise InputError("the advisory has an unknown or an empty field")
         conditions = [{name: _test(name, each[name]) for name in each} for each in affects]
         restated = None if how == "none" else {name: _how(name, how[name]) for name in how}
     except SafeSelectError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        raise InputError("it is no advisory: see docs/advisories.md") from None
+        raise InputError("this is not an advisory; see docs/advisories.md") from None
     return Advisory(hashlib.sha256(text.encode()).hexdigest(), texts, conditions, restated)
 
 
 def _test(name: str, test: _Test) -> _Test:
     if not _FIELDS.fullmatch(name) or not test.keys() - {"absent"}:
-        raise InputError(f"a condition on {name!r} says nothing, or no record has such a field")
+        raise InputError(f"the condition on {name!r} is empty, or records have no such field")
     if unknown := test.keys() - _WORDS.keys():
-        raise InputError(f"a condition on {name!r} is not understood: {min(unknown)!r}")
+        raise InputError(f"the condition on {name!r} has an unknown operator: {min(unknown)!r}")
     return {word: _WORDS[word][0](value) for word, value in test.items()}
 
 
@@ -115,7 +115,7 @@ def _how(name: str, value: object) -> Fraction | str:
     if name in _FACTORS or name == "delta_plus":
         return rational(value, name)
     if name != "type" or value not in _TYPES:
-        raise InputError(f"the rule that restates a guarantee is not understood: {name!r}")
+        raise InputError(f"unknown rule for restating a guarantee: {name!r}")
     return str(value)
 
 
@@ -140,7 +140,7 @@ def _holds(test: _Test, value: str | None) -> Verdict:
 
 def _texts(value: object) -> frozenset[str]:
     if not isinstance(value, list) or not all(type(each) is str for each in value):
-        raise InputError(f"a condition lists texts, not {value!r}")
+        raise InputError(f"a condition must list strings, not {value!r}")
     return frozenset(value)
 
 
@@ -148,7 +148,7 @@ def _version(value: str) -> list[int]:
     """The numbers of a version, without zeros at its end."""
     matched = _VERSION.search(value)
     if matched is None:
-        raise InputError(f"a version consists of numbers, and {value!r} has none")
+        raise InputError(f"a version must contain numbers, got {value!r}")
     numbers = list(map(int, matched[1].split(".")))
     while numbers and not numbers[-1]:
         numbers.pop()

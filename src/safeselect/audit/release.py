@@ -74,7 +74,7 @@ def audit(
     # 1. It is a whole release, in the one spelling of the library.
     release, wrong = _read(text)
     receipt = None if release is None else release.receipt
-    yield found("release", wrong, "It is whole, as the library writes it.")
+    yield found("release", wrong, "The file is a well-formed, canonical release.")
     # 2. The records of the log follow from each other.
     checker, records, chain = replayed(log)
     seen = seen or Seen()
@@ -88,30 +88,30 @@ def audit(
     yield reaches(head, records, place, signatures.word == "holds")
     # 5. The record that the receipt names commits to this very release, opened by its salt.
     if release is None:
-        yield Line("commitment", "not compared", "There is no release to look for in the log.")
+        yield Line("commitment", "not compared", "There is no release to find in the log.")
         return
     wrong = uncommitted(release, checker.ledger, records)
-    yield found("commitment", wrong, f"Record {place} commits to it, opened by its salt.")
+    yield found("commitment", wrong, f"Record {place} commits to it, as its salt shows.")
     if receipt is None or place >= len(records) or "charge" not in records[place].content:
-        yield Line("record", "not compared", "The receipt leads to no record of a charge.")
+        yield Line("record", "not compared", "The receipt does not lead to a record of a charge.")
         return
     record = records[int(records[place].content["charge"])]
     charge = {**record.content, "library": record.library, "budgets": record.budgets}
     seen.library, seen.scopes = record.library, [each["scope"] for each in charge["charges"]]
     draws, plan, known = _draws_of(charge), list[Plan](), is_known(release.mechanism)
-    unproved = None if known else f"Nothing here proves it: {release.mechanism} is not known."
+    unproved = None if known else f"No proof is known for {release.mechanism}."
     number, seq = sum(times for _, times in draws), charge["seq"]
     for what, right, judge in (
         # 6. Release and record of the charge say the same, word by word.
-        ("record", f"It says what record {seq} says.", lambda: _differs(release, charge, draws)),
+        ("record", f"It matches record {seq}.", lambda: _differs(release, charge, draws)),
         # 7. There is such a mechanism, whose law is proved.
         ("law", f"It is proved: {theorem(release.mechanism)}.", lambda: unproved),
         # 8. It took as many draws as a table says that was written by hand.
-        ("draws", f"It took {number}, as it should.", lambda: _miscounted(release, draws)),
+        ("draws", f"It used {number}, as expected.", lambda: _miscounted(release, draws)),
         # 9. Its plan follows from mechanism, cost and parameters, all of it.
-        ("plan", "It is what follows, computed again.", lambda: _planned(release, draws, plan)),
+        ("plan", "It equals the recomputed value.", lambda: _planned(release, draws, plan)),
         # 10. Its output is one that this plan can have.
-        ("output", "It is one that this plan can have.", lambda: wrong_output(release, plan[0])),
+        ("output", "It is a possible output of this plan.", lambda: wrong_output(release, plan[0])),
         # 11. Each scope was charged its price.
         ("price", _paid(checker, charge), lambda: check_price(charge, charge["budgets"])),
     ):
@@ -144,9 +144,9 @@ def _judged(what: str, right: str, judge: Callable[[], str | None]) -> Line:
     try:
         wrong = judge()
     except SafeSelectError as error:
-        wrong = f"There is no such release: {error}."
+        wrong = f"This release is not possible: {error}."
     except Exception as error:  # noqa: BLE001 - whatever was written, there is a verdict
-        wrong = f"There is no such release ({type(error).__name__})."
+        wrong = f"This release is not possible ({type(error).__name__})."
     return found(what, wrong, right)
 
 
@@ -165,7 +165,7 @@ def _differences(own: _Facts, other: _Facts, said: str) -> str | None:
     one, two = _flat(own), _flat(other)
     names = sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
     pairs = [f"{name} is {one.get(name)}, and {said} {two.get(name)}" for name in names]
-    return f"It differs: {'; '.join(pairs)}." if names else None
+    return f"Differences: {'; '.join(pairs)}." if names else None
 
 
 def _flat(content: _Facts) -> dict[str, Any]:
@@ -212,12 +212,12 @@ def _differs(release: Release, charge: _Facts, draws: Draws) -> str | None:
 def _miscounted(release: Release, draws: Draws) -> str | None:
     kind, numbers = drawn(release.mechanism, dict(release.provenance.parameters))
     if not isinstance(release, kind):
-        return f"{release.mechanism} releases no {type(release).__name__}."
+        return f"{release.mechanism} does not release {type(release).__name__}."
     recorded = tuple(times for _, times in draws)
     if recorded == numbers and 0 not in numbers:
         return None
     taken, said = (" and ".join(map(str, each)) for each in (numbers, recorded))
-    return f"It takes {taken}, and its record says {said or 'none'}."
+    return f"It uses {taken}, but its record states {said or 'none'}."
 
 
 def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
@@ -225,7 +225,7 @@ def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
     plan, stated = plan_of(release), dict(release.provenance.parameters)
     made.append(plan)
     if release.provenance.neighbours == "replace_one" and stated.get("monotonic") == "yes":
-        return "Monotonic scores move both ways where neighbours replace one unit by another."
+        return "Replacing one unit by another moves even monotonic scores both ways."
     own = {"guarantee": guarantee_record(release.guarantee), "draws": _written(draws)}
     own["parameters"] = stated
     again = {"guarantee": guarantee_record(plan.guarantee), "draws": _written(plan.draws)}
@@ -235,7 +235,7 @@ def _planned(release: Release, draws: Draws, made: list[Plan]) -> str | None:
 
 def _paid(checker: Checker, charge: _Facts) -> str:
     """What it was charged to: the promise of each scope, and where it stands at the log's end."""
-    said = ["It was charged its price."]
+    said = ["The charge equals its price."]
     for each in charge["charges"]:
         balance = checker.scopes[each["scope"]]
         said.append(f"Scope {each['scope']}: {balance.budget.statement()} {balance}.")
@@ -248,6 +248,6 @@ def _source(source: _Facts) -> Line:
     if source["production"] == "no":
         wrong = f"The random bytes came from {name}, a source for tests: NOT PRIVATE."
     elif health not in ("passed", "not tested"):
-        wrong = f"It is {name}, and its tests were: {health}."
+        wrong = f"It is {name}, with test results: {health}."
     by = "" if source["production"] == "yes" else "; that it is for production is asserted"
-    return found("source", wrong, f"It is {name}, whose tests were: {health}{by}.")
+    return found("source", wrong, f"It is {name}, with test results: {health}{by}.")

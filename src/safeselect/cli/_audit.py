@@ -72,35 +72,35 @@ def _state(options: argparse.Namespace) -> int:
 
 STATEMENT = Command(
     "statement",
-    "describe in words what a release promises, and to whom, for a report",
+    "describe a release in words, for a report",
     declare("""
 RELEASE  a release in JSON
---plot FILE  write a picture of it, too, such as release.png or release.svg
+--plot FILE  also write a figure, such as release.png or release.svg
 """),
     _state,
     """\
-The text follows from the release alone. Whether the release is what it says is what
-safeselect audit answers. For example: safeselect statement release.json
+The text is computed from the release alone. To check the release itself, use safeselect audit. For
+example: safeselect statement release.json
 """,
 )
 AUDIT = Command(
     "audit",
-    "check one release: against its ledger, a published head, and the code's certificate",
+    "check a release against its ledger, a published head and a certificate of the code",
     declare("""
 RELEASE  a release in JSON, with its receipt
---log LOG required  the ledger, or a log that it exported
---head HEAD  a head of the ledger that was published after the release
---certificate FILE  what safeselect verify --certificate wrote
---certificate-key HEX hex  the Ed25519 key of a signed certificate, as its maker published it
---public-key HEX hex  the Ed25519 key of a signed ledger, as its owner published it
+--log LOG required  the ledger, or a log exported from it
+--head HEAD  head of the ledger that was published after the release
+--certificate FILE  certificate from safeselect verify --certificate
+--certificate-key HEX hex  Ed25519 key of a signed certificate, as published by its signer
+--public-key HEX hex  Ed25519 key of a signed ledger, as published by its owner
 --by TEXT  name of the auditor, for the page
---html  print one page: verdict, promise, budget, what is absent, what an audit cannot show
+--html  print a page with verdict, promise, budget, missing evidence and limits of an audit
 | --json  print the same as JSON
 """),
     _run,
     """\
-Each line is one comparison, and the last one the verdict. A log that is not signed holds up to the
-head that is given; the manual of the ledger lists what no audit sees. For example:
+Prints one comparison per line, then the verdict. An unsigned log is evidence only up to the given
+head. The manual of the ledger lists the limits of an audit. For example:
 safeselect audit release.json --log budget.ledger --head 12:...
 """,
 )

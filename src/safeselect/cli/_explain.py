@@ -29,28 +29,28 @@ from safeselect.ledger import Balance
 
 EXAMPLE = declare("""
 -n N integer  number of candidates in the example (default: 10 k)
---gap G  lead of the k best candidates of the example
---sensitivity S  largest change of any one score (default: 1, and --monotonic)
-| --range R  in place of --sensitivity: the largest difference between the changes of two scores
+--gap G  lead of the k best candidates in the example
+--sensitivity S  largest change of any one score (default: 1, with --monotonic)
+| --range R  instead of --sensitivity: largest difference between the changes of two scores
 --monotonic  scores never move in opposite directions between neighbours
 """)
 ASKED = (*HOW_MANY, *TOTAL, *EXAMPLE, *GRID)
-COMPARED = declare("--epsilon E several required  total cost, such as 1; or several, to compare")
-IN_GROUPS = declare("--max-groups C integer =1  each user counts in C groups at most (default: 1)")
+COMPARED = declare("--epsilon E several required  one or more total costs to compare, such as 1")
+IN_GROUPS = declare("--max-groups C integer =1  each user counts in at most C groups (default: 1)")
 GROUPS = declare("""
---delta D  with --epsilon; needed where the domain is unknown
---groups N integer required  how many groups there are
---groups-per-user M integer required  in how many of them a usual user is
+--delta D  with --epsilon; required for an unknown domain
+--groups N integer required  number of groups
+--groups-per-user M integer required  number of groups of a typical user
 --known  the candidates are public
 --mechanism NAME {permute_and_flip,exponential}  with --known
 """)
 BUDGETED = (
     declare("""
-FILE optional  a ledger; without it give --budget
---scope NAME  of the ledger
---budget NUMBER several  instead of a ledger: epsilon; or epsilon and delta; or also own delta
+FILE optional  ledger (or use --budget)
+--scope NAME  scope of the ledger
+--budget NUMBER several  instead of a ledger: epsilon, or epsilon and delta, and own delta
 each release
---k-bar N integer  its items are private too, and N of them compete
+--k-bar N integer  for an unknown domain: number of items considered
 """)
     + HOW_MANY
     + TOTAL
@@ -78,7 +78,7 @@ def _plan(plan: Callable[..., Plans], own: tuple[Option, ...], options: argparse
 def _fits(options: argparse.Namespace) -> int:
     """Print how many releases of one kind fit, before the first of them."""
     if (options.budget is None) == (options.file is None) or (options.budget and options.scope):
-        raise ParameterError("give a ledger and --scope, or give --budget alone")
+        raise ParameterError("give a ledger and --scope, or only --budget")
     if options.budget is None:
         balance = opened(options).balance(options.scope or "")
     else:
@@ -91,7 +91,7 @@ def _fits(options: argparse.Namespace) -> int:
     elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
         call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
     else:
-        raise ParameterError("--k-bar needs --epsilon and --delta, and excludes --mechanism")
+        raise ParameterError("--k-bar requires --epsilon and --delta, and no --mechanism")
     write(f"{balance}\n{balance.forecast(lambda scope: call(ledger=scope))}\n")
     return 0
 
@@ -107,14 +107,14 @@ def _planning(
 
 EXPLAIN = Command(
     "explain",
-    "what a release would cost and how good it would be; touches no data",
+    "estimate the cost and the accuracy of a release without reading data",
     (*ASKED, *JSON),
     _explain,
     "For example: safeselect explain -k 5 --epsilon 1\n",
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute how many users an item needs to appear in top-k, if the items are private too",
+    "compute how many users an item needs to appear in top-k with an unknown domain",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
@@ -126,17 +126,17 @@ EXPLAIN_GROUPS = _planning(
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
-    "compute how many users an item needs to be kept by keys",
+    "compute how many users an item needs to appear in the output of keys",
     (*DELTA, *CAPPED),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )
 PLAN = Command(
     "plan",
-    "print how many releases of one kind a budget takes, before the first",
+    "compute how many releases of one kind fit into a budget",
     (*BUDGETED, *HEAD),
     _fits,
     about="""\
-Nothing is charged and no data are read. For example:
+Charges nothing and reads no data. For example:
 safeselect ledger plan --budget 1 1e-6 -k 5 --epsilon 1/10 --mechanism exponential
 """,
 )

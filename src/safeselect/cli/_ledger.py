@@ -24,51 +24,51 @@ from safeselect.ledger.signing import Signer, approve
 from safeselect.release.page import shown
 
 _NEW_HEAD = "the new head is above"
-FILE = declare("FILE  the ledger: a file, or a URL of PostgreSQL")
+FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
 HEAD = declare("--head HEAD  a head of the ledger that was published earlier")
 SCOPE = declare("--scope NAME required  name of the scope, such as a data set")
 PUBLIC_KEYS = declare("""
---public-key HEX hex repeated  an Ed25519 key of a signed ledger; of several, all that it had
+--public-key HEX hex repeated  Ed25519 key of a signed ledger; if it had several, pass all
 """)
 SHOWN = PUBLIC_KEYS + declare("""
---html  print a page for an auditor, with details
+--html  print a detailed page for an auditor
 | --json  print the same as JSON
 """)
-REASON = declare("--reason TEXT required  why; for the record")
-LINES = declare("LINES optional =-  a file; or input")
+REASON = declare("--reason TEXT required  reason, for the record")
+LINES = declare("LINES optional =-  a file, or - for standard input")
 BUDGET = declare("""
 --unit UNIT required  the unit of privacy, such as person
---neighbours NAME required  add_remove, replace_one or your words: how data sets differ by a unit
---epsilon E  the most that all releases of the scope may cost
---delta D  with --epsilon: takes every release; with --rho
---own-delta D  the part of delta for the deltas that releases bring (default: a quarter of it)
---rho R  instead of --epsilon: a budget of zero-concentrated privacy
+--neighbours NAME required  how data sets differ by a unit: add_remove, replace_one or your words
+--epsilon E  total budget of the scope
+--delta D  total delta, with --epsilon (allows every kind of release) or --rho
+--own-delta D  part of delta for releases with a delta (default: a quarter)
+--rho R  instead of --epsilon: total budget as zCDP
 """)
 CEILING = declare(
-    "--ceiling N  the limit of later raises of epsilon or rho, by approvers; it is promised"
+    "--ceiling N  highest value to which approvers may raise epsilon or rho; part of the promise"
 )
 APPROVERS = declare("""
---approver HEX hex repeated  the public Ed25519 key of an approver of later scopes and limits
+--approver HEX hex repeated  public Ed25519 key of an approver of new scopes and raised limits
 --approvals-needed N integer  number of approvers who must sign (default: all)
 """)
-WITHIN = declare("--within N integer =1000  approvals expire after so many more records")
+WITHIN = declare("--within N integer =1000  number of records after which approvals expire")
 LIMIT = declare("""
---limit {epsilon,delta,rho} required  what to raise
---to N required  the new value
+--limit {epsilon,delta,rho} required  limit to raise
+--to N required  new value
 """)
 SIGNED = declare("""
-PROPOSAL  a file with what propose printed
---key FILE required  the approver's Ed25519 key: a PEM file without a password
+PROPOSAL  file with the output of safeselect ledger propose
+--key FILE required  approver's Ed25519 key: a PEM file without a password
 """)
 APPROVED = declare("""
-PROPOSAL  a file with what propose printed
-APPROVALS several  files with what approve printed
+PROPOSAL  file with the output of safeselect ledger propose
+APPROVALS several  files with the output of safeselect ledger approve
 """)
 CHARGED = declare("""
 ledger
---ledger FILE  a ledger made by safeselect ledger create; or a URL, as for safeselect ledger show
---scope NAME repeated  scope of the ledger to charge; several are charged together or not at all
---purpose TEXT  the reason, one line for the record (default: the command's name)
+--ledger FILE  ledger made by safeselect ledger create, or a PostgreSQL URL
+--scope NAME repeated  scope to charge; several are charged together or not at all
+--purpose TEXT  reason, one line for the record (default: the name of the command)
 --head HEAD  a head of the ledger that was published earlier
 """)
 
@@ -82,7 +82,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
     if {options.ledger, options.purpose, options.head} == {None} and options.scope is None:
         return None
     if options.ledger is None or options.scope is None:
-        raise ParameterError("--ledger and --scope need each other; --purpose and --head need both")
+        raise ParameterError("use --ledger and --scope together; --purpose and --head require both")
     ledger = Ledger.open(place_of(options.ledger), head=options.head)
     purpose = f"safeselect {options.command}" if options.purpose is None else options.purpose
     found: list[Scope] = []
@@ -96,7 +96,7 @@ def open_scope(options: argparse.Namespace, *, neighbours: str | None = None) ->
 def _create(options: argparse.Namespace) -> int:
     people = {"approvers": options.approver or (), "approvals_needed": options.approvals_needed}
     ledger = Ledger.create(place_of(options.file), {options.scope: _budget(options)}, **people)
-    return _done(ledger.head, f"made ledger {ledger.id}; its head is above")
+    return _done(ledger.head, f"created ledger {ledger.id}; its head is above")
 
 
 def _budget(options: argparse.Namespace) -> Budget:
@@ -119,12 +119,12 @@ def _add(options: argparse.Namespace) -> int:
 def _reopen(options: argparse.Namespace) -> int:
     ledger = opened(options)
     ledger.reopen(options.scope, reason=options.reason)
-    return _done(ledger.head, f"scope {shown(options.scope)} answers again; {_NEW_HEAD}")
+    return _done(ledger.head, f"reopened scope {shown(options.scope)}; {_NEW_HEAD}")
 
 
 def _repair(options: argparse.Namespace) -> int:
     kept = repair(options.file, head=options.head)
-    said = f"what followed the last good line is in {shown(kept)}: charge anew what it charged"
+    said = f"everything after the last valid line is in {shown(kept)}; repeat the charges in it"
     return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 
@@ -148,7 +148,7 @@ def _propose(options: argparse.Namespace) -> int:
     else:
         proposal = propose.reopening(options.scope, reason=options.reason)
     until = proposal.content["until"]
-    return _done(proposal.text, f"each approver reads and approves this; it expires at {until}")
+    return _done(proposal.text, f"each approver must read and approve this; it expires at {until}")
 
 
 def _approve(options: argparse.Namespace) -> int:
@@ -163,7 +163,7 @@ def _enact(options: argparse.Namespace) -> int:
         with reading(file):
             signed.append(json.loads(Path(file).read_bytes()))
     ledger.enact(_proposal(options), signed)
-    return _done(ledger.head, f"done, approved by {len(signed)}; {_NEW_HEAD}")
+    return _done(ledger.head, f"written with {len(signed)} approvals; {_NEW_HEAD}")
 
 
 def _proposal(options: argparse.Namespace) -> Proposal:
@@ -221,9 +221,9 @@ def _all_fine(checker: Checker, head: str | None = None) -> int:
     elif checker.signer:
         parts.append("signatures not checked: give --public-key")
     if checker.unfinished:
-        parts.append(f"{checker.unfinished} bytes after them are not a whole record")
+        parts.append(f"the last {checker.unfinished} bytes are not a complete record")
     if head is None:
-        parts.append("without --head nobody can tell whether the end was cut off")
+        parts.append("without --head, a removed end cannot be detected")
     say("; ".join(parts))
     return 0
 
@@ -264,59 +264,64 @@ LEDGER = Command(
     "ledger",
     "create, show and check a privacy budget and its records",
     about="""\
-A ledger holds a privacy budget for each scope (a data set, say) and a record of every release. Its
-head is what to publish: with it anybody can tell later that no record was changed or removed.
+A ledger holds a privacy budget for each scope (for example, a data set) and a record of every
+release. Publish its head: anyone who has a head can check later that no earlier record was changed
+or removed.
 
-A ledger in PostgreSQL is written postgresql://USER@HOST/DB?schema=NAME, without a password, which
-goes into PGPASSWORD or ~/.pgpass.
+The URL of a ledger in PostgreSQL is postgresql://USER@HOST/DB?schema=NAME, without a password. Put
+the password in PGPASSWORD or ~/.pgpass.
 """,
     actions=(
-        _action("create", "make a new ledger with one scope", _create, OPENED + APPROVERS, _OPENED),
-        _action("add", "open another scope in a ledger", _add, OPENED, _OPENED),
+        _action("create", "create a ledger with one scope", _create, OPENED + APPROVERS, _OPENED),
+        _action("add", "add a scope to a ledger", _add, OPENED, _OPENED),
         _action(
-            "reopen",
-            "let a scope answer again that refusals have closed",
-            _reopen,
-            SCOPE + REASON,
-            _REASON,
+            "reopen", "reopen a scope that refusals have closed", _reopen, SCOPE + REASON, _REASON
         ),
-        _action("repair", "move what follows the last good line out of a damaged ledger", _repair),
+        _action(
+            "repair", "move everything after the last valid line out of a damaged ledger", _repair
+        ),
         _action(
             "append",
-            "make an older copy whole from the lines that its witness kept",
+            "complete an older copy with the lines that its witness kept",
             _append,
             LINES + PUBLIC_KEYS,
             " witness.jsonl",
         ),
         Command(
             "propose",
-            "print a change for approvers to sign; nothing is written",
+            "print a change for approvers to sign, without writing it",
             actions=(
-                _action("scope", "another scope", _propose, OPENED + WITHIN, _OPENED),
+                _action("scope", "propose a new scope", _propose, OPENED + WITHIN, _OPENED),
                 _action(
                     "limit",
-                    "a greater budget",
+                    "propose a larger budget",
                     _propose,
                     SCOPE + LIMIT + REASON + WITHIN,
                     f"{_REASON} --limit epsilon --to 6",
                 ),
-                _action("reopening", "more refusals", _propose, SCOPE + REASON + WITHIN, _REASON),
+                _action(
+                    "reopening",
+                    "propose to reopen a scope",
+                    _propose,
+                    SCOPE + REASON + WITHIN,
+                    _REASON,
+                ),
             ),
         ),
         Command("approve", "sign a proposal with an approver's key", SIGNED, _approve, _APPROVE),
         _action(
             "enact",
-            "write a change that enough approvers signed",
+            "write a change that the approvers have signed",
             _enact,
             APPROVED,
             " proposal.json approval.json",
         ),
-        _action("show", "print where each scope stands, and every charge", _show, SHOWN),
-        _action("export", "print all records, one line of JSON each", _export, PUBLIC_KEYS),
-        _action("verify", "check all records of a ledger or of a log", _verify, PUBLIC_KEYS),
+        _action("show", "print the state of each scope and all charges", _show, SHOWN),
+        _action("export", "print all records, one JSON object per line", _export, PUBLIC_KEYS),
+        _action("verify", "check all records of a ledger or an exported log", _verify, PUBLIC_KEYS),
         _action(
             "registry",
-            "write an entry for the public registry of deployments, for one scope",
+            "write an entry for the public registry of deployments",
             _registry,
             SCOPE + PUBLIC_KEYS,
             " --scope trips > entry.json",

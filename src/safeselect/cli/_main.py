@@ -40,8 +40,8 @@ COMMANDS = (
     *(LOOK, TOP_K, SELECT, KEYS, QUANTILES, MEASURE),
     *(*EXPLAINED, SQL, BUDGETS, STATEMENT, VERIFY, AUDIT, ADVISORIES),
 )
-_UNFORESEEN = "something went wrong that safeselect did not foresee; details may quote data"
-_LOST = "what was to be printed is lost, and a charge to a ledger stands"
+_UNFORESEEN = "unexpected error; its details can quote data"
+_LOST = "the output is lost, and a charge to a ledger remains"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -57,11 +57,11 @@ class Command:
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 _LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
 _EXIT_CODES = """
---options FILE stands for the options in a file, written as here; # begins a comment there
+--options FILE reads options from a file, written as here; # begins a comment
 
 exit codes: 0 success; 1 unexpected error, or verify found a difference; 2 wrong command line or
-input file; 3 the budget does not allow it, or records or a release fail a check; 4 the source of
-randomness failed; 5 the ledger cannot be used; 6 the ledger is busy: try again
+input file; 3 budget exceeded, or a check of records or a release failed; 4 the source of randomness
+failed; 5 the ledger cannot be used; 6 the ledger is busy, try again
 """
 
 
@@ -191,7 +191,7 @@ class _Parser(argparse.ArgumentParser):
         for flag in flags[: flags.index("--")] if "--" in flags else flags:
             if flag.startswith("--") and flag not in self._option_string_actions:
                 near = did_you_mean(flag, self._option_string_actions)
-                self.error(f"there is no option {flag}{near}")
+                self.error(f"unknown option {flag}{near}")
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:

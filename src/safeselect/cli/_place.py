@@ -28,8 +28,8 @@ def refuse_password(word: str) -> None:
     found = _URL.fullmatch(word)
     if _SECRET.search(unquote(word)) or (found and not _PLAIN.fullmatch(found[2])):
         raise InputError(
-            f"write a ledger in PostgreSQL as {_FORM}, without a password; put the password "
-            "into the variable PGPASSWORD or the file ~/.pgpass"
+            f"give a ledger in PostgreSQL as {_FORM}, without a password; put the password in "
+            "PGPASSWORD or ~/.pgpass"
         )
 
 
@@ -48,7 +48,7 @@ def place_of(written: str) -> str | Store:
     parts = urlsplit(written)
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     if "schema" not in given:
-        raise InputError(f"the URL names no schema: write {_FORM}")
+        raise InputError(f"the URL has no schema; use {_FORM}")
     schema = given.pop("schema")
     query = urlencode(given, quote_via=quote)
     return PostgresStore(parts._replace(query=query).geturl(), schema=schema)

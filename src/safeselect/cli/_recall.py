@@ -69,25 +69,25 @@ def _list(options: argparse.Namespace) -> int:
     return 0 if set(verdicts.values()) <= {False} else 3
 
 
-_TOUCHES = {True: "touches", None: "touches some releases of", False: "does not touch"}
+_TOUCHES = {True: "affects", None: "affects some releases of", False: "does not affect"}
 RECALL = Command(
     "recall",
-    "write a letter: the releases that an advisory affects, and what they still promise",
+    "list the releases that an advisory affects and their remaining guarantees",
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
-Offline; no ledger is changed. Each release is affected, may be (its record does not say), or is
-not. The exit code is 3 if any is or may be. For example:
+Works offline and changes no ledger. Each release is affected, possibly affected (if its record does
+not say), or not affected. The exit code is 3 if any is affected or possibly affected. For example:
 safeselect ledger recall advisory.json budget.db
 """,
 )
 CORRECT = Command(
     "correct",
-    "append that an advisory restates the guarantees of the charges it affects",
+    "record that an advisory restates the guarantees of the charges it affects",
     ADVISORY + FILE + KEY + HEAD,
     _correct,
     """\
-Totals stay what was charged. Only the owner of a ledger may append this. For example:
+The totals do not change. Only the owner of a ledger can use this command. For example:
 safeselect ledger correct advisory.json budget.db
 """,
 )
@@ -97,7 +97,7 @@ ADVISORIES = Command(
     declare("ADVISORY several  files such as docs/advisories/*.json"),
     _list,
     """\
-Offline: get the files from the project's docs/advisories. The exit code is 3 if any does. For
-example: safeselect advisories docs/advisories/*.json
+Works offline, with the files in docs/advisories of the project. The exit code is 3 if any advisory
+affects the installed version. For example: safeselect advisories docs/advisories/*.json
 """,
 )

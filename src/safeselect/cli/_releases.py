@@ -35,63 +35,62 @@ from safeselect.tables.values import open_scores, table_quantiles
 Release = Groups[str] | TopK[Any] | Numbers[Any, Any]
 
 FILE = declare("""
-FILE several  a .csv, .tsv, .csv.gz or .parquet file, or - for a CSV file on standard input; or
-    several, taken together
+FILE several  one or more .csv, .tsv, .csv.gz or .parquet files, or - for CSV on standard input
 """)
 EPSILON = declare("--epsilon E required  total cost, such as 1, 0.1 or 1/3")
 TOTAL = declare("""
 --epsilon E required  total cost, such as 1, 0.1 or 1/3
 | --rho R  total cost as zero-concentrated differential privacy (zCDP)
---delta D  with --epsilon: allow this much slack, such as 1e-9, for less noise
+--delta D  with --epsilon: additional slack, such as 1e-9, in exchange for less noise
 """)
 GRID = declare("""
---grid G  public step for scores that are not integers, to the nearest of which they go, such as a
-    thousandth of the sensitivity; what that adds to their change is counted
---on-grid  true scores are multiples of G, and those in the file less than half a step from them
---score-error E  how far a score may lie from the one whose change was declared (default: G/2)
+--grid G  public step to which non-integer scores are rounded, such as a thousandth of the
+    sensitivity; the noise accounts for the rounding
+--on-grid  true scores are multiples of G; scores in the file are off by less than half a step
+--score-error E  largest distance of a score from the one with the declared change (default: G/2)
 """)
 MECHANISM = declare(f"""
---mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: as in explain)
+--mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: as for explain)
 """)
 COUNTER = declare("""
---rows N integer  number of rows of FILE, if that is public; warns if --delta is above 1/N
+--rows N integer  public number of rows of FILE; warns if --delta is above 1/N
 """)
 FORM = declare("""
 how FILE is read
---delimiter C  of a CSV file (default: a comma; in .tsv a tab)
---encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  of a CSV file; Windows writes cp1252
---ids {text,numbers}  compare users as written, or as whole numbers without blanks and leading zeros
---missing WORD repeated  a word for a missing value, such as "k. A."; never an item, user or value
---decimal MARK =.  the mark before decimals, . or , (default: .)
---thousands MARK  the mark between thousands, such as .
---dates FORM  of values that are dates, such as %%d.%%m.%%Y
+--delimiter C  CSV delimiter (default: a comma, or a tab for .tsv)
+--encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
+--ids {text,numbers}  compare users as text, or as integers, ignoring blanks and leading zeros
+--missing WORD repeated  treat WORD as a missing value, such as "k. A."
+--decimal MARK =.  decimal mark, . or , (default: .)
+--thousands MARK  thousands separator, such as .
+--dates FORM  date format of values, such as %%d.%%m.%%Y
 --trim  strip leading and trailing whitespace
 --casefold  convert text to lower case, including --groups and --candidates files
---nfc  use one form for letters with accents (Unicode NFC)
---whole-numbers  read text such as 7.0 as 7; programs write ids this way if one is missing
---memory SIZE  the most that DuckDB may use, such as 2GB (default: 4GB, less on a small machine)
+--nfc  normalize text to Unicode NFC
+--whole-numbers  read text such as 7.0 as 7; some programs write ids this way if one is missing
+--memory SIZE  memory limit for DuckDB, such as 2GB (default: 4GB, less on a small machine)
 """)
 COLUMNS = declare("""
 --item COL required  column of the items, which are the candidates
---user COL required  column that identifies the user of a row
+--user COL required  column that identifies the user of each row
 """)
 HOW_MANY = declare("-k K integer required  number of items to release")
 UNKNOWN = declare("""
 unknown domain
 --k-bar N integer  number of items considered (default: 10 times k)
---max-contributions D integer  count each user for D items at most, chosen by a fixed hash, and
-    print noisy counts too: item, tab, count. D must not follow from the data
+--max-contributions D integer  count each user for at most D items, chosen by a fixed hash, and
+    print noisy counts: item, tab, count. Choose D independently of the data
 """)
 WITH_COUNTS = declare("""
 unknown domain
---with-counts  print noisy counts without a cap: all items of each user are counted
+--with-counts  print noisy counts of all items of each user, without a cap
 """)
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
 known candidates
---candidates FILE  a list made without looking at the data, one item per line; others are dropped
-| --candidates-are-public  this asserts that the set of items in the file is public knowledge, so
-    that it would be the same without any one user
+--candidates FILE  list made without looking at the data, one item per line; others are dropped
+| --candidates-are-public  assert that the set of items in the file is public knowledge and would be
+    the same without any one user
 """)
 GROUPED = declare("""
 groups
@@ -108,28 +107,28 @@ RANKED = declare("""
 """)
 SENSITIVITY = declare("""
 --sensitivity S required  largest change of any one score when one unit is added or removed
---monotonic  adding a unit never moves two scores in opposite directions: half the noise
+--monotonic  adding a unit never moves two scores in opposite directions; halves the noise
 --minimize  prefer small scores
 """)
 ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
 CHOSEN = (*ONE, *TOTAL, *MECHANISM, *SENSITIVITY, *GRID)
 DELTA = declare("--delta D required  total cost, with --epsilon, such as 1e-9")
 CAPPED = declare("""
---max-partitions D integer =1  count each user for D items at most, chosen by a fixed hash
-    (default: 1), which share epsilon. D must not follow from the data
---pre-threshold T integer =1  never show an item of fewer than T users
---with-counts  noisy numbers of users too, for the same cost: item, tab, count
+--max-partitions D integer =1  count each user for at most D items (default: 1), chosen by a fixed
+    hash, which share epsilon. Choose D independently of the data
+--pre-threshold T integer =1  never show an item with fewer than T users
+--with-counts  also print noisy numbers of users, at no extra cost: item, tab, count
 """)
 KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *COUNTER)
 POINTS = declare("""
---value COL required  column of the values: numbers, or dates
---user COL required  column that identifies the user of a row
---of RULE {smallest,largest,sum} required  which value of a user counts
---quantiles Q several required  such as 1/4 1/2 3/4
---lowest V required  the lowest value of the public grid, a number or a date such as 2024-02-29
---highest V required  the highest
---step S required  from each value of the grid to the next; of dates in days
---neighbours NAME {add_remove,replace_one} =add_remove  how tables differ by a user
+--value COL required  column of the values, numbers or dates
+--user COL required  column that identifies the user of each row
+--of RULE {smallest,largest,sum} required  which value counts for a user with several rows
+--quantiles Q several required  quantiles, such as 1/4 1/2 3/4
+--lowest V required  lowest value of the public grid, a number or a date such as 2024-02-29
+--highest V required  highest value of the public grid
+--step S required  step of the public grid, for dates in days
+--neighbours NAME {add_remove,replace_one} =add_remove  how neighbouring tables differ
 """)
 MEASURED = declare("""
 --epsilon E required  total cost, with --sensitivity-l1: discrete Laplace noise
@@ -151,8 +150,8 @@ PRINTED = declare("""
 """)
 
 LOOKED = declare("""
---user COL required  column that identifies the user of a row
---item COL  column of the items: how many each user has
+--user COL required  column that identifies the user of each row
+--item COL  column of the items, to count items per user
 """)
 
 
@@ -286,8 +285,8 @@ def _facts(result: Release, users: str) -> Iterator[str]:
         yield f"record {receipt.record} of ledger {receipt.ledger}; salt {receipt.salt.hex()}"
 
 
-_AS_WRITTEN = "; ids are compared as written: safeselect look shows how they are spelled"
-_NOTHING = "which is no error: a larger epsilon or delta shows rarer items"
+_AS_WRITTEN = "; ids are compared as written (safeselect look shows their forms)"
+_NOTHING = "which is not an error; a larger epsilon or delta shows rarer items"
 
 
 def how_to_read(result: Release) -> Iterator[str]:
@@ -297,10 +296,10 @@ def how_to_read(result: Release) -> Iterator[str]:
     if isinstance(result, Groups):
         asked = stated.get("groups_per_user")
         chosen = f", so chosen for {asked} groups" if asked else ""
-        most = f"a user counts in {stated['max_groups']} of them at most{chosen}"
-        yield f"groups: {len(result)}; {most}, and is missing in others"
+        most = f"each user counts in at most {stated['max_groups']} of them{chosen}"
+        yield f"groups: {len(result)}; {most}"
     if result.labels and result.noise is not None:
-        counted = "" if cap is None else f" each counted for {cap} items at most,"
+        counted = "" if cap is None else f" each counted for at most {cap} items,"
         is_value = isinstance(result, Numbers)
         what, named = ("value", "values:") if is_value else ("count", "counts: distinct users,")
         yield (
@@ -310,15 +309,15 @@ def how_to_read(result: Release) -> Iterator[str]:
         )
     if result.labels and result.noise is not None and cap is not None:
         yield (
-            "the cap makes counts too small where users have more items, never too large; counts "
-            "that are shown are larger on average, because noise helps a count to be shown"
+            "the cap can only lower counts, for users with more items; noise makes the counts "
+            "that are shown larger on average, because it decides which are shown"
         )
     if isinstance(result, Groups):
         if empty := sum(not labels for labels in result.labels):
             yield f"nothing was found in {empty} of {len(result)} groups, {_NOTHING}"
     elif not result.labels:
         plans = "explain-keys" if "max_partitions" in stated else "explain-items"
-        yield f"nothing was found, {_NOTHING}; safeselect {plans} says how many users it takes"
+        yield f"nothing was found, {_NOTHING}; safeselect {plans} computes the users needed"
 
 
 def _command(
@@ -334,12 +333,12 @@ def _command(
 
 LOOK = Command(
     "look",
-    "look at a file before a release: exact and private, NOT FOR PUBLICATION",
+    "inspect a file before a release; the output is private, NOT FOR PUBLICATION",
     (*FILE, *LOOKED, *JSON, *FORM),
     _look,
     """\
-Prints how users, numbers, dates and missing values are written, and the option that settles each.
-A release never looks: without --ids, it compares ids as they are written. For example:
+Prints the forms of users, numbers, dates and missing values, and the option for each. A release
+never detects forms: without --ids, it compares ids as written. For example:
 safeselect look trips.csv --user rider
 """,
 )
@@ -347,9 +346,9 @@ TOP_K = _command(
     "top-k",
     "release the items with the most distinct users",
     """\
-A list of items that was found in the data is itself private. By default the domain is unknown: the
-items are found in FILE, and --delta bounds the probability that an item shows which only one user
-has. With --group-by a line is group, tab, item; of a group without items no line is printed.
+By default the items are taken from FILE (an unknown domain). Such a list is private, so --delta
+bounds the probability of showing an item that only one user has. With --group-by, each line is
+group, tab, item; a group without items has no line.
 
 For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 1 --delta 1e-9
 """,
@@ -358,10 +357,10 @@ For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 
 )
 SELECT = _command(
     "select",
-    "release the candidates with the largest ready scores",
+    "release the candidates with the largest scores in a file",
     """\
-The labels are the candidates and must be public: only the scores are protected. Rows are taken in
-the order of their labels, so that the order of the file is not released. For example:
+The labels are the candidates and must be public, because only the scores are protected. Rows are
+sorted by label, so the order of the file is not released. For example:
 safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --monotonic --epsilon 1
 """,
     (*RANKED, *CHOSEN),
@@ -371,8 +370,8 @@ KEYS = _command(
     "keys",
     "release all items that may be shown",
     """\
-Each item is kept with the largest probability that privacy allows; they come out in alphabetical
-order. For the k best in the order of their counts use: safeselect top-k
+Each item is kept with the largest probability that privacy allows. The output is in alphabetical
+order. For the k best items by count, use safeselect top-k.
 
 For example: safeselect keys trips.csv --item city --user rider --epsilon 1 --delta 1e-9
 """,
@@ -383,8 +382,7 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column; each user counts once",
     """\
-Of a user with several rows, --of says which value counts. A row whose value is no number, or no
-date, is dropped: safeselect look counts how they are written. For example:
+Rows whose value is not a number or a date are dropped; safeselect look counts them. For example:
 safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2 --lowest 0
 --highest 500 --step 1/2 --epsilon 1
 """,
@@ -393,9 +391,10 @@ safeselect quantiles trips.csv --value fare --user rider --of largest --quantile
 )
 MEASURE = _command(
     "measure",
-    "release values that were counted or summed before, with noise",
+    "release values in a file, such as counts or sums, with noise",
     """\
-The names and their number are public. For example, where a patient counts in at most 2 wards:
+The names of the values, and how many there are, must be public. For example, if each patient
+counts in at most 2 wards:
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
 """,
     (*VALUES, *MEASURED),

@@ -13,13 +13,14 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
-from safeselect.accounting.cost import rounded_text, with_places
+from safeselect.accounting.cost import rounded_text
 from safeselect.audit.page import CANNOT_SHOW, standing
 from safeselect.audit.recall import named, read_guarantee
 from safeselect.audit.theorems import theorem
 from safeselect.errors import InputError
 from safeselect.ledger import EXTERNAL, Balance, Checker, Record
 from safeselect.ledger.record import read_numbers
+from safeselect.release.display import with_places
 from safeselect.release.page import Section
 
 
@@ -43,7 +44,7 @@ def details(records: Sequence[Record]) -> Iterator[Section]:
     charges = [_detail(record) for record in records if record.content["kind"] == "charged"]
     yield Section("Details", {}, {"Every charge": [names, *charges]} if charges else {})
     unsaid = {str(place): line for place, line in enumerate(CANNOT_SHOW.splitlines(), 1)}
-    yield Section("What this page does not say", unsaid)
+    yield Section("Not on this page", unsaid)
 
 
 def _outcomes(records: Sequence[Record]) -> dict[str, str]:
@@ -64,18 +65,18 @@ def _summary(
 ) -> Section:
     ended = Counter(outcome.partition(" (")[0] for outcome in outcomes)
     counts = ", ".join(f"{number} {outcome}" for outcome, number in ended.items())
-    signed = "none: the chain shows changes only to a reader who knows a later head"
+    signed = "none: changes can be detected only with a later head"
     if checker.signer:
         checked = "checked" if checker.public_keys else "not checked here"
         signed = f"{checker.signer['algorithm']}, {', '.join(checker.keys.used)}: {checked}"
-    approved = "none: who may write opens scopes and reopens them"
+    approved = "none: anyone with write access can open and reopen scopes"
     if checker.approvers is not None:
         people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
         approved = f"{people} sign every new scope and every raised limit: checked"
     facts = {
         "head": checker.head,
         "ledger": checker.ledger,
-        "made": records[0].content["utc"],
+        "created": records[0].content["utc"],
         "records": f"{checker.count}, each checked: hash, order, running totals, caps and nonce",
         "charges": f"{len(outcomes)}: {counts}" if counts else "0",
         "unfinished writes cut off": checker.torn,
@@ -184,7 +185,7 @@ def _numbers(amounts: Mapping[str, Fraction]) -> str:
 
 
 SCHEMA = "opendp/deployments-registry-data@3e9c812a924cf01d228f26f6c462c59c391c3f2a"
-_MISSING = "MISSING: the ledger does not know it"
+_MISSING = "MISSING: not in the ledger"
 _ABSENT = """\
 basic.name basic.description basic.intended_use basic.data_product_region basic.data_curators
 dp_variant.data_domain dp_variant.unprotected_quantities deployment_model.actors
@@ -201,7 +202,7 @@ def entry(name: str, checker: Checker, records: list[Record]) -> dict[str, objec
     every = (each.content for each in records if each.content["kind"] == "charged")
     made = [each for each in every if name in [one["scope"] for one in each["charges"]]]
     if not made:
-        raise InputError("nothing was charged to this scope, so there is nothing to register")
+        raise InputError("this scope has no charges to register")
     limits = budget.terms.at(budget.ceiling).limits
     numbers = {limit: float(with_places(value, 4)) for limit, value in limits.items()}
     exact = {"delta": with_places(limits["delta"], 30)} if "delta" in limits else {}

@@ -32,7 +32,7 @@ def _run(options: argparse.Namespace) -> int:
         if place:
             place.touch(exist_ok=False)
     except OSError as error:
-        raise InputError(f"the certificate needs a new file: {error.strerror}") from None
+        raise InputError(f"the certificate requires a new file: {error.strerror}") from None
     with patch.dict(os.environ):
         # Known bytes are fine: this process reads no data, and releases nothing but made-up scores.
         os.environ.pop("SAFESELECT_REQUIRE_PRODUCTION", None)
@@ -44,8 +44,8 @@ def _run(options: argparse.Namespace) -> int:
         place.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", "ascii")
     code, known = content["code"], content["known_answers"]
     for differing, said in (
-        (code["differing"], f"{code['functions']} functions are what their source compiles to"),
-        (known["differing"], f"{known['count']} known answers are given"),
+        (code["differing"], f"{code['functions']} functions match their source"),
+        (known["differing"], f"{known['count']} known answers match"),
     ):
         write("".join(f"differs: {shown(name)}\n" for name in differing))
         write(f"{'FAILED' if differing else 'passed'}  {said}\n")
@@ -54,12 +54,12 @@ def _run(options: argparse.Namespace) -> int:
 
 VERIFY = Command(
     "verify",
-    "check this installation: the code that is loaded, and its known answers",
+    "check the code of this installation and its known answers",
     declare("--certificate FILE  write a new file with the findings") + KEY,
     _run,
     """\
-Compares the code that is loaded with its source files, and what this machine makes of known bytes
-and made-up scores with recorded answers. Each release looks at the source of random bytes itself.
-For example: safeselect verify --certificate certificate.json
+Compares the loaded code with its source files, and the outputs for recorded bytes and synthetic
+scores with recorded answers. (Each release tests the source of random bytes itself.) For example:
+safeselect verify --certificate certificate.json
 """,
 )

@@ -40,15 +40,10 @@ def word(number: int) -> Numbers:
     return found
 
 
-def cells(array: Array) -> memoryview:
-    """The memory of an array, element by element."""
-    view: Any = array  # before Python 3.12 the type of arrays does not say that it is a buffer
-    return memoryview(view)
-
-
 def fill(array: Array, bits: Bits) -> None:
     """Overwrite a contiguous array with random bytes; the byte order of a word does not matter."""
-    bits.fill(cells(array).cast("B"))
+    view: Any = array  # a buffer; before Python 3.12 the type of arrays does not say so
+    bits.fill(memoryview(view).cast("B"))
 
 
 def random_lanes(shape: int | tuple[int, ...], bits: Bits) -> NDArray[np.uint64]:
@@ -60,13 +55,15 @@ def random_lanes(shape: int | tuple[int, ...], bits: Bits) -> NDArray[np.uint64]
 
 def to_integers(array: Array) -> list[int]:
     """The elements as Python integers."""
-    return cells(array).tolist()
+    view: Any = array
+    return memoryview(view).tolist()
 
 
 def picked(array: Array, places: list[int]) -> list[int]:
     """The elements at these places as Python integers; the places are secret addresses."""
-    held = cells(array)
-    return [held[place] for place in places]
+    view: Any = array
+    cells = memoryview(view)
+    return [cells[place] for place in places]
 
 
 def mth_largest(values: Integers, m: int, bits: int | None = None) -> int:

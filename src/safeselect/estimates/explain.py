@@ -46,7 +46,7 @@ def expected_error(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> Fraction:
-    """Return how much score `top_k` would lose on average, on made-up scores.
+    """Return the expected loss of score of `top_k` on synthetic scores.
 
     k of n candidates have the score `gap`; all others have 0.  The loss is the sum of the k best
     scores minus the sum of the chosen scores: `gap` for each of the k best that is missed.  The
@@ -82,7 +82,7 @@ def expected_error(
     plan = asked.calibrate_in_order(mechanism, count)
     missed = _missed(plan, size, distance / asked.reading.step)
     if missed is None:
-        raise ParameterError("n and k are too large for an exact expectation")
+        raise ParameterError("n and k are too large to compute the exact expectation")
     return missed * distance
 
 
@@ -135,7 +135,7 @@ def explain(
     score_error: Number | None = None,
     budget: Budget | Balance | None = None,
 ) -> Explanation:
-    """Return a table of what each mechanism of `top_k` would cost and lose: print it.
+    """Return a table of the cost and the expected error of each mechanism of `top_k`.
 
     The example is public and made up: n candidates, k of which score `gap` more than all others.
     By default the scores are counts of users: the sensitivity is 1 and the change monotonic.  No
@@ -164,7 +164,7 @@ def explain(
         mechanism             noise rate  guarantee of a draw           missed of k  error
         ...
         one_shot_exponential  0.2000      LaplaceDominated(1)           1.157        23.14
-        noise rate: per unit of score; error: units of score lost per call, on average
+        noise rate: per unit of score; error: average loss per call, in units of score
     """
     total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
@@ -193,7 +193,7 @@ def explain(
         f"{count} of them {verb} {decimal(distance)} more than the other {size - count}; "
         f"{_declared(asked)}"
     )
-    legend = "noise rate: per unit of score; error: units of score lost per call, on average"
+    legend = "noise rate: per unit of score; error: average loss per call, in units of score"
     title = f"top {count} of {size} candidates for a total of {promised}"
     forecasts = None
     if budget is not None:
@@ -248,8 +248,12 @@ def _missed(plan: Calibration, n: int, gap: Fraction) -> Fraction | None:
         p = (-(noise_rate.nats(precision) * distance)).exp()
         if drawn == "one":
             return _missed_by_one_shot(k, bad, p)
-        miss = _misses_of_flips(k, bad, p) if drawn == "again" else _miss_of_exponential(p)
-        return _missed_by_peeling(k, bad, miss, precision)
+        if drawn == "again":
+            return _missed_by_peeling(k, bad, _misses_of_flips(k, bad, p), precision)
+        # The exponential mechanism has the weights 1 and p.
+        return _missed_by_peeling(
+            k, bad, lambda good, left: left * p / (good + left * p), precision
+        )
 
     return rounded_up(missed) if bad else Fraction(0)
 
@@ -273,15 +277,6 @@ def _row(
     if missed is None:
         return name, decimal(rate), draw, "too large", "too large"
     return name, decimal(rate), draw, decimal(missed), decimal(missed * gap)
-
-
-def _miss_of_exponential(p: Interval) -> _Miss:
-    """The exponential mechanism: weights 1 and p."""
-
-    def miss(good: int, bad: int) -> Interval:
-        return bad * p / (good + bad * p)
-
-    return miss
 
 
 def _misses_of_flips(k: int, bad: int, p: Interval) -> _Miss:

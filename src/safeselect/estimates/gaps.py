@@ -40,7 +40,7 @@ def estimate_fixed_from_gaps(
     variance_ratio: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return the best linear unbiased estimates of the k winners' scores, in the winners' order.
+    """Return the best linear unbiased estimates of the k winners' scores, in order.
 
     They are unbiased and best for candidates fixed beforehand.  The noise also decided which
     candidates won, and in which order.  Where winners lead by little, compared with the noise, that
@@ -146,7 +146,7 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
         Fraction(1, 2)
     """
     if not rates:
-        raise ParameterError("give one rate, or one for each of the two noises in a gap")
+        raise ParameterError("give one rate, or two: one for each noise term in a gap")
     read_choice(noise, "noise", tuple(_VARIANCES))
     own = rational(measured_rate, "measured_rate")
     relative = sum(((own / rational(rate, "rates")) ** 2 for rate in rates), Fraction(0))
@@ -154,7 +154,7 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
 
 
 def error_ratio(k: object, variance_ratio: Number) -> Fraction:
-    """Return the variance of a linear estimate from gaps over that of a measurement alone.
+    """Return the variance of a linear estimate from gaps divided by that of a measurement alone.
 
     (1 + k lambda) / (k + k lambda) for lambda = variance_ratio (Ding et al. 2023, Corollary 1).
 
@@ -169,7 +169,7 @@ def error_ratio(k: object, variance_ratio: Number) -> Fraction:
 
 
 def threshold_error_ratio(variance_ratio: Number) -> Fraction:
-    """Return the variance of an estimate from a threshold over that of a measurement alone.
+    """Return the variance of an estimate from a threshold divided by that of a measurement alone.
 
     rho / (1 + rho) for rho = variance_ratio.
 
@@ -219,7 +219,7 @@ def estimate_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates of the k winners' scores, in the winners' order, that gaps cannot spoil.
+    """Return estimates of the k winners' scores, robust against the bias of gaps.
 
     Averaged over the winners, the mean squared error is not noticeably above that of the
     measurements alone, whatever the scores are; where the gaps are right, it is nearly as small as
@@ -274,7 +274,7 @@ def error_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return an estimate of the mean squared error of `estimate_from_gaps`, averaged over winners.
+    """Return the estimated mean squared error of `estimate_from_gaps`, averaged over winners.
 
     Method: Stein's estimate of risk for each weight, no less than the error where all gaps are
         right.  In the simulation of `docs/gaps.md` its mean was 0.9 to 1.5 times the true error.
@@ -300,7 +300,7 @@ def intervals_from_gaps(
     gap_grid: Number | None = None,
     alpha: Number = "0.05",
 ) -> tuple[tuple[Fraction, Fraction], ...]:
-    """Return an interval (low, high) around each estimate, wide on purpose.
+    """Return a conservative interval (low, high) around each estimate.
 
     Coverage is measured, not proved, and averaged over the winners: see `docs/gaps.md`.  At
     alpha=0.05 it was 95 to 99 %: most where gaps are right, least where the noise chose many
@@ -343,7 +343,7 @@ def estimate_from_answers(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates of the values that a sparse vector session answered "above", in their order.
+    """Return estimates of the values that a sparse vector session answered "above", in order.
 
     As `estimate_from_gaps`: each gap is a height above one noisy threshold, whose noise all answers
     of the session share, so that it cancels.  Answers of different branches of an adaptive session
@@ -367,7 +367,7 @@ def estimate_from_answers(
     measured = read_released_list(measurements, "measurements")
     heights = [read_gap(gap) for gap in read_released_list(gaps, "gaps")]
     if not measured or len(measured) != len(heights):
-        raise ParameterError("give one gap for each measurement, and at least one")
+        raise ParameterError("give at least one gap, and one for each measurement")
     high = [centred(each, gap_grid) for each in heights]
     order = sorted(range(len(high)), key=lambda place: -high[place])
     placed = tuple(measured[place] for place in order), tuple(high[place] for place in order)

@@ -22,7 +22,7 @@ _HALVINGS = 80
 def gap_p_value(
     gap: Number, *, rate: Number, noise: Literal["exponential", "laplace", "gumbel"]
 ) -> Fraction:
-    """Return a p-value for "some other candidate's score is at least as large as the winner's".
+    """Return a p-value for the hypothesis that another candidate's score is at least the winner's.
 
     Valid after selection: given the winner, it bounds the probability of a gap this large.
 
@@ -62,7 +62,7 @@ def gap_confidence_bound(
     value_rate: Number,
     noise: Literal["exponential", "laplace"],
 ) -> Fraction:
-    """Return a lower bound threshold + gap - t of a value, which is marginal and not conditional.
+    """Return a marginal (not conditional) lower bound threshold + gap - t of a value.
 
     For each query, the probability that the answer is "above" *and* the value lies below its bound
     is at most alpha.  Given the answer "above", the bound may always fail: a value far below the

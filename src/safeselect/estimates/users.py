@@ -33,13 +33,13 @@ _CHANCE = Fraction(19, 20)  # to show, to be kept, or of two items to come out i
 COMPETING = 10  # times k: the default of k_bar, also of `top_items`
 _MOST = 2**31 - 1
 Need = Callable[[int], tuple[Fraction, Fraction | None]]
-"""max_groups -> users that an item needs, as they are counted; standard deviation of a count."""
+"""max_groups -> users needed for an item, as they are counted; standard deviation of a count."""
 Column = list[Fraction | int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one epsilon buys; where there are groups, with one `max_groups`.
+    """The results for one epsilon and, with groups, one `max_groups`.
 
     Attributes:
         epsilon: the total cost.
@@ -82,7 +82,7 @@ _SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Plans for several epsilons, in their order; `print` shows a table.
+    """Plans for several epsilons, in the given order; `print` shows a table.
 
     Attributes:
         title: what was asked, in a line.
@@ -95,7 +95,7 @@ class Plans:
     legend: str
 
     def best(self, epsilon: Number | None = None) -> Plan:
-        """The plan with the fewest users; of equal ones that which counts users in most groups.
+        """The plan that needs the fewest users and, among equal ones, counts users in most groups.
 
         Args:
             epsilon: one of those asked about; needed if there are several.
@@ -105,14 +105,14 @@ class Plans:
         """
         asked = {plan.epsilon for plan in self.plans}
         if epsilon is None and len(asked) > 1:
-            raise ParameterError("several epsilons were given; write best(epsilon=...)")
+            raise ParameterError("several epsilons were given; call best(epsilon=...)")
         chosen = min(asked) if epsilon is None else rational(epsilon, "epsilon")
         if chosen not in asked:
             raise ParameterError(f"epsilon must be one of those given, got {describe(epsilon)}")
         return _best(plan for plan in self.plans if plan.epsilon == chosen)
 
     def to_dict(self) -> dict[str, Column]:
-        """The columns of the plans, exact."""
+        """Return the columns of the plans, with exact numbers."""
         columns = {name: [getattr(plan, name) for plan in self.plans] for name in _SHOWN}
         return {name: column for name, column in columns.items() if column[0] is not None}
 
@@ -146,7 +146,7 @@ def _each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
     one = isinstance(epsilons, str) or not isinstance(epsilons, Iterable)
     found: list[Any] = [epsilons] if one else [*epsilons]  # type: ignore[misc]  # told by `one`
     if not found:
-        raise ParameterError("give one epsilon or more")
+        raise ParameterError("give at least one epsilon")
     return found
 
 
@@ -160,7 +160,7 @@ def explain_items(
     with_counts: bool = False,
     max_groups: int = 1,
 ) -> Plans:
-    """Return how many users an item needs to show, for several epsilons; no data is touched.
+    """Return the number of users needed for an item to be shown, for several epsilons.
 
     Args:
         k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.
@@ -187,18 +187,18 @@ def explain_items(
     totals = [read_total(each, delta) for each in _each_of(epsilons)]
     uncapped = flag(with_counts, "with_counts") and cap is None
     if uncapped and groups > 1:
-        raise ParameterError("with_counts with groups needs max_contributions")
+        raise ParameterError("with_counts with groups requires max_contributions")
     plans = [plan_items(total, count, places, cap, groups, uncapped) for total in totals]
     counts = "counts, all items of each user" if uncapped else "no counts"
     if cap is not None:
-        counts = f"counts, each user for {cap} items at most"
+        counts = f"counts, each user for at most {cap} items"
     return Plans(
-        f"top {count} of an unknown domain, {places} items compete, delta = "
+        f"top {count} of an unknown domain, {places} items considered, delta = "
         f"{rounded_text(totals[0].delta)}; {counts}"
-        + ("" if groups == 1 else f", a user in {groups} groups at most"),
+        + ("" if groups == 1 else f", each user in at most {groups} groups"),
         tuple(plans),
-        f"users more than the item in place {places + 1} has, to show with probability 0.95; 0 if "
-        "there is no such item",
+        f"lead in users over the item in place {places + 1} (0 if none) to be shown with "
+        "probability 0.95",
     )
 
 
@@ -243,7 +243,7 @@ def explain_keys(
     pre_threshold: int = 1,
     with_counts: bool = False,
 ) -> Plans:
-    """Return how many users a key needs to be kept, for several epsilons; no data is touched.
+    """Return the number of users that a key needs to be kept, for several epsilons.
 
     Exactness: read off the table that `select_partitions` draws from.
 
@@ -257,7 +257,7 @@ def explain_keys(
     Example:
         >>> from safeselect.estimates import explain_keys
         >>> print(explain_keys(["0.5", 1], "1e-6", with_counts=True))
-        keys kept one by one, a user counts for 1 key at most, delta = 0.000001
+        keys kept independently, each user counts for at most 1 key, delta = 0.000001
         epsilon  users needed  even odds  always  standard deviation
         0.5      30            26         51      2.822
         1        16            14         28      1.38
@@ -268,12 +268,12 @@ def explain_keys(
     terms = every[0]
     most, least = terms.max_partitions, terms.pre_threshold
     return Plans(
-        f"keys kept one by one, a user counts for {'1 key' if most == 1 else f'{most} keys'} at "
-        f"most, delta = {rounded_text(terms.total.delta)}"
+        f"keys kept independently, each user counts for at most {most} "
+        f"{'key' if most == 1 else 'keys'}, delta = {rounded_text(terms.total.delta)}"
         + ("" if least == 1 else f", never below {least} users"),
         tuple(map(plan_keys, every)),
-        "users as they are counted, to be kept with probability 0.95, 0.5 and 1; standard "
-        "deviation of a count",
+        "counted users needed to be kept with probability 0.95, 0.5 and 1; standard deviation of "
+        "a count",
     )
 
 
@@ -302,7 +302,7 @@ def explain_groups(
     max_contributions: int | None = None,
     mechanism: str | None = None,
 ) -> Plans:
-    """Return what each `max_groups` does to lists by group, from *public* facts; touches no data.
+    """Return the effect of each `max_groups` on lists by group, from *public* facts, without data.
 
     Method: a user of m groups counts in C of them, chosen by a hash that knows no sizes, so a group
         keeps the share min(m, C) / m of such users.  The noise is that of C lists.  An item needs
@@ -341,7 +341,7 @@ def explain_groups(
     for epsilon in _each_of(epsilons):
         if flag(known, "known"):
             if (k_bar, max_contributions) != (None, None):
-                raise ParameterError("k_bar and max_contributions are for an unknown domain")
+                raise ParameterError("k_bar and max_contributions require an unknown domain")
             cost = PrivacyCost.read(epsilon=epsilon, rho=None, delta=delta)
             spent, need = cost.epsilon, need_known(cost, count, mechanism)
         else:
@@ -351,12 +351,12 @@ def explain_groups(
         plans += _tried(spent or Fraction(0), size, shares, need)
     listed = ", ".join(f"{decimal(100 * share)} % in {each}" for each, share in shares.items())
     leads = (
-        "by so many an item must lead another, to come before it"
+        "lead over another item, to come before it"
         if known
-        else "so many more than the first item that does not compete, to show"
+        else "lead over the first item that is not considered, to be shown"
     )
     return Plans(
-        f"top {count} in each of {size} groups; users, as stated: {listed}",
+        f"top {count} in each of {size} groups; users as stated: {listed}",
         tuple(plans),
         f"users of all: {leads} with probability 0.95",
     )

@@ -114,7 +114,7 @@ def integer(value: object, name: str, *, minimum: int, maximum: int, limit: str 
     if issubclass(kind, _NO_NUMBERS) or not issubclass(kind, (int, np.integer)):
         example = min(max(3, minimum), maximum)
         raise ParameterError(
-            f"{name} must be an integer, got {describe(value)}; write for example {example}"
+            f"{name} must be an integer, got {describe(value)}; for example {example}"
         )
     number: int = plain(value)
     if not minimum <= number <= maximum:
@@ -211,7 +211,7 @@ def _parsed(text: str) -> Fraction | str | None:
 
 def _wrong(wanted: str, value: object, name: str, *, comma: bool = False) -> ParameterError:
     example = _EXAMPLES.get(name.rpartition("_")[2], "'0.5'")
-    instead = "write a decimal point, not a comma" if comma else f"write for example {example}"
+    instead = "use a decimal point, not a comma" if comma else f"for example {example}"
     return ParameterError(f"{name} must be {wanted}, got {describe(value)}; {instead}")
 
 
@@ -261,5 +261,5 @@ def read_exact(written: str) -> Fraction:
     divisor = int(mpz(below or "1"))
     value = Fraction(int(mpz(above)), divisor or 1)
     if not divisor or exact_text(value) != written:
-        raise ValueError("it is no number in its one spelling")
+        raise ValueError("the number is not in canonical form")
     return value

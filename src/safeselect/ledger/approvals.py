@@ -59,8 +59,7 @@ def check_budget(name: object, budget: object) -> None:
     meant = _KNOWN.get("".join(filter(str.isalpha, written.casefold())), written)
     if meant != written:
         raise ParameterError(
-            f"neighbours={written!r} is not a relation that mechanisms know; write "
-            f"neighbours={meant!r}"
+            f"neighbours={written!r} is not a known relation; use neighbours={meant!r}"
         )
 
 
@@ -121,10 +120,10 @@ def raise_limit(checker: Checker, name: str, limit: str, after: Fraction, reason
     limits = budget.terms.limits
     if limit not in limits:
         raise ParameterError(
-            f"of scope {name!r} one can raise {', '.join(limits)}, not {describe(limit)}"
+            f"scope {name!r} has the limits {', '.join(limits)}, not {describe(limit)}"
         )
     if after <= limits[limit]:
-        raise ParameterError(f"{limit} of scope {name!r} is {limits[limit]} already")
+        raise ParameterError(f"{limit} of scope {name!r} is already {limits[limit]}")
     caps = budget.at(limit, after).caps  # refuses what is above the ceiling
     return raised(name, limit, exact_text(limits[limit]), exact_text(after), reason, caps)
 
@@ -135,7 +134,7 @@ def unapproved(decide: Decide) -> Decide:
     def decided(checker: Checker) -> Written:
         if checker.approvers is not None:
             raise ParameterError(
-                "in this ledger approvers sign every new scope and raised limit: propose it"
+                "approvers of this ledger sign every new scope and raised limit; propose the change"
             )
         return decide(checker)
 
@@ -150,7 +149,7 @@ def proposed(checker: Checker, written: Written) -> dict[str, Content]:
 
 def _approvers(checker: Checker) -> Approvers:
     if checker.approvers is None:
-        raise ParameterError("nobody approves in this ledger: it was created without approvers=")
+        raise ParameterError("this ledger has no approvers: it was created without approvers=")
     return checker.approvers
 
 
@@ -166,7 +165,7 @@ def read_approvals(approvals: object) -> list[Content]:
 
 
 def enact(book: Book, proposal: object, approvals: object) -> None:
-    """Write a change that approvers signed."""
+    """Write a change that the approvers have signed."""
     if not isinstance(proposal, Proposal) or not isinstance(proposal.text, str):
         raise ParameterError(f"proposal must be a Proposal, got {describe(proposal)}")
     signed = read_approvals(approvals)
@@ -178,8 +177,8 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
             since, _ = (content.pop(name, "") for name in ("since", "until"))
             if content.get("ledger") != checker.ledger or since != checker.changed:
                 raise ParameterError(
-                    "the proposal is for another ledger, or its scopes and limits have changed "
-                    "since: propose it anew"
+                    "the proposal is for another ledger, or scopes or limits have changed since; "
+                    "make a new proposal"
                 )
             approvers.check(content, since, signed, checker.count, "the proposal")
             kind = content.pop("kind", "")
@@ -188,7 +187,7 @@ def enact(book: Book, proposal: object, approvals: object) -> None:
             raise ParameterError(str(error)) from None
         if kind == "key":  # the record is signed by the new key, which is not here
             raise ParameterError(
-                "to replace a key, call rotate(key, approvals) with these approvals"
+                "to replace the key, pass these approvals to rotate(key, approvals)"
             )
         return kind, {**content, "approvals": signed}
 
@@ -205,17 +204,17 @@ def rotate(book: Book, key: object, approvals: object) -> None:
     """
     new = read_signer(key)
     if new is None:
-        raise ParameterError("key must be the new signer, got None")
+        raise ParameterError("key must be the new signer, not None")
     signed = read_approvals(approvals)
     if not is_signed(new.public_key.hex(), _TEST, new.sign(_TEST).hex()):
-        raise ParameterError("the signatures of the next key do not match its public key")
+        raise ParameterError("the signatures of the new key do not match its public key")
     verified = _verified(book) if signed else None
 
     def decide(checker: Checker) -> Written:
         kind, content = _next(checker, key_of(new))
         if verified is not None:
             if checker.last != verified:
-                raise ParameterError("another process wrote to the ledger meanwhile: try again")
+                raise ParameterError("another process has written to the ledger; try again")
             about = proposed(checker, (kind, content)), checker.changed, signed, checker.count
             try:
                 _approvers(checker).check(*about, "the key")
@@ -224,8 +223,8 @@ def rotate(book: Book, key: object, approvals: object) -> None:
             return kind, {**content, "approvals": signed}
         if book.signer is None or not is_key(book.signer, checker.signer):
             raise ParameterError(
-                "the key in force hands over to the next: open the ledger with it as signer=, or, "
-                "if it is lost, give approvals of propose.key"
+                "the current key must sign the handover: open the ledger with signer= that key "
+                "or, if it is lost, give approvals of propose.key"
             )
         place: dict[str, Content] = {"seq": str(checker.count), "previous": checker.last}
         message = handover_message({**content, **place, "ledger": checker.ledger})
@@ -237,9 +236,9 @@ def rotate(book: Book, key: object, approvals: object) -> None:
 def _next(checker: Checker, said: Mapping[str, str]) -> Written:
     """Return the record of the next key, before anybody signs it."""
     if not checker.signer:
-        raise ParameterError("this ledger is not signed: create a new one with signer=")
+        raise ParameterError("this ledger is not signed; create a signed one with signer=")
     if said["public_key"] in checker.keys.used:
-        raise ParameterError("this key has signed records of the ledger before; make a new key")
+        raise ParameterError("this key has already signed records of the ledger; use a new key")
     if checker.approvers is not None and said["public_key"] in checker.approvers.keys:
         raise ParameterError("the key that signs records cannot be an approver's")
     replaced = checker.signer["public_key"]
@@ -264,7 +263,7 @@ _TEST = b"safeselect/key test"
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """What can be proposed; nothing is written before `Ledger.enact`.
+    """Creates proposals, which take effect only with `Ledger.enact`.
 
     Every method raises `ParameterError` if a parameter is wrong or nobody approves in this ledger,
     and `LedgerError` if the ledger cannot be used.
@@ -274,7 +273,7 @@ class Proposals:
     _records: int = 1000
 
     def within(self, records: int) -> Proposals:
-        """Return proposals that can be enacted within so many further records; 1000 by default.
+        """Return proposals that expire after this number of further records (1000 by default).
 
         Args:
             records: from 1 to 10**9; charges and outcomes count too.
@@ -282,11 +281,11 @@ class Proposals:
         return Proposals(self._book, integer(records, "records", minimum=1, maximum=10**9))
 
     def scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> Proposal:
-        """Return the proposal of another scope; arguments as for `Ledger.add_scope`."""
+        """Return a proposal to add a scope; the arguments are those of `Ledger.add_scope`."""
         return self._of(add_scope(name, budget, max_refusals))
 
     def limit(self, name: str, *, limit: str, to: Number, reason: str) -> Proposal:
-        """Return the proposal of a greater budget.
+        """Return a proposal to raise a limit of a budget.
 
         It goes up to the ceiling that the budget states, and no further.  Unit, neighbours, orders,
         weights and the share of own deltas never change.
@@ -301,11 +300,11 @@ class Proposals:
         return self._of(lambda checker: raise_limit(checker, known, limit, after, why))
 
     def reopening(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> Proposal:
-        """Return the proposal to reopen a scope; arguments as for `Ledger.reopen`."""
+        """Return a proposal to reopen a scope; the arguments are those of `Ledger.reopen`."""
         return self._of(reopen(name, reason, refusals))
 
     def key(self, public_key: bytes, *, key_id: str) -> Proposal:
-        """Return the proposal of another signing key, when the one in force is lost.
+        """Return a proposal to replace a lost signing key.
 
         Args:
             public_key: the next key: a PEM file, or its 32 bytes.

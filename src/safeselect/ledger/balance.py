@@ -10,7 +10,7 @@ from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any, cast
 
-from safeselect.accounting.cost import rounded_text, with_places
+from safeselect.accounting.cost import rounded_text
 from safeselect.accounting.repetition import AnyGuarantee
 from safeselect.errors import BudgetError, InputError, LedgerDamaged, ParameterError
 from safeselect.exact.parameters import Number, describe, exact_text, rational
@@ -27,6 +27,7 @@ from safeselect.promises.guarantees import (
     ZeroConcentratedDP,
 )
 from safeselect.release.codec import read_part
+from safeselect.release.display import with_places
 
 _SHARES = [Fraction(9, 10), *(Fraction(quarters, 4) for quarters in (3, 2, 1)), Fraction(1, 10)]
 """Of a release that does not fit, the parts of its epsilon that are tried."""
@@ -55,7 +56,7 @@ _MOST_BLOCKS = 10_000
 
 @dataclass(frozen=True, slots=True, init=False)
 class Budget:
-    """The cap on all releases of one scope together.
+    """The limit on the total cost of all releases of one scope.
 
     - `epsilon`: the epsilons of pure guarantees add up.
     - `epsilon` and `delta`: takes every release, and promises (epsilon, delta) for all of them.  It
@@ -117,8 +118,8 @@ class Budget:
         limits = {name: _read(value, name) for name, value in named.items() if value is not None}
         if " ".join(limits) not in ("epsilon", "rho", "epsilon delta", "delta rho"):
             raise ParameterError(
-                "a budget is epsilon, or epsilon and delta, or rho, or rho and delta; "
-                f"got {', '.join(sorted(limits)) or 'none'}"
+                "a budget must have epsilon, epsilon and delta, rho, or rho and delta; got "
+                f"{', '.join(sorted(limits)) or 'none'}"
             )
         highest = _read_ceiling(ceiling, limits)
         made = _terms(limits | highest, _read_share(own_delta, limits)).at(limits)
@@ -131,8 +132,8 @@ class Budget:
         text(neighbours, "neighbours")
         if rest["blocks"] and neighbours != "add_remove":
             raise ParameterError(
-                "disjoint blocks need neighbours='add_remove': a person who is replaced may move "
-                "from one to another, and then two budgets are spent"
+                "disjoint blocks require neighbours='add_remove', because replacing a person can "
+                "move that person to another block and so spend two budgets"
             )
         for name, value in {"unit": unit, "neighbours": neighbours, **rest}.items():
             object.__setattr__(self, name, value)
@@ -169,25 +170,25 @@ class Budget:
         return dict(self._caps)
 
     def at(self, limit: str, value: Fraction) -> Budget:
-        """Return the budget with a limit raised, up to its ceiling.
+        """Return the budget with one limit raised, at most to its ceiling.
 
         Raises:
             ParameterError: it is no limit of this budget, or is not raised by this, or the budget
                 states no ceiling that high.
         """
         if value <= self.terms.limits.get(limit, value):
-            raise ParameterError(f"{limit} is not a limit that can be raised here")
+            raise ParameterError(f"{limit} cannot be raised in this scope")
         if value > self.ceiling.get(limit, Fraction(0)):
             said = exact_text(self.ceiling[limit]) if limit in self.ceiling else "none"
             raise ParameterError(
-                f"{limit} can be raised up to the ceiling that was stated when the scope was "
-                f"opened, which is {said}: open another scope"
+                f"{limit} cannot be raised above the ceiling of this scope, which is {said}; open "
+                "another scope"
             )
         terms = self.terms.at({limit: value})
         return self._copy(terms, decision.caps(terms))
 
     def stating(self, caps: object, where: str) -> Budget:
-        """Return the budget with the caps that a record states: by these its charges are judged.
+        """Return the budget with the caps that a record states and that apply to its charges.
 
         Another version may round a logarithm differently.
 
@@ -196,13 +197,13 @@ class Budget:
         """
         stated = read_numbers(caps, where)
         if decision.overstated(self.terms, stated):
-            raise LedgerDamaged(f"{where} states other caps than those of its budget")
+            raise LedgerDamaged(f"{where} states caps that differ from its budget")
         return self._copy(self.terms, stated)
 
     def price(
         self, guarantee: AnyGuarantee, parts: Iterable[tuple[AnyGuarantee, int]] = ()
     ) -> Amounts:
-        """Return what a release adds to each amount, rounded up.
+        """Return the amounts that a release adds, rounded up.
 
         It is fixed before the draw, by what is public: the release's guarantee and those of its
         parts, whichever bounds an amount better.
@@ -218,14 +219,14 @@ class Budget:
         rest = "and with own_delta below delta " if self.terms.delta and not self.terms.rho else ""
         takes = "rho and delta" if self.terms.rho else f"epsilon and delta {rest}".strip()
         raise ParameterError(
-            f"this budget adds up {' and '.join(self.terms.limits)}, which "
-            f"{type(guarantee).__name__} does not bound: a budget of {takes} takes it"
+            f"this budget limits {' and '.join(self.terms.limits)}, which "
+            f"{type(guarantee).__name__} does not bound; use a budget of {takes}"
         )
 
     def refusal(
         self, scope: str, total: Amounts, guarantee: AnyGuarantee, parts: View
     ) -> BudgetError:
-        """Return the error of a release that does not fit.
+        """Return the error for a release that does not fit into the budget.
 
         Its message quotes public numbers: caps, totals, prices.
         """
@@ -236,10 +237,10 @@ class Budget:
         if own > left.get("own_delta", own):
             cap = self._caps["own_delta"]
             room = f"{rounded_text(left['own_delta'], ROUND_FLOOR)} of {rounded_text(cap)} is left"
-            rest = f"{room}: give the release a smaller delta" if cap else "none is set aside here"
+            rest = f"{room}; give the release a smaller delta" if cap else "none is reserved here"
             said += f"brings its own delta {rounded_text(own)}, and {rest}"
             if cap < Fraction(rounded_text(own)) <= self.delta:
-                said += f"; a scope that is opened with own_delta={rounded_text(own)} takes it"
+                said += f"; a scope opened with own_delta={rounded_text(own)} allows it"
         else:
             said += self._short(total, asked, left)
             smaller = (share for share in _SHARES if self._fits(total, guarantee, parts, share))
@@ -257,7 +258,7 @@ class Budget:
             if asked[name] and not (name == "epsilon" and asked.get("not_pure"))
         ]
         if not open_:
-            return "needs a part of it, and nothing is left"
+            return "needs part of it, and nothing is left"
         best = max(open_, key=lambda name: left[name] / asked[name])
         need, rest = asked[best] / self._caps[best], left[best] / self._caps[best]
         return f"needs {percent(need)} of it and {percent(rest, down=True)} is left"
@@ -273,14 +274,14 @@ class Budget:
         return allows(self._caps, price, add(total, price))
 
     def numbers(self) -> str:
-        """The numbers of its statement, such as "(1, 0.000001)" or "rho 0.1"."""
+        """Return the numbers of the budget, such as "(1, 0.000001)" or "rho 0.1"."""
         limits = self.terms.limits
         if "epsilon" in limits and "delta" in limits:
             return f"({', '.join(map(rounded_text, limits.values()))})"
         return ", ".join(f"{name} {rounded_text(value)}" for name, value in limits.items())
 
     def statement(self) -> str:
-        """Return what all releases of the scope together promise, and on what condition."""
+        """Return the promise of all releases of the scope together and its conditions."""
         promise = f"all releases charged here are together {self._promised()}"
         if self.ceiling:
             now = f"until it is raised, and with the decision to raise it, {self._promised()}"
@@ -298,7 +299,7 @@ class Budget:
         return f"{self.numbers()} {kind}"
 
     def as_record(self) -> dict[str, Content]:
-        """Return the content for records."""
+        """Return the content of the budget for a record."""
         terms = self.terms
         stated: dict[str, Content] = {
             **exact_texts(terms.limits),
@@ -326,9 +327,9 @@ class Budget:
         try:
             made._set(**_read_record(content))
         except (LookupError, TypeError, ValueError, ParameterError):
-            raise LedgerDamaged("the record of a scope holds no budget to be kept") from None
+            raise LedgerDamaged("the record of a scope has no valid budget") from None
         if made.as_record() != content:
-            raise LedgerDamaged("the record of a scope holds no budget to be kept")
+            raise LedgerDamaged("the record of a scope has no valid budget")
         return made
 
 
@@ -344,7 +345,7 @@ def _read_record(content: object) -> dict[str, Any]:
     terms = Terms(**read_numbers(stated, "a budget"), excesses=excesses, weights=weights)
     highest = terms.at(ceiling).limits
     if any(highest[name] < value for name, value in terms.limits.items()):
-        raise ParameterError("a ceiling below the budget")
+        raise ParameterError("the ceiling is below the budget")
     blocks = here["blocks"]
     ends = (blocks[0], blocks[-1]) if here["per"] else blocks
     found = _read_blocks(ends, here["per"], text(here["unit"], "unit"))
@@ -371,8 +372,8 @@ def _read_share(own_delta: object, limits: Amounts) -> Fraction | None:
     own, delta = _read(own_delta, "own_delta", zero=True), limits.get("delta")
     if delta is None or own > delta or ("rho" in limits and own < delta):
         raise ParameterError(
-            "own_delta is the part of delta that releases may bring themselves: from 0 to delta, "
-            "with epsilon and delta; with rho it is all of delta"
+            "own_delta, the part of delta for the deltas of releases, must be from 0 to delta and "
+            "requires epsilon and delta; with rho it is all of delta"
         )
     return own / delta
 
@@ -398,8 +399,8 @@ def _read_ceiling(ceiling: object, limits: Amounts) -> Amounts:
         return {}
     if not isinstance(ceiling, Mapping) or not ceiling or ceiling.keys() - limits.keys():
         raise ParameterError(
-            f"ceiling maps {' or '.join(limits)} to a number, such as {{'epsilon': 2}}, "
-            f"got {describe(ceiling)}"
+            f"ceiling must map {' or '.join(limits)} to a number, such as {{'epsilon': 2}}, got "
+            f"{describe(ceiling)}"
         )
     found = {name: _read(ceiling[name], name) for name in limits if name in ceiling}
     for name, value in found.items():
@@ -417,7 +418,7 @@ def _read_blocks(blocks: object, per: object, unit: str) -> tuple[str, ...]:
     if per != "":
         raise ParameterError(f"per must be 'month', got {describe(per)}")
     if len(set(names)) != len(names) or len(names) > _MOST_BLOCKS or any("/" in x for x in names):
-        raise ParameterError(f"blocks are different names without '/', at most {_MOST_BLOCKS}")
+        raise ParameterError(f"blocks must be at most {_MOST_BLOCKS} different names without '/'")
     return names
 
 
@@ -425,11 +426,11 @@ def _months(ends: tuple[str, ...], unit: str) -> tuple[str, ...]:
     """All months from the first to the last."""
     if not unit.endswith(_MONTH):
         raise ParameterError(
-            f"per='month' promises something for each person in each month: write for example "
-            f"unit='person{_MONTH}', or leave it out"
+            "per='month' protects each person in each month; use for example "
+            f"unit='person{_MONTH}', or omit per"
         )
     if len(ends) != 2 or not all(map(_MONTH_FORM.fullmatch, ends)):
-        raise ParameterError("per='month' needs blocks=(first, last), such as '2026-01', '2026-12'")
+        raise ParameterError("per='month' requires blocks=(first, last), as '2026-01', '2026-12'")
     first, last = (int(each[:4]) * 12 + int(each[5:]) - 1 for each in ends)
     if not 0 <= last - first < _MOST_BLOCKS:
         raise ParameterError("the last month must not be before the first")
@@ -521,7 +522,7 @@ class Balance:
         )
 
     def fits(self, asked: object) -> int | None:
-        """Return how many more releases of one kind fit; None if their number has no limit.
+        """Return the number of further releases of one kind that fit, or None if it has no limit.
 
         Args:
             asked: a guarantee, something that has one, such as a release, or a function that makes
@@ -584,9 +585,9 @@ class Balance:
         if not self.is_closed:
             return None
         return BudgetError(
-            f"scope {scope!r} is closed: calls that were charged were refused for what the data "
-            "hold, and how often is not differentially private; the owner of the ledger opens it "
-            "again with: safeselect ledger reopen",
+            f"scope {scope!r} is closed, because charged calls were refused on account of private "
+            "data and the number of such refusals is not differentially private; the owner of the "
+            "ledger can reopen it: safeselect ledger reopen",
             scope=scope,
         )
 
@@ -639,7 +640,7 @@ def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
             exceeds a cap, or the scope was closed.
     """
     if balance is None:
-        raise LedgerDamaged(f"{where} charges a scope that there is not")
+        raise LedgerDamaged(f"{where} charges a scope that does not exist")
     cost = read_numbers(charge["charge"], where)
     if cost.keys() != balance.spent.keys():
         raise LedgerDamaged(f"{where} does not add up")
@@ -648,9 +649,9 @@ def charged(balance: Balance | None, charge: Fields, where: str) -> Balance:
     if charge["after"] != exact_texts(after):
         raise LedgerDamaged(f"{where} does not add up")
     if not allows(balance.budget.caps, cost, after):
-        raise LedgerDamaged(f"{where} is no charge that its budget allows")
+        raise LedgerDamaged(f"{where} is a charge that its budget does not allow")
     if balance.is_closed:
-        raise LedgerDamaged(f"{where} charges a scope that was closed")
+        raise LedgerDamaged(f"{where} charges a closed scope")
     return Balance(balance.budget, after, balance.refusals, balance.max_refusals)
 
 
@@ -701,23 +702,23 @@ def raised(
     """
     balance, limit = scopes.get(record["scope"]), record["limit"]
     if balance is None:
-        raise LedgerDamaged(f"{where} raises something that cannot be raised")
+        raise LedgerDamaged(f"{where} raises a limit that cannot be raised")
     if limit == "max_refusals":
         after = read_limit(record["after"], where)
         is_raised = record["before"] == str(balance.max_refusals) and not record["caps"]
         if not is_raised or after <= balance.max_refusals:
-            raise LedgerDamaged(f"{where} does not raise the limit that there was")
+            raise LedgerDamaged(f"{where} does not raise the limit that was in force")
         return {record["scope"]: replace(balance, max_refusals=after)}
     terms = balance.budget.terms.limits
     if not is_approved or limit not in terms:
-        raise LedgerDamaged(f"{where} raises something that cannot be raised")
+        raise LedgerDamaged(f"{where} raises a limit that cannot be raised")
     new = read_numbers({limit: record["after"]}, where)[limit]
     if record["before"] != exact_text(terms[limit]):
-        raise LedgerDamaged(f"{where} does not raise the limit that there was")
+        raise LedgerDamaged(f"{where} does not raise the limit that was in force")
     try:
         budget = balance.budget.at(limit, new).stating(record["caps"], where)
     except ParameterError:
-        raise LedgerDamaged(f"{where} raises a limit to what it cannot be") from None
+        raise LedgerDamaged(f"{where} raises a limit to a value that is not allowed") from None
     return {record["scope"]: replace(balance, budget=budget)}
 
 
@@ -729,7 +730,7 @@ def read_limit(written: object, where: str) -> int:
     """
     count = read_numbers({"count": written}, where)["count"]
     if count.denominator != 1 or not 1 <= count <= _LARGEST:
-        raise LedgerDamaged(f"{where} holds a count that is out of bounds")
+        raise LedgerDamaged(f"{where} has a count that is out of bounds")
     return int(exact_text(count))
 
 

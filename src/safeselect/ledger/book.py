@@ -76,8 +76,8 @@ def was_torn(torn: Torn) -> Written:
 
 _BATCH = 1000  # rows per read
 REPLACED = (
-    "the ledger lacks a record that this process has seen in it: it was replaced, or its end was "
-    "cut off"
+    "a record that this process has seen in the ledger is missing: the ledger was replaced, or "
+    "its end was cut off"
 )
 
 
@@ -184,7 +184,7 @@ class Known:
             return True
         row = self._recent(place)
         if row is not None and row.hash != hash_:
-            raise LedgerRolledBack(f"record {place} is another one than was published")
+            raise LedgerRolledBack(f"record {place} differs from the published record")
         return row is not None
 
     def _recent(self, place: int) -> Row | None:
@@ -199,7 +199,7 @@ def check_key(signer: Signer | None, checker: Checker) -> None:
         ParameterError: it has another.
     """
     if signer is not None and not is_key(signer, checker.signer):
-        raise ParameterError("signer is not the one with which the ledger is signed now")
+        raise ParameterError("signer is not the current signer of the ledger")
 
 
 def judged(checker: Checker, written: Written, ledger: str, signer: Signer | None) -> Reading:
@@ -217,7 +217,7 @@ def judged(checker: Checker, written: Written, ledger: str, signer: Signer | Non
     try:
         return checker.read(Row(checker.count, body, hash_, signature))
     except LedgerDamaged as error:
-        said = f"nothing was written, because a reader would refuse it: {error}"
+        said = f"nothing was written, because readers would reject the record: {error}"
         raise LedgerError(said) from None
 
 
@@ -232,7 +232,7 @@ _FAILURES: tuple[tuple[type[Exception], Literal["repeated", "refused", "busy", "
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened at a ledger.
+    """An event at a ledger.
 
     Attributes:
         kind: "charged", "released", "settled" or "aborted", as the record that was written; or, if
@@ -322,13 +322,13 @@ class Turn:
             mine = mine + 1 if self._owner == me else 0
             if mine > 1:
                 raise LedgerBusy(
-                    "this thread is in the middle of using the ledger: a signal handler cannot use "
-                    "it; nothing was charged, try again afterwards"
+                    "a signal handler cannot use the ledger while its thread is using it; nothing "
+                    "was charged, try again afterwards"
                 )
             if time.monotonic_ns() > deadline:
                 raise LedgerBusy(
-                    f"other threads used the ledger for {wait} seconds: nothing was charged, "
-                    "try again"
+                    f"other threads used the ledger for {wait} seconds; nothing was charged, try "
+                    "again"
                 )
             pause()
         with lock:
@@ -388,7 +388,7 @@ class Book:
     def make(self, id_: str, first: Sequence[Written]) -> None:
         """Write the first records: the ledger's, and one for each scope."""
         if self._witness is not None and self._witness.ask() is not None:
-            raise LedgerError("the witness knows a ledger already: each has one of its own")
+            raise LedgerError("the witness already has a ledger; each ledger needs its own")
 
         def work(journal: Journal) -> Known:
             known = Known(Checker(self.public_keys))
@@ -412,11 +412,11 @@ class Book:
             first = Checker()
             first.check(row.body, row.hash, row.signature)
             if self.signer is not None and not first.signer:
-                raise ParameterError("signer is not the one with which the ledger was made")
+                raise ParameterError("signer is not the signer that created the ledger")
         self._published = head
         if self._witness is not None and self._witness.ask() is None and head is None:
             # Nothing would tell the ledger from any older copy.
-            raise LedgerError("the witness knows no ledger: open this one with head= too, once")
+            raise LedgerError("the witness has no ledger yet; pass head= when you first open one")
         self._turn.take(self._look)
 
     def reported(self, event: Event, work: Callable[[], T]) -> T:
@@ -491,7 +491,7 @@ class Book:
     def _look(self) -> Known:
         """Return the state, updated to the last row that exists."""
         if self._closed:
-            raise LedgerError(f"the ledger {self.name!r} is closed: open it again")
+            raise LedgerError(f"the ledger {self.name!r} is closed; open it again")
         known = self._store.read(self._caught_up)
         if self._witness is not None and not self._witness.has(known.checker.head):
             # Whatever is told of a record is sent first, if it continues what was sent before.
@@ -577,7 +577,7 @@ class Book:
         answers: list[tuple[Asked, Reading | Exception]] = []
         if signer is None:
             if checker.keys.signer and self.signer is None:
-                raise LedgerError("the ledger is signed: open it with signer= to write to it")
+                raise LedgerError("the ledger is signed; open it with signer= to write to it")
             check_key(self.signer, checker)
             # With another key the old one may be lost, and nobody could sign that an end was torn.
             if (torn := journal.torn) is not None:

@@ -78,15 +78,15 @@ class Terms:
     def __post_init__(self) -> None:
         stated = [each for each in (self.epsilon, self.rho) if each is not None]
         if len(stated) != 1 or stated[0] <= 0:
-            raise ParameterError("a budget needs a positive epsilon or a positive rho")
+            raise ParameterError("a budget requires a positive epsilon or a positive rho")
         if not 0 <= self.own_delta <= self.delta < 1:
-            raise ParameterError("own_delta must be from 0 to delta, and delta below 1")
+            raise ParameterError("own_delta must be from 0 to delta, and delta must be below 1")
         if self.epsilon is None and self.own_delta != self.delta:
             raise ParameterError("with rho, all of delta is reserved for the deltas of releases")
         if len(self.weights) != len(self.excesses) or bool(self.excesses) != (self.rest > 0):
-            raise ParameterError("each order needs a weight, and each rest of delta an order")
+            raise ParameterError("each order needs a weight, each remainder of delta an order")
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
-            raise ParameterError("orders must exceed 1, weights be positive and at most 1 together")
+            raise ParameterError("orders must be above 1, weights positive with a sum of at most 1")
         if len(set(self.excesses)) != len(self.excesses):
             raise ParameterError("a budget's orders must differ")
 
@@ -107,7 +107,7 @@ class Terms:
         if delta == own:
             return cls(epsilon=epsilon, delta=delta, own_delta=own)
         if epsilon <= 0 or not 0 <= own < delta < 1:  # before a logarithm is asked for
-            raise ParameterError("epsilon must be positive, own_delta from 0 to delta, below 1")
+            raise ParameterError("epsilon must be positive, own_delta from 0 to delta and below 1")
         first = _first_excess(epsilon, WEIGHTS[0] * (delta - own))
         excesses = tuple(times * first for times in _MULTIPLES)
         return cls(epsilon, None, delta, own, excesses, WEIGHTS)

@@ -52,7 +52,7 @@ def read_place(place: str | os.PathLike[str] | Store) -> Store:
     if isinstance(place, Store) and not isinstance(place, type):
         return place
     if not isinstance(place, (str, os.PathLike)) or not isinstance(os.fspath(place), str):
-        raise ParameterError(f"a ledger needs a path or a Store, got {describe(place)}")
+        raise ParameterError(f"a ledger requires a path or a Store, got {describe(place)}")
     return MemoryStore() if os.fspath(place) == ":memory:" else FileStore(place)
 
 
@@ -69,7 +69,7 @@ def read_hook(hook: object) -> OnEvent | None:
 
 @final
 class Ledger:
-    """A durable budget, made with `Ledger.create` and opened later with `Ledger.open`.
+    """A durable privacy budget: create it with `Ledger.create`, open it later with `Ledger.open`.
 
     Thus a missing file is never a fresh budget.  Threads, processes and forked children may use one
     at once; one in memory belongs to its process.  `LedgerError` says that it cannot be used.
@@ -116,7 +116,9 @@ class Ledger:
             LedgerError: the place exists already, or cannot be written.
         """
         if not isinstance(budgets, Mapping):
-            raise ParameterError(f"budgets must map names of scopes to Budget: {describe(budgets)}")
+            raise ParameterError(
+                f"budgets must map names of scopes to Budget, got {describe(budgets)}"
+            )
         for name, budget in budgets.items():
             check_budget(name, budget)
         limit = read_refusals(max_refusals, "max_refusals")
@@ -171,7 +173,7 @@ class Ledger:
         return cls(book)
 
     def close(self) -> None:
-        """Close what the store keeps open, for good; close sessions before, because they settle."""
+        """Close the store permanently; close sessions first, because that writes records."""
         self._book.close()
 
     def __enter__(self) -> Ledger:
@@ -199,7 +201,7 @@ class Ledger:
         return self._book.state(lambda checker: checker.head)
 
     def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
-        """Open another scope, if nobody approves.
+        """Add a scope to a ledger without approvers.
 
         Raises:
             ParameterError: a parameter is wrong, the scope exists, or approvers must sign.
@@ -207,7 +209,7 @@ class Ledger:
         self._book.write(unapproved(add_scope(name, budget, max_refusals)))
 
     def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
-        """Reopen a scope that too many refusals of private input have closed, if nobody approves.
+        """Reopen a scope that refusals of private input have closed, in a ledger without approvers.
 
         Every refusal reveals something about the data that no budget bounds: find its cause first.
 
@@ -227,7 +229,7 @@ class Ledger:
         return Proposals(self._book)
 
     def enact(self, proposal: Proposal, approvals: Iterable[Mapping[str, str]]) -> None:
-        """Write a change that approvers signed.
+        """Write a change that the approvers have signed.
 
         Args:
             proposal: what was proposed, or `Proposal(text)`.
@@ -239,7 +241,7 @@ class Ledger:
         enact(self._book, proposal, approvals)
 
     def rotate(self, key: Signer, approvals: Iterable[Mapping[str, str]] = ()) -> None:
-        """Let another key sign from now on; open the ledger with the old one as `signer=`.
+        """Replace the signing key; open the ledger with the old key as `signer=` first.
 
         Args:
             key: the new key of Ed25519.
@@ -251,7 +253,7 @@ class Ledger:
         rotate(self._book, key, approvals)
 
     def scope(self, name: str, *, unit: str, neighbours: str, purpose: str) -> Scope:
-        """Return the scope that mechanisms take as `ledger=`.
+        """Return a scope, which mechanisms accept as `ledger=`.
 
         Args:
             name: the scope to charge.
@@ -266,7 +268,7 @@ class Ledger:
         return scope_of(self._book, text(name, "scope"), unit, neighbours, purpose)
 
     def balance(self, name: str) -> Balance:
-        """Return the balance of a scope: its budget, what was spent and what is left.
+        """Return the balance of a scope: its budget, the amount spent and the amount left.
 
         Raises:
             ParameterError: there is no such scope.
@@ -279,7 +281,7 @@ class Ledger:
         return self._book.state(lambda checker: dict(checker.scopes))
 
     def request(self, request: str) -> Request | None:
-        """Return what the ledger knows of a request: its charge and its outcome.
+        """Return the charge and the outcome of a request, if the ledger has them.
 
         Args:
             request: its identity, as it was passed to `asked`.
@@ -291,7 +293,7 @@ class Ledger:
         return self._book.state(lambda checker: checker.requests.get(id_))
 
     def finish(self, charge: int, salt: bytes, output: str) -> Receipt:
-        """Release an answer that is in the outbox; show it only after this returns.
+        """Release an answer from the outbox; show it only after this method returns.
 
         Safe to repeat, in any process: the ledger writes the outcome once.  If the answer was
         released before, this returns the same receipt.
@@ -305,12 +307,12 @@ class Ledger:
             ChargeStands: it was aborted or another answer released; or the ledger cannot be used.
         """
         if not isinstance(salt, bytes) or len(salt) != SALT_BYTES:
-            raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox got")
+            raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox received")
         place = integer(charge, "charge", minimum=0, maximum=2**63 - 1)
         return finish_request(self._book, place, output, salt)
 
     def records(self, checker: Checker | None = None) -> Iterator[Record]:
-        """Yield all records that exist at the first read, oldest first, each checked.
+        """Yield all records that exist at the first read, oldest first, and check each.
 
         Args:
             checker: takes in each record: it then has the scopes' balances and the head.
@@ -323,7 +325,7 @@ class Ledger:
             yield check(body, hash_, signature)
 
     def check(self, *, head: str | None = None, public_keys: Collection[bytes] = ()) -> Checker:
-        """Check every record, and return the checker with every scope's balance.
+        """Check every record and return the checker, which has the balance of every scope.
 
         Args:
             head: one that was published earlier; without it a cut of the end is not found.

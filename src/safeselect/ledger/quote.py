@@ -59,6 +59,4 @@ def quoted(asked: object, unit: str, neighbours: str) -> tuple[AnyGuarantee, Vie
         cast("Callable[[Quote], object]", asked)(Quote(unit, neighbours))
     except _Told as told:
         return told.charge.guarantee, told.charge.parts
-    raise ParameterError(
-        "the function made no call with ledger= set to the scope that it was given"
-    )
+    raise ParameterError("the function made no call with ledger= set to the scope that it received")

@@ -151,16 +151,16 @@ def _read_number(written: object, what: str) -> Fraction:
     try:
         return _short(written) if is_short else _exact(written)
     except ParameterError as error:
-        raise LedgerDamaged(f"{what} holds {error}") from None
+        raise LedgerDamaged(f"{what} contains {error}") from None
 
 
 def _exact(written: object) -> Fraction:
     try:
         value = rational(written, "number", zero=True)
     except ParameterError:
-        raise ParameterError("something that is no number") from None
+        raise ParameterError("a value that is not a number") from None
     if exact_text(value) != written:
-        raise ParameterError("a number in another spelling than its own")
+        raise ParameterError("a number that is not in canonical form")
     return value
 
 
@@ -174,11 +174,11 @@ def text(value: object, name: str) -> str:
         ParameterError: the value is something else.
     """
     if not isinstance(value, str):
-        raise ParameterError(f"{name} must be text, got {describe(value)}")
+        raise ParameterError(f"{name} must be a string, got {describe(value)}")
     if not 1 <= len(value) <= _MOST_CHARACTERS or not value.isprintable() or value != value.strip():
         raise ParameterError(
             f"{name} must be one line of 1 to {_MOST_CHARACTERS} printable characters, without "
-            "spaces at its ends"
+            "leading or trailing spaces"
         )
     return value
 
@@ -192,7 +192,7 @@ def utc_now(clock: Clock) -> str:
     try:
         now = datetime.fromtimestamp(max(0, time_ns() // 10**9), UTC)
     except (ValueError, OverflowError, OSError):
-        raise LedgerError("the clock shows a year that has not four digits: set it") from None
+        raise LedgerError("the clock's year does not have four digits; set the clock") from None
     return _stated(now, clock)
 
 
@@ -343,7 +343,7 @@ def read_head(head: object) -> tuple[int, str] | None:
         bare = isinstance(head, str) and BARE_HEAD.fullmatch(head)
         said = ": the number before the colon, its place, is missing" if bare else ""
         raise ParameterError(
-            f"head must be a text such as '12:9f86d0…', as printed by the ledger{said}"
+            f"head must be a string such as '12:9f86d0…', as printed by the ledger{said}"
         )
     return int(match.group(1)), match.group(2)
 
@@ -375,7 +375,7 @@ def read_row(row: Row, where: str) -> Fields:
         raise LedgerDamaged(f"{where} is longer than {LONGEST} bytes")
     record = read_record(row.body, where)
     if record_hash(row.body) != row.hash:
-        raise LedgerDamaged(f"{where} does not have the hash that is stated for it")
+        raise LedgerDamaged(f"{where} does not match its hash")
     return record
 
 
@@ -389,41 +389,41 @@ def read_record(body: str, where: str) -> Fields:
     kind = record.get("kind")
     forms = _FORMS.get(kind) if isinstance(kind, str) else None
     if forms is None or record.get("schema") != SCHEMA:
-        raise LedgerDamaged(f"{where} is not of schema {SCHEMA}, or of a kind that is unknown")
+        raise LedgerDamaged(f"{where} does not have schema {SCHEMA}, or its kind is unknown")
     _check_form(record, forms, where)
     _check_texts(record, body, where)
     if kind == "charged":
         _check_charged(record, where)
     elif kind == "aborted" and record["reason"] not in _REASONS:
-        raise LedgerDamaged(f"{where} gives a reason that is none of {', '.join(_REASONS)}")
+        raise LedgerDamaged(f"{where} has a reason other than {', '.join(_REASONS)}")
     elif kind == "corrected" and not all(
         type(each) is str and _COUNT.fullmatch(each) for each in record["charges"]
     ):
-        raise LedgerDamaged(f"{where} corrects records that have no place")
+        raise LedgerDamaged(f"{where} corrects records without valid numbers")
     elif kind == "repaired" and not all(_COUNT.fullmatch(record[end]) for end in ("first", "last")):
-        raise LedgerDamaged(f"{where} repairs records that have no place")
+        raise LedgerDamaged(f"{where} repairs records without valid numbers")
     return record
 
 
 def _check_form(found: Fields, forms: list[_Types], where: str) -> None:
     if type(found) is not dict or {name: type(value) for name, value in found.items()} not in forms:
-        raise LedgerDamaged(f"{where} has not the fields of its kind")
+        raise LedgerDamaged(f"{where} does not have the fields of its kind")
 
 
 def _check_charged(record: Fields, where: str) -> None:
     _check_form(record["source"], _SOURCE, where)
     if record["source"]["production"] not in ("yes", "asserted", "no"):
-        raise LedgerDamaged(f"{where} does not say whether its source is for production")
+        raise LedgerDamaged(f"{where} does not state whether its source is for production")
     if record["request"]:
         _check_form(record["request"], _REQUEST, where)
         if not all(map(BARE_HEAD.fullmatch, record["request"].values())):
-            raise LedgerDamaged(f"{where} names a request by something that is no hash")
+            raise LedgerDamaged(f"{where} identifies a request by a value that is not a hash")
     if not record["charges"]:
-        raise LedgerDamaged(f"{where} charges no scope")
+        raise LedgerDamaged(f"{where} does not charge a scope")
     for charge in record["charges"]:
         _check_form(charge, _CHARGE, where)
     if not _NONCE.fullmatch(record["nonce"]):
-        raise LedgerDamaged(f"{where} has no nonce of 16 bytes")
+        raise LedgerDamaged(f"{where} does not have a nonce of 16 bytes")
 
 
 def _check_texts(record: Fields, body: str, where: str) -> None:
@@ -432,11 +432,11 @@ def _check_texts(record: Fields, body: str, where: str) -> None:
         for name in _LINES[record["kind"]]:
             text(record[name], name)
     except ParameterError:
-        raise LedgerDamaged(f"{where} holds text that cannot be printed") from None
+        raise LedgerDamaged(f"{where} contains unprintable text") from None
     if "\\" not in body and "\x7f" not in body:
         return  # ASCII, and nothing in it is escaped
     if not all(str(each).isprintable() for each in _leaves(record)):
-        raise LedgerDamaged(f"{where} holds text that cannot be printed")
+        raise LedgerDamaged(f"{where} contains unprintable text")
 
 
 _SIGNATURE = ',"signature":"'

@@ -116,7 +116,7 @@ def check_spent(spent: Fields, reserved: Mapping[str, str], where: str) -> None:
     used = read_numbers(spent, where)
     there = read_numbers({name: reserved.get(name) for name in spent}, where)
     if not used or any(n.denominator != 1 or n > there[name] for name, n in used.items()):
-        raise LedgerDamaged(f"{where} does not tell what was used of what was reserved")
+        raise LedgerDamaged(f"{where} does not state how much of the reserved amount was used")
 
 
 Outcome = Literal["released", "settled", "aborted"]
@@ -124,7 +124,7 @@ Outcome = Literal["released", "settled", "aborted"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a ledger knows of a request that was charged.
+    """The charge and the outcome of a request.
 
     Attributes:
         charge: place of the record of its charge.
@@ -196,15 +196,15 @@ class Keys:
         check_signer(signer, where)
         public = signer["public_key"]
         if record["replaces"] != self.signer.get("public_key"):
-            raise LedgerDamaged(f"{where} does not replace the key that there was")
+            raise LedgerDamaged(f"{where} does not replace the key that was in force")
         if public in self.used:
-            raise LedgerDamaged(f"{where} names a key that signed records before")
+            raise LedgerDamaged(f"{where} names a key that has already signed records")
         if approvers is not None and public in approvers.keys:
             raise LedgerDamaged(f"{where} lets an approver's key sign records")
         self._check_pinned(public, where)
         if approvals:
             if handover or approvers is None:
-                raise LedgerDamaged(f"{where} holds approvals where nobody approves")
+                raise LedgerDamaged(f"{where} has approvals, but the ledger has no approvers")
             approvers.check(record, since, approvals, row.seq, where)
         elif not is_signed(self.signer["public_key"], handover_message(record), handover):
             raise LedgerDamaged(f"{where} is not signed by the key that it replaces")
@@ -230,7 +230,7 @@ class Keys:
             raise LedgerDamaged(f"{where} names a key that is not among the accepted keys")
 
 
-_NOT_FOUND = "the ledger is not signed with the key that is to verify it"
+_NOT_FOUND = "the ledger is not signed with the given key"
 _NOTHING = Open((), {})
 
 
@@ -322,11 +322,11 @@ class Checker:
         for name in self.scopes:
             if name.startswith(f"{scope}/"):
                 raise ParameterError(
-                    f"scope {scope!r} has a budget for each block or month: name those whose rows "
-                    f"the release reads, such as {name!r}, joined by & if they are several"
+                    f"scope {scope!r} has a budget for each block or month; name the ones that the "
+                    f"release reads, such as {name!r}, and join several with &"
                 )
         also = did_you_mean(scope, self.scopes)
-        raise ParameterError(f"there is no scope {scope!r} in this ledger{also}")
+        raise ParameterError(f"this ledger has no scope {scope!r}{also}")
 
     def clash(self, name: str, budget: Budget) -> str | None:
         """Return a scope whose name forbids that of a new one: one has it, or seems a block."""
@@ -369,7 +369,7 @@ class Checker:
         if record["seq"] != str(self.count) or record["previous"] != self.last:
             raise LedgerDamaged(f"{where} does not follow the record before it")
         if (record["kind"] == "created") != (self.count == 0):
-            raise LedgerDamaged(f"{where} has a kind that is not allowed at this place")
+            raise LedgerDamaged(f"{where} has a kind that is not allowed here")
         if self.count == 0:
             self.keys.check_first(row, record["signer"], where)
             if "approvers" in record:
@@ -468,7 +468,7 @@ class Checker:
         clock = record.get("clock", self.clock)
         found = read_time(record["utc"])
         if found is None or found[1] != clock:
-            raise LedgerDamaged(f"{where} states no time to the {clock}")
+            raise LedgerDamaged(f"{where} does not state a time to the {clock}")
 
     def _follow(self, row: Row, record: Fields, where: str) -> Reading:
         kind = record["kind"]
@@ -484,7 +484,7 @@ class Checker:
             else:
                 changed = opened(record, where)
                 if self.clash(record["scope"], next(iter(changed.values())).budget) is not None:
-                    raise LedgerDamaged(f"{where} opens a scope that is open already")
+                    raise LedgerDamaged(f"{where} opens a scope that is already open")
             return Reading(row, record, changed)
         return Reading(row, record)
 
@@ -503,7 +503,7 @@ class Checker:
         parameters, waits = record["parameters"], self._like
         if parameters != waits.parameters or tuple(scopes) != waits.scopes:
             if not all(type(value) is str for value in parameters.values()):
-                raise LedgerDamaged(f"{where} has a parameter that is not text")
+                raise LedgerDamaged(f"{where} has a parameter that is not a string")
             waits = Open(tuple(scopes), parameters)
         if request:
             waits = replace(waits, request=request["id"])
@@ -513,7 +513,7 @@ class Checker:
     def _outcome(self, row: Row, record: Fields, where: str) -> Reading:
         charge = self._open.get(record["charge"])
         if charge is None:
-            raise LedgerDamaged(f"{where} states the outcome of a charge that awaits none")
+            raise LedgerDamaged(f"{where} states the outcome of a charge that is not open")
         scopes: dict[str, Balance] = {}
         if record["kind"] == "settled":
             check_spent(record["spent"], charge.parameters, where)
@@ -522,5 +522,5 @@ class Checker:
         elif record["kind"] == "released" and any(
             self.scopes[name].is_closed for name in charge.scopes
         ):
-            raise LedgerDamaged(f"{where} releases an answer from a scope that was closed")
+            raise LedgerDamaged(f"{where} releases an answer from a closed scope")
         return Reading(row, record, scopes, closes=record["charge"])

@@ -35,7 +35,7 @@ def check_log(log: BinaryIO, checker: Checker) -> Iterator[Record]:
     """
     while line := log.readline(LONGEST):
         if not line.endswith(b"\n"):
-            raise LedgerDamaged(f"line {checker.count + 1} of the log is cut, or too long")
+            raise LedgerDamaged(f"line {checker.count + 1} of the log is truncated or too long")
         row = read_line(line[:-1].decode("latin-1"), checker.count)
         yield checker.check(row.body, row.hash, row.signature)
     checker.finish()
@@ -75,7 +75,7 @@ def append(
     public_keys: Collection[bytes] = (),
     head: str | None = None,
 ) -> Checker:
-    """Add the lines that an older copy of a ledger lacks: all of them, or none.
+    """Add the missing lines to an older copy of a ledger, either all or none.
 
     Lines that the copy has already must be the same ones.  Open the ledger afterwards, with its
     witness: that tells whether it is whole.
@@ -103,12 +103,12 @@ def append(
         for row in each_row(journal):
             checker.check(row.body, row.hash, row.signature)
             if row.seq in given and given[row.seq]._replace(at=row.at) != row:
-                raise LedgerDamaged(f"line {row.seq} is another one than that of the ledger")
+                raise LedgerDamaged(f"line {row.seq} differs from the line of the ledger")
         if checker.signer and not public_keys:
-            raise ParameterError("the ledger is signed: pass public_keys= to add lines")
+            raise ParameterError("the ledger is signed; pass public_keys= to add lines")
         if given and min(given) > checker.count:
             raise LedgerDamaged(
-                f"the lines begin at record {min(given)}, and the ledger ends at record "
+                f"the lines begin at record {min(given)}, but the ledger ends at record "
                 f"{checker.count - 1}: lines in between are missing"
             )
         for seq in range(checker.count, max(given, default=-1) + 1):
@@ -128,7 +128,7 @@ def repair(
     head: str | None = None,
     witness: Witness | None = None,
 ) -> Path:
-    """Move what follows the last good line of a damaged file out of it, so that it can be used.
+    """Move everything after the last valid line out of a damaged file, to make the file usable.
 
     What was moved counts no more, and it may have charged something: to restore a copy and `append`
     the lines is better.  The bytes stay in a file beside the ledger.  A record of kind "torn"
@@ -150,7 +150,7 @@ def repair(
     """
     key, known = read_signer(signer), read_witness(witness)
     if not isinstance(place, (str, os.PathLike)) or place == ":memory:":
-        raise ParameterError(f"only a file is repaired, got {describe(place)}")
+        raise ParameterError(f"only a ledger in a file can be repaired, got {describe(place)}")
     checker = Checker(() if key is None else (key.public_key,), head)
 
     def work(journal: FileJournal) -> tuple[int, Row]:
@@ -158,10 +158,10 @@ def repair(
             checker.want(known.ask())
         end, is_damaged = _good_lines(journal, checker)
         if checker.signer and key is None:
-            raise ParameterError("the ledger is signed: pass its key as signer=")
+            raise ParameterError("the ledger is signed; pass its key as signer=")
         checker.finish()
         if not is_damaged:
-            raise ParameterError("the ledger is not damaged: there is nothing to repair")
+            raise ParameterError("the ledger is not damaged, so there is nothing to repair")
         check_key(key, checker)
         torn = was_torn(journal.torn_from(end))
         return end, judged(checker, torn, checker.ledger, key).row
@@ -202,7 +202,7 @@ def set_aside(
     def decide(checker: Checker) -> Iterator[Written]:
         wrong.update(checker.unsigned)
         if not wrong:
-            raise ParameterError("no signature is wrong: there is nothing to set aside")
+            raise ParameterError("all signatures are valid, so there is nothing to set aside")
         first, last = str(min(wrong)), str(max(wrong))
         yield "repaired", {"first": first, "last": last, "reason": why}
 
@@ -244,7 +244,7 @@ def correct(
     def decide(checker: Checker) -> Iterator[Written]:
         if not named or not all(each.isdecimal() and int(each) < checker.count for each in named):
             raise ParameterError(
-                "charges must be the record numbers of charges in this ledger, at least one"
+                "charges must be at least one record number of a charge in this ledger"
             )
         for first in range(0, len(named), _IN_A_LINE):
             listed: list[Content] = [*named[first : first + _IN_A_LINE]]
@@ -273,7 +273,7 @@ def _write(
         for row in each_row(journal):
             checker.check(row.body, row.hash, row.signature)
         if key_of(key).get("public_key") != checker.signer.get("public_key"):
-            raise ParameterError("signer is not the one with which the ledger is signed now")
+            raise ParameterError("signer is not the current signer of the ledger")
         for written in decide(checker):
             reading = judged(checker, written, checker.ledger, key)
             checker.take(reading)
@@ -310,7 +310,7 @@ def _rows(lines: object) -> dict[int, Row]:
         if not isinstance(line, bytes):
             raise ParameterError(f"line {number} must be bytes, got {describe(line)}")
         if not line.endswith(b"\n"):
-            raise LedgerDamaged(f"line {number} has no newline: it was cut")
+            raise LedgerDamaged(f"line {number} has no newline: it was truncated")
         row = read_line(line[:-1].decode("latin-1"), max(found, default=-1) + 1)
         if not found:
             row = row._replace(seq=_place(row))
@@ -321,7 +321,7 @@ def _rows(lines: object) -> dict[int, Row]:
 def _place(row: Row) -> int:
     seq = read_record(row.body, "line 1")["seq"]
     if not seq.isascii() or not seq.isdecimal() or len(seq) > _DIGITS:
-        raise LedgerDamaged("line 1 has no place in a ledger")
+        raise LedgerDamaged("line 1 is not a record of a ledger")
     return int(seq)
 
 

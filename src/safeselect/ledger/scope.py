@@ -58,7 +58,7 @@ Reason = Literal["source", "interrupt", "error", "input"]
 
 
 class Outbox(Protocol):
-    """A place for answers until their caller has them; a function will do."""
+    """Stores answers until their caller has received them; can be a function."""
 
     def __call__(self, request: str, charge: int, salt: bytes, output: str, /) -> None:
         """Keep an answer durably before this returns; raise if that is not certain.
@@ -109,7 +109,7 @@ class Asking:
 
 @dataclass(slots=True)
 class Pending:
-    """A charged release, recorded at this place and time, whose outcome this process must write.
+    """A charged release whose outcome this process must record.
 
     `released` ends it, once.  Leaving a `with` block without a release ends it too: with an
     exception as "input", because only the caller knows whether the exception depended on private
@@ -130,7 +130,7 @@ class Pending:
     salt: bytes = field(default_factory=partial(os.urandom, SALT_BYTES), repr=False, compare=False)
 
     def check_open(self) -> None:
-        """Refuse an answer of a session if a scope is closed, before a value is looked at.
+        """Raise an error if a scope is closed, before a session reads a value.
 
         Raises:
             BudgetError: one is.
@@ -144,7 +144,7 @@ class Pending:
         standing(self.charge, self._born, lambda: self.book.state(look), _ASK_AGAIN)
 
     def released(self, output: str, salt: bytes | None = None) -> Receipt:
-        """Write a commitment to the output; show the output only after this returns.
+        """Write a commitment to the output; show the output only after this method returns.
 
         The outbox of the request, if there is one, gets the output first.
 
@@ -161,7 +161,7 @@ class Pending:
             ChargeStands: the record could not be written, or the outbox failed.
         """
         if not isinstance(output, str):
-            raise ParameterError(f"output must be text, got {type(output).__name__}")
+            raise ParameterError(f"output must be a string, got {type(output).__name__}")
         salt = self.salt if salt is None else salt
         if self._asking is not None and self._asking.outbox is not None:
             check_process(self._born)
@@ -197,7 +197,7 @@ class Pending:
         return Receipt(self.book.id, place, salt)
 
     def settled(self, output: str, spent: Mapping[str, int]) -> Receipt:
-        """Write how much of its reserved charge a session used; the charge stands.
+        """Record how much of its reserved charge a session used; the charge remains.
 
         Args:
             spent: the numbers used, by the names that the charge's parameters have for the limits.
@@ -210,7 +210,7 @@ class Pending:
         return Receipt(self.book.id, record, self.salt)
 
     def aborted(self, reason: Reason) -> BudgetError | None:
-        """Write that there will be no output; the charge stands.
+        """Record that there will be no output; the charge remains.
 
         Nothing is written once the outbox may have the answer: `Ledger.finish` can release it.
 
@@ -232,7 +232,7 @@ class Pending:
         return closed[0] if closed else None
 
     def end(self, error: BaseException | None) -> None:
-        """Write that there is no output.
+        """Record that there is no output.
 
         A refusal of private input is told only if it was counted, and while the scopes are open.
         Otherwise the error is the one that an answer would have met.
@@ -271,7 +271,7 @@ class Pending:
         with suppress(LedgerError):
             self.aborted(_reason(error, Exception))
         if error is None:
-            raise LedgerError("the block ended without a release; the charge is not refunded")
+            raise LedgerError("the with block ended without a release; the charge is not refunded")
 
     def _settle(
         self,
@@ -290,7 +290,7 @@ class Pending:
             waits = checker.awaits(self.charge)
             look(checker, waits.scopes if waits else ())
             if waits is None:
-                raise LedgerError(f"the outcome of charge {self.charge} is in the ledger already")
+                raise LedgerError(f"the ledger already has the outcome of charge {self.charge}")
             return kind, {"charge": str(self.charge), **content}
 
         def write() -> int:
@@ -326,13 +326,13 @@ def finish_request(book: Book, charge: int, output: str, salt: bytes) -> Receipt
     born = generation()
     was_asked, scopes = standing(charge, born, lambda: book.state(look))
     if not was_asked:
-        raise ParameterError(f"no request was charged in record {charge}")
+        raise ParameterError(f"record {charge} is not the charge of a request")
     event = Event("released", scopes, "")
     return Pending(book, charge, "", born, None, event, salt=salt).released(output)
 
 
 _LOST = (
-    "a request whose outbox has the answer is finished with Ledger.finish; without an outbox the "
+    "if the outbox has the answer, finish the request with Ledger.finish; without an outbox the "
     "answer is lost"
 )
 _ASK_AGAIN = "try again"
@@ -363,7 +363,7 @@ def standing(charge: int, born: Generation, work: Callable[[], T], end: str = _L
 
 def standing_error(charge: int, why: str, end: str = _LOST) -> ChargeStands:
     """Return the error of a charge whose answer is withheld."""
-    said = f"the charge in record {charge} stands, and its answer is withheld: {why}; {end}"
+    said = f"the charge in record {charge} remains, and its answer is withheld: {why}; {end}"
     return ChargeStands(said, charge=charge)
 
 
@@ -430,11 +430,11 @@ def external_charge(
     name = text(mechanism, "mechanism")
     if not _NAMED.fullmatch(name) or _OURS.fullmatch(name):
         raise ParameterError(
-            "mechanism must name the library first, such as 'opendp/laplace', and a version of its "
-            f"law after that, if there is one: {name!r}"
+            "mechanism must be a library and a law, such as 'opendp/laplace', optionally with a "
+            f"version of the law, got {name!r}"
         )
     if parameters is not None and not isinstance(parameters, Mapping):
-        raise ParameterError(f"parameters must map names to texts, got {describe(parameters)}")
+        raise ParameterError(f"parameters must map names to strings, got {describe(parameters)}")
     recorded = {
         text(key, "the name of a parameter"): text(value, "the value of a parameter")
         for key, value in (parameters or {}).items()
@@ -444,7 +444,7 @@ def external_charge(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One scope of a ledger, or several, and a purpose; mechanisms take it as `ledger=`.
+    """One or more scopes of a ledger with a purpose; mechanisms accept it as `ledger=`.
 
     `dataset & analyst` charges both in one record, or neither.
     """
@@ -475,16 +475,16 @@ class Scope:
             return NotImplemented
         twice = [name for name in self.names if name in other.names]
         if twice:
-            raise ParameterError(f"scope {twice[0]!r} would be charged twice by one call")
+            raise ParameterError(f"one call would charge scope {twice[0]!r} twice")
         if self.book is not other.book:
             raise ParameterError(
-                "scopes that are charged together must come from one ledger object"
+                "scopes that are charged together must belong to the same ledger object"
             )
         if (self.unit, self.neighbours) != (other.unit, other.neighbours):
             raise ParameterError(
-                "scopes that are charged together have one unit and one kind of neighbours; "
-                f"{self.name!r} has {self.unit!r} and {self.neighbours!r}, "
-                f"{other.name!r} has {other.unit!r} and {other.neighbours!r}"
+                "scopes that are charged together must have the same unit and neighbours; "
+                f"{self.name!r} has {self.unit!r} and {self.neighbours!r}, {other.name!r} has "
+                f"{other.unit!r} and {other.neighbours!r}"
             )
         if self.purpose != other.purpose:
             raise ParameterError("scopes that are charged together must have the same purpose")
@@ -494,7 +494,7 @@ class Scope:
         return replace(self, names=self.names + other.names, asking=asking)
 
     def fits(self, asked: object) -> int | None:
-        """Return how many more releases of one kind fit; None if their number has no limit.
+        """Return the number of further releases of one kind that fit, or None if it has no limit.
 
         Args:
             asked: as for `Balance.fits`.
@@ -507,7 +507,7 @@ class Scope:
         return min(counts, default=None)
 
     def asked(self, request: str, *, question: str = "", outbox: Outbox | None = None) -> Scope:
-        """Return the same, for one request: a retry of it is never charged and drawn again.
+        """Return the scope for one request, whose retries are never charged or drawn again.
 
         Args:
             request: identity of the request.  Make it at random for a caller whom you know, for
@@ -523,7 +523,7 @@ class Scope:
         if self.asking is not None:
             raise ParameterError("this scope already belongs to a request")
         if not isinstance(question, str):
-            raise ParameterError(f"question must be text, got {describe(question)}")
+            raise ParameterError(f"question must be a string, got {describe(question)}")
         if outbox is not None and not callable(outbox):
             raise ParameterError(f"outbox must be a function, got {describe(outbox)}")
         asking = Asking(text(request, "request"), question, outbox)
@@ -626,8 +626,8 @@ class Scope:
             ]
             if int.from_bytes(payment.nonce, "big") in checker.nonces:
                 raise SourceError(
-                    "the source gave a nonce that this ledger has seen: its randomness is a copy "
-                    "of another's; nothing was charged and nothing released"
+                    "the source returned a nonce that this ledger already has, so its randomness "
+                    "is a copy; nothing was charged or released"
                 )
             ran = library()
             stated: dict[str, Content] = {} if checker.library == ran else {"library": {**ran}}
@@ -670,12 +670,12 @@ class Scope:
     def _repeated(self, question: str, found: Request | None) -> BudgetError | ParameterError:
         if found is None or found.asked != question:
             return ParameterError(
-                "another question was asked under this request's identity: a new question needs a "
-                "new identity; nothing was charged"
+                "this request identity was already used for a different question; use a new "
+                "identity; nothing was charged"
             )
         outcome = "has no outcome yet" if found.outcome is None else f"was {found.outcome}"
         return RepeatedRequest(
-            f"this request was charged before, in record {found.charge}, and {outcome}; nothing "
+            f"this request was already charged in record {found.charge}, which {outcome}; nothing "
             "was charged or drawn again",
             scope=self.name,
             record=found.charge,
@@ -692,8 +692,8 @@ def scope_of(book: Book, name: str, unit: str, neighbours: str, purpose: str) ->
     budget = book.state(lambda checker: checker.balance(name)).budget
     if (unit, neighbours) != (budget.unit, budget.neighbours):
         raise ParameterError(
-            f"scope {name!r} protects unit {budget.unit!r} under {budget.neighbours!r}; this "
-            f"call asks for {describe(unit)} under {describe(neighbours)}; open a scope for "
-            f"that, or pass unit={budget.unit!r} and neighbours={budget.neighbours!r}"
+            f"scope {name!r} protects unit {budget.unit!r} under {budget.neighbours!r}, but this "
+            f"call asks for {describe(unit)} under {describe(neighbours)}; open another scope, or "
+            f"pass unit={budget.unit!r} and neighbours={budget.neighbours!r}"
         )
     return Scope(book, (name,), unit, neighbours, text(purpose, "purpose"))

@@ -45,7 +45,7 @@ _PUBLIC = bytes.fromhex("302a300506032b6570032100")
 
 @runtime_checkable
 class Signer(Protocol):
-    """Makes signatures by a key of Ed25519, for example one in a device."""
+    """Signs messages with an Ed25519 key, for example in a hardware device."""
 
     @property
     def key_id(self) -> str:
@@ -61,7 +61,7 @@ class Signer(Protocol):
 
 @final
 class Ed25519Signer:
-    """Makes signatures by a key in memory; needs the library `cryptography`: the extra `signing`.
+    """Signs messages with a key in memory; requires the extra `signing`.
 
     Args:
         private_key: a PEM file without a password, as `openssl genpkey -algorithm ed25519` writes
@@ -87,7 +87,7 @@ class Ed25519Signer:
         return f"<Ed25519Signer {self.key_id}>"
 
     def __reduce_ex__(self, _: object) -> NoReturn:
-        raise TypeError("an Ed25519Signer is not pickled or copied: its key stays where it is")
+        raise TypeError("an Ed25519Signer cannot be pickled or copied, to protect its key")
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature of a message."""
@@ -183,7 +183,7 @@ def _read_key(key: object, name: str, prefix: bytes) -> bytes:
             found = b64decode(found.split(b"-----")[2]).removeprefix(prefix)
     if len(found) != _KEY_BYTES:
         raise ParameterError(
-            f"{name} must be {_KEY_BYTES} bytes, or a PEM file of Ed25519 without a password"
+            f"{name} must be {_KEY_BYTES} bytes, or an Ed25519 PEM file without a password"
         )
     return found
 
@@ -211,7 +211,7 @@ def check_signer(signer: Mapping[str, Any], where: str) -> None:
             signer["public_key"], signer["key_id"]
         ):
             return
-    raise LedgerDamaged(f"{where} names no key of Ed25519")
+    raise LedgerDamaged(f"{where} does not name an Ed25519 key")
 
 
 def check_signature(row: Row, signer: Mapping[str, str], *, verify: bool) -> None:
@@ -227,7 +227,7 @@ def check_signature(row: Row, signer: Mapping[str, str], *, verify: bool) -> Non
     where = f"record {row.seq}"
     if not signer:
         if row.signature:
-            raise LedgerDamaged(f"{where} is signed, in a ledger without signatures")
+            raise LedgerDamaged(f"{where} is signed, but the ledger is not")
     elif not _SIGNATURE.fullmatch(row.signature):
         raise LedgerDamaged(f"{where} has no signature")
     elif verify and not is_signed(
@@ -274,12 +274,12 @@ class Approvers:
             or not all(isinstance(key, str) and PUBLIC_KEY.fullmatch(key) for key in keys)
             or not all(isinstance(n, str) and _COUNT.fullmatch(n) for n in (needed, scopes))
         ):
-            raise LedgerDamaged("record 0 does not say who approves")
+            raise LedgerDamaged("record 0 does not list valid approvers")
         read = cls(tuple(keys), int(str(needed)), int(str(scopes)))
         if not 1 <= read.needed <= len(set(keys)) == len(keys) <= _MOST:
-            raise LedgerDamaged("record 0 does not say who approves")
+            raise LedgerDamaged("record 0 does not list valid approvers")
         if signer.get("public_key") in keys:
-            raise LedgerDamaged("record 0 lets the key that signs records approve")
+            raise LedgerDamaged("record 0 makes the key that signs records an approver")
         return read
 
     def check(
@@ -301,9 +301,9 @@ class Approvers:
         for each in approvals:
             key, signature, until = _read_approval(each, where)
             if key in signed or key not in self.keys:
-                raise LedgerDamaged(f"{where} is approved twice by one key, or by no approver's")
+                raise LedgerDamaged(f"{where} is approved twice by one key, or by a foreign key")
             if not is_signed(key, Proposal.of(record, since, until).message, signature):
-                raise LedgerDamaged(f"an approval of {where} is not for this")
+                raise LedgerDamaged(f"an approval of {where} is for another change")
             if place > int(until):
                 raise LedgerDamaged(f"an approval of {where} expired after record {until}")
             signed.add(key)
@@ -313,7 +313,7 @@ class Approvers:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change of scopes or limits, for approvers to sign.
+    """A change of scopes, limits or keys for approvers to sign.
 
     Attributes:
         text: canonical JSON: the ledger, what changes, before and after; `since`, the hash of the
@@ -340,7 +340,7 @@ class Proposal:
 
 
 def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
-    """Return an approver's approval of a proposal: look at its `content` first.
+    """Return an approver's approval of a proposal; check its `content` first.
 
     Args:
         proposal: what `propose_scope` or `propose_raise` returned, or `Proposal(text)`.
@@ -358,10 +358,10 @@ def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
     try:
         until = parse(proposal.text, "the proposal")["until"]
     except (LedgerDamaged, KeyError):
-        raise ParameterError("the text of the proposal is not what a ledger proposed") from None
+        raise ParameterError("the text of the proposal was not written by a ledger") from None
     key = read_signer(signer)
     if key is None:
-        raise ParameterError("signer must be the approver's key, got None")
+        raise ParameterError("signer must be the key of the approver, not None")
     signature = key.sign(proposal.message).hex()
     return {"key": key.public_key.hex(), "signature": signature, "until": until}
 
@@ -380,7 +380,7 @@ def read_approvers(
     keys = tuple(_approver_key(each) for each in approvers)
     if not keys:
         if needed is not None:
-            raise ParameterError("approvals_needed goes with approvers")
+            raise ParameterError("approvals_needed requires approvers")
         return None
     if len(set(keys)) != len(keys) or len(keys) > _MOST:
         raise ParameterError(f"approvers must be at most {_MOST} different keys")
@@ -395,7 +395,7 @@ def _approver_key(key: object) -> str:
     try:
         return read_public_key(key)
     except ParameterError as error:
-        raise ParameterError(f"an approver is named by a public key: {error}") from None
+        raise ParameterError(f"an approver must be a public key: {error}") from None
 
 
 def check_approved(
@@ -413,7 +413,7 @@ def check_approved(
     approvals = record.get("approvals", [])
     if approvers is None or (record["kind"] == "scope" and place <= approvers.scopes):
         if approvals:
-            raise LedgerDamaged(f"{where} holds approvals where nobody approves")
+            raise LedgerDamaged(f"{where} has approvals, but the ledger has no approvers")
         return False
     approvers.check(record, since, approvals, place, where)
     return True
@@ -428,7 +428,7 @@ def _read_approval(content: object, where: str) -> tuple[str, str, str]:
         texts = zip(_APPROVAL.values(), (key, signature, until), strict=True)
         if all(isinstance(each, str) and form.fullmatch(each) for form, each in texts):
             return key, signature, until
-    raise LedgerDamaged(f"{where} holds something that is no approval")
+    raise LedgerDamaged(f"{where} has an invalid approval")
 
 
 _HANDED_OVER = ("ledger", "seq", "previous", "replaces", "signer")

@@ -22,16 +22,16 @@ from safeselect.ledger.store import Row
 
 @runtime_checkable
 class Witness(Protocol):
-    """Keeps one ledger's newest head, on another machine; several processes use it at once.
+    """Stores the newest head of one ledger on another machine, for several concurrent processes.
 
     Both functions answer durably, or raise: then nothing is charged, or nothing released.
     """
 
     def last(self) -> str | None:
-        """Return the head that was kept last, such as "12:9f86d0…"; None before the first."""
+        """Return the newest stored head, such as "12:9f86d0…", or None if there is none."""
 
     def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
-        """Keep a head, and its lines if you like, if the last one is still `after`; else nothing.
+        """Store a head (and its lines, if you want) only if the newest head is still `after`.
 
         Compare and keep in one step: `UPDATE witness SET head = %s WHERE head = %s`, say.  Two
         processes could otherwise both add lines in one place.
@@ -56,7 +56,7 @@ class Untold(LedgerError):
 
     def __init__(self, reading: Reading, why: LedgerError) -> None:
         super().__init__(
-            f"record {reading.row.seq} is in the ledger, and is not known elsewhere yet: "
+            f"record {reading.row.seq} is in the ledger, but the witness does not have it yet: "
             f"{reason_of(why)}"
         )
         self.reading = reading
@@ -64,7 +64,7 @@ class Untold(LedgerError):
 
 def reason_of(error: LedgerError) -> str:
     """Return why a record could not be written, where a charge stands."""
-    return "the ledger's lock was held" if isinstance(error, LedgerBusy) else str(error)
+    return "the ledger was locked" if isinstance(error, LedgerBusy) else str(error)
 
 
 @final
@@ -91,7 +91,7 @@ class Witnessed:
             head = self._witness.last()
             read_head(head)
         except ParameterError:
-            raise LedgerError("the witness answered with something that is no head") from None
+            raise LedgerError("the witness returned a value that is not a head") from None
         except Exception as error:  # noqa: BLE001 - any failure forbids a charge
             raise LedgerError(f"the witness failed with {type(error).__name__}") from None
         self.expected = head
@@ -130,7 +130,7 @@ class Witnessed:
                 raise LedgerError(f"the witness failed with {type(error).__name__}") from None
             after = last
         if self.ask() in (None, before):
-            raise LedgerError("the witness did not keep what it was told")
+            raise LedgerError("the witness did not keep the lines that it received")
 
 
 def read_witness(value: object) -> Witnessed | None:

@@ -50,8 +50,7 @@ _MOST = 2**42
 _MOST_BITS = 2**16
 _MOST_PLACES = 20_000  # before the decimal point, or behind it: 2**65536 has fewer
 NOT_WHOLE = (
-    "counts must be integers, of whatever type, and none may be missing: decide what a missing "
-    "count means before counts are handed over"
+    "counts must be integers of any type without missing values; replace missing counts first"
 )
 
 
@@ -137,8 +136,8 @@ def _both(counts: object, labels: object) -> tuple[Column, Iterable[object]]:
         labels = index_of(counts)
     if labels is None:
         raise ParameterError(
-            "counts need labels=, or a mapping label -> count: a position has no meaning for "
-            "items found in the data"
+            "counts need labels=, or a mapping label -> count, because items found in the data "
+            "have no public positions"
         )
     return column, listed(labels)
 
@@ -222,9 +221,7 @@ def read_items(labels: Iterable[object], count: int) -> list[str | None]:
     found = [label if type(label) is str else item(label) for label in cells_of(labels)]
     if len(found) != count:
         # The number of items is private here, so the message does not quote it.
-        raise ParameterError(
-            "labels must be as many as the scores; write one label for each, in the same order"
-        )
+        raise ParameterError("labels must have one label for each score, in the same order")
     return found
 
 
@@ -245,22 +242,22 @@ def check_unknown(
     """
     if isinstance(counts, Counts):
         if places is not None:
-            raise ParameterError("these counts state their places; leave out places=")
+            raise ParameterError("these counts already state their places; omit places=")
         check_unit(counts.unit, unit)
         if contributions is not None:
             check_cap(counts, contributions, "max_contributions", "count_distinct_users")
         fetched = counts.places
     elif places is None:
         raise ParameterError(
-            "places= is needed: write places='all' if these are the counts of the whole table, "
-            f"or the number of largest counts that were fetched: {k_bar + 1} or more"
+            "places= is required: 'all' for the counts of the whole table, or the number of "
+            f"largest counts that were fetched: {k_bar + 1} or more"
         )
     else:
         fetched = read_fetched(places)
     if fetched != "all" and fetched <= k_bar:
         raise ParameterError(
-            f"k_bar={k_bar} needs the {k_bar + 1} largest counts, the last of which sets the "
-            f"bottom, but only {fetched} were requested; write places={k_bar + 1}"
+            f"k_bar={k_bar} requires the {k_bar + 1} largest counts, but only {fetched} were "
+            f"requested; use places={k_bar + 1}"
         )
 
 
@@ -277,6 +274,6 @@ def check_cap(counts: Counts, most: int, name: str, function: str) -> None:
     if cap is None or cap > most:
         got = "they were not capped" if cap is None else f"they were capped at {cap}"
         raise ParameterError(
-            f"{name}={most} needs counts in which each user counts for at most that many items, "
-            f"but {got}; write {function}(..., max_contributions={most})"
+            f"{name}={most} requires counts in which each user counts for at most that many items, "
+            f"but {got}; use {function}(..., max_contributions={most})"
         )

@@ -31,7 +31,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
 from math import isqrt
-from typing import Any, final
+from typing import Any, TypeVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,7 @@ from safeselect.scores.candidates import Labels, Scores, hand_over, read_values
 from safeselect.scores.counts import Counts, check_unit
 from safeselect.scores.reading import flag
 
+_Whole = TypeVar("_Whole", int, NDArray[np.int64])
 MOST_ROWS = 2**20
 _PLACES = 136  # binary places beyond those of delta: a row is exact to 2**-130 of itself
 _MOST_EPSILON = 2**14
@@ -149,8 +150,8 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
         raise ParameterError(f"epsilon for each key must be at most {_MOST_EPSILON}")
     if 2 * crossing(epsilon, delta) > MOST_ROWS - 4:
         raise ParameterError(
-            "epsilon is so small for each key that only keys with half a million users would "
-            "be kept; choose a larger epsilon, or a smaller max_partitions"
+            "epsilon for each key is so small that only keys with half a million users would be "
+            "kept; use a larger epsilon or a smaller max_partitions"
         )
     bits = _PLACES + (-(-delta.denominator // delta.numerator)).bit_length()
     lowered = 0
@@ -164,7 +165,7 @@ def keep_table(epsilon: Fraction, delta: Fraction, *, with_counts: bool) -> Keep
     centre = _centre(chances, bits, growth, most - lowered)
     table = KeepTable(bits, growth, most, tuple(chances), centre)
     if not table.keeps_its_promise(with_counts=with_counts):
-        raise ParameterError("no table is certified for this epsilon and delta; choose others")
+        raise ParameterError("no table is certified for this epsilon and delta; use other values")
     return table
 
 
@@ -324,7 +325,7 @@ class Terms:
         total, number = release.guarantee, release.provenance.number
         counted = dict(release.provenance.parameters).get("with_counts")
         if not isinstance(total, ApproximateDP) or counted not in ("yes", "no"):
-            raise ParameterError("these are no keys, and no strategy for keys")
+            raise ParameterError("the keys or the strategy are not valid")
         most, least = number("max_partitions") or 0, number("pre_threshold") or 0
         return cls.read(total.epsilon, total.delta, int(most), int(least), counted == "yes")
 
@@ -333,15 +334,11 @@ class Terms:
         """The chances to be kept."""
         return keep_table(self.each.epsilon, self.each.delta, with_counts=self.with_counts)
 
-    def counted(self, users: int) -> int:
-        """The row of the table for so many users."""
-        return max(0, users - self.pre_threshold + 1)
-
-    def released(self, users: int, threshold: int) -> int | None:
-        """The noisy count of a key that is kept; None of one that is not."""
-        if self.counted(users) < threshold:
-            return None
-        return users + self.table.centre - threshold
+    def decided(self, users: _Whole, threshold: _Whole) -> tuple[Any, _Whole]:
+        """Which keys of so many users are kept at these thresholds; and noisy counts, if kept."""
+        return users - (self.pre_threshold - 1) >= threshold, users + (
+            self.table.centre - threshold
+        )
 
     def charge(self, name: str) -> Charge:
         """What a ledger is told about a selection of this name."""
@@ -482,9 +479,9 @@ def _decided(terms: Terms, keys: KeyColumns, bits: Bits) -> tuple[tuple[str, ...
         drawn = draw_thresholds(terms.table, min(BATCH, keys.passed - start), bits)
         users = keys.users[start : start + BATCH]
         drawn = drawn[: users.size]
-        places = np.flatnonzero(users - (terms.pre_threshold - 1) >= drawn)
-        noisy = users[places] + (terms.table.centre - drawn[places])
-        found += zip(keys.labels_of(start, places), noisy.tolist(), strict=True)
+        kept, noisy = terms.decided(users, drawn)
+        places = np.flatnonzero(kept)
+        found += zip(keys.labels_of(start, places), noisy[places].tolist(), strict=True)
     keys.users.fill(0)
     labels, counts = zip(*sorted(found), strict=True) if found else ((), ())
     return labels, counts
@@ -495,7 +492,7 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 @final
 class PartitionStrategy:
-    """Decides about each key of one table whether it may be shown; made by `partition_strategy`.
+    """Decides which keys of one table may be shown; returned by `partition_strategy`.
 
     Ask about each key once, by one of its methods.  A second draw for a key is a second release,
     which nobody paid for.  Where an engine repeats work (Spark, Beam), use `keep_keyed`: it gives
@@ -524,7 +521,7 @@ class PartitionStrategy:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError("a strategy was paid for as it is: make another one")
+        raise FrozenInstanceError("a strategy cannot change after it was paid for; create another")
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
@@ -534,17 +531,17 @@ class PartitionStrategy:
         return PartitionStrategy, (self.terms, self.release, self._seed)
 
     def probability_of_keep(self, users: int) -> Fraction:
-        """Return the exact probability that a key with so many users is kept.
+        """Return the exact probability that a key with this number of users is kept.
 
         It costs nothing; but the answer about a private number is as private as the number.
 
         Raises:
             ScoreError: it is not an integer.
         """
-        return self.terms.table.chance(self.terms.counted(_read(users)))
+        return self.terms.table.chance(_read(users) - self.terms.pre_threshold + 1)
 
     def should_keep(self, users: int) -> bool:
-        """Return whether to keep a key with so many users, by a fresh draw.
+        """Return whether to keep a key with this number of users, by a fresh draw.
 
         Raises:
             ScoreError: it is not an integer; the message does not quote it.
@@ -553,7 +550,7 @@ class PartitionStrategy:
         return self._decided(users) is not None
 
     def noisy_count_if_kept(self, users: int) -> int | None:
-        """Return the noisy number of users of a key that is kept, by a fresh draw; else None.
+        """Return the noisy number of users of a key by a fresh draw, or None if it is not kept.
 
         Raises:
             ParameterError: the strategy was made without `with_counts=True`.
@@ -563,7 +560,7 @@ class PartitionStrategy:
         return self._decided(users)
 
     def keep_column(self, counts: Scores[Any]) -> NDArray[np.bool_]:
-        """Return which keys of a column of counts to keep, by one fresh draw each.
+        """Return which keys of a column of counts to keep, by one fresh draw for each key.
 
         Args:
             counts: numbers of users, a list, an array or a column; or `Counts`, in their order.
@@ -580,14 +577,12 @@ class PartitionStrategy:
         check_partitions(counts, self.terms.max_partitions, None if unit == NOT_STATED else unit)
         column = list(counts.values()) if type(counts) is Counts else counts
         users = whole_counts(hand_over(column))
-        np.subtract(users, self.terms.pre_threshold - 1, out=users)
-        # A threshold is at least 1, so a number below 1 is never kept.
-        kept: NDArray[np.bool_] = np.greater_equal(users, self._draw(users.size))
+        kept, _ = self.terms.decided(users, self._draw(users.size))
         users.fill(0)
-        return kept
+        return cast("NDArray[np.bool_]", kept)
 
     def keep_keyed(self, key: object, users: int) -> bool:
-        """Return whether to keep this key; the same key gets the same draw wherever it is asked.
+        """Return whether to keep this key; the same key always uses the same draw.
 
         Safe where an engine computes a key twice: U is HMAC-SHA-512 of the key under the secret
         seed, and does not depend on the number of users.  The privacy is computational: it holds
@@ -607,7 +602,7 @@ class PartitionStrategy:
         return self._decided_by_key(key, users) is not None
 
     def noisy_count_keyed(self, key: object, users: int) -> int | None:
-        """Return the noisy number of users of this key if `keep_keyed` keeps it; else None.
+        """Return the noisy number of users of this key, or None if `keep_keyed` does not keep it.
 
         Raises:
             ParameterError: the strategy was made without `with_counts=True`.
@@ -618,19 +613,22 @@ class PartitionStrategy:
 
     def _check_counts(self) -> None:
         if not self.terms.with_counts:
-            raise ParameterError("noisy counts need partition_strategy(..., with_counts=True)")
+            raise ParameterError("noisy counts require partition_strategy(..., with_counts=True)")
 
     def _decided(self, users: object) -> int | None:
         """The noisy count of a key that is kept, by a fresh draw; None of one that is not."""
-        number = _read(users)
-        return self.terms.released(number, int(self._draw(1)[0]))
+        return self._released(_read(users), int(self._draw(1)[0]))
 
     def _decided_by_key(self, key: object, users: object) -> int | None:
         """The same, by the draw of the key."""
         number, label = _read(users), item(key)
         if label is None:
             return None
-        return self.terms.released(number, keyed_threshold(self.terms.table, self._seed, label))
+        return self._released(number, keyed_threshold(self.terms.table, self._seed, label))
+
+    def _released(self, users: int, threshold: int) -> int | None:
+        kept, noisy = self.terms.decided(users, threshold)
+        return noisy if kept else None
 
     def _draw(self, count: int) -> NDArray[np.int64]:
         with Bits(resolve(self._source)) as bits:
@@ -647,7 +645,7 @@ def partition_strategy(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> PartitionStrategy:
-    """Make a strategy that decides about each key of one table; it is charged once, now.
+    """Return a strategy that decides which keys of one table to keep; it is charged once, now.
 
     The law, the guarantee, the neighbours and the arguments are those of `select_partitions`.  The
     engine that counts must bound the users: each of them counts for `max_partitions` keys at most,
@@ -693,8 +691,8 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     check_cap(counts, max_partitions, "max_partitions", "count_distinct_users")
     if counts.places != "all":
         raise ParameterError(
-            f"these are the {counts.places} largest counts of a table, and which they are depends "
-            "on all users; write count_distinct_users(...), which counts the whole table"
+            f"these are the {counts.places} largest counts of a table, a choice that depends on "
+            "all users; use count_distinct_users(...), which counts the whole table"
         )
 
 

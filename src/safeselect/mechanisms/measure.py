@@ -45,8 +45,8 @@ _MISSED = Fraction(1, 20)
 _THOUSAND = 1000  # the standard deviation is rounded up to a thousandth
 _LEAST, _MOST = Fraction(1, 2**80), Fraction(2**100)  # of sigma squared: noise fits 64 bits
 _NOT_WHOLE = (
-    "values must be integers, of whatever type, and none may be missing: round them to a public "
-    "step, such as cents, before they are measured"
+    "values must be integers of any type without missing values; round them to a public step "
+    "first, such as cents"
 )
 
 
@@ -245,18 +245,18 @@ def measure(
 
 def _read_law(epsilon: object, rho: object, mu: object, l1: object, l2: object) -> Law:
     given = {"epsilon": epsilon, "rho": rho, "mu": mu}
-    exactly_one(given, "write for example epsilon=1, sensitivity_l1=1")
+    exactly_one(given, "for example epsilon=1, sensitivity_l1=1")
     if epsilon is not None:
         if l1 is None or l2 is not None:
             raise ParameterError(
-                "epsilon needs sensitivity_l1, the largest sum of the absolute changes of all "
-                "values; write for example sensitivity_l1=1"
+                "epsilon requires sensitivity_l1, the largest sum of the absolute changes of all "
+                "values, for example sensitivity_l1=1"
             )
         return Law.of(PureDP(read_epsilon(epsilon)), rational(l1, "sensitivity_l1"))
     if l2 is None or l1 is not None:
         raise ParameterError(
-            f"rho and mu need {_L2}, the largest sum of the squares of the changes of all "
-            f"values; write for example {_L2}=1"
+            f"rho and mu require {_L2}, the largest sum of the squared changes of all values, for "
+            f"example {_L2}=1"
         )
     size = rational(l2, _L2)
     if rho is not None:
@@ -271,7 +271,7 @@ def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> N
     check_unit(values.unit, unit_of(scope))
     if values.places != "all":
         raise ParameterError(
-            "these are the largest counts of a table, whose items are private: use "
+            "these are the largest counts of a table, and their items are private; use "
             "select_partitions(..., with_counts=True)"
         )
     # A user who replaces another takes away the other's contributions and adds as many.
@@ -279,8 +279,8 @@ def _check_counts(values: object, size: int, law: Law, scope: Scope | None) -> N
     cap = values.max_contributions
     moved = size if cap is None else min(size, cap * (1 + replaced))
     if law.sensitivity < moved:
-        who = "one user in another's place" if replaced else "one user"
+        who = "replacing one user" if replaced else "one user"
         raise ParameterError(
-            f"{who} may move {moved} of these counts by 1 each, so {law.norm} must be at least "
+            f"{who} can change {moved} of these counts by 1 each, so {law.norm} must be at least "
             f"{moved}; or count with max_contributions="
         )

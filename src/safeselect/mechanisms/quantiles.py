@@ -78,11 +78,11 @@ def reader(values: object) -> Later:
         column = hand_over(values)
     if column is None:
         kind = type(values)
-        instead = "write one value for each unit of privacy"
+        instead = "pass one value for each unit of privacy"
         if issubclass(kind, Mapping):
-            instead = "write list(values.values()) for one value of each unit of privacy"
+            instead = "pass list(values.values()), one value for each unit of privacy"
         elif issubclass(kind, Iterable) and not issubclass(kind, (str, bytes)):
-            instead = "write list(values) for one value of each unit of privacy"
+            instead = "pass list(values), one value for each unit of privacy"
         raise ScoreError(
             "values must be a list, a tuple, a range, a NumPy array or a column of pandas, polars "
             f"or Arrow, of one dimension, got {kind.__name__}; {instead}"
@@ -92,8 +92,8 @@ def reader(values: object) -> Later:
 
 _MOST_BITS = 256
 _WRONG = (
-    "values must be numbers where the ends of the grid are numbers, or dates where they are dates; "
-    "none may be missing or NaN"
+    "values must be numbers if the ends of the grid are numbers, and dates if they are dates, "
+    "without missing values or NaN"
 )
 End = Number | date | None
 _KEPT = frozenset((int, Decimal, date, *FLOATS))  # classes of values that are looked at once
@@ -125,8 +125,8 @@ class Grid:
         """
         if lowest is None or highest is None:
             raise ParameterError(
-                "lowest and highest must be given, the ends of the grid, chosen without the "
-                "data: write for example lowest=0, highest=100, or the ends of their type"
+                "lowest and highest, the ends of the grid, are required; choose them without "
+                "looking at the data, for example lowest=0, highest=100, or the ends of their type"
             )
         if isinstance(lowest, date) or isinstance(highest, date):
             ends = [_ordinal(lowest, "lowest"), _ordinal(highest, "highest")]
@@ -139,7 +139,7 @@ class Grid:
                 kind = int
         if step is None:
             raise ParameterError(
-                f"step must be given, the distance of the points of the grid: write for example "
+                "step, the distance between the points of the grid, is required; for example "
                 f"{_proposed(ends[1] - ends[0], kind)}"
             )
         width = rational(step, "step")
@@ -209,7 +209,7 @@ def _proposed(width: Fraction, kind: type) -> str:
 def _ordinal(value: object, name: str) -> Fraction:
     if not isinstance(value, date) or isinstance(value, datetime):
         raise ParameterError(
-            f"{name} must be a date like the other end, got {describe(value)}; for times write "
+            f"{name} must be a date like the other end, got {describe(value)}; for times use "
             "numbers, such as seconds"
         )
     return Fraction(value.toordinal())
@@ -449,7 +449,7 @@ def quantile(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose a point g of a public grid with about a share `quantile` of the values below it.
+    """Choose a point of a public grid that is close to a quantile of private values.
 
     P(g) is proportional to exp(-rate d(g)) for each point g of the grid, d(g) being how far
     quantile n lies outside of the interval #{x < g} .. #{x <= g}, for n values x, each clamped to
@@ -529,7 +529,7 @@ def quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose points for several quantiles; larger quantiles never get smaller points.
+    """Choose points of a public grid for several quantiles, in nondecreasing order.
 
     The middle quantile is drawn first; the values below it and the others are then cut apart, each
     with its half of the grid and of the quantiles, down to single ones.  A unit is in one part a
@@ -592,7 +592,7 @@ def release_quantiles(
     """
     if isinstance(asked, (str, bytes)) or not isinstance(asked, Iterable):
         raise ParameterError(
-            f"quantiles must be a list of numbers, got {describe(asked)}; write for example "
+            f"quantiles must be a list of numbers, got {describe(asked)}; for example "
             "quantiles=['1/4', '1/2', '3/4']"
         )
     targets = tuple(_share(each) for each in asked)
@@ -605,7 +605,7 @@ def release_quantiles(
     others = set(get_args(Neighbours)) - {neighbours}
     if scope is not None and scope.neighbours in others:
         raise ParameterError(
-            f"neighbours={neighbours!r} are not those of scope {scope.name!r}; write "
+            f"neighbours={neighbours!r} does not match scope {scope.name!r}; use "
             f"neighbours={scope.neighbours!r}"
         )
     count = integer(most, "max_contributions", minimum=1, maximum=2**32)

@@ -39,10 +39,10 @@ from safeselect.scores.reals import Place, place_of
 _MORE = 64
 _GUARD = 64  # digits of the sums beyond those of U; k runs round a sum less than 8 k times
 _FAILED = (
-    "a run failed: it raised, or returned no (score, output), or released more than base covers; "
-    "which of these may depend on private values.  What was charged stays charged, and the ledger "
-    "records it as aborted: input.  Try the same call without a ledger on made-up data: there the "
-    "run's own error is raised"
+    "a run failed: it raised an error, did not return (score, output), or released more than base "
+    "covers. The reason is withheld because it can depend on private values. The charge remains; "
+    "the ledger records it as aborted: input. To see the error, make the same call on synthetic "
+    "data without a ledger"
 )
 """The one sentence for all faults of runs, after a charge."""
 
@@ -179,8 +179,8 @@ class CoveredScope:
         """
         if self._ended or generation() != self._born:
             raise ParameterError(
-                "a run's scope covers what this run releases, in its own process and until it "
-                "returns; make the release, and ask its sessions, inside the run"
+                "the scope of a run is valid only in its process and until the run returns; make "
+                "all releases and session queries inside the run"
             )
 
     def check(self, guarantee: AnyGuarantee, parts: _Parts = ()) -> None:
@@ -223,9 +223,9 @@ class CoveredScope:
     def _refuse(self, guarantee: AnyGuarantee) -> NoReturn:
         self._broken = True
         raise ParameterError(
-            f"a run may release what base={_said(self._base)} covers, and {_said(guarantee)} is "
-            f"beyond it, being release {len(self._releases)} of the run; what was charged stays "
-            "charged: write as base what all releases of one run cost together"
+            f"release {len(self._releases)} of the run, {_said(guarantee)}, is beyond "
+            f"base={_said(self._base)}; the charge remains. As base, pass the total cost of all "
+            "releases of one run"
         )
 
 
@@ -290,7 +290,7 @@ def best_of(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a private mechanism K times, and release the run with the best score alone.
+    """Run a private mechanism K times, and release only the run with the best score.
 
     K has a truncated negative binomial law, P(K = k) proportional to
     (1 - gamma)**k prod_{l < k} (l + eta) / (l + 1) for k >= 1: geometric for eta = 1 (Liu and
@@ -377,7 +377,7 @@ def first_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Out]:
-    """Run a private mechanism until a run's score reaches a threshold, and release that run alone.
+    """Run a private mechanism until a run's score reaches a threshold, and release only that run.
 
     After each run that does not reach it, the call ends with nothing with probability gamma.  With
     p the chance that a run passes, a passing output x is released with probability
@@ -436,8 +436,8 @@ def _repetition(
     """The guarantee of the whole call, and the law of the number of runs."""
     if (gamma is None) is (mean is None) or (eta is not None and mean is not None):
         raise ParameterError(
-            "best_of takes either gamma, with eta or without, or mean; write for example "
-            "gamma='1/20', or mean=20"
+            "best_of takes either mean, or gamma with or without eta; for example gamma='1/20' or "
+            "mean=20"
         )
     if mean is None:
         whole = Repeated(base, 1 if eta is None else eta, gamma)  # type: ignore[arg-type]
@@ -460,8 +460,8 @@ class _Call(Generic[Out]):
     def __post_init__(self) -> None:
         if not callable(self.run):
             raise ParameterError(
-                f"run must be a function of one argument, got {describe(self.run)}; write for "
-                "example def run(scope): return score, output"
+                f"run must be a function of one argument, got {describe(self.run)}; for example "
+                "def run(scope): return score, output"
             )
 
     def released(self, charge: Charge, enough: Place | None) -> Numbers[object, Out]:

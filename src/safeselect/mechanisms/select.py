@@ -252,7 +252,7 @@ def report_noisy_max(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Report the candidate with the largest score + noise; the noisy value itself is not released.
+    """Report the candidate with the largest noisy score, without releasing that score.
 
     Here "exponential" names the *noise*, so `noise="exponential"` is permute-and-flip; the
     exponential *mechanism* is `noise="gumbel"`.
@@ -305,7 +305,7 @@ def permute_and_flip_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate by permute-and-flip, and release its lead in score + exponential noise.
+    """Choose one candidate by permute-and-flip, and release its lead in noisy score.
 
     P(r wins with a gap of g or more) is the probability that permute-and-flip chooses r when its
     score is lower by g.
@@ -359,7 +359,7 @@ def exponential_mechanism_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose by the exponential mechanism, and release the winner's lead in score + Gumbel noise.
+    """Choose by the exponential mechanism, and release the winner's lead in noisy score.
 
     Candidate r wins with probability proportional to exp(rate * score r); given that, rate * gap
     follows the logistic law of location rate * score r - ln sum over j != r of
@@ -402,7 +402,7 @@ def report_noisy_max_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Report the candidate with the largest score + noise, and by how much it exceeds the next.
+    """Report the candidate with the largest noisy score and its lead over the next candidate.
 
     Here "exponential" names the *noise*: that is `permute_and_flip_with_gap`; `noise="gumbel"` is
     `exponential_mechanism_with_gap`.
@@ -530,7 +530,7 @@ def top_k_with_gaps(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[Label]:
-    """Choose the k candidates with the largest score + noise, in order, with the k gaps below them.
+    """Choose the k candidates with the largest noisy scores, in order, with the k gaps below them.
 
     The noise is drawn once, of scale k R / epsilon, R being `range_`, or `sensitivity` if
     monotonic, or twice the `sensitivity`.  Gap l is the distance from the l-th noisy score to the
@@ -584,7 +584,7 @@ def top_k_above(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[Label]:
-    """Choose the k largest noisy scores, with gaps, but none behind the noisy threshold.
+    """Choose up to k candidates, with gaps, whose noisy scores exceed a noisy threshold.
 
     The threshold takes part as one more score and gets noise like all others: independent,
     identical, continuous noise of scale k R / epsilon, R being the `sensitivity` if monotonic, else
@@ -653,7 +653,7 @@ def select_many(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Batch[Label]:
-    """Choose one candidate, or the k best, in each row of a matrix of scores, independently.
+    """Choose one candidate or k candidates in each row of a matrix of scores, independently.
 
     The rows are fixed in advance: none depends on what was selected from another.  Where one does,
     as in boosting or in synthetic data, call the single mechanism once a round.
@@ -854,7 +854,7 @@ def read_base(epsilon: object, rho: object, base: object) -> tuple[PrivacyCost, 
     Raises:
         ParameterError: not exactly one of them, or a wrong value.
     """
-    exactly_one({"epsilon": epsilon, "rho": rho, "base": base}, "write for example epsilon=1")
+    exactly_one({"epsilon": epsilon, "rho": rho, "base": base}, "for example epsilon=1")
     if base is None:
         return PrivacyCost.read(epsilon=epsilon, rho=rho), None
     return UNPRICED, rational(base, "base", below=1)
@@ -869,9 +869,8 @@ def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Frac
     step = reading.step if gap_grid is None else rational(gap_grid, "gap_grid")
     if plan.noise_rate.rate < MIN_RATE * (step / reading.step).denominator:
         raise ParameterError(
-            "gap_grid is too fine for this noise, or has no simple ratio to grid: a step of "
-            "the coarsest grid that holds both must be worth 2**-40 of the noise's scale or "
-            "more"
+            "gap_grid is too fine for this noise, or its ratio to grid is not simple: a step of "
+            "the coarsest grid that contains both must be at least 2**-40 of the noise's scale"
         )
     return step
 
@@ -909,7 +908,7 @@ class Here:
     def with_gaps(self, name: str, k: object, gap_grid: object) -> tuple[Calibration, Fraction]:
         """The noise of this law, and the public step of its gaps in score units."""
         if self.size < 2:
-            raise ParameterError("a gap needs at least two candidates")
+            raise ParameterError("a gap requires at least two candidates")
         count = integer(k, "k", minimum=1, maximum=self.size - 1)
         plan = self.asked.calibrate(name, count)
         return plan, read_gap_grid(self.asked.reading, plan, gap_grid)

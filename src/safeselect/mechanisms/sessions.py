@@ -72,24 +72,21 @@ _MANY = 4096  # bytes for which `query_many` asks the source at once
 _EXHAUSTED = (
     BudgetError,
     (
-        "this session has given all the answers above the threshold that its epsilon pays for; "
-        "a new session costs its whole epsilon again"
+        "this session has released all the answers above the threshold that its epsilon covers; a "
+        "new session costs its full epsilon again"
     ),
 )
 _FAILED = (
     SourceError,
-    ("this session ended when an answer could not be finished; what was charged stays charged"),
+    ("this session ended because an answer could not be completed; the charge remains"),
 )
 _UNREAD = (
     ScoreError,
-    (
-        "this session ended with a value that cannot be read as the arguments say; what was "
-        "charged stays charged"
-    ),
+    ("this session ended because a value does not fit its arguments; the charge remains"),
 )
 _ELSEWHERE = (
     SourceError,
-    ("this session was opened in another process: its noise would be used twice; open a new one"),
+    ("this session belongs to another process, and its noise would be used twice; open a new one"),
 )
 
 _Drawn = TypeVar("_Drawn")
@@ -183,7 +180,7 @@ class InTurns:
             LedgerError: the ledger cannot be read.
         """
         if self._answering.locked():
-            raise ParameterError("this session got a question while it was answering another")
+            raise ParameterError("this session was called while it was answering another query")
         if self._end is not None:
             kind, sentence = self._end
             raise kind(sentence)
@@ -634,7 +631,7 @@ class Session(InTurns):
 @final
 @sealed
 class SparseVector(Session):
-    """Say for value after value whether it lies above a threshold, until k answers are above.
+    """A session that answers whether values exceed a threshold, until k answers are "above".
 
     The threshold gets noise X once, of scale sensitivity / (split * epsilon).  Each value gets its
     own noise Y, of scale c k sensitivity / ((1 - split) * epsilon); c is 2, or 1 if monotonic.
@@ -717,7 +714,7 @@ class SparseVector(Session):
 @final
 @sealed
 class AdaptiveSparseVector(Session):
-    """Say for value after value whether it lies above a threshold, with up to 2k answers above.
+    """A session that answers whether values exceed a threshold, with up to 2k answers "above".
 
     The threshold gets noise X once, as in `SparseVector`.  With e1 = (1 - split) * epsilon / k and
     e2 = e1 / 2, each value gets two independent noises, of scale c sensitivity / e2 and

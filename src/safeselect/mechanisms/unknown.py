@@ -50,7 +50,7 @@ Counted = npt.NDArray[np.int64]
 """The largest counts of a table, in the fixed order; private."""
 Parts = tuple[tuple[AnyGuarantee, int], ...]
 
-_UNREAD = "this session ended with counts that cannot be read; what was charged stays charged"
+_UNREAD = "this session ended because its counts cannot be read; the charge remains"
 _MECHANISM = "pay_what_you_get_gumbel/1"
 COUNTED = {"sensitivity": "1", "monotonic": "yes", "effective_range": "1"}
 """A user counts once for an item, a key or a group, so this is no choice of the caller's."""
@@ -175,8 +175,8 @@ def read_total(epsilon: object, delta: object) -> ApproximateDP:
     """
     if epsilon is None or delta is None:
         raise ParameterError(
-            "an unknown domain needs epsilon and delta: the existence of an item can be hidden "
-            "only up to a probability delta"
+            "an unknown domain requires epsilon and delta, because the existence of an item can "
+            "be hidden only up to a probability of delta"
         )
     return ApproximateDP(read_epsilon(epsilon), rational(delta, "delta", below=1))
 
@@ -329,12 +329,8 @@ def plan_of_list(
     query, part = plan_list(total, places, contributions, draws=draws_of_all, lists=lists)
     bottom = ApproximateDP(Fraction(0), part / lists)
 
-    def listed(held: HeldCounts, call: Call[Counted]) -> Drawn:
-        labels, k_bar = draw_list(query, held, call)
-        return labels, None, k_bar
-
     parts = (BoundedRange(query.epsilon), draws_of_all), (bottom, lists)
-    return ListPlan("gumbel", parts, query.as_record, listed)
+    return ListPlan("gumbel", parts, query.as_record, partial(draw_list, query))
 
 
 def plan_counts(
@@ -356,10 +352,8 @@ def odds(delta: Fraction) -> Fraction:
     return delta / (1 - delta)
 
 
-def draw_list(
-    query: ListQuery, held: HeldCounts, call: Call[Counted]
-) -> tuple[tuple[str, ...], int]:
-    """Return the labels of one noisy list, and the k_bar that it was drawn from.
+def draw_list(query: ListQuery, held: HeldCounts, call: Call[Counted]) -> Drawn:
+    """Return the labels of one noisy list, without counts.
 
     The bottom lies 1 + tau above the (k_bar + 1)-th count; the list ends before the bottom, before
     the first dummy, or with k labels.
@@ -384,7 +378,7 @@ def draw_list(
         if label is None:
             break
         labels.append(label)
-    return tuple(labels), k_bar
+    return tuple(labels), None, k_bar
 
 
 def _choose_places(query: ListQuery, call: Call[Counted]) -> int:
@@ -423,7 +417,7 @@ def unknown_domain_top_k(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose at most k of the items with the largest counts; the set of items is private too.
+    """Choose up to k items with the largest counts when the set of items is private.
 
     The k_bar largest counts compete with a bottom, which lies 1 + tau above the (k_bar + 1)-th.
 
@@ -503,7 +497,7 @@ def unknown_domain_top_k(
     if noise is not None:
         read_choice(noise, "noise", get_args(Noisy))
     if noise == "laplace" and contributions is None:
-        raise ParameterError("noise='laplace' needs max_contributions")
+        raise ParameterError("noise='laplace' requires max_contributions")
     check_unknown(counts, places, k_bar=most, contributions=contributions, unit=unit_of(scope))
     laplace = contributions is not None and noise != "gumbel"
     listed = total, places_of_list, contributions
@@ -519,7 +513,7 @@ def unknown_domain_top_k(
 
 def _with_counts(query: ListQuery, law: Law, held: HeldCounts, call: Call[Counted]) -> Drawn:
     """A list, and a count with noise of its own for each label."""
-    found, used = draw_list(query, held, call)
+    found, _, used = draw_list(query, held, call)
     # As many as there are at most, so that only the labels tell how many came out.
     drawn = law.draw(query.k, call.bits)
     exact = dict(zip(held.items, call.values.tolist(), strict=True))
@@ -575,7 +569,7 @@ class Spent:
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session of unknown-domain lists in which a query costs the draws that it made.
+    """A session of unknown-domain queries, each of which costs only the draws that it made.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
     draw and delta per query.  A list of k labels took k draws; one that ended at the bottom after
@@ -677,7 +671,7 @@ class PayWhatYouGet(InTurns):
         places: int | Literal["all"] | None = None,
         labels: Labels[Any] = None,
     ) -> TopK[str]:
-        """Ask for at most k labels; arguments are those of `unknown_domain_top_k`.
+        """Choose up to k labels; the arguments are those of `unknown_domain_top_k`.
 
         The result's `guarantee` is that of the whole session: do not add it up.
 
@@ -714,7 +708,7 @@ class PayWhatYouGet(InTurns):
         unit = self._unit or held.unit
         try:
             with Call(charge, read, source=self._source, scope=None, unit=unit) as call:
-                labels, k_bar = draw_list(query, held, call)
+                labels, _, k_bar = draw_list(query, held, call)
                 return TopK(labels=labels, k_bar=k_bar, **call.header)
         except ScoreError:
             if self._call is None:
@@ -728,8 +722,8 @@ class PayWhatYouGet(InTurns):
             raise BudgetError("the session has no queries left")
         if left.outcomes < worst:
             raise BudgetError(
-                f"the session has {left.outcomes} outcomes left, and this query may cost {worst}: "
-                "ask for a smaller k"
+                f"the session has {left.outcomes} outcomes left, but this query can cost {worst}; "
+                "use a smaller k"
             )
 
     def _spend(self, outcomes: int, queries: int) -> None:

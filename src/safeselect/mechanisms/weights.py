@@ -115,9 +115,9 @@ class GivenWeights:
             )
         if plan.law.chosen or not (copied or plan.law.promise is BoundedRange):
             raise ParameterError(
-                "weights= goes with the exponential mechanism (exponential_mechanism, or "
-                "mechanism='exponential'), or, as whole numbers that add up to 2**24 at most, with "
-                "one permute-and-flip"
+                "weights= requires the exponential mechanism (exponential_mechanism, or "
+                "mechanism='exponential') or, for integers that sum to at most 2**24, a single "
+                "permute-and-flip"
             )
         return replace(plan, mechanism=plan.mechanism.replace("/", "_weighted/"))
 
@@ -214,6 +214,6 @@ def _narrowed(values: tuple[Fraction, ...]) -> Cells:
 
 def _wrong(size: str) -> ParameterError:
     return ParameterError(
-        f"weights must be {size}numbers in the order of the scores, or a mapping with all labels "
-        "and no other; 0 removes a candidate, but not all; the rest within a factor of 2**4096"
+        f"weights must be {size}numbers in the order of the scores, or a mapping from each label; "
+        "0 removes a candidate; the others (at least one) must be within a factor of 2**4096"
     )

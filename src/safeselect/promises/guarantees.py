@@ -82,7 +82,7 @@ class PureDP(_OfEpsilon):
 
 @dataclass(frozen=True, slots=True)
 class LaplaceDominated(_OfEpsilon):
-    """No better distinguished from a neighbour than Laplace(0, 1) from Laplace(epsilon, 1).
+    """At most as distinguishable from a neighbour as Laplace(0, 1) from Laplace(epsilon, 1).
 
     It holds for permute-and-flip, for report-noisy-max with continuous noise and for every release
     of gaps.  Reason: on the straight line from one score vector to its neighbour, an event's
@@ -103,7 +103,7 @@ class LaplaceDominated(_OfEpsilon):
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta: own epsilon + 2 ln(1 - delta), or 0."""
-        return _approximate(self, delta, lambda e, d, rest: e + (rest.log() + rest.log()))
+        return _approximate(self, delta, lambda e, _, rest: e + 2 * rest.log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
         """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
@@ -136,12 +136,9 @@ class BoundedRange(_OfEpsilon):
 
     def approximate(self, delta: Number) -> ApproximateDP:
         """The smallest epsilon at this delta; the inverse of `delta`."""
-
-        def bound(e: Interval, d: Interval, _: Interval) -> Interval:
-            log = (1 - (d * -(-e).expm1()).sqrt()).log()
-            return e + (log + log)
-
-        return _approximate(self, delta, bound)
+        return _approximate(
+            self, delta, lambda e, d, _: e + 2 * (1 - (d * -(-e).expm1()).sqrt()).log()
+        )
 
     def profile(self, own: Interval, less: Interval) -> Interval:
         """The smallest delta at this epsilon: (1 - e**((s - own) / 2))**2 / (1 - e**-own).

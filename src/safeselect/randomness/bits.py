@@ -45,8 +45,8 @@ def rounds(digits: int = 1) -> range:
 def exhausted() -> SourceError:
     """The error of a loop that would go on beyond its bound."""
     return SourceError(
-        "the source does not give independent random bits: with independent bits, a loop runs "
-        "this long with probability below 2**-100"
+        "the source does not return independent random bits: with such bits, a loop runs this "
+        "long with probability below 2**-100"
     )
 
 
@@ -154,10 +154,10 @@ class Bits:
 
     def _check_usable(self) -> None:
         if self._process is None:
-            raise SourceError("these bits are closed: bits can be used only during their call")
+            raise SourceError("these bits are closed: they can be used only during their call")
         if generation() != self._process:
             self.close()
-            raise SourceError("these bits were drawn in another process: start the call again")
+            raise SourceError("these bits were drawn in another process; repeat the call")
 
     def _draw(self, missing: int) -> None:
         """Put at least `missing` more bits in stock, in whole pieces, one request each."""

@@ -40,20 +40,20 @@ def _why_not(value: object) -> str:
     if predictable_generator(value):
         return (
             f"an object of type {kind} cannot be the source: its output can be predicted from "
-            "earlier output or from its seed, and anyone who predicts the noise can subtract it."
+            "earlier output or from its seed, so anyone could subtract the noise."
         )
     if isinstance(value, (int, str, bytes, bytearray)):
         return (
-            "a source is not a seed: noise that can be repeated can be subtracted. For tests there "
-            "is safeselect.testing.DeterministicSource."
+            "source cannot be a seed, because anyone who repeats the noise can subtract it. For "
+            "tests, use safeselect.testing.DeterministicSource."
         )
     if isinstance(value, type):
-        return f"source must be an object, not the class: write {value.__name__}()."
+        return f"source must be an object, not a class; pass {value.__name__}()."
     if callable(value):
-        return f"a {kind} is not a source: a function n -> bytes is wrapped in CallbackSource."
+        return f"a {kind} is not a source; wrap a function n -> bytes in CallbackSource."
     return (
-        f"an object of type {kind} is not a source: it lacks some of "
-        f"{', '.join(Members._fields)}, or they have the wrong types."
+        f"an object of type {kind} is not a source: some of {', '.join(Members._fields)} are "
+        "missing or have the wrong type."
     )
 
 
@@ -80,8 +80,8 @@ def members_of(value: object) -> Members:
         if well_typed and can_draw and not isinstance(value, type):
             return found
     raise ParameterError(
-        f"{_why_not(value)} Leave source out for the default, or pass OpenSSLSource(), "
-        "SystemSource() or, for a device of your own, CallbackSource(function)."
+        f"{_why_not(value)} Omit source for the default, or pass OpenSSLSource(), SystemSource() "
+        "or, for your own device, CallbackSource(function)."
     )
 
 

@@ -71,7 +71,7 @@ CANARY_BYTES = 16
 
 _REMEMBERED = 32  # more than one: other threads may draw between two requests of one thread
 _CHUNK = 1 << 20  # bytes asked for at once
-_STUCK = "the source is stuck: it repeats itself"
+_STUCK = "the source is stuck: it repeats its output"
 
 _BLOCK = 1024
 _BLOCKS = 4
@@ -110,15 +110,15 @@ def generation() -> Generation:
 
 def _refuse_copy(self: object, *_: object) -> NoReturn:
     raise TypeError(
-        f"a {type(self).__name__} cannot be copied or pickled, for the copy would repeat its "
-        "random bytes: build a new one where it is needed"
+        f"a {type(self).__name__} cannot be copied or pickled, because the copy would repeat its "
+        "random bytes; build a new one where you need it"
     )
 
 
 def _refuse_subclass(cls: type) -> NoReturn:
     raise TypeError(
-        "the classes of safeselect that touch random bytes cannot be subclassed: write a class "
-        "with the four members of the Source protocol, or wrap a function in CallbackSource"
+        "safeselect's classes for random bytes cannot be subclassed; write a class with the four "
+        "members of the Source protocol, or wrap a function in CallbackSource"
     )
 
 
@@ -156,7 +156,7 @@ def byte_view(buffer: object) -> memoryview:
     try:
         view = memoryview(buffer)
     except ValueError:
-        raise ParameterError("the buffer to fill is a memoryview that was released") from None
+        raise ParameterError("the buffer to fill is a released memoryview") from None
     if view.readonly or not view.c_contiguous or view.format != "B":
         raise ParameterError(
             "the buffer to fill must be writable, C-contiguous and of bytes (format 'B'): "
@@ -286,7 +286,7 @@ class Guard:
         """Draw bytes, the canary last; latch and raise if anything went wrong."""
         active = _ACTIVE.get()
         if self in active:
-            raise SourceError("the source was asked for bytes while it was drawing some")
+            raise SourceError("the source was asked for bytes while it was drawing bytes")
         try:
             _ACTIVE.set((*active, self))
             found = self._attempt(draw, count, canary)
@@ -302,9 +302,9 @@ class Guard:
     def _attempt(self, draw: Draw, count: int, canary: int) -> bytes | str:
         """Draw; return the bytes, or in words what went wrong; exceptions from outside pass."""
         if self.failed:
-            return "the source failed before and stays failed: build a new one"
+            return "the source has failed and cannot be used again; build a new one"
         if not self.fork_safe and generation() != self.born:
-            return "the source was built in another process: build a new one after a fork"
+            return "the source was built in another process; build a new one after a fork"
         try:
             taken = _exactly(draw, count)
             problem = self._failed_test(taken, canary) if count and self.health else None
@@ -333,7 +333,7 @@ class Guard:
         if canary:
             return _STUCK if _repeats(self._canaries, taken[-canary:]) else None
         if _comes_back(self._nonces, taken):
-            return "the source is stuck: it gave the same nonce twice"
+            return "the source is stuck: it returned the same nonce twice"
         return None
 
 
@@ -345,7 +345,7 @@ def _exactly(draw: Draw, count: int) -> bytes:
     taken = draw(count)
     # Exactly bytes: an object of another type might change later, or lie about itself.
     if type(taken) is not bytes or len(taken) != count:
-        raise _OtherAnswer("the source gave something other than the bytes that it was asked for")
+        raise _OtherAnswer("the source did not return the requested bytes")
     return taken
 
 
@@ -415,5 +415,5 @@ def guard_of(source: object) -> Guard:
         ParameterError: the source did not come from `resolve`.
     """
     if not is_own(source):
-        raise ParameterError("observed() takes what resolve() returned")
+        raise ParameterError("observed() takes a result of resolve()")
     return source._guard

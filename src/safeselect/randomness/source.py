@@ -64,7 +64,7 @@ class Source(Protocol):
         """
 
     def fill(self, buffer: bytearray | memoryview, /) -> None:
-        """Overwrite the whole of a writable, contiguous buffer of bytes with random bytes.
+        """Overwrite a writable, contiguous buffer with random bytes.
 
         Raises:
             ParameterError: another kind of buffer; nothing was drawn.
@@ -90,7 +90,7 @@ def _openssl_bytes(count: int) -> bytes:
     try:
         import ssl  # takes milliseconds, so it is imported only when bytes are drawn
     except ImportError:
-        raise SourceError("this Python has no ssl module: use SystemSource()") from None
+        raise SourceError("this Python has no ssl module; use SystemSource()") from None
     # OpenSSL notices a fork by the process id alone.  A child with its parent's id (new process-id
     # namespaces have such children) would repeat the parent's bytes.  So would the clone of a
     # virtual machine.  Fresh kernel bytes in each fill make their bytes differ.  A few bytes are
@@ -197,16 +197,16 @@ def resolve(source: object | None) -> Source:
         )
     if guard.unmixed and os.environ.get(_VARIABLE) != "asserted":
         raise ParameterError(
-            f"{checked.name} gives a function's bytes alone, and {_VARIABLE} is set: leave out "
-            f"exclusive=True, so that the system's bytes are mixed in, or set {_VARIABLE}="
-            "asserted, and every record says that the bytes are asserted"
+            f"{checked.name} uses only a function's bytes, but {_VARIABLE} is set; omit "
+            f"exclusive=True to mix in the system's bytes, or set {_VARIABLE}=asserted, which "
+            "every record then states"
         )
     return checked
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The knowledge about a source at this moment, in words for records.
+    """What is known about a source at this moment, in words for records.
 
     Args:
         name: the source's name.  Only this package's classes have this package's names.
@@ -222,7 +222,7 @@ class Observed:
 
 
 def observed(source: Source) -> Observed:
-    """Return what is known of a source; of a source with parts, of its weakest part.
+    """Return what is known about a source or, for a combined source, about its weakest part.
 
     Args:
         source: what `resolve` returned.

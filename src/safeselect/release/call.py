@@ -29,9 +29,8 @@ Values = TypeVar("Values")
 Result = TypeVar("Result", bound=Release)
 
 UNREADABLE = (
-    "the scores cannot be read as the arguments say; what was charged stays charged, and the "
-    "ledger records it as aborted: input.  Try the same call without a ledger on made-up scores of "
-    "this kind: there the message says what is wrong"
+    "the scores do not fit the arguments. The charge remains; the ledger records it as aborted: "
+    "input. To see the reason, make the same call on synthetic scores of this kind without a ledger"
 )
 """The one sentence for all refusals that depend on values, after a charge."""
 
@@ -108,14 +107,14 @@ def read_ledger(ledger: object, *, monotonic: bool) -> Scope | None:
     # `isinstance` of a protocol takes a tenth of the time of a small call.
     if not all(hasattr(ledger, member) for member in ("begin", "unit", "neighbours")):
         raise ParameterError(
-            "ledger must be what ledger.scope('name', unit=, neighbours=, purpose=) returns, "
-            f"got {describe(ledger)}"
+            "ledger must be a result of ledger.scope('name', unit=, neighbours=, purpose=), got "
+            f"{describe(ledger)}"
         )
     scope = cast("Scope", ledger)
     if monotonic and scope.neighbours == "replace_one":
         raise ParameterError(
-            f"monotonic=True needs add/remove neighbours; scope {scope.name!r} has replace_one: "
-            "leave it out, or, where counts of users imply it, charge a scope of add_remove"
+            f"monotonic=True requires add/remove neighbours, but scope {scope.name!r} has "
+            "replace_one; omit it, or, if counts of users imply it, charge an add_remove scope"
         )
     return scope
 
@@ -224,7 +223,7 @@ class Call(Generic[Values]):
         """
         paid = self.charge.mechanism, self.charge.guarantee
         if (result.mechanism, result.guarantee) != paid or (self.scope and not self._pending):
-            raise LedgerError("a mechanism released what it had not charged")
+            raise LedgerError("a mechanism made a release that it had not charged")
         if self._pending is None:
             return result
         receipt = self._pending.released(result.to_json())

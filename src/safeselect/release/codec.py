@@ -72,13 +72,13 @@ def read(written: object, shapes: Iterable[Any]) -> Any:
         InputError: it is no such text.
     """
     if not isinstance(written, str):
-        _refuse(f"it must be text, got {type(written).__name__}")
+        _refuse(f"it must be a string, got {type(written).__name__}")
     try:
         content = _DECODER.decode(written)
     except (RecursionError, ValueError):
         content = None
     if not isinstance(content, dict):
-        _refuse("it is not one object of JSON, of texts, lists and objects, with each key once")
+        _refuse("it must be one JSON object of strings, lists and objects, with unique keys")
     kinds = {shape.schema: shape for shape in shapes}
     kind = kinds.get(str(content.pop("schema", "")))
     if kind is None:
@@ -92,7 +92,7 @@ def read(written: object, shapes: Iterable[Any]) -> Any:
     except _WRONG:
         pass
     if release is None:
-        _refuse("a field is missing, has another form or does not fit the others")
+        _refuse("a field is missing, malformed or inconsistent with others")
     return release
 
 
@@ -107,7 +107,7 @@ def read_count(written: object, name: str) -> int:
     except _WRONG:
         number = -1
     if number < 0:
-        _refuse(f"{name!r} must be a number of things, written as text")
+        _refuse(f"{name!r} must be a number, written as a string")
     return number
 
 
@@ -122,7 +122,7 @@ def read_part(content: Any) -> tuple[Any, int]:
             return _read_guarantee(content["each"]), read_count(content["count"], "count")
     except _WRONG:
         pass
-    _refuse("a part has another form")
+    _refuse("a part is malformed")
 
 
 def json_schema(shape: Any) -> Schema:
@@ -320,7 +320,7 @@ def _exact(content: Any) -> Fraction:
 
 
 def _refuse(why: str) -> NoReturn:
-    raise InputError(f"this is no release that safeselect wrote: {why}")
+    raise InputError(f"this is not a release that safeselect wrote: {why}")
 
 
 def _each(items: Schema) -> Schema:

@@ -94,7 +94,7 @@ def library(name: str, extra: str = "") -> Any:
     missing = name.partition(".")[0]
     ours = f"'{'safeselect' if PUBLISHED else '.'}[{extra}]'" if extra else missing
     where = " in a checkout of safeselect" if extra and not PUBLISHED else ""
-    raise ParameterError(f"this needs {missing}; run pip install {ours}{where}")
+    raise ParameterError(f"this requires {missing}; run pip install {ours}{where}")
 
 
 def number(value: Fraction | Decimal, rounding: str = ROUND_HALF_EVEN, digits: int = 6) -> str:
@@ -104,6 +104,13 @@ def number(value: Fraction | Decimal, rounding: str = ROUND_HALF_EVEN, digits: i
     written = Context(prec=digits, rounding=rounding).divide(above, below)
     chosen = (exact if Fraction(exact) == value else written).normalize(Context(prec=6))
     return f"{chosen:{'f' if -5 < chosen.adjusted() < 9 else 'e'}}"
+
+
+def with_places(value: Fraction, places: int, *, down: bool = False) -> str:
+    """A number with so many digits after the point at most, rounded up, or down."""
+    scaled = value * 10**places // 1 if down else -(-value * 10**places // 1)
+    whole, rest = divmod(int(scaled), 10**places)
+    return f"{whole}.{rest:0{places}}".rstrip("0").rstrip(".")
 
 
 def bound(name: str, value: Fraction) -> str:

@@ -50,12 +50,12 @@ def require(holds: object, what: str) -> None:
         InputError: it does not hold.
     """
     if not holds:
-        raise InputError(f"a release cannot have this: {what}")
+        raise InputError(f"a release cannot have this value: {what}")
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The caller's part of the record of a release.
+    """The caller's copy of the facts that link a release to its record.
 
     Attributes:
         ledger: identity of the ledger.
@@ -156,7 +156,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a reader of a release needs; all of it is public and was fixed before the first bit.
+    """Public facts about a release, all fixed before the first random bit was drawn.
 
     Attributes:
         unit: whose privacy, in the words of the ledger's scope or of the counts; or "not stated".
@@ -194,7 +194,7 @@ class Provenance:
     def of(
         parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None, utc: str | None
     ) -> Provenance:
-        """That of a release of this process; None is what nobody has stated.
+        """Return the provenance of a release of this process; None stands for facts not stated.
 
         Args:
             by: the neighbours.
@@ -205,7 +205,7 @@ class Provenance:
         return Provenance(unit, by, tuple(sorted(parameters)), *code(), utc)
 
     def number(self, name: str) -> Fraction | None:
-        """The number that this parameter states, if any."""
+        """Return the value of a numeric parameter, or None."""
         written = dict(self.parameters).get(name)
         return None if written is None else read_exact(written)
 
@@ -217,7 +217,7 @@ def _beside(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release:
-    """What every release says of itself, whatever its shape.
+    """The fields and methods that all releases have.
 
     Attributes:
         mechanism: name of the mechanism and version of its law, such as "permute_and_flip/1".
@@ -242,29 +242,29 @@ class Release:
         require(self.parts, "the number of its draws")
 
     def statement(self) -> str:
-        """What was asked, released, promised and to whom, assumed, and not promised: in words."""
+        """Describe the release in words: question, result, promise, assumptions and limits."""
         return str(_beside("statement").in_words(self))
 
     def to_json(self) -> str:
-        """One line of JSON, of which all numbers are texts; `from_json` reads it."""
+        """Return one line of JSON with numbers as strings; `from_json` reads it."""
         from safeselect.release import codec  # loaded with the first release that is written
 
         return codec.write(self)
 
     def to_dict(self) -> Columns:
-        """Columns as a dict of lists: what `to_pandas` shows."""
+        """Return the columns as a dict of lists, as in `to_pandas`."""
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with the columns of `to_dict`."""
+        """Return a pandas DataFrame with the columns of `to_dict`."""
         return self._frame("pandas")
 
     def to_polars(self) -> Any:
-        """A polars DataFrame with the columns of `to_dict`."""
+        """Return a polars DataFrame with the columns of `to_dict`."""
         return self._frame("polars")
 
     def plot(self) -> Any:
-        """A matplotlib figure of the columns of `to_dict`; needs the extra `plots`."""
+        """Return a matplotlib figure of the columns of `to_dict`; requires the extra `plots`."""
         return _beside("plots").plot(self)
 
     def _frame(self, library: str) -> Any:
@@ -325,7 +325,7 @@ class Selection(_Scored, Generic[Label]):
         require(self.gap is None or self.gap >= 0, "its gap")
 
     def to_dict(self) -> Columns:
-        """Columns as a dict of lists: rank, label, index, gap."""
+        """Return the columns rank, label, index and gap as a dict of lists."""
         index = None if self.index is None else [self.index]
         gap = None if self.gap is None else [float(self.gap)]
         return _columns(rank=[1], label=[self.label], index=index, gap=gap)
@@ -333,7 +333,7 @@ class Selection(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TopK(_Scored, Generic[Label]):
-    """Some candidates: best first, or without an order.
+    """Several candidates, best first or without an order.
 
     Attributes:
         labels: their labels (positions where no labels were given); fewer than k, perhaps none,
@@ -397,7 +397,7 @@ class TopK(_Scored, Generic[Label]):
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
     def to_dict(self) -> Columns:
-        """Columns as a dict of lists: rank, if ordered, label, index, gap, count, low, high."""
+        """Return a dict of lists: rank (if ordered), label, index, gap, count, low, high."""
         rank = range(1, len(self) + 1) if self.ordered else None
         gaps = None if self.gaps is None else map(float, self.gaps)
         counted = _near(self.counts, self.noise, least=0)
@@ -452,7 +452,7 @@ class Groups(Release, Generic[Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Columns as a dict of lists: group, rank, label, count, low, high."""
+        """Return the columns group, rank, label, count, low and high as a dict of lists."""
         rows = [*zip(self.groups, self.labels, strict=True)]
         counts = None if self.counts is None else [*chain.from_iterable(self.counts)]
         return _columns(
@@ -508,7 +508,7 @@ class Batch(_Scored, Generic[Label]):
         return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
 
     def to_dict(self) -> Columns:
-        """Columns as a dict of lists: row, rank, label, index."""
+        """Return the columns row, rank, label and index as a dict of lists."""
         k = self.winners.shape[1] if self.winners.ndim == 2 else 1
         flat, names = self.winners.ravel().tolist(), self.names
         return _columns(
@@ -521,7 +521,7 @@ class Batch(_Scored, Generic[Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Numbers(Release, Generic[Value, Label]):
-    """Numbers that were released: measurements, quantiles, the score of a chosen run.
+    """Released numbers: measurements, quantiles, or the score of a chosen run.
 
     Attributes:
         values: measurements are integers; quantiles are points of their grid: integers, dates,
@@ -563,7 +563,7 @@ class Numbers(Release, Generic[Value, Label]):
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
-        """Columns as a dict of lists: label (else its place), value, low, high."""
+        """Return the columns label (or position), value, low and high as a dict of lists."""
         labels = range(len(self)) if self.labels is None else self.labels
         near = _near(self.values, self.noise)
         return _columns(label=labels, value=near.pop("count"), **near)
@@ -571,7 +571,7 @@ class Numbers(Release, Generic[Value, Label]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answers(Release):
-    """Answers that come one by one: of a session that compares values with a noisy threshold.
+    """The answers of a session that compares values with a noisy threshold.
 
     What a ledger keeps of a session at its end, and of a strategy that decides later, has no
     answers, but what was `spent`.
@@ -615,7 +615,7 @@ class Answers(Release):
         return self.provenance.number("effective_range")
 
     def to_dict(self) -> Columns:
-        """Columns as a dict of lists, with a row for each value above: index, gap, branch, cost."""
+        """Return a dict of lists with a row for each value above: index, gap, branch, cost."""
         gaps, costs = map(float, self.gaps), map(float, self.costs)
         branches = self.branches or None
         return _columns(index=self.indices, gap=gaps, branch=branches, cost=costs)
@@ -625,7 +625,7 @@ SHAPES: tuple[type[Release], ...] = (Selection, TopK, Groups, Batch, Numbers, An
 
 
 def from_json(written: str) -> Release:
-    """Read a release that `to_json` wrote: it is of the same class, with equal fields.
+    """Read a release that `to_json` wrote; the result has the same class and equal fields.
 
     The text may come from anybody: nothing but these classes is made of it.  Labels and values that
     were neither texts nor numbers nor dates come back as `OtherLabel`.  That it is a release of a
@@ -653,7 +653,7 @@ def from_json(written: str) -> Release:
 
 
 def json_schema(shape: type[Release]) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of what `to_json` of a shape writes.
+    """Return the JSON Schema (draft 2020-12) for `to_json` of a class of releases.
 
     Raises:
         ParameterError: it is none of the six classes of releases.

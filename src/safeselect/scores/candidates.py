@@ -129,7 +129,7 @@ class Column:
         if isinstance(values, np.ndarray) and values.ndim != 1:  # a column of arrays
             raise ScoreError(_ONE_COLUMN.format(name, values.ndim))
         if len(values) != self.size:
-            raise ScoreError("the scores changed their number while they were read")
+            raise ScoreError("the number of scores changed while they were read")
         if not isinstance(values, np.ndarray) or values.dtype.kind == "O":
             cells = tuple(values)  # a tuple is itself
             packed = _packed(cells)
@@ -187,7 +187,7 @@ def pairs(scores: object, labels: object) -> tuple[list[Any], list[Any]] | None:
     if id(type(mapping)) not in _MAPPINGS:
         return None
     if labels is not None:
-        raise ParameterError("a mapping's keys are its labels; leave out labels=")
+        raise ParameterError("a mapping's keys are its labels; omit labels=")
     items: list[tuple[Any, Any]] = list(dict.items(mapping))
     return [key for key, _ in items], [value for _, value in items]
 
@@ -325,8 +325,8 @@ def read_matrix(scores: object, *, labels: object = None) -> Candidates:
     """
     if id(type(scores)) not in PLAIN or getattr(scores, "ndim", 2) != 2:
         raise ScoreError(
-            "scores must be a plain NumPy array, two-dimensional, or a list of rows, got "
-            f"{type(scores).__name__}; write [scores] for one row, scores.to_numpy() for a table"
+            "scores must be a plain two-dimensional NumPy array or a list of rows, got "
+            f"{type(scores).__name__}; use [scores] for one row, scores.to_numpy() for a table"
         )
     rows: Any = scores
     if len(rows) == 0:
@@ -381,8 +381,8 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
     names = tuple(given)
     if len(names) != count:
         raise ParameterError(
-            f"labels must be as many as the scores, got {len(names)} for {count}; "
-            "write one label for each score, in the same order"
+            f"labels must have one label for each score, in the same order, got {len(names)} for "
+            f"{count}"
         )
     different = None
     with suppress(Exception):  # a label's own error may quote a label, so ours is raised below
@@ -392,13 +392,11 @@ def read_labels(labels: object, count: int) -> tuple[object, ...]:
         different = _count_different(names)
     if different is None:
         raise ParameterError(
-            "labels must be values that can be compared and written down, such as strings, "
-            "integers, tuples or dicts"
+            "labels must be comparable values, such as strings, integers, tuples or dicts"
         )
     if different != count:
         raise ParameterError(
-            "labels must be different from one another, "
-            f"got {different} different ones among {count}; write a name of its own for each"
+            f"labels must be unique, got {different} different labels among {count}"
         )
     return names
 
@@ -412,8 +410,8 @@ def listed(labels: object) -> Iterable[object]:
     # A set has no order of its own: chance would decide which label belongs to which score.
     if isinstance(labels, (str, bytes, Set)) or not isinstance(labels, Iterable):
         raise ParameterError(
-            f"labels must be a list of labels, got {type(labels).__name__}; write them in the "
-            "order of the scores, such as labels=['red', 'blue']"
+            f"labels must be a list of labels, got {type(labels).__name__}; list them in the order "
+            "of the scores, such as labels=['red', 'blue']"
         )
     if (dimensions := len(getattr(labels, "shape", (0,)))) != 1:
         raise ParameterError(f"labels must have one dimension, got {dimensions}")
@@ -451,7 +449,7 @@ def _key(label: Any) -> object:
         return dict, frozenset((key, _key(value)) for key, value in label.items())
     if type(label) in (list, tuple):
         return type(label), tuple(_key(value) for value in label)
-    raise TypeError("it has no hash")
+    raise TypeError("it is not hashable")
 
 
 def read_values(values: Column, reading: Reading = INTEGERS) -> list[int]:

@@ -78,18 +78,18 @@ def _instead(kind: type) -> str:
     """Advice on what to write instead of a class that is not read, after a semicolon."""
     if any(kind is each for each in (dict, Counter, OrderedDict, defaultdict)):
         # Only where names have no use, as for the values of a session.
-        return "; write list(scores.values())"
+        return "; pass list(scores.values())"
     if issubclass(kind, (list, tuple, Mapping)):
         builtin = "dict" if issubclass(kind, Mapping) else "list"
-        return f"; a subclass may count as it likes: write {builtin}(scores)"
+        return f"; a subclass can behave differently: use {builtin}(scores)"
     if issubclass(kind, np.ndarray):  # such as a masked one
-        return "; a subclass of NumPy's array may change what the numbers mean"
+        return "; a subclass of numpy.ndarray can change the meaning of the numbers"
     if hasattr(kind, "__array__") and not issubclass(kind, np.generic):
-        return "; write numpy.asarray(scores)"
+        return "; pass numpy.asarray(scores)"
     if kind.__name__ == "LazyFrame":
-        return "; write scores.collect()"
+        return "; pass scores.collect()"
     is_listed = issubclass(kind, (Iterator, ValuesView, Sequence)) and not issubclass(kind, _TEXTS)
-    return "; write list(scores)" if is_listed else ""
+    return "; pass list(scores)" if is_listed else ""
 
 
 def _only_column(table: Any) -> Any:
@@ -168,7 +168,7 @@ def names_of(labels: Iterable[Any], parameter: str = "labels") -> list[Any]:
         return list(labels)
     with suppress(NotImplementedError):  # labels that are tuples are never null
         if _count_nulls(labels):
-            raise ParameterError(f"{parameter} must not contain nulls: every one needs a name")
+            raise ParameterError(f"{parameter} must not contain nulls")
     return list(read())
 
 

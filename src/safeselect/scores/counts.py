@@ -64,7 +64,7 @@ class Counts(Mapping[Any, int]):
             integer(self.max_contributions, "max_contributions", minimum=1, maximum=2**63 - 1)
         unit: object = self.unit
         if unit is not None and not isinstance(unit, str):
-            raise ParameterError(f"unit must be text such as 'one rider', got {describe(unit)}")
+            raise ParameterError(f"unit must be a string such as 'one rider', got {describe(unit)}")
         # A private copy, so that the mechanism reads what was counted.
         object.__setattr__(self, "counts", MappingProxyType(dict(counts)))
 
@@ -121,7 +121,7 @@ class Counts(Mapping[Any, int]):
     def check_known(
         self, change: Sensitivity, reading: Reading, *, unit: str | None, replaced: bool
     ) -> None:
-        """Refuse what a mechanism for a known domain cannot use.
+        """Raise an error if these counts do not suit a mechanism for a known domain.
 
         Args:
             change: how far a unit moves the scores, as declared.
@@ -136,22 +136,20 @@ class Counts(Mapping[Any, int]):
         check_unit(self.unit, unit)
         if self.places != "all":
             raise ParameterError(
-                "these are the largest counts of a table, whose items are private: use "
+                "these are the largest counts of a table, and their items are private; use "
                 "unknown_domain_top_k, or count_distinct_users for a public list of candidates"
             )
         if reading.on_grid and reading.step.numerator != 1:
-            raise ParameterError(
-                "counts are not multiples of grid; leave on_grid=True and grid out"
-            )
+            raise ParameterError("counts are not multiples of grid; omit on_grid=True and grid")
         # Whatever the cap: who leaves takes 1 from some counts, who comes adds 1 to some others.
         both_ways = replaced and change.range_ is not None
         if change.size < 1 + both_ways:
             name = "sensitivity" if change.range_ is None else "range_"
             moves = (
-                "one user in another's place may move one of these counts up by 1 and another down "
-                "by 1, so range_ must be at least 2; or write sensitivity=1"
+                "replacing one user may move one of these counts up by 1 and another down by 1, "
+                "so range_ must be at least 2; or write sensitivity=1"
                 if both_ways
-                else f"one user moves these counts by 1, so {name} must be at least 1"
+                else f"one user changes these counts by 1, so {name} must be at least 1"
             )
             raise ParameterError(moves)
 
@@ -173,7 +171,7 @@ def check_unit(protected: str | None, unit: str | None) -> None:
     """
     if None not in (protected, unit) and protected != unit:
         raise ParameterError(
-            f"these counts protect {describe(protected)}, but the ledger's scope protects "
+            f"these counts protect {describe(protected)}, but the scope of the ledger protects "
             f"{describe(unit)}"
         )
 

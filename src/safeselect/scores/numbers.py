@@ -35,12 +35,12 @@ _MASKS = {
     "u": np.array([0, REACH - 1], dtype=np.uint64),
 }
 _TOO_LARGE = "scores must be below 10**4096 in size"
-NULL = "scores must not contain nulls: decide what a missing score means before selecting"
+NULL = "scores must not contain nulls; replace missing scores first"
 CONVERT = "scores must be numbers, got {}; convert them to integers first, such as {}"
 _not_whole = (
-    "scores must be integers where no grid= is given; for real scores write grid='{}', a "
-    "thousandth of what you declare that they change by; for multiples of a step, such as k/n "
-    "computed in floats, write grid=that step, on_grid=True"
+    "without grid=, scores must be integers; for real scores use grid='{}', a thousandth of the "
+    "declared change; for floats that are multiples of a step, such as k/n, use that step as "
+    "grid=, with on_grid=True"
 ).format
 
 

@@ -25,12 +25,12 @@ REACH, LIMIT = 2**64, 2**32
 """So many steps are told apart; a grid below the limit is read by words of so many bits."""
 
 NOT_FINITE = (
-    "scores must be finite numbers: NaN and infinity are refused; decide what such a record counts "
-    "before records are added up"
+    "scores must be finite numbers, not NaN or infinity; replace such values before you add up "
+    "records"
 )
 
 _ONE = Fraction(1)
-_EXAMPLE = "for counts of people write sensitivity=1, monotonic=True"
+_EXAMPLE = "for counts of people use sensitivity=1, monotonic=True"
 
 
 def flag(value: object, name: str) -> bool:
@@ -49,7 +49,7 @@ def exactly_one(given: Mapping[str, object], example: str) -> None:
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         names = " and ".join(given) if len(given) == 2 else ", ".join(given)
-        got = f"{' and '.join(named)}: leave one out" if named else f"none: {example}"
+        got = f"{' and '.join(named)}: omit one" if named else f"none: {example}"
         raise ParameterError(f"give exactly one of {names}; got {got}")
 
 
@@ -87,15 +87,15 @@ class Reading:
         if grid is None:
             if is_on_grid or score_error is not None:
                 given = "on_grid=True" if is_on_grid else "score_error"
-                raise ParameterError(f"{given} goes with grid=, the public step of the scores")
+                raise ParameterError(f"{given} requires grid=, the public step of the scores")
             return INTEGERS
         step = rational(grid, "grid")
         if score_error is None:
             return cls(step, is_on_grid, Fraction(0) if is_on_grid else step / 2)
         if is_on_grid:
             raise ParameterError(
-                "give on_grid=True or score_error, not both: on_grid says that the nearest "
-                "multiple of grid is the true score"
+                "give on_grid=True or score_error, not both: with on_grid, the nearest multiple "
+                "of grid is the true score"
             )
         return cls(step, False, rational(score_error, "score_error", zero=True))
 
@@ -152,9 +152,8 @@ class Reading:
         steps = size // self.grid
         if steps == 0:
             raise ParameterError(
-                f"{name} is less than one step of the grid, on which the scores lie with "
-                f"on_grid=True: they could not change at all; write grid='{exact_text(size)}', or "
-                "leave on_grid out"
+                f"{name} is less than one step of the grid, so with on_grid=True the scores could "
+                f"not change at all; use grid='{exact_text(size)}', or omit on_grid"
             )
         return Fraction(steps)
 
@@ -185,7 +184,7 @@ class Sensitivity:
         exactly_one({"sensitivity": sensitivity, "range_": range_}, _EXAMPLE)
         one_way = flag(monotonic, "monotonic")
         if one_way and range_ is not None:
-            raise ParameterError("monotonic=True goes with sensitivity=; range_= already covers it")
+            raise ParameterError("monotonic=True requires sensitivity=; range_= already covers it")
         return cls(
             None if sensitivity is None else rational(sensitivity, "sensitivity"),
             None if range_ is None else rational(range_, "range_"),

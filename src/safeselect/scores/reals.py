@@ -45,7 +45,7 @@ def place_of(value: Any) -> Place:
     """
     number = plain(value)
     if number is None:
-        raise ScoreError(f"a number is needed, got {type(value).__name__}")
+        raise ScoreError(f"expected a number, got {type(value).__name__}")
     if isinstance(number, Decimal):
         return _of_decimal(number)
     return _of_double(number) if isinstance(number, float) else _finite(*ratio_of(number))

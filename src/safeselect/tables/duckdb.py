@@ -85,13 +85,13 @@ _LOCKED_IN_ORDER = (
 _LARGE = re.compile("([4-9]|[0-9]{2,})[.][0-9] GiB|.* [TP]iB", re.ASCII)  # above 4 GB
 _FRAME = Source("safeselect_frame")
 _ONE_OF = (
-    "one of the {} files is not a whole table: it is truncated or damaged, or has another encoding "
-    "or delimiter than was stated for all"
+    "one of the {} files is not a complete table: it is truncated or damaged, or its encoding or "
+    "delimiter differs from the stated one"
 )
 _BROKEN = "safeselect: not whole"
 _NOT_WHOLE = (
-    "a column of keys holds floating-point numbers that are not whole: keys are integers or "
-    'strings; write for example df["rider"].astype("Int64"), or astype(str) for other numbers'
+    "a column of keys contains floating-point numbers that are not whole; keys must be integers "
+    'or strings, for example df["rider"].astype("Int64"), or astype(str) for other numbers'
 )
 # Integers up to these are different floats, so that no two of them become one.
 _EXACT_UP_TO = {"DOUBLE": 2**53, "FLOAT": 2**24}
@@ -282,7 +282,7 @@ def _view(
     for ours, name in columns.items():
         # Items are texts in every file, whatever their types.
         if ours not in LABELS and len({types[ours] for types in found}) > 1:
-            raise InputError(f"column {shown(name)} holds different types in different files")
+            raise InputError(f"column {shown(name)} has different types in different files")
     select = " UNION ALL ".join(selects)
     sql = f"CREATE OR REPLACE TEMP VIEW safeselect_rows AS {select}"
     _run(connection, sql, sources[0].failure)
@@ -300,7 +300,7 @@ def bring(file: Path, alias: Path) -> None:
             shutil.copyfileobj(sys.stdin.buffer, copy)
             copied = True
     if not copied:
-        raise InputError("standard input cannot be read; name a file instead of -")
+        raise InputError("standard input cannot be read; use a file instead of -")
 
 
 # ------------------------------------------------------------------------------- questions

@@ -55,11 +55,11 @@ _WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 STANDARD_INPUT = Path("-")
 
 
-TITLE = "NOT FOR PUBLICATION: exact and private, for whoever may see the table"
+TITLE = "NOT FOR PUBLICATION: exact and private, only for readers with access to the table"
 LAST = (
-    "publish the options with the release: they say how the table was read; one that you choose "
-    "because of this page tells something of it, one that follows from the program that wrote it "
-    "does not"
+    "publish the options with the release, because they state how the table was read; an option "
+    "chosen because of this page reveals something about the table, an option that follows from "
+    "the program that wrote it does not"
 )
 Finding = tuple[str, str, Mapping[str, object]]
 
@@ -94,7 +94,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class TableAs:
-    """A table together with how it is to be read; goes wherever a table goes.
+    """A table with options for reading it; can be used wherever a table can.
 
         top_items(TableAs(["may.csv", "june.csv"], delimiter=";", trim=True), item="city", ...)
 
@@ -167,17 +167,17 @@ class TableAs:
         for name, form, such in (
             ("delimiter", '[^"\r\n\0]', "one character such as ';' or '\\t'"),
             ("thousands", f"[^0-9{self.decimal}]", f"one character {_NO_MARK}"),
-            ("dates", _DATES, "a form such as '%d.%m.%Y'"),
+            ("dates", _DATES, "a format such as '%d.%m.%Y'"),
             ("memory", _MEMORY, "a size such as '500MB' or '2GB'"),
         ):
             text: object = getattr(self, name)
             if text is not None and not (isinstance(text, str) and re.fullmatch(form, text)):
                 raise ParameterError(f"{name} must be {such}, got {describe(text)}")
         if isinstance(self.table, TableAs):
-            raise ParameterError("a TableAs goes around a table, not around another TableAs")
+            raise ParameterError("a TableAs must contain a table, not another TableAs")
 
     def check(self, *, user: str, item: str | None = None) -> Look:
-        """Look at how the table is written, before any release, as `safeselect look` does.
+        """Inspect how the table is written, before a release, like `safeselect look`.
 
         The result is exact and private: NOT FOR PUBLICATION.  Publish the options with
         the release; one that is chosen because of it tells something of the table.
@@ -206,7 +206,7 @@ class TableAs:
         return found
 
     def tidied(self, column: str, *, user: bool = False) -> str:
-        """The SQL of a column of text, its cells tidied; that of users by `ids`, too."""
+        """Return the SQL that cleans a column of text, with `ids` applied to users."""
         cell = self._tidied(column, user=user)
         if not self.missing:
             return cell
@@ -227,7 +227,7 @@ class TableAs:
         return f"nfc_normalize({column})" if self.nfc and self.casefold else column
 
     def value(self, column: str, *, dated: bool) -> str:
-        """The SQL of numbers or dates in text, as DuckDB writes them; NULL where there is none."""
+        """Return the SQL that reads numbers or dates from text, or NULL for other cells."""
         column = self.tidied(column)
         if dated and self.dates is not None:
             day = f"CAST(try_strptime({column}, {literal(self.dates)}) AS DATE)"
@@ -278,7 +278,7 @@ def paths_of(table: object) -> list[Path] | None:
     if not found:
         raise InputError("the list of files is empty")
     if len({str(path.absolute()) for path in found}) < len(found):
-        raise InputError("a file is named twice")
+        raise InputError("a file is listed twice")
     return [path if path == STANDARD_INPUT else _regular(path) for path in found]
 
 
@@ -293,7 +293,7 @@ def _regular(file: Path) -> Path:
     if kind == "missing":
         raise InputError(f"{shown(file)} does not exist or is not a regular file")
     if kind:
-        raise InputError(f"{shown(file)} is {kind}; name a .csv, .tsv, .csv.gz or .parquet file")
+        raise InputError(f"{shown(file)} is {kind}; use a .csv, .tsv, .csv.gz or .parquet file")
     return file
 
 
@@ -329,21 +329,19 @@ def source_of(file: Path, alias: Path, form: TableAs) -> Source:
         rows = _PARQUET.format(file=literal(str(alias)))
         return Source(rows, f"{shown(file)} {failure}", shown(file), path=alias)
     if name.endswith(_WORKBOOKS):
-        raise InputError(
-            f"{shown(file)} is a workbook: 'Save as' it as 'CSV UTF-8', and name that file"
-        )
+        raise InputError(f"{shown(file)} is a workbook; save it as 'CSV UTF-8' and use that file")
     if not name.endswith(_TABLES) and file != STANDARD_INPUT:
-        raise InputError(f"{shown(file)} must be named .csv, .tsv, .csv.gz or .parquet")
+        raise InputError(f"{shown(file)} must end in .csv, .tsv, .csv.gz or .parquet")
     delimiter = form.delimiter or ("\t" if ".tsv" in name else ",")
     compressed = name.endswith(".gz")
     header = header_of(file, alias, form.encoding, delimiter)
     # Names of ours, so that empty, repeated or odd names in the header never reach SQL.
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(header)))
     failure = (
-        f"{shown(file)} is not a whole CSV table of {len(header)} columns in "
+        f"{shown(file)} is not a complete CSV table of {len(header)} columns in "
         f"{form.encoding.upper()}: it is truncated or damaged, a row has more or fewer cells than "
-        "the header, a quote is not closed, or the text is in another encoding, which must be "
-        "stated, such as 'cp1252'"
+        "the header, a quote is not closed, or the encoding differs and must be stated, such as "
+        "'cp1252'"
     )
     path = alias
     bring: Callable[[], bool] = bool
@@ -400,8 +398,8 @@ def header_of(file: Path, alias: Path, encoding: str, delimiter: str) -> list[st
     if header is None or any(_NO_TEXT.search(name) for name in header):
         kind = "a gzip-compressed CSV" if compressed else "a CSV"
         raise InputError(
-            f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if it is in "
-            "another encoding, state it, such as 'cp1252' or 'utf-16'"
+            f"{shown(file)} cannot be read as {kind} file in {encoding.upper()}; if it has another "
+            "encoding, pass that, such as 'cp1252' or 'utf-16'"
         )
     if not header:
         raise InputError(f"{shown(file)} has no header line; its first line must name the columns")

@@ -80,7 +80,7 @@ def _located(table: object, columns: Sequence[str]) -> tuple[str, dict[str, int]
     with hushed():  # any error may quote what a LazyFrame read
         names = [*_NAMES[kind](table)]
     if names is None:
-        raise InputError("the columns of the LazyFrame cannot be found out")
+        raise InputError("the columns of the LazyFrame cannot be determined")
     return kind, {name: position(names, name, "the table") for name in columns}
 
 
@@ -90,8 +90,8 @@ def _converted(convert: Callable[[Any], Any], places: Collection[str]) -> Any:
         converted = convert(arrow)
     if converted is None:
         raise InputError(
-            f"column {' or '.join(map(shown, places))} cannot be read: keys are integers or "
-            'strings, all of one kind; write for example df["rider"].astype("Int64") or '
+            f"column {' or '.join(map(shown, places))} cannot be read; keys must be "
+            'integers or strings, all of one kind, for example df["rider"].astype("Int64") or '
             '.astype("string")'
         )
     return converted

@@ -57,9 +57,9 @@ from safeselect.tables.keys import (
 from safeselect.tables.sql import ITEMS_PER_USER, counts_of_groups, counts_of_items
 
 _NEEDS_DELTA = (
-    "the domain is unknown, which needs epsilon and delta; or pass candidates=, a list made "
-    "without looking at the data, or candidates_are_public=True if the set of items in the table "
-    "is public knowledge"
+    "an unknown domain requires epsilon and delta; or pass candidates=, a list made without "
+    "looking at the data, or candidates_are_public=True if the set of items in the table is "
+    "public knowledge"
 )
 _DEAR = 16  # for a cap: 8 nats between neighbouring caps that do as well
 
@@ -181,7 +181,7 @@ def top_items(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose the k items of a table with the most distinct users, as `safeselect top-k` does.
+    """Choose the k items of a table with the most distinct users, like `safeselect top-k`.
 
         best = top_items("trips.parquet", item="city", user="rider", k=10, epsilon=1, delta="1e-9")
 
@@ -229,11 +229,11 @@ def top_items(
     warn_if_same(item=item, user=user)
     count = integer(k, "k", minimum=1, maximum=2**20)
     if flag(candidates_are_public, "candidates_are_public") and candidates is not None:
-        raise ParameterError("candidates_are_public goes without candidates")
+        raise ParameterError("candidates_are_public cannot be used with candidates")
     if candidates is not None or candidates_are_public:
         if flag(with_counts, "with_counts") or (k_bar, max_contributions) != (None, None):
             raise ParameterError(
-                "k_bar, max_contributions and with_counts are for an unknown domain"
+                "k_bar, max_contributions and with_counts require an unknown domain"
             )
         public = None if candidates is None else read_labels(candidates)
         with open_keyed(table, item, user) as keyed:
@@ -252,7 +252,7 @@ def top_items(
     if epsilon is None or delta is None:
         raise ParameterError(_NEEDS_DELTA)
     if mechanism is not None:
-        raise ParameterError("mechanism goes with known candidates")
+        raise ParameterError("mechanism requires known candidates")
     competing = COMPETING * count if k_bar is None else k_bar
     _, _, most = read_places(count, competing)
     limit, cap = _read_places(most + 1), read_contributions(max_contributions)
@@ -286,8 +286,8 @@ def _warn_delta(delta: Fraction | None, rows: object) -> None:
     rows = integer(rows, "rows", minimum=1, maximum=2**63 - 1)
     if delta is not None and delta * rows > 1:
         caution(
-            f"delta={rounded_text(delta)} is above 1/{rows}, one over the number of rows: it would "
-            "allow to show somebody's data outright; choose it far below"
+            f"delta={rounded_text(delta)} is above 1/{rows}, one over the number of rows, which "
+            "permits revealing one person's data in full; choose a much smaller delta"
         )
 
 
@@ -379,14 +379,14 @@ def top_items_by_group(
     stated = None if groups is None else read_labels(groups, "group")
     if (stated is None) is not groups_are_public:
         raise ParameterError(
-            "say which groups there are: groups=[...], a list made without looking at the table, "
-            "or groups_are_public=True if the set of groups in the table is public knowledge"
+            "the groups are required: groups=[...], a list made without looking at the table, or "
+            "groups_are_public=True if the set of groups in the table is public knowledge"
         )
     known = None if candidates is None else read_labels(candidates)
     if known is not None and (k_bar, max_contributions) != (None, None):
-        raise ParameterError("k_bar and max_contributions are for an unknown domain")
+        raise ParameterError("k_bar and max_contributions require an unknown domain")
     if known is None and mechanism is not None:
-        raise ParameterError("mechanism goes with known candidates")
+        raise ParameterError("mechanism requires known candidates")
     bytes_from = resolve(source)
     with open_keyed(table, item, user, group) as keyed:
         public = keyed.public("grp") if stated is None else stated
@@ -395,7 +395,7 @@ def top_items_by_group(
         names = dict(zip(read_as, public, strict=True))
         items = {} if known is None else dict(zip(keyed.as_read(known), known, strict=True))
         if not public:
-            raise InputError("the table has no group, and its set of groups is public")
+            raise InputError("the table has no groups, but groups_are_public=True")
         stated_facts = max_groups, groups_per_user, len(public)
         if known is not None:
             cost = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
@@ -403,7 +403,7 @@ def top_items_by_group(
             plan = plan_known(cost, known, count, changed, mechanism)
         else:
             if rho is not None:
-                raise ParameterError("an unknown domain needs epsilon and delta, not rho")
+                raise ParameterError("an unknown domain requires epsilon and delta, not rho")
             bound, total = read_contributions(max_contributions), read_total(epsilon, delta)
             places = read_k_bar(count, k_bar)
             changed = _read_max_groups(*stated_facts, need_unknown(total, count, places, bound))
@@ -438,7 +438,7 @@ def _read_max_groups(max_groups: object, per_user: object, size: int, need: Need
     """In how many groups a user counts at most: as stated, or the best for the stated facts."""
     if per_user is not None:
         if max_groups is not None:
-            raise ParameterError("say either max_groups or groups_per_user, which chooses it")
+            raise ParameterError("give either max_groups or groups_per_user, which determines it")
         return best_max_groups(size, read_groups_per_user(per_user), need)
     if max_groups is None:
         return 1
@@ -472,7 +472,7 @@ def select_keys(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.TopK[str]:
-    """Keep the items of a table that may be shown, as `safeselect keys` does.
+    """Choose the items of a table that may be shown, like `safeselect keys`.
 
         kept = select_keys("trips.parquet", item="city", user="rider", epsilon=1, delta="1e-9")
 
@@ -533,7 +533,7 @@ def choose_cap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[int]:
-    """Choose privately a cap under which about a stated share of the users have all their items.
+    """Choose privately a cap that covers all items of about the stated share of users.
 
     A private quantile of the number of items per user, the smallest cap where several do as well:
     each further item must be needed by 16 / epsilon users.

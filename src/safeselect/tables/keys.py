@@ -40,7 +40,7 @@ _LISTED = {"item": "candidate", "grp": "group"}
 
 
 def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") -> list[str]:
-    r"""Read a public list of candidates, or of groups: UTF-8 text, one a line, all different.
+    r"""Read a public list of candidates or groups: UTF-8 text with one unique label per line.
 
     Args:
         path: of the file.
@@ -65,7 +65,7 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
     """
     lines: list[str] | None = None
     if not os.path.lexists(path):
-        raise InputError(f"{shown(path)} does not exist; it should list {what}s, one a line")
+        raise InputError(f"{shown(path)} does not exist; it should list one {what} per line")
     with suppress(OSError, ValueError), open(path, "rb") as file:
         lines = file.read().decode("utf-8-sig").split("\n")
     if lines is None:
@@ -78,7 +78,7 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
     for place, label in enumerate(labels, 1):
         if "\r" in label:  # old Macs end lines so: one label would hold them all
             raise InputError(
-                f"line {place} of {shown(path)} holds a carriage return; end lines with a line feed"
+                f"line {place} of {shown(path)} contains a carriage return; end lines with \\n"
             )
     return read_labels(labels, what)
 
@@ -100,10 +100,10 @@ def read_labels(candidates: Iterable[str | int], what: str = "candidate") -> lis
             kind = type(candidate).__name__
             raise ParameterError(f"{what} {place} must be a string or an integer, got {kind}")
         if isinstance(candidate, int) and candidate.bit_length() > 128:
-            raise InputError(f"{what} {place} is larger than any integer column can hold")
+            raise InputError(f"{what} {place} is too large for an integer column")
         label = str(candidate)
         if not label.isascii() and label != label.encode("utf-8", "replace").decode("utf-8"):
-            raise InputError(f"{what} {place} is not text that UTF-8 can hold")
+            raise InputError(f"{what} {place} cannot be encoded as UTF-8")
         if label in seen:
             raise InputError(f"{what} {place} repeats {what} {seen[label]}")
         seen[label] = place
@@ -118,8 +118,8 @@ def require_key(kind: str, column: str, *, item: bool = False) -> None:
     kind = kind.partition("(")[0]
     if kind not in (TEXT, _NOTHING) and kind not in INTEGERS and not (item and kind in _NUMBERS):
         raise InputError(
-            f"column {shown(column)} must hold integers or strings, but holds {kind}; which values "
-            "are equal must not depend on how they are represented; write for example "
+            f"column {shown(column)} must contain integers or strings, but contains {kind}, whose "
+            "equality depends on their representation; use for example "
             f'df[{shown(column)}].astype("string")'
         )
 
@@ -134,7 +134,7 @@ def require_plain(labels: list[str], kind: str, column: str, what: str) -> None:
         if not form.fullmatch(label):
             raise InputError(
                 f"{what} {place} is not {noun} in plain decimal form, but column {shown(column)} "
-                f"holds {noun.split()[1]}s"
+                f"contains {noun.split()[1]}s"
             )
 
 
@@ -157,13 +157,13 @@ class Keyed:
         for place, label in enumerate(self.table.tidied(labels), 1):
             if label is None:
                 raise InputError(
-                    f"{what} {place} has nothing but blanks, which are trimmed, or is "
-                    "a word for a missing value"
+                    f"{what} {place} consists of blanks, which are trimmed, or is a word for a "
+                    "missing value"
                 )
             if label in found:
                 raise InputError(
-                    f"{what} {place} is read as {what} {found[label]} is: both become the same "
-                    "cell, so state one of them"
+                    f"{what} {place} is read like {what} {found[label]}: both become the same "
+                    "cell, so list only one of them"
                 )
             found[label] = place
         require_plain([*found], self.table.types[ours] or "", self.names[ours], what)
@@ -237,7 +237,7 @@ def open_keyed(table: object, item: str, user: str, group: str | None = None) ->
     """Open a table and check its columns' names and declared types."""
     if isinstance(table, TableAs) and is_spark(table.table):
         raise ParameterError(
-            "a Spark DataFrame is counted where it is: tidy its columns there, for example with "
+            "a Spark DataFrame is counted in Spark; clean its columns there, for example with "
             "pyspark.sql.functions lower and trim, and pass it without TableAs"
         )
     columns = {"item": item, "person": user} | ({} if group is None else {"grp": group})
@@ -275,4 +275,4 @@ def warn_if_same(**columns: object) -> None:
     (first, one), (second, other) = columns.items()
     if isinstance(one, str) and one == other:
         every = "count is 1" if first == "item" else f"group has one {second}"
-        caution(f"{first} and {second} are the same column, so that every {every}")
+        caution(f"{first} and {second} are the same column, so every {every}")

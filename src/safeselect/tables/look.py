@@ -118,7 +118,7 @@ def _users(rows: Table, user: str) -> Iterator[Finding]:
     """How users are spelled, and how many of them are others in another spelling."""
     cells = _CELLS.format(column="person")
     ((size, without, users, numbers, folded, both),) = rows.fetch(_USERS.replace("CELLS", cells))
-    yield "rows", f"{size}; {without} have no user in {user!r}, and are dropped", {}
+    yield "rows", f"{size}; {without} have no user in {user!r} and are dropped", {}
     yield "users", f"{users} as written", {}
     found = rows.fetch(_SHAPES.replace("CELLS", cells))
     shapes = ", ".join(f"{shape!r} {count}" for shape, count in found)
@@ -127,7 +127,7 @@ def _users(rows: Table, user: str) -> Iterator[Finding]:
         ("zeros and blanks", numbers, {"ids": "numbers"}),
         ("capital letters", folded, {"casefold": True}),
     ):
-        said = f"{users - left} users are the same as others"
+        said = f"{users - left} users equal others"
         yield f"without {what}", said, options if left < users else {}
     yield "without all these", f"{both} users, {users - both} fewer", {}
 

@@ -101,7 +101,7 @@ def _read_scores(
 ) -> list[int] | list[float] | list[Decimal]:
     kind = table.load("label", "score")["score"]
     if kind not in _SCORES and not kind.startswith("DECIMAL("):
-        raise ScoreError(f"scores must be numbers, but column {shown(column)} holds {kind}")
+        raise ScoreError(f"scores must be numbers, but column {shown(column)} contains {kind}")
     rows = table.fetch(LABELS_AND_SCORES)
     if [row[0] for row in rows] != labels:
         raise InputError("the table changed while it was read")
@@ -137,7 +137,7 @@ def table_quantiles(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Numbers[Any, Fraction]:
-    """Choose quantiles of a column of a table, in which each user counts once.
+    """Choose quantiles of a column of a table, counting each user once.
 
         fares = {"value": "fare", "user": "rider", "of": "largest"}
         grid = {"lowest": 0, "highest": 500, "step": "0.5"}
@@ -182,7 +182,7 @@ def table_quantiles(
     read_choice(of, "of", get_args(Of))
     dated = isinstance(lowest, date) or isinstance(highest, date)
     if dated and of == "sum":
-        raise ParameterError("dates have no sum; write of='smallest' or of='largest'")
+        raise ParameterError("dates have no sum; use of='smallest' or of='largest'")
     grid = Grid.read(lowest, highest, step)
     paid = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scope = check_scope(unit, ledger, monotonic=False)
@@ -213,11 +213,11 @@ def _check(types: Mapping[str, str | None], columns: Mapping[str, str], dated: b
     name = shown(columns["value"])
     number = kind in INTEGERS | FLOATS or kind.startswith("DECIMAL")
     if not number and kind not in (*_DATES, TEXT, '"NULL"'):
-        raise InputError(f"column {name} holds {kind}: values are numbers or dates")
+        raise InputError(f"column {name} contains {kind}; values must be numbers or dates")
     if kind not in (TEXT, '"NULL"') and number is dated:
         raise ParameterError(
-            f"column {name} holds {'numbers' if number else 'dates'}: write lowest and highest as "
-            f"{'numbers' if number else 'dates'}, too"
+            f"column {name} contains {'numbers' if number else 'dates'}; lowest and highest must "
+            f"be {'numbers' if number else 'dates'}, too"
         )
 
 

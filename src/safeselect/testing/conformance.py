@@ -29,7 +29,7 @@ _THREADS = 8
 
 
 def check_source(factory: Callable[[], Source]) -> tuple[str, ...]:
-    """Raise AssertionError, naming the rule, unless sources from the factory keep every rule.
+    """Raise AssertionError, naming the rule, if sources from the factory break a rule.
 
     Args:
         factory: builds a new source; called several times.
@@ -71,7 +71,7 @@ def _check_protocol(factory: Callable[[], Source]) -> None:
     source.begin()
     source.fill(bytearray(_SAMPLE))
     again = members_of(source)
-    _require(members[:2] == again[:2], "name and production are the same whenever they are read")
+    _require(members[:2] == again[:2], "name and production never change")
 
 
 def _check_fills(factory: Callable[[], Source]) -> None:

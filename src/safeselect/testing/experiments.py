@@ -183,7 +183,7 @@ def probabilities(
     plan, read = _read(mechanism, scores, cost, scored, k)
     if perm(read.size, plan.k) > _MOST:
         raise ParameterError(
-            f"there are more than {_MOST} outcomes: choose fewer candidates, or a smaller k"
+            f"there are more than {_MOST} outcomes; use fewer candidates or a smaller k"
         )
     steps = read.tolist()
     chances: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}

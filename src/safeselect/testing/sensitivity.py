@@ -23,7 +23,7 @@ _Scores = Mapping[object, object] | Sequence[object]
 
 
 class SensitivityExceeded(AssertionError):
-    """The scores of a pair of neighbours differ by more than was declared.
+    """The scores of a pair of neighbours differ by more than declared.
 
     Attributes:
         pair: position of the pair, from 0.
@@ -61,7 +61,7 @@ def check_sensitivity(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> int:
-    """Raise if a pair of neighbours breaks what is declared; return the number of pairs tried.
+    """Raise an error if a pair of neighbours exceeds the declaration; return the number of pairs.
 
     Passing proves nothing: it shows that these pairs are not counter-examples.  Use made-up data,
     because the exception quotes differences of scores.
@@ -105,7 +105,7 @@ def check_sensitivity(
             raise SensitivityExceeded(pair, rule, candidate, observed)
         pairs += 1
     if pairs == 0:
-        raise ParameterError("no pairs of neighbours were given")
+        raise ParameterError("give at least one pair of neighbours")
     return pairs
 
 

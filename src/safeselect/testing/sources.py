@@ -46,7 +46,7 @@ class _ForTests(Guarded):
 @final
 @own
 class DeterministicSource(_ForTests):
-    """The same bytes for the same seed: a SHAKE-256 stream that feeds nonces and fills in order.
+    """A SHAKE-256 stream for tests, with the same nonces and bytes for the same seed.
 
     Segment i = 0, 1, ... of the stream is SHAKE-256(seed || i as 8 bytes, big-endian).  Only one
     thread may use it at a time.  It raises in a child of the process that built it.
@@ -67,7 +67,7 @@ class DeterministicSource(_ForTests):
     ) -> None:
         if i_understand_this_is_not_private is not True:
             raise ParameterError(
-                "a release made with a known seed is not private; in tests, pass "
+                "a release made with a known seed is not private; for tests, pass "
                 "i_understand_this_is_not_private=True"
             )
         self._seed, self._position = _material(seed), 0
@@ -124,7 +124,7 @@ class SimulationSource(_ForTests):
 @final
 @own
 class RecordingSource(_ForTests):
-    """Passes on the bytes of another source and keeps them, with the sizes of the requests.
+    """Passes on the bytes of another source, and records them and the sizes of the requests.
 
     It has two uses: to show that the sizes do not depend on the scores, and to replay a call with
     `ReplaySource(recording.data, nonces=recording.nonces)`.  The recording and the release together
@@ -180,7 +180,7 @@ class RecordingSource(_ForTests):
 @final
 @own
 class ReplaySource(_ForTests):
-    """Plays the bytes given, in order, and raises `SourceError` when a request goes beyond them.
+    """Replays the given bytes in order, and raises `SourceError` when they run out.
 
     The tape feeds `fill` only.  `begin` plays the nonces; after the last one it returns the number
     of the call.  It raises in a child of the process that built it.
@@ -209,7 +209,7 @@ class ReplaySource(_ForTests):
     def _draw(self, count: int) -> bytes:
         start, end = self._position, self._position + count
         if end > len(self._data):
-            raise SourceError("the replayed bytes are used up")
+            raise SourceError("no replayed bytes are left")
         self._position = end
         return self._data[start:end]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import pytest
@@ -28,10 +26,10 @@ from safeselect.accounting import (
     compose_delta,
 )
 from safeselect.accounting.optimum.curve import backward, start
+from vectors import vectors
 
 pytestmark = pytest.mark.claim("C2")
-HERE = Path(__file__).parents[2] / "vectors"
-VECTORS = json.loads((HERE / "accounting.json").read_text())
+VECTORS = vectors("accounting")
 
 
 def named(name: str, number: int = 0) -> dict[str, dict[str, str]]:
@@ -113,16 +111,6 @@ BRACKETS = {
         "6.452593051",
     ),
     "16 Laplace": ([LaplaceDominated("1/2")] * 16, "7.94541", "7.94541564"),
-    "small with noise": (
-        [BoundedRange("1/10")] * 16 + [GaussianDP("1/25")] * 16,
-        "3.933505119",
-        "3.933505155",
-    ),
-    "large with noise": (
-        [BoundedRange(1)] * 16 + [GaussianDP("1/9")] * 16,
-        "13.483622645",
-        "13.483624381",
-    ),
 }
 
 

@@ -133,7 +133,7 @@ def float_families(n: int, dtype: str, *, whole: bool) -> dict[str, NDArray[Any]
 
 
 GRIDS: dict[str, dict[str, object]] = {
-    "no grid": {},
+    "without grid=": {},
     "dyadic": {"grid": "1/1024"},
     "coarse": {"grid": 2**20, "sensitivity": 2**20},
     "thousandths": {"grid": "1/1000", "minimize": True},
@@ -155,7 +155,7 @@ def test_bytecodes_are_the_same_for_all_columns_of_floats(grid: str, dtype: str,
             lambda: safeselect.permute_and_flip(scores, epsilon=1, source=source, **more)
         )
 
-    given = float_families(n, dtype, whole=grid == "no grid")
+    given = float_families(n, dtype, whole=grid == "without grid=")
     first = next(iter(given.values()))
     once(first)  # fills the caches
     usual = once(first)

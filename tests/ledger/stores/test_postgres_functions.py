@@ -193,7 +193,7 @@ def test_blocks_and_months_on_the_server(place: Place) -> None:
         Fraction(3, 4), 1
     ]  # fmt: skip
     for name, blocks in (("wards/south", []), ("wards", []), ("wards", ["east", "south"])):
-        with pytest.raises(ParameterError, match=f"there is a scope '{name}' already"):
+        with pytest.raises(ParameterError, match=f"scope '{name}' already exists"):
             Ledger.open(place.owner).add_scope(name, Budget(**TERMS, epsilon=1, blocks=blocks))
     for name, blocks, said in (
         ("wards", ["east", "south"], "the name of another one's block"),
@@ -265,7 +265,7 @@ def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
     (one,) = fine["charges"]
     nothing = {**one, "charge": {"epsilon": "0"}, "after": spent}
     again = [record.content for record in ledger.records()][2]
-    owners = "keeps no records of kind|permission denied"
+    owners = "does not store records of kind|permission denied"
     hair = {
         "charge": {"epsilon": f"{9 * 10**29 + 1}/{10**30}"},
         "after": {"epsilon": f"{10**30 + 1}/{10**30}"},

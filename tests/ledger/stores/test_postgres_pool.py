@@ -73,7 +73,7 @@ def test_connections_go_back_as_they_were(server: Server) -> None:
                 assert connection.execute("SELECT 1 AS one").fetchone() == {"one": 1}
                 path = connection.execute("SHOW search_path").fetchone()
                 assert "settings" not in path["search_path"]
-        with pytest.raises(LedgerError, match="is there already"):
+        with pytest.raises(LedgerError, match="already exists"):
             new(PostgresStore(schema="settings", pool=pool))
         scope(ledger).pay(pure())
 
@@ -84,7 +84,7 @@ def test_an_exhausted_pool_is_busy_and_a_closed_one_unusable(server: Server) -> 
         there, count = scope(ledger), len(kinds(ledger))
         with (
             pool.connection(),
-            pytest.raises(LedgerBusy, match="no connection in time; nothing was charged"),
+            pytest.raises(LedgerBusy, match="no free connection in time; nothing was charged"),
         ):
             there.pay(pure())
         assert len(kinds(ledger)) == count
@@ -99,7 +99,7 @@ def test_a_child_needs_a_pool_of_its_own(server: Server) -> None:
         there = scope(ledger)
 
         def work() -> None:
-            with pytest.raises(LedgerError, match="forked after the store got its pool"):
+            with pytest.raises(LedgerError, match="forked after the store received its pool"):
                 there.pay(pure())
             with pool_of(server) as own:
                 mine = Ledger.open(PostgresStore(schema="forked", pool=own))
@@ -126,8 +126,8 @@ def test_a_key_is_replaced_on_the_server(server: Server) -> None:
 
 def test_wrong_arguments() -> None:
     for arguments, said in (
-        ({}, "give conninfo, or pool="),
-        ({"conninfo": "x", "pool": object()}, "give conninfo, or pool="),
+        ({}, "give either conninfo or pool="),
+        ({"conninfo": "x", "pool": object()}, "give either conninfo or pool="),
         ({"pool": object()}, "must be a psycopg_pool.ConnectionPool"),
         ({"pool": "x"}, "must be a psycopg_pool.ConnectionPool"),
     ):

@@ -131,7 +131,7 @@ PLANTED = [
     Planted(
         *("frames", "typical_stay", pandas_visits, "patient"),
         *("highest=60", 'highest=int(stays["days"].max())'),
-        *("public", "middle = quantile(", "fix it as a constant"),
+        *("public", "middle = quantile(", "choose a constant"),
     ),
     Planted(
         *("frames", "ward_report", pandas_visits, "patient"),
@@ -146,12 +146,12 @@ PLANTED = [
     Planted(
         *("frames", "busy_sites", polars_visits, "patient"),
         *('"patients": size.values[0]', '"patients": patients'),
-        *("output", "return {", "return what releases returned"),
+        *("output", "return {", "return only results of releases"),
     ),
     Planted(
         *("frames", "good_features", features, "patient"),
         *(_RANGES, "scaler.fit(numbers)"),
-        *("sensitivity", "chosen = top_k(", "limit that other rows change too"),
+        *("sensitivity", "chosen = top_k(", "limit that depends on other rows"),
     ),
     Planted(
         *("frames", "counted_wards", pandas_visits, "patient"),
@@ -171,12 +171,12 @@ PLANTED = [
     Planted(
         *("rows", "two_answers", plays, "person"),
         *("measure([fans], epsilon=1", "measure([fans], epsilon=1 if fans > 5 else 2"),
-        *("charge", "second = measure(", "fix it as a constant"),
+        *("charge", "second = measure(", "choose a constant"),
     ),
     Planted(
         *("rows", "by_month", plays, "person"),
         *("<= 2", "<= 3"),
-        *("contributions", "winners = select_many(", "count in so many only"),
+        *("contributions", "winners = select_many(", "count each"),
     ),
     Planted(
         *("rows", "tuned_limit", plays, "person"),

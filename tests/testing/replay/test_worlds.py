@@ -109,7 +109,7 @@ class TestData:
         assert replay(loudest, votes, unit=None, neighbours="replace_one")
 
     def test_data_that_cannot_be_read_are_refused(self):
-        with pytest.raises(ParameterError, match="none that replay can read"):
+        with pytest.raises(ParameterError, match="replay cannot read this kind of data"):
             replay(len, object(), unit=None)
         with pytest.raises(ParameterError, match="no table of the data has a column 'user'"):
             replay(len, visits(), unit="user")

@@ -113,16 +113,12 @@ class Profile:
         if share >= 1:
             return self.step * (low + 1)
         return rounded_up(
-            lambda precision: self.step * low + log1p(share * cell(self.step, precision))
+            lambda precision: self.step * low + (1 + share * cell(self.step, precision)).log()
         )
 
 
 def cell(step: Fraction, precision: int) -> Interval:
     return Interval.of(step, precision).expm1()
-
-
-def log1p(value: Interval) -> Interval:
-    return (1 + value).log()
 
 
 def _integers(values: npt.NDArray[np.float64], bits: int, *, upper: bool) -> list[Any]:

@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from safeselect.accounting.optimum import LOOSE
-from safeselect.accounting.optimum.bracket import Profile, cell, log1p
+from safeselect.accounting.optimum.bracket import Profile, cell
 from safeselect.accounting.optimum.curve import Curve, Floats, one_more, start, tables_of
 from safeselect.accounting.optimum.fixed import pairs_above, pairs_below, spread
 from safeselect.accounting.optimum.pairs import Masses, power
@@ -232,7 +232,7 @@ def _moved(profile: Profile, place: int, share: Fraction, side: int) -> Fraction
 
     def moved(precision: int) -> Interval:
         whole = cell(side * profile.step, precision) * side
-        return profile.step * place + log1p(share * whole)
+        return profile.step * place + (1 + share * whole).log()
 
     if share < 0 and not moved(128).bounded:
         return Fraction(0)
@@ -248,7 +248,7 @@ def _narrowed(problem: Problem, precision: Fraction, most: Fraction, read: Read)
         found = bracket(problem, cells, read)
         if found.lower > found.upper:
             # One of the two bounds is wrong, and it is unknown which one: refuse to answer.
-            raise RuntimeError("the two bounds of an optimum cross; please report this list")
+            raise RuntimeError("the bounds of an optimum are inconsistent; please report this list")
         best = Bracket(max(best.lower, found.lower), min(best.upper, found.upper))
         gap = best.upper - best.lower
         # No grid is left out on the way, so that a finer precision begins with the same ones.

@@ -48,10 +48,10 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 _TOLD = {
     errno.ENOSPC: "could not be written: the disk is full",
     errno.EDQUOT: "could not be written: the quota is used up",
-    errno.EFBIG: "could not be written: no file may be so large here",
+    errno.EFBIG: "could not be written: the file would exceed the size limit",
     errno.EROFS: "cannot be written: its file system is read-only",
-    errno.EISDIR: "is no ledger: it is a folder",
-    errno.EIO: "could not be read or written: look at the disk",
+    errno.EISDIR: "is not a ledger, because it is a folder",
+    errno.EIO: "could not be read or written; check the disk",
 }
 
 
@@ -65,11 +65,11 @@ def said(error: OSError, name: str, done: str) -> LedgerError:
     problem = _TOLD.get(error.errno or 0, f"could not be {done}: {error.strerror}")
     if isinstance(error, FileNotFoundError):
         return LedgerError(
-            f"there is no file {name!r}; Ledger.create, or the command "
-            "safeselect ledger create, makes one"
+            f"file {name!r} does not exist; create it with Ledger.create or safeselect ledger "
+            "create"
         )
     if isinstance(error, PermissionError):
-        problem = f"cannot be {done}: it, or its folder, is read-only or not yours"
+        problem = f"cannot be {done}: no permission for it or its folder"
     return LedgerError(f"the ledger {name!r} {problem}")
 
 
@@ -106,12 +106,12 @@ def check_file_system(path: Path, *, warn: bool) -> str:
         return kind
     if kind not in _PASSING:
         raise LedgerError(
-            f"a ledger cannot be kept on a file system of type {kind}: its locks and syncs may "
-            "not hold for all its users; use a local disk, or PostgreSQL"
+            f"a ledger cannot be stored on a file system of type {kind}, because its locks and "
+            "syncs may not work for all users; use a local disk or PostgreSQL"
         )
     said = f"the ledger is on a file system of type {kind}, which may vanish with its budget"
     if require_production():
-        raise LedgerError(f"{said}; SAFESELECT_REQUIRE_PRODUCTION forbids it")
+        raise LedgerError(f"{said}, which SAFESELECT_REQUIRE_PRODUCTION forbids")
     if warn:
         warnings.warn(said, SafeSelectWarning, stacklevel=2)
     return kind
@@ -130,9 +130,9 @@ def check_modes(path: Path, *, is_new: bool = False) -> None:
     try:
         file = None if is_new else os.stat(path)
     except ValueError:  # a NUL, or characters that names of files cannot have
-        raise LedgerError(f"there is no file {str(path)!r}, and this name is not valid") from None
+        raise LedgerError(f"file {str(path)!r} does not exist, and its name is not valid") from None
     if file is not None and not stat.S_ISREG(file.st_mode):
-        raise LedgerError(f"{str(path)!r} is not a ledger: it is not a file")
+        raise LedgerError(f"{str(path)!r} is not a ledger, because it is not a file")
     if file is not None and file.st_mode & stat.S_IWOTH:
         raise LedgerError(f"all users can write to the ledger {str(path)!r}: run chmod o-w")
     for folder in {path.parent, Path(os.path.realpath(path)).parent}:
@@ -230,7 +230,7 @@ class FileJournal:
             chunk = os.pread(self._file.fileno(), min(_CHUNK, self.end - at), at)
             whole = chunk.rfind(b"\n")
             if whole < 0 or whole > _CHUNK:
-                raise LedgerDamaged(f"record {first + len(found)} is cut, or too long")
+                raise LedgerDamaged(f"record {first + len(found)} is truncated or too long")
             left = count - len(found)
             for line in chunk[:whole].decode("latin-1").split("\n", left)[:left]:
                 found.append(read_line(line, first + len(found), at))
@@ -262,7 +262,7 @@ class FileStore:
 
     def __init__(self, path: str | os.PathLike[str], *, wait: int = 30) -> None:
         if fcntl is None:
-            raise LedgerError("a ledger in a file needs Unix's flock: use PostgreSQL here")
+            raise LedgerError("a ledger in a file requires Unix's flock; use PostgreSQL here")
         self._path = Path(os.fspath(path)).absolute()
         self._wait = wait
         self._ready: Generation | None = None  # the process that checked the place
@@ -295,7 +295,7 @@ class FileStore:
                     os.fsync(file.fileno())
                 os.link(made, self._path)
             except FileExistsError:
-                raise LedgerError(f"the file {self.name!r} exists already: open it") from None
+                raise LedgerError(f"the file {self.name!r} already exists; open it") from None
             except (OSError, ValueError) as error:
                 why = getattr(error, "strerror", None) or "it has no such name"
                 raise LedgerError(f"the file {self.name!r} cannot be created: {why}") from None
@@ -313,7 +313,7 @@ class FileStore:
         with self._told("written") as born:
             if self._broken:
                 raise LedgerError(
-                    f"a write to the ledger {self.name!r} failed and could not be undone: this "
+                    f"a write to the ledger {self.name!r} failed and could not be undone; this "
                     "process will not write to it again"
                 )
             check_modes(self._path)
@@ -419,8 +419,8 @@ class FileStore:
             os.ftruncate(file.fileno(), end)
         except PermissionError:
             raise LedgerError(
-                f"the last line of {self.name!r} is torn, and the file may only grow: lift that "
-                "once (chattr -a), charge, and set it again"
+                f"the last line of {self.name!r} is incomplete, but the file is append-only; "
+                "remove that attribute (chattr -a), charge once, and set it again"
             ) from None
         sync(file)
 
@@ -433,8 +433,8 @@ class FileStore:
             except BlockingIOError:
                 if time.monotonic_ns() > deadline:
                     raise LedgerBusy(
-                        f"the ledger {self.name!r} was locked by others for {self._wait} "
-                        "seconds: nothing was charged, try again"
+                        f"other processes locked the ledger {self.name!r} for {self._wait} "
+                        "seconds; nothing was charged, try again"
                     ) from None
                 pause()
             else:
@@ -463,7 +463,7 @@ class FileStore:
             except BlockingIOError:
                 pass
             else:
-                raise LedgerError(f"locks do not hold on the file system of {self.name!r}")
+                raise LedgerError(f"locks do not work on the file system of {self.name!r}")
         sync_folder(self._path)
 
 

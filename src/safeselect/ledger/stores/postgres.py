@@ -121,14 +121,14 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Connectio
     except psycopg.OperationalError as error:
         if type(error).__name__ not in ("PoolTimeout", "TooManyRequests"):
             raise
-        said = "the pool had no connection in time; nothing was charged, try again"
+        said = "the pool had no free connection in time; nothing was charged, try again"
         raise LedgerBusy(said) from None
     guard(connection)
     connection.add_notice_handler(notice)
     before = [getattr(connection, name) for name in _SETTINGS]
     try:
         if connection.info.encoding != "utf-8":
-            raise LedgerError("the connections of the pool must have client_encoding=utf8")
+            raise LedgerError("the pool's connections must have client_encoding=utf8")
         # Nothing is prepared: another pool may be behind this one.  Values are sent as literals.
         ours = (True, psycopg.rows.tuple_row, None, psycopg.ClientCursor)
         for name, value in zip(_SETTINGS, ours, strict=True):
@@ -207,7 +207,7 @@ class Rows:
             raise LedgerError(f"the ledger {where} {_UNSAFE}")
         found = [Row(*row) for _, _, *row in values if row[0] is not None]
         if [row.seq for row in found] != list(range(first, first + len(found))):
-            raise LedgerDamaged(f"a record from {first} on is missing {where}")
+            raise LedgerDamaged(f"record {first} or a later one is missing {where}")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
                 raise LedgerDamaged(f"record {row.seq} {where} is not text")
@@ -239,7 +239,7 @@ def send(connection: Connection, schema: str, rows: Sequence[Row], wait: int, en
     for row in rows:
         kind = json.loads(row.body)["kind"]
         if kind not in _FUNCTIONS:
-            raise LedgerError(f"a server keeps no records of kind {kind!r}")
+            raise LedgerError(f"a server does not store records of kind {kind!r}")
         statements.append(f"SELECT {schema}.{_FUNCTIONS[kind]}(%s, %s, %s, %s)")
         values += [wait, row.body, row.hash, row.signature]
     done = connection.execute("; ".join(filter(None, [*statements, end])), values or None)
@@ -270,23 +270,23 @@ _TRIES = 3
 _MANY = 100  # rows that are not read under the lock
 _QUEUED = 20
 _BUSY = "55P03"
-_UNSAFE = "cannot be used: the server only follows another, or does not wait for its disk"
+_UNSAFE = "cannot be used: the server is a standby, or runs with fsync off"
 # What to say of a failure, by SQLSTATE or its first two characters, and whether to try again.
 _PROBLEMS = {
     "": ("cannot be reached, or the connection was lost", True),
     "08": ("cannot be reached, or the connection was lost", True),
-    "40": ("was used by a transaction that excludes this one", True),
-    "53": ("could not be written: the server lacks space, memory or connections", True),
+    "40": ("was used by a transaction that conflicts with this one", True),
+    "53": ("could not be written: the server is out of space, memory or connections", True),
     _BUSY: ("is locked by another writer", True),
-    "57": ("cannot be used now: the server cancels, starts or stops", True),
+    "57": ("cannot be used now: the server canceled the query, or is starting or stopping", True),
     "25006": ("cannot be written: the server is read-only", False),
     "42501": ("cannot be used: the role lacks a permission", False),
-    "3F000": ("is not there; Ledger.create makes one", False),
-    "42P01": ("is not there, or is another's; Ledger.create makes one in a new schema", False),
-    "42P06": ("is there already: open it", False),
+    "3F000": ("does not exist; create it with Ledger.create", False),
+    "42P01": ("does not exist or is another's; use Ledger.create with a new schema", False),
+    "42P06": ("already exists; open it", False),
     **dict.fromkeys(("42703", "42883"), (f"is not of format {FORMAT}", False)),
-    "23": ("refused a row that contradicts the rows before it", False),
-    "P0001": ("refused a row that contradicts the rows before it", False),
+    "23": ("rejected a row that contradicts earlier rows", False),
+    "P0001": ("rejected a row that contradicts earlier rows", False),
     "SL": (_UNSAFE, False),
 }
 
@@ -318,9 +318,9 @@ class PostgresStore:
         pool: Connections | None = None,
     ) -> None:
         if (conninfo is None) == (pool is None):
-            raise ParameterError("give conninfo, or pool= instead of it")
+            raise ParameterError("give either conninfo or pool=")
         if conninfo is not None and not isinstance(conninfo, str):
-            raise ParameterError("conninfo must be a connection string of libpq")
+            raise ParameterError("conninfo must be a libpq connection string")
         if pool is not None and not isinstance(pool, Connections):
             raise ParameterError(f"pool must be a psycopg_pool.ConnectionPool: {describe(pool)}")
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
@@ -352,9 +352,9 @@ class PostgresStore:
         """
         with self._translated(), self._transaction(begin=_BEGIN) as connection:
             if connection.info.server_version < _OLDEST:
-                raise LedgerError("a ledger needs PostgreSQL 13 or later")
+                raise LedgerError("a ledger requires PostgreSQL 13 or later")
             if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
-                raise LedgerError("a ledger needs a database whose encoding is UTF8")
+                raise LedgerError("a ledger requires a database with encoding UTF8")
             connection.execute(f"CREATE SCHEMA {self._schema}")
             connection.execute(f"SET LOCAL search_path = {self._schema}, pg_temp")
             for statement in schema_of(self._schema):
@@ -385,7 +385,7 @@ class PostgresStore:
             Rows(connection, self._schema).rows(0, 1)
             # The server only warns of a grant that grants nothing.
             if connection.execute(_IS_OWNER, (self._schema,)).fetchone() != (True,):
-                raise LedgerError(f"only the owner of {self.name} grants rights")
+                raise LedgerError(f"only the owner of {self.name} can grant rights")
             schema = self._schema
             connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
             connection.execute(f"GRANT SELECT ON {schema}.records, {schema}.format TO {role}")
@@ -453,7 +453,7 @@ class PostgresStore:
         """Return the pool, unless it is the parent's."""
         if generation() != self._born and not isinstance(self._pool, OwnPool):
             raise LedgerError(
-                "this process was forked after the store got its pool: create both again in "
+                "this process was forked after the store received its pool; create both again in "
                 "the child"
             )
         return self._pool

@@ -44,7 +44,7 @@ def check_process(born: Generation) -> None:
     """
     if generation() != born:
         raise LedgerError(
-            "this process was forked during a call of its parent, which owns that call: call again"
+            "this process was forked during a call that belongs to its parent; call again"
         )
 
 

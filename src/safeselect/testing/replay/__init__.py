@@ -30,12 +30,12 @@ _TRIALS = 40  # runs by which a pair is made smaller
 _REPEATS = 8
 _WALKS = 4  # one in so many pairs is a step of a walk, on each way
 _SIZES = ("sensitivity", "contributions", "monotonic")
-_IDENTITY = "count by {0!r}: one {0} has several values of {1!r}, each of which counts by itself"
+_IDENTITY = "count by {0!r}: one {0} has several values of {1!r}, which count separately"
 _CAP = (
-    "count each {0} once, let it count in so many only, or cap what one {0} adds before it is "
-    "counted or summed; clip values and weights to what is declared; use no mean, total or limit "
-    "that other rows change too; ask a session the same questions in the same order; leave "
-    "monotonic=True out where one {0} moves scores both ways"
+    "count each {0} once, or cap what one {0} adds before counting or summing; clip values and "
+    "weights to the declared bounds; use no mean, total or limit that depends on other rows; ask "
+    "a session the same questions in the same order; leave monotonic=True out where one {0} moves "
+    "scores both ways"
 )
 
 
@@ -49,7 +49,7 @@ def replay(
     seed: int = 1,
     capture: Iterable[str | Path] = (),
 ) -> Report:
-    """Run a pipeline on neighbouring data with the same outcomes; report what should not differ.
+    """Run a pipeline on neighbouring data with equal outcomes, and report unexpected differences.
 
     Nothing is charged: ledgers are replaced by copies of their budgets in memory.  Use made-up
     data: the report quotes rows.
@@ -113,9 +113,9 @@ class _Search:
     def report(self) -> Report:
         """What was found."""
         notes = (note for key, note in self.notes.items() if key not in self.findings)
-        unseen = ["data and outcomes that were not tried", "time", "memory", *sorted(self.blind)]
-        unseen += ["tables that the pipeline reads besides its data, which stayed as they were"]
-        unseen += ["other processes, and releases of other libraries: each run makes them anew"]
+        unseen = ["untested data and outcomes", "time", "memory", *sorted(self.blind)]
+        unseen += ["tables that the pipeline reads besides its data"]
+        unseen += ["other processes, and releases of other libraries, which each run repeats"]
         still = [line for line, is_read in self.lines.items() if not is_read]
         unseen += [f"what {line} reads: no data set that was tried changed it" for line in still]
         unseen += ["prints", "files"] * (not self.watch.captured)
@@ -144,8 +144,8 @@ class _Search:
             self.blind |= {"answers of a partition strategy", "the returned value"}
         for broken in self.compare(base, again):
             raise ParameterError(
-                "on the same data the pipeline does not repeat itself: it draws random numbers of "
-                f"its own, or changes something outside ({broken.line}: {broken.seen})"
+                "the pipeline gives different results on the same data: it draws its own random "
+                f"numbers, or changes something outside ({broken.line}: {broken.seen})"
             )
         return base
 
@@ -217,7 +217,7 @@ class _Search:
     def _keep(self, broken: Finding, pair: Pair) -> None:
         """Keep what was found, with the smallest pair, unless the same was found before."""
         is_size = broken.kind in _SIZES
-        is_note = pair.odd == "case" or (pair.odd != "" and " ends with " in broken.seen)
+        is_note = pair.odd == "case" or (pair.odd != "" and " raises " in broken.seen)
         kept, kind = self.notes if is_note else self.findings, "size" if is_size else broken.kind
         if (kind, broken.line) in kept:
             return

@@ -22,18 +22,20 @@ from safeselect.testing.replay.watching import Event, Run
 from safeselect.testing.replay.worlds import Foreign
 from safeselect.testing.sensitivity import excess
 
-_FROM = "fix it as a constant without looking at the data, or take it from an earlier release"
+_FROM = "choose a constant without looking at the data, or use an earlier release"
 _LABELS = "list the candidates publicly, each with a score, or use unknown_domain_top_k"
-_PATH = "make the same releases whatever rows a unit has, and decide by what they returned"
-_RETURN = "return what releases returned and what follows from it; measure(...) pays for a number"
-_RUN = "compute the score from releases that are made with the run's scope, all within base"
+_PATH = "make the same releases for all data, and decide by their results"
+_RETURN = (
+    "return only results of releases or values computed from them; release numbers by measure(...)"
+)
+_RUN = "compute the score from releases with the run's scope, all within base"
 _DERIVED = "parts", "noise", "factor", "offset"  # a caller's own argument says more
 _SHOWN, _WIDEST, _ROWS = 3, 200, 6
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A mistake, or what may be one, with two data sets that show it.
+    """An actual or possible mistake, with two data sets that show it.
 
     Attributes:
         kind: "sensitivity", "monotonic", "contributions", "identity" (an id is no unit), "public"
@@ -53,7 +55,7 @@ class Finding:
     line: str
     promise: str
     seen: str
-    instead: str = "cap what one unit adds before it is counted or summed, or declare it"
+    instead: str = "cap what one unit adds before counting or summing, or declare it"
     factor: Fraction | None = None
     neighbour: str = ""
     rows: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
@@ -64,7 +66,7 @@ class Finding:
         factor = "without a bound" if self.factor is None else f"by {exact_text(self.factor)}"
         lines = [f"{self.kind}: {self.seen}", f"  at {self.line}: {code}"]
         lines += [f"  promised: {self.promise}; epsilon is multiplied {factor}"]
-        lines += [f"  write instead: {self.instead}", f"  shown by: {self.neighbour}"]
+        lines += [f"  fix: {self.instead}", f"  shown by: {self.neighbour}"]
         for when, rows in zip(("before", "after"), self.rows, strict=True):
             lines += [f"    only {when}, of {len(rows)}: {row:.{_WIDEST}}" for row in rows[:_ROWS]]
         return "\n".join(lines)
@@ -72,7 +74,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """What a replay found.  It is true if there is a finding: `assert not replay(...)`.
+    """The findings of a replay.  It is true if there is a finding: `assert not replay(...)`.
 
     It quotes rows of the data: not for publication.
 
@@ -97,7 +99,7 @@ class Report:
         first = (
             "Replay, NOT FOR PUBLICATION: this report quotes rows of the data.\n"
             f"Compared: {self.pairs} data sets; they prove nothing about others.\n"
-            f"Not looked at: {'; '.join(self.unseen)}.\n"
+            f"Not checked: {'; '.join(self.unseen)}.\n"
             f"Findings: {len(self.findings) or 'none'}."
         )
         found = [f"{number}. {each}" for number, each in enumerate(self.findings, 1)]
@@ -120,7 +122,7 @@ def compare(base: Run, other: Run, ignored: Set[str], *, far: bool) -> Iterator[
         if before is None or after is None or before.place != after.place:
             both = ["none" if each is None else " in ".join(each.place) for each in (before, after)]
             seen = f"release number {number} is {both[0]} on one data set, {both[1]} on the other"
-            promise = "which releases are made, and how many, does not follow from the data"
+            promise = "which and how many releases are made does not depend on the data"
             yield Finding("path", (after or before).place[1], promise, seen, _PATH)
             return
         broken = next(_public(before, after), None)
@@ -131,16 +133,16 @@ def compare(base: Run, other: Run, ignored: Set[str], *, far: bool) -> Iterator[
             yield broken
     if type(base.error) is not type(other.error):
         run = base if other.error is None else other
-        seen = f"one of the two runs ends with {type(run.error).__name__} here"
-        promise = "whether a run ends with an error does not follow from the data"
+        seen = f"one of the two runs raises {type(run.error).__name__} here"
+        promise = "whether a run raises an error does not depend on the data"
         yield Finding("path", run.at, promise, seen, _PATH)
         return
     leaks = [*differences(base.returned, other.returned)]
     leaks = [each for each in leaks if not each.startswith(tuple(ignored))]
-    leaks += ["what is printed or written"] * (base.printed != other.printed)
+    leaks += ["printed or written output"] * (base.printed != other.printed)
     if leaks and not found:
         promise = "with the same outcomes of all releases, the output is the same"
-        seen = f"{leaks[0]} differs: private data reach it by no release"
+        seen = f"{leaks[0]} differs, so it depends on private data without a release"
         yield Finding("output", base.at, promise, seen, _RETURN)
 
 
@@ -160,7 +162,7 @@ def _public(before: Event, after: Event) -> Iterator[Finding]:
             yield Finding(kind, before.place[1], promise, seen, _FROM)
     if any(differences(before.chosen, after.chosen)):
         promise = "the base covers the score and the output of a run"
-        seen = "with the same outcomes of its releases the chosen run has another score or output"
+        seen = "with the same outcomes of its releases, the chosen run has other results"
         yield Finding("output", before.place[1], promise, seen, _RUN)
 
 
@@ -193,7 +195,7 @@ def _private(before: Event, after: Event, asked: dict[str, int]) -> Iterator[Fin
 
 def _many(event: Event, what: str, changed: int, most: str | None) -> Iterator[Finding]:
     if most is not None and changed > int(most):
-        promise, seen = f"one unit changes {most} {what} at most", f"one unit changes {changed}"
+        promise, seen = f"one unit changes at most {most} {what}", f"one unit changes {changed}"
         factor = Fraction(changed, int(most))
         yield Finding("contributions", event.place[1], promise, seen, factor=factor)
 

@@ -39,7 +39,7 @@ _OURS, _PYTHON = Path(__file__).parents[2], Path(threading.__file__).parent
 _INSTALLED = Path(str(sys.modules["numpy"].__file__)).parents[1]
 _LIBRARIES = ("<frozen", *map(str, (_OURS, _PYTHON, _INSTALLED)))  # no files of the caller's
 
-_STRAYED = "a release in another thread would be real: replay sees one"
+_STRAYED = "a release in another thread would be real, because replay watches one thread"
 
 Method = Callable[..., Foreign]
 """A method of the library's, or what stands for it while a run is watched."""
@@ -190,7 +190,7 @@ class Watch:
             ParameterError: another replay is going on.
         """
         if hasattr(Call.commit, "__wrapped__"):
-            raise ParameterError("another replay is going on in this process")
+            raise ParameterError("another replay is running in this process")
         places: tuple[tuple[type, str, Method], ...] = (
             (Bits, "__init__", self._drawing),
             (Call, "__enter__", self._entering),

@@ -276,7 +276,7 @@ class Maker:
             if isinstance(part, dict):
                 form, unit = Form([*part.items()], dict), 0
             if form is None:
-                raise ParameterError(f"data are none that replay can read: {describe(part)}")
+                raise ParameterError(f"replay cannot read this kind of data: {describe(part)}")
             self.tables.append(Table(number, unit, form))
         self.world = tuple(row for table in self.tables for row in table.rows)
         self.rows: dict[Hashable, list[Row]] = {}
@@ -284,7 +284,7 @@ class Maker:
             if row.unit is not None:
                 self.rows.setdefault(row.unit, []).append(row)
         if not self.rows:
-            instead = "write unit=None if each row is a unit of its own"
+            instead = "use unit=None if each row is a separate unit"
             raise ParameterError(f"no table of the data has a column {describe(unit)}: {instead}")
         self.units = sorted(self.rows, key=lambda each: (-len(self.rows[each]), repr(each)))
         self.mixed = self._mixed(self.units)
