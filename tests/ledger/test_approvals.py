@@ -214,7 +214,7 @@ def test_every_form_of_budget_is_raised_to_its_ceiling_and_no_further(
         ({"caps": {"epsilon": "3"}}, "states caps that differ"),
         ({"caps": {}}, "states caps that differ"),
         ({"caps": {"epsilon": "2", "rho": "1"}}, "states caps that differ"),
-        ({"limit": "delta"}, "raises something that cannot be raised"),
+        ({"limit": "delta"}, "raises a limit that cannot be raised"),
         ({"limit": "max_refusals", "before": "1", "after": "2"}, "does not raise the limit"),
         (
             {"scope": "b", "limit": "rho", "before": "1", "after": "2"},

@@ -280,7 +280,7 @@ def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
         (a_charge(ledger, charge={"epsilon": "1/1"}), "not in lowest terms"),
         (a_charge(ledger, **about_zero), "not of its form"),
         (a_charge(ledger, charge={"epsilon": "1/0"}), "not of its form"),
-        (a_charge(ledger, charge={"epsilon": "1/10\n"}), "not of its form"),
+        (a_charge(ledger, charge={"epsilon": "1/10\n"}), "cannot be printed"),
         ({**fine, "charges": [nothing]}, "costs nothing"),
         (a_charge(ledger, charge={"rho": "1/10"}), "not of its form"),
         (a_charge(ledger, charge={"epsilon": "1/10", "delta": "0"}), "not the fields of its kind"),
