@@ -103,7 +103,7 @@ def drawn(seed: str) -> Iterator[tuple[str, Passage]]:
     lines = [
         (at, " ".join(line.split()))
         for at, words, raised in texts
-        if "/cli/" in at and not raised
+        if "/cli/" in at and "/_page.py" not in at and not raised
         for line in re.split(r"\n\n|\n(?! )(?=-|\| |[A-Z]+  )|  +(?=[a-z])", words)
         if len(line.split()) > 3
     ]

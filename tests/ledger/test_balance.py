@@ -236,7 +236,7 @@ REFUSED: list[tuple[dict[str, Any], list[Any], Any, str]] = [
     (MILLIONTH, [PureDP("1/100")] * 50, PureDP("0.9"), "99.4 % of it and 74 % is left"),
     ({"rho": "1/10"}, [PureDP("0.4")], ZeroConcentratedDP("0.03"), "30 % .* 21 %.* 1/2 of its rho"),
     (MILLIONTH, OWN, ApproximateDP("1/100", "1e-7"), "1e-7, and 5e-8 of 2.5e-7 is left; give the"),
-    (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved here; .* own_delta=1e-7 takes"),
+    (SUMS, [], ApproximateDP("1/100", "1e-7"), "none is reserved here; .* own_delta=1e-7 allows"),
     (
         MILLIONTH,
         [],
@@ -415,7 +415,7 @@ def test_each_block_has_a_budget_of_its_own(wards: Ledger) -> None:
 
 def test_what_reads_a_block_names_it(wards: Ledger) -> None:
     for name, such in (("wards", "wards/north"), ("year", "year/2026-11")):
-        said = f"scope '{name}' has a budget for each block or month: .* such as '{such}', joined"
+        said = f"scope '{name}' has a budget for each block or month; .* such as '{such}', and join"
         for use in (
             lambda name=name: scope(wards, name),
             lambda name=name: wards.balance(name),

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,8 +168,8 @@ def test_a_session_keeps_its_call_and_ends_it_once() -> None:
     assert outcomes(ledger)[1:] == ["settled", "charged", "input", "charged", "source"]
 
 
-def test_a_child_that_was_forked_in_a_call_cannot_end_it() -> None:
-    ledger, (read, write) = new(":memory:"), os.pipe()
+def test_a_child_that_was_forked_in_a_call_cannot_end_it(tmp_path: Path) -> None:
+    ledger, (read, write) = new(tmp_path / "l"), os.pipe()
     with call(ledger) as this:
         if (child := os.fork()) == 0:
             try:

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from ledgers import new, scope
 from ready import read_scores
 from table_sources import SOURCES
 
-from safeselect import Budget, InputError, Ledger, ParameterError
+from safeselect import InputError, ParameterError
 from safeselect.tables import TableAs, count_distinct_users, top_items
 
 duckdb = pytest.importorskip("duckdb")
@@ -231,12 +232,12 @@ def test_a_public_list_is_read_like_the_cells_and_released_as_stated() -> None:
 def test_a_public_list_must_still_differ_and_nothing_is_charged(
     stated: list[str], message: str
 ) -> None:
-    ledger = Ledger.create(":memory:", {"trips": Budget("rider", "add_remove", epsilon=9)})
-    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="a list")
+    ledger = new(":memory:", epsilon=9)
+    there = scope(ledger)
     tidy = TableAs(pa.table({"city": MESSY, "rider": MESSY}), **FORM)
     with pytest.raises(InputError, match=message):
-        top_items(tidy, item="city", user="rider", k=1, epsilon=1, candidates=stated, ledger=scope)
-    assert ledger.balance("trips").left == {"epsilon": 9}
+        top_items(tidy, item="city", user="rider", k=1, epsilon=1, candidates=stated, ledger=there)
+    assert ledger.balance("a").left == {"epsilon": 9}
 
 
 def test_a_column_that_is_not_there_is_looked_for_near(tmp_path: Path) -> None:

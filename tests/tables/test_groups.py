@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from ledgers import new, scope
 
 import safeselect
 from safeselect import Budget, InputError, Ledger, ParameterError, ScoreError
@@ -76,17 +77,14 @@ def test_groups_and_candidates_are_read_like_the_cells_and_released_as_stated():
 
 
 def test_a_list_that_no_column_holds_is_refused_before_the_charge():
-    ledger = Ledger.create(
-        ":memory:", {"trips": Budget("rider", "add_remove", epsilon=99, delta="0.1")}
-    )
-    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="lists")
+    ledger = new(":memory:", epsilon=99, delta="0.1")
     years = pa.table({"month": [2024, 2025], "city": [1, 2], "rider": [1, 2]})
-    asked = {**COLUMNS, "k": 1, "epsilon": 1, "ledger": scope}
+    asked = {**COLUMNS, "k": 1, "epsilon": 1, "ledger": scope(ledger)}
     with pytest.raises(InputError, match="group 1 is not an integer in plain decimal form"):
         top_items_by_group(years, **asked, groups=["May"], delta="1e-9")
     with pytest.raises(InputError, match="candidate 2 is not an integer in plain decimal form"):
         top_items_by_group(years, **asked, groups=[2024], candidates=[1, "x"])
-    assert ledger.balance("trips").left["epsilon"] == 99
+    assert ledger.balance("a").left["epsilon"] == 99
 
 
 @pytest.mark.parametrize(("groups", "contributions"), [(1, 2), (2, 1), (2, 10), (4, 2)])
@@ -192,13 +190,10 @@ def test_a_public_set_of_groups_may_not_be_empty():
 
 
 def test_stated_facts_choose_in_how_many_groups_a_user_counts():
-    ledger = Ledger.create(
-        ":memory:", {"trips": Budget("rider", "add_remove", epsilon=99, delta="0.1")}
-    )
-    scope = ledger.scope("trips", unit="rider", neighbours="add_remove", purpose="lists")
+    there = scope(new(":memory:", epsilon=99, delta="0.1"))
     asked = {**COLUMNS, "groups": MONTHS, "k": 2, "epsilon": 1, "delta": "1e-7"}
     for facts in (1, 3, {1: 50, 4: 50}):
-        found = top_items_by_group(table(), **asked, groups_per_user=facts, ledger=scope)
+        found = top_items_by_group(table(), **asked, groups_per_user=facts, ledger=there)
         best = explain_groups(2, [1], "1e-7", groups=4, groups_per_user=facts).best()
         same = top_items_by_group(table(), **asked, max_groups=best.max_groups)
         assert stated(found, "max_groups") == best.max_groups

@@ -211,7 +211,7 @@ class PoissonRepeated(Repetition):
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """P(K = 0) + mean e**(...), with the change of a probability at the ratio 1 + 1/(a - 1)."""
+        """P(K = 0) + mean e**(...), with the largest increase of a probability at 1 + 1/(a - 1)."""
         mean = Interval.of(self.mean, one.precision)
         # (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
         change = change_of(self.base, 1 / excess + 1)

@@ -146,7 +146,7 @@ PRINTED = declare("""
 --json  print the release as JSON
 | --csv  print all columns as CSV, with low and high where there is noise
 | --table  print all columns for people to read
---quiet  print no notes; errors and warnings stay
+--quiet  print errors and warnings, but no notes
 """)
 
 LOOKED = declare("""

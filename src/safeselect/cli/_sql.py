@@ -1,4 +1,4 @@
-"""`safeselect sql`: the statement with which another engine counts users."""
+"""`safeselect sql`: print a statement that counts users in another engine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from safeselect.tables.dialects import DIALECTS, check_statement, statement
 
 OPTIONS = declare(f"""
 --dialect NAME {{{",".join(DIALECTS)}}} required  engine: {", ".join(DIALECTS)}
---check  print the statement that shows how the engine compares text
+--check  print a statement that tests how the engine compares text
 --table NAME  table, or SCHEMA.TABLE
 --item COL  column of the items, integers or text
---user COL  column that identifies the user of a row, integers or text
---places integer  how many of the largest counts: k_bar + 1; all without it
---max-contributions integer  for how many items a user is counted; all without it
+--user COL  column that identifies the user of each row, integers or text
+--places integer  number of largest counts, k_bar + 1 (default: all)
+--max-contributions integer  count each user for at most this many items (default: all)
 """)
 
 
@@ -28,12 +28,12 @@ def _run(options: argparse.Namespace) -> int:
     }
     if options.check:
         if asked:
-            raise InputError("--check goes with --dialect alone: it reads no table")
+            raise InputError("--check can only be used with --dialect, because it reads no table")
         sql = check_statement(options.dialect)
     else:
         for name in ("table", "item", "user"):
             if name not in asked:
-                raise InputError(f"--{name} is missing; or write --check")
+                raise InputError(f"--{name} is missing; or use --check")
         sql = statement(options.dialect, **asked)
     run = "run by the tests" if DIALECTS[options.dialect].tested else "NOT RUN by the tests"
     write(f"-- {options.dialect}, {run}\n{sql}")
@@ -42,12 +42,12 @@ def _run(options: argparse.Namespace) -> int:
 
 SQL = Command(
     "sql",
-    "print the statement with which a database counts users",
+    "print a statement that counts users in a database",
     OPTIONS,
     _run,
     """\
-The database counts, and Counts.from_rows takes the rows of both statements: of the counts, and of
---check. Text is compared by its bytes, whatever the collation of a column. For example:
+Run this statement and that of --check in the database, and pass the rows of both to
+Counts.from_rows. Text is compared by its bytes, for every collation. For example:
 safeselect sql --dialect postgres --table trips --item city --user rider --places 101
 """,
 )

@@ -389,7 +389,7 @@ class Checker:
         if "utc" in record:
             self._check_time(record, where)
         if self.wanted.get(self.count, row.hash) != row.hash:
-            raise LedgerRolledBack(f"{where} is another one than the published head says")
+            raise LedgerRolledBack(f"{where} differs from the published head")
         reading = self._follow(row, record, where)
         reading.is_signed = is_signed
         return reading

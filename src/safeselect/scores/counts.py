@@ -146,8 +146,8 @@ class Counts(Mapping[Any, int]):
         if change.size < 1 + both_ways:
             name = "sensitivity" if change.range_ is None else "range_"
             moves = (
-                "replacing one user may move one of these counts up by 1 and another down by 1, "
-                "so range_ must be at least 2; or write sensitivity=1"
+                "replacing one user can move one of these counts up by 1 and another down by 1, "
+                "so range_ must be at least 2; or use sensitivity=1"
                 if both_ways
                 else f"one user changes these counts by 1, so {name} must be at least 1"
             )

@@ -53,7 +53,7 @@ _CELL = re.compile(
 
 @contextmanager
 def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[str], Any]]:
-    r"""Open ready scores, one candidate a row, for the length of a `with` block.
+    r"""Open a table of scores with one candidate per row, as a context manager.
 
     The labels, which are public as their number is, are read at once.  The type and the cells of
     the column of scores are looked at when a mechanism reads the scores, which it does once; then
