@@ -130,6 +130,8 @@ def several() -> None:
 
 def called_again() -> None:
     """Labels belong to a call."""
+    own = prepared.StatedLaw("first/1", PureDP, lambda scores, k, rate, bits: range(k))
+    assert_type(top_k(YEARS, k=1, epsilon=1, sensitivity=1, mechanism=own), TopK[int])
     flip = prepared.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
     assert_type(flip(VOTES).label, str)
     assert_type(flip(YEARS).label, int)

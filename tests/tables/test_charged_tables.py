@@ -169,8 +169,15 @@ def test_no_user_is_looked_at_before_the_charge(
             told.append((ledger.balance("trips").spent["epsilon"], f"brought {names}"))
         return real_arrow(given, names, empty=empty)
 
+    real_columns = engine.Table.columns
+
+    def counted(opened: engine.Table, sql: str) -> Any:
+        told.append((ledger.balance("trips").spent["epsilon"], sql))
+        return real_columns(opened, sql)
+
     monkeypatch.setattr(engine, "_run", run)
     monkeypatch.setattr(engine, "as_arrow", as_arrow)
+    monkeypatch.setattr(engine.Table, "columns", counted)
     cost, error = ask(ledger, table, **MODES[mode])
     assert (cost, error) == (1, None)
     before = [sql for spent, sql in told if spent == 0]
