@@ -21,6 +21,7 @@ from safeselect import (
 from safeselect.accounting.moments import (
     bun_steinke_epsilon,
     bun_steinke_rho,
+    dong_durfee_rogers_epsilon,
     epsilon_at_order,
     epsilon_by_orders,
     log_moment,
@@ -119,6 +120,18 @@ def test_approximate_dp_has_no_moments():
 
 def named(name: str) -> list[str]:
     return [part.split("=")[1] for part in name.split(",")]
+
+
+def above(ours: Fraction, printed: str) -> None:
+    """At least the printed number (to its last digit), and next to nothing more."""
+    theirs = Fraction(printed)
+    assert theirs * (1 - Fraction(1, 10**27)) <= ours <= theirs * (1 + Fraction(1, 10**15))
+
+
+@pytest.mark.parametrize("name", VECTORS["f8_adaptive_BR_bound_eps_g"]["cases"])
+def test_adaptive_bounds_for_bounded_range(name):
+    case, (epsilon, k, delta) = VECTORS["f8_adaptive_BR_bound_eps_g"]["cases"][name], named(name)
+    above(dong_durfee_rogers_epsilon(Fraction(epsilon), int(k), Fraction(delta)), case["ddr20"])
 
 
 @pytest.mark.parametrize("name", VECTORS["f7_zcdp_to_dp"]["cases"])

@@ -152,3 +152,17 @@ def rounded_log(public) -> Fraction:
     """Half an interval of one measurement."""
     ((low, high),) = intervals_from_gaps([0], [0], **public)
     return (high - low) / 2
+
+
+@given(releases(2))
+@FAST
+def test_intervals_are_around_the_estimates_and_no_wider_than_the_measurements(release):
+    measured, gaps, public = release
+    found = estimate_from_gaps(measured, gaps, **public)
+    widest = Fraction(2_995_732_274, 10**9) / public["measured_rate"]  # ln 20, from above
+    for each, (low, high) in zip(found, intervals_from_gaps(measured, gaps, **public), strict=True):
+        assert (low + high) / 2 == each
+        assert widest / 2 < (high - low) / 2 <= widest
+    usual = intervals_from_gaps(measured, gaps, **public)
+    wide = intervals_from_gaps(measured, gaps, **public, alpha="0.01")
+    assert all(b - a < d - c for (a, b), (c, d) in zip(usual, wide, strict=True))

@@ -284,6 +284,12 @@ def test_what_stays_unbounded_is_a_parameter_error():
 # ----------------------------------------------------------------------------------- the search
 
 
+@pytest.mark.parametrize("best", [Fraction(1, 10**9), Fraction(1, 3), Fraction(7), Fraction(10**9)])
+def test_argmin_finds_the_bottom_of_a_bowl(best):
+    found = argmin(lambda x: Interval.of(x / best + best / x, 96), Fraction(8))
+    assert abs(found / best - 1) < Fraction(1, 1000)
+
+
 @pytest.mark.parametrize(
     "objective",
     [

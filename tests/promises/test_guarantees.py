@@ -168,6 +168,15 @@ def test_extreme_parameters_give_bounds_and_no_crash(kind, epsilon):
         assert 0 <= guarantee.approximate(delta).epsilon <= epsilon
 
 
+@pytest.mark.parametrize("kind", PURE_KINDS)
+def test_zero_promises_everything(kind):
+    assert kind(1).pure == PureDP(1)
+    assert kind(0).delta(0) == 0
+    assert kind(0).zcdp.rho == 0
+    assert kind(0).approximate("1e-9").epsilon == 0
+    assert log_moment(kind(0), Fraction(3), 64).fractions() == (0, 0)
+
+
 def test_guarantees_are_values():
     assert BoundedRange("0.1") == BoundedRange(0.1) == BoundedRange(Fraction(1, 10))
     assert BoundedRange(1) != LaplaceDominated(1)

@@ -49,3 +49,9 @@ def test_values_from_n_on_are_rejected_and_bits_are_not_skipped():
     bits = scripted(5, 3, size=3)
     assert uniform_below(bits, 4) == 2  # 10|1011
     assert uniform_below(bits, 4) == 2
+
+
+def test_one_value_needs_no_bits():
+    bits = scripted()
+    assert uniform_below(bits, 1) == 0
+    assert bits.consumed == 0
