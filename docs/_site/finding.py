@@ -23,11 +23,11 @@ WORDS = {
     "platform linux macos windows dependency docker conda",
     "faq": "question faq why seed random monotonic sensitivity wrong empty winner "
     "reproducible exact rerun repeat delta tie equal negative small group trust safe "
-    "identical same score two result largest maximum return expected",
+    "identical same score two result largest maximum return expected deterministic repeatable",
     "choosing": "choose which mechanism function best top k rank ranking compare permute flip "
     "exponential report noisy max laplace gumbel noise error better",
     "scores": "float score grid decimal real rounding number integer nan accuracy sensitivity "
-    "declare utility negative minimize loss",
+    "declare utility negative minimize loss normalised normalized zero one",
     "tables": "table csv parquet spark pandas polars duckdb dataframe file group cap "
     "contribution count user sql warehouse frequent common value column most popular category "
     "row person many per top product",
@@ -40,21 +40,22 @@ WORDS = {
     "ledger": "ledger record log append approval approve sign signature postgres postgresql "
     "damaged corrupted backup busy lock crash process processes same time concurrent team "
     "audit trail hash chain corrupt undo refund",
-    "restoring": "restore backup lost disk recover",
+    "restoring": "restore backup lost disk recover disaster recovery",
     "upgrading": "upgrade version migrate new",
     "keys": "partition key group histogram select partitions threshold enough user show "
-    "category rare unknown vocabulary suppress publish published word search term frequent",
+    "category rare unknown vocabulary suppress publish published word search term frequent "
+    "hide small",
     "gaps": "gap margin confidence interval win lead count difference victory runner second "
     "place far ahead error bar uncertainty",
     "weights-quantiles": "median quantile percentile weight average quartile middle",
     "service": "service server http api fastapi retry idempotent production deploy concurrent "
-    "rest endpoint web request docker worker queue",
+    "rest endpoint web request docker worker queue microservice",
     "engineer": "engineer logging log metrics opentelemetry monitoring alert observability "
     "prometheus grafana monitor dashboard telemetry",
     "scientist": "scientist own custom mechanism noise law experiment paper add implement new "
     "research compare",
     "experiments": "experiment simulate simulation probability made up synthetic scores "
-    "notebook monte carlo",
+    "notebook monte carlo seeded seed",
     "testing": "test unit pytest fixture mock deterministic random randomness ci reproducible",
     "replay": "pipeline mistake bug find neighbour check sensitivity code correct correctness "
     "validate sanity wrong",
@@ -73,7 +74,7 @@ WORDS = {
     "citing": "cite citation bibtex reference paper doi",
     "stability": "stable stability semver compatibility support version promise deprecated "
     "backwards compatible deprecation long term",
-    "glossary": "glossary term word meaning definition what terminology epsilon define",
+    "glossary": "glossary term word meaning definition what terminology epsilon define dictionary",
     "publishing": "publish publication pypi",
     "releases": "wheel checksum sbom reproducible build verify release json schema format "
     "parse api",

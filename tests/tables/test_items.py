@@ -112,8 +112,8 @@ def test_the_command_and_the_call_are_one(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"delta": None}, "the domain is unknown, which requires epsilon and delta; or pass"),
-        ({"epsilon": None}, "the domain is unknown, which requires epsilon and delta; or pass"),
+        ({"delta": None}, "an unknown domain requires epsilon and delta; or pass"),
+        ({"epsilon": None}, "an unknown domain requires epsilon and delta; or pass"),
         ({"k": 0}, "k must be between 1"),
         ({"k_bar": 1}, "k_bar must be between 2"),
         ({"mechanism": "exponential"}, "mechanism requires known candidates"),

@@ -96,7 +96,7 @@ def test_rows_are_read_after_the_charge(tmp_path: Path) -> None:
     path = tmp_path / "trips.csv"
     path.write_text("city,rider\n" + "Rome,1\n" * 50 + "Zebedee-4711,1,2\n", "utf-8")
     ledger = new(MemoryStore(), epsilon=3, delta="1e-3")
-    with pytest.raises(ScoreError, match="what was charged stays") as failed:
+    with pytest.raises(ScoreError, match="The charge remains") as failed:
         select_keys(path, **COLUMNS, **COST, ledger=scope(ledger))
     assert str(failed.value) == UNREADABLE
     kinds = [r.content["kind"] for r in ledger.records()]

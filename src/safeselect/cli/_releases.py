@@ -208,7 +208,7 @@ def _check_options(options: argparse.Namespace) -> None:
     others = given(options, (*PUBLIC[1:], *WITH_COUNTS, *COUNTER) if grouped else GROUPED[1:])
     stated = (name for name, value in others.items() if value is not None and value is not False)
     if wrong := [f"--{name.replace('_', '-')}" for name in stated]:
-        goes = "does not go" if grouped else "goes"
+        goes = "cannot be used" if grouped else "can only be used"
         raise ParameterError(f"{wrong[0]} {goes} with --group-by")
 
 

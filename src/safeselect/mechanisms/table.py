@@ -55,10 +55,6 @@ ORDERED = tuple(name for name in MECHANISMS if name != "laplace")
 """Those that put the k candidates in order."""
 
 _NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
-_FAILED = (
-    "the function of the StatedLaw failed, or did not return the positions of k candidates; what "
-    "was charged stays charged.  Call it by itself, on made-up scores: there it says why"
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,8 +190,8 @@ class StatedLaw:
 
     def __post_init__(self) -> None:
         is_named = isinstance(self.name, str) and _NAME.fullmatch(self.name)
-        is_kind = self.promise in (BoundedRange, LaplaceDominated, PureDP)
-        if not (is_named and is_kind and callable(self.choose)):
+        kinds = BoundedRange, LaplaceDominated, PureDP
+        if not (is_named and self.promise in kinds and callable(self.choose)):
             given = ", ".join(map(describe, (self.name, self.promise, self.choose)))
             raise ParameterError(f"write StatedLaw('staircase/1', PureDP, choose), got {given}")
 
@@ -224,7 +220,10 @@ class StatedLaw:
                 raise ValueError
             return Ranking(places, None)
 
-        return in_one_sentence(ranked, _FAILED)
+        failed = (
+            "the function of the StatedLaw failed, or did not return the positions of k candidates"
+        )
+        return in_one_sentence(ranked, f"{failed}; try it by itself, on made-up scores")
 
 
 @lru_cache(maxsize=256)  # of public numbers alone

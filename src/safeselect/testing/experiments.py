@@ -55,7 +55,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probabilities:
-    """The chances of all outcomes of one call.  NOT PRIVATE.
+    """The probabilities of all outcomes of one call.  NOT PRIVATE.
 
     Attributes:
         indices: int64, the outcomes: the positions 0 .. n - 1; or shape (m, k), all m orders of k
@@ -90,7 +90,7 @@ def simulate(
     repetitions: int = 10_000,
     seed: bytes | str | int,
 ) -> Simulation:
-    """Call a mechanism many times on made-up scores, by the engine that releases use.  NOT PRIVATE.
+    """Call a mechanism many times on synthetic scores, with the engine of releases.  NOT PRIVATE.
 
     The scores are read once.  The calls are independent: the rows of a batch in which every row has
     the same scores, or, with `k`, one ranking after another.
@@ -153,7 +153,7 @@ def probabilities(
     score_error: Number | None = None,
     k: int | None = None,
 ) -> Probabilities:
-    """Return the chance of every outcome of a mechanism on made-up scores.  NOT PRIVATE.
+    """Return the probability of every outcome of a mechanism on synthetic scores.  NOT PRIVATE.
 
     Exactness: enclosures and integers, rounded once, to the nearest float; see `error`.
 
