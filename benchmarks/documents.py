@@ -28,6 +28,8 @@ _RATIO = (
     "where there is none, another library."
 )
 _TIMING = Path(__file__).parent / "timing" / "results"
+_BESIDE = Path(__file__).parent / "data" / "beside.md"
+"""What programs of their own printed, in words, for the end of the page for readers."""
 
 
 _HEADER = "This page is written by `make bench-docs`; do not edit it."
@@ -92,6 +94,7 @@ def reader_page(record: Record) -> Iterable[str]:
                 yield f"| {words} | {size:,} | {' | '.join(cells)} |".replace(",", " ")
     yield ""
     yield "Scores are uniform on 0 .. 999, or Zipf's, which OpenDP's early exit likes less."
+    yield from ("", *_BESIDE.read_text(encoding="utf-8").splitlines())
 
 
 def figures_page(record: Record) -> Iterable[str]:

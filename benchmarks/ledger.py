@@ -29,7 +29,6 @@ BUDGETS = {
     "epsilon": {"epsilon": 10**6},
     "epsilon and delta": {"epsilon": 10**6, "delta": "1e-6"},
     "rho": {"rho": 10**6},
-    "one order": {"epsilon": 10**6, "delta": "1e-6", "order": 20},
 }
 
 

@@ -240,7 +240,7 @@ _CHANGES = {
     ],
     "sources for tests are taken in production": [
         ("randomness/source.py:resolve", 'worth == "yes"', 'worth in ("yes", "no")'),
-        ("testing/sources.py:_refuse_in_production", "require_production()", "False"),
+        ("testing/sources.py:refuse_in_production", "require_production()", "False"),
     ],
     "gaps are those of one noise less": [
         ("engine/rankings.py:certified_order", "fast * unit) ", "fast * unit) + 1 "),

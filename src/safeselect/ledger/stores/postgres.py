@@ -160,11 +160,11 @@ class Rows:
     Args:
         connection: None where nothing is asked.
         last: the last row that was seen.
-        lock: begins a transaction with the lock.  It is sent when the end of what was committed is
-            reached, so that a long read is made without it.
+        lock: begins a transaction with the lock.  It is sent with the first query, and given back
+            for a long read, which is made without it.
     """
 
-    __slots__ = ("_connection", "_is_near", "_is_whole", "_lock", "_schema", "last", "new")
+    __slots__ = ("_connection", "_is_long", "_is_whole", "_lock", "_schema", "last", "new")
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
     def __init__(
@@ -172,7 +172,7 @@ class Rows:
     ) -> None:
         self._connection, self._schema, self.last = connection, schema, last
         self.new: list[Row] = []
-        self._lock, self._is_near = lock, False
+        self._lock, self._is_long = lock, False
         # Whether the end was reached: a reader far away does not run after writers.
         self._is_whole = connection is None
 
@@ -182,11 +182,14 @@ class Rows:
             return [self.last]
         if self._connection is None:
             raise Moved
-        found = [] if self._lock and self._is_near else self._asked("", first, count)
-        self._is_near = self._is_near or len(found) < count
-        if self._lock and self._is_near and len(found) <= 1:
-            lock, self._lock = self._lock, ""
-            found = self._asked(f"{lock}; ", first, count)
+        found = [] if self._lock and not self._is_long else self._asked("", first, count)
+        if self._lock and len(found) < _MANY:
+            found = self._asked(f"{self._lock}; ", first, count)
+            if len(found) < _MANY:
+                self._lock = ""
+            else:
+                self._connection.execute("ROLLBACK")
+                self._is_long = True
         self._is_whole = not self._lock and 0 < len(found) < count
         self.last = found[-1] if found else self.last
         return found
@@ -264,6 +267,7 @@ _ROWS = """SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_reco
     FROM {0}.format LEFT JOIN LATERAL (SELECT seq, body, hash, signature FROM {0}.records
     WHERE seq >= {1} ORDER BY seq LIMIT {2}) AS found ON true"""
 _TRIES = 3
+_MANY = 100  # rows that are not read under the lock
 _QUEUED = 20
 _BUSY = "55P03"
 _UNSAFE = "cannot be used: the server is a standby, or runs with fsync off"

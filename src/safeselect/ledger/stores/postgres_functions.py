@@ -162,7 +162,7 @@ END$$""",
     """CREATE FUNCTION shaped(value jsonb, fields text[]) RETURNS jsonb {inner} AS
 $$BEGIN
     IF (value ?& fields AND object(value, false) - fields = '{{}}') IS NOT TRUE THEN
-        RAISE EXCEPTION 'an object has not the fields of its kind';
+        RAISE EXCEPTION 'an object does not have the fields of its kind';
     END IF;
     RETURN value;
 END$$""",
