@@ -99,9 +99,8 @@ class Counts(Mapping[Any, int]):
         """
         if sha256(ascii(_pairs(check)).encode()).hexdigest() not in _BY_BYTES:
             raise ParameterError(
-                "check= must be the rows of `safeselect sql --check` from the session that "
-                "counted, in their order; these are not what an engine returns that compares text "
-                "by its bytes, and its counts could show how one user writes an item"
+                "check= must be the rows of `safeselect sql --check` in their order; an engine "
+                "that does not compare text by its bytes could show how one user writes an item"
             )
         return cls(dict(_pairs(rows)), places, max_contributions, unit=unit)
 
