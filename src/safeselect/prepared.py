@@ -12,7 +12,8 @@ from typing import ClassVar, final, get_args
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.exact.parameters import Number, integer, read_choice
 from safeselect.mechanisms.select import Asked, read_base
-from safeselect.mechanisms.table import ORDERED, Calibration, Noise, Ordered, StatedLaw
+from safeselect.mechanisms.stated import StatedLaw
+from safeselect.mechanisms.table import ORDERED, Calibration, Noise, Ordered
 from safeselect.promises.guarantees import Guarantee
 from safeselect.randomness.source import Source
 from safeselect.release.call import Scope

@@ -311,6 +311,13 @@ _BY_CLAIMS = {
             "False",
         ),
         ("audit/release.py:_miscounted", "recorded == numbers and 0 not in numbers", "True"),
+        ("ledger/balance.py:of", "made.as_record() != content", "False"),
+        ("ledger/balance.py:stating", "self._copy(self.terms, stated)", "self"),
+        (
+            "ledger/signing.py:is_signed",
+            "not its signature\n        return False",
+            "\n        return True",
+        ),
     ),
     "C10": (
         ("scores/candidates.py:__repr__", "self.size", "self.rows"),

@@ -30,7 +30,7 @@ from safeselect.mechanisms.table import (
     Noise,
     Ordered,
     Peeled,
-    StatedLaw,
+    Planned,
     calibrate,
     one_draw,
 )
@@ -434,7 +434,7 @@ def top_k(
     scores: Scores[Label],
     *,
     k: int,
-    mechanism: Mechanism | StatedLaw | None = None,
+    mechanism: Mechanism | Planned | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -499,7 +499,7 @@ def top_k(
         >>> top_k({"tea": 3, "milk": 900, "rum": 2000}, k=2, epsilon=1, sensitivity=1).labels
         ('rum', 'milk')
     """
-    if mechanism is not None and not isinstance(mechanism, StatedLaw):
+    if mechanism is not None and not isinstance(mechanism, Planned):
         read_choice(mechanism, "mechanism", MECHANISMS, " or write a StatedLaw")
     cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
@@ -787,9 +787,9 @@ class Asked:
         step = self.reading.step
         return self.weighted(calibrate(name, self.cost, self.range_in_steps, step, k, rows))
 
-    def calibrate_in_order(self, mechanism: Ordered | StatedLaw | None, k: int) -> Calibration:
+    def calibrate_in_order(self, mechanism: Ordered | Planned | None, k: int) -> Calibration:
         """The noise of `top_k`; where no mechanism is named, of the better one for the cost."""
-        if isinstance(mechanism, StatedLaw):
+        if isinstance(mechanism, Planned):
             step = self.reading.step
             return self.weighted(mechanism.planned(self.cost, self.range_in_steps, step, k))
         default = "one_shot_exponential" if self.cost.is_pure else "exponential"

@@ -1,0 +1,99 @@
+"""A mechanism of a caller's own, whose guarantee the caller states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import index
+
+from safeselect.accounting.cost import PrivacyCost
+from safeselect.engine import Ranking
+from safeselect.engine.arrays import GridScores, to_integers
+from safeselect.errors import ParameterError
+from safeselect.exact.interval import NoiseRate
+from safeselect.exact.parameters import describe, exact_text
+from safeselect.mechanisms.table import Calibration, Law, Planned
+from safeselect.promises.guarantees import STATED, BoundedRange, Family, LaplaceDominated, PureDP
+from safeselect.randomness.bits import Bits
+from safeselect.release.call import in_one_sentence
+
+_NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StatedLaw(Planned):
+    """A mechanism of your own, for `top_k(mechanism=...)`; you state its guarantee.
+
+    You state this: if the difference between any two scores changes by at most R steps between
+    neighbours, then `choose` with rate = epsilon / (k R) keeps `promise(epsilon)`.  The library
+    computes R from `sensitivity`, `range_`, `monotonic` and `grid`, charges the guarantee before it
+    reads a score, and shows an error of `choose` to nobody.  It proves nothing about `choose`:
+    neither its law, nor what its running time and the number of its random bits reveal.
+
+    Guarantee: stated by the caller.
+
+    Args:
+        name: of the mechanism and version of its law, such as "staircase/1"; releases have
+            "stated_staircase/1".
+        promise: BoundedRange, LaplaceDominated or PureDP: what one call guarantees.
+        choose: (scores, k, rate, bits) -> the positions of k candidates, best first.  The scores
+            are private: integers, 0 for the best and below it by the number of steps of the grid.
+            `rate` is a `NoiseRate` per step; samplers take it, and `bits`.
+
+    Raises:
+        ParameterError: an argument is wrong.
+
+    Example:
+        >>> from safeselect import PureDP, top_k
+        >>> from safeselect.samplers import discrete_laplace
+        >>> def choose(scores, k, rate, bits):
+        ...     noisy = [score + discrete_laplace(bits, rate) for score in scores]
+        ...     return sorted(range(len(scores)), key=noisy.__getitem__, reverse=True)[:k]
+        >>> law = StatedLaw("discrete_noisy_max/1", PureDP, choose)
+        >>> scores = {"tea": 3, "milk": 900}
+        >>> top_k(scores, k=1, mechanism=law, epsilon=1, sensitivity=1).mechanism
+        'stated_discrete_noisy_max/1'
+    """
+
+    name: str
+    promise: Family
+    choose: Callable[[list[int], int, NoiseRate, Bits], Sequence[int]]
+
+    def __post_init__(self) -> None:
+        is_named = isinstance(self.name, str) and _NAME.fullmatch(self.name)
+        kinds = BoundedRange, LaplaceDominated, PureDP
+        if not (is_named and self.promise in kinds and callable(self.choose)):
+            given = ", ".join(map(describe, (self.name, self.promise, self.choose)))
+            raise ParameterError(f"write StatedLaw('staircase/1', PureDP, choose), got {given}")
+
+    def planned(self, cost: PrivacyCost, range_: Fraction, step: Fraction, k: int) -> Calibration:
+        """One draw, at the guarantee that the caller states; the range is in steps of the grid.
+
+        Raises:
+            ParameterError: the cost allows no draw of this kind, or none at such a rate.
+        """
+        each = cost.per_draw(self.promise, 1)
+        rate = NoiseRate(each / (k * range_))
+        said = {"rate": exact_text(rate.rate / step), "guarantee": "stated by the caller"}
+        law = Law("stated", self.promise, "one", chosen=self._chosen)
+        draw, guarantee = self.promise(each), cost.guarantee(self.promise, each, 1)
+        return Calibration(STATED + self.name, law, k, guarantee, draw, 1, rate, said)
+
+    def _chosen(self, scores: GridScores, k: int, rate: NoiseRate, bits: Bits) -> Ranking:
+        """What the function chose; one error for all that can go wrong, as it may be private."""
+
+        def ranked() -> Ranking:
+            steps = to_integers(scores)
+            best = max(steps)
+            given = self.choose([each - best for each in steps], k, rate, bits)
+            places = tuple(int(index(place)) for place in given)
+            if len(places) != k or len({*places} & {*range(len(steps))}) != k:
+                raise ValueError
+            return Ranking(places, None)
+
+        failed = (
+            "the function of the StatedLaw failed, or did not return the positions of k candidates"
+        )
+        return in_one_sentence(ranked, f"{failed}; try it by itself, on made-up scores")
