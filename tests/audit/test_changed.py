@@ -157,7 +157,7 @@ def kinds_of_records(signer: Any, folder: Path) -> Made:
     given: dict[str, Any] = {"epsilon": "1/3", "sensitivity": 1, "ledger": scope}
     s.permute_and_flip(COUNTS, **given)
     for unread in range(10):
-        with pytest.raises(s.ScoreError, match="cannot be read"):
+        with pytest.raises(s.ScoreError, match="do not fit"):
             s.permute_and_flip([None, unread], **given)
     ledger.reopen("a", reason="looked into", refusals=20)
     s.SparseVector(threshold=3, k=2, epsilon="1/2", sensitivity=1, ledger=scope).close()
@@ -258,7 +258,7 @@ def labels(*texts: str) -> dict[str, Any]:
 MANY = [f"label {place}" for place in range(8)]
 RATE, NO_FORM = (
     "noise_rate is 1000000000, and what follows is 1/4",
-    "a field is missing, has another",
+    "a field is missing, malformed",
 )
 OF_GROUPS = field("labels", [labels(*MANY[:3]), labels(), labels()])
 COUNTED, KEYS = "discovered with counts", "keys with counts"
@@ -279,7 +279,7 @@ HELD: dict[str, tuple[str, list[Callable[[Any, Any], object]], str, str]] = {
         [parameters(rows="50"), field("winners", ["1"] * 50), field("indices", ["1"] * 50)],
         *("draws", "It uses 50, but its record states 2."),
     ),
-    "7 labels a group for 2": ("groups", [parameters(k="3"), OF_GROUPS], "draws", "takes 6 and 2"),
+    "7 labels a group for 2": ("groups", [parameters(k="3"), OF_GROUPS], "draws", "6 and 2"),
     "a rate of 10**9": ("groups", [parameters(noise_rate=str(10**9))], "plan", RATE),
     "a rate of 0": ("groups", [parameters(noise_rate="0")], "release", NO_FORM),
     "an offset of -5": ("groups", [parameters(offset="-5")], "plan", "offset is -5, and what"),
@@ -296,8 +296,18 @@ HELD: dict[str, tuple[str, list[Callable[[Any, Any], object]], str, str]] = {
         "output",
         "not multiples of",
     ),
-    "a count below 0": (COUNTED, [field("counts", ["7", "-1"])], "output", "this plan is 0"),
-    "far below": (UNCAPPED, [field("counts", ["7", "-999"])], "output", "least of this plan is -"),
+    "a count below 0": (
+        COUNTED,
+        [field("counts", ["7", "-1"])],
+        "output",
+        "smallest possible count is 0",
+    ),
+    "far below": (
+        UNCAPPED,
+        [field("counts", ["7", "-999"])],
+        "output",
+        "smallest possible count is -",
+    ),
     "counts in another order": (COUNTED, [field("counts", ["7", "8"])], "output", "in the order"),
     "counts that are not kept": (KEYS, [field("counts", ["7"] * 5)], "output", "a count of 7"),
     "an epsilon of 0": ("top k", [free], "log", "damaged"),
@@ -363,7 +373,7 @@ def ledgers(folder: Path) -> Iterator[tuple[str, Made, dict[str, Any]]]:
     yield "a scope added later", on(ledger, ledger.scope("c", **terms, purpose="x")), {}
     yield "a request", on(ledger, a.asked("0123456789abcdef")), {}
     for place in range(11):
-        with pytest.raises((s.ScoreError, s.BudgetError), match=r"read|closed"):
+        with pytest.raises((s.ScoreError, s.BudgetError), match=r"fit|closed"):
             s.top_k([None, place], k=1, **given, ledger=a)
     ledger.reopen("a", reason="looked into")
     yield "reopened after refusals", on(ledger, a), {}

@@ -156,7 +156,7 @@ def test_a_warning_during_the_commit_withholds_the_answer(
         with monkeypatch.context() as patch:
             patch.setattr(psycopg.Connection, "execute", warns)
             patch.setattr(store, "_queued", 0 if is_alone else 9)
-            with pytest.raises(LedgerError, match="gave a warning on commit"):
+            with pytest.raises(LedgerError, match="warned while it committed"):
                 pending.released("blue", b"s" * 32)
         assert ledger.check().pending == set()
         pending = there.pay(pure())
@@ -194,7 +194,7 @@ def test_another_schema_is_left_alone(server: Server, store: PostgresStore) -> N
     with pytest.raises(LedgerError, match="does not exist or is another's"):
         Ledger.open(store)
     sql(server, f"CREATE TABLE {name}.format AS SELECT 2 AS version")
-    with pytest.raises(LedgerError, match="does not have format 1"):
+    with pytest.raises(LedgerError, match="is not of format 1"):
         Ledger.open(store)
     assert sql(server, f"SELECT count(*) FROM {name}.records") == [(0,)]  # noqa: S608
 
@@ -215,7 +215,7 @@ def test_a_server_that_does_not_wait_for_its_disk_is_refused(
     server.stop()
     server.start(fsync="off")
     try:
-        with pytest.raises(LedgerError, match="does not wait for its disk"):
+        with pytest.raises(LedgerError, match="fsync off"):
             scope(ledger).pay(pure())
     finally:
         server.stop()
