@@ -104,9 +104,9 @@ def read_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> Non
 
     Reveals: the same calls for all words, whatever they are.
     """
-    side = np.right_shift(words, word(63))
-    # Folding takes the complement where the first digit is one: XOR with 0 - 1 = all ones.
-    np.bitwise_xor(words, np.negative(side), out=words)
+    # Folding takes the complement where the first digit is one: XOR with all ones.
+    side = np.right_shift(words.view(np.int64), np.int64(63)).view(np.uint64)
+    np.bitwise_xor(words, side, out=words)
     # Skip 16 leading zeros at once where there are that many, then the remaining zeros.
     far = np.multiply(np.less(words, word(1 << 48)), word(16))
     np.left_shift(words, far, out=words)
@@ -116,8 +116,9 @@ def read_noise(table: NoiseTable, words: Numbers, out: NDArray[np.int64]) -> Non
     octave = np.bitwise_and(np.add(far, near, out=far), word(_OCTAVES - 1), out=far)
     np.left_shift(words, np.add(near, word(1), out=near), out=words)
     point = np.right_shift(words, word(64 - _POINTS_BITS), out=near)
-    np.add(np.left_shift(side, word(5), out=side), octave, out=side)
-    np.add(point, np.left_shift(side, word(_POINTS_BITS), out=side), out=point)
+    np.bitwise_and(side, word(_OCTAVES << _POINTS_BITS), out=side)
+    np.add(side, np.left_shift(octave, word(_POINTS_BITS), out=octave), out=side)
+    np.add(point, side, out=point)
     index = point.view(np.int64)
     np.left_shift(words, word(_POINTS_BITS), out=words)
     np.right_shift(words, word(32), out=words)
