@@ -89,7 +89,7 @@ def test_the_fine_table_is_read_at_the_right_place() -> None:
     [
         ("np.add(near, word(1), out=near)", "np.add(near, word(0), out=near)"),
         ("word(1 << 48)", "word((1 << 48) + 1)"),
-        ("word(5)", "word(6)"),
+        ("word(_OCTAVES << _POINTS_BITS)", "word(_OCTAVES << _POINTS_BITS - 1)"),
         ("word(64 - _POINTS_BITS)", "word(63 - _POINTS_BITS)"),
         ("np.right_shift(words, word(32), out=words)", "pass"),
     ],
