@@ -465,10 +465,11 @@ class Book:
                 )
                 break
             except BaseException as error:
-                if asked in queue:
+                try:
                     queue.remove(asked)
-                elif isinstance(error, LedgerBusy):
-                    continue  # another thread has taken it up
+                except ValueError:  # another thread has taken it up
+                    if isinstance(error, LedgerBusy):
+                        continue
                 raise
         if isinstance(answer, Exception):
             raise answer
