@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+from safeselect.promises.guarantees import STATED
 from safeselect.release.codec import read_count
 from safeselect.release.results import Answers, Batch, Groups, Numbers, Release, Selection, TopK
 
@@ -124,7 +125,7 @@ def is_one_shot(mechanism: str) -> bool:
 
 def theorem(mechanism: str) -> str:
     """Return the theorem of this very mechanism, or where to look for it."""
-    if mechanism.startswith("stated_"):
+    if mechanism.startswith(STATED):
         return "stated by the caller, and not proved by this library"
     name, weighted, _ = mechanism.split("/")[0].partition("_weighted")
     found = _TABLE[name][2] if name in _TABLE else "see the mechanism's documentation"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from safeselect.cli._options import Command, declare
+from safeselect.cli._options import Command, declare, given
 from safeselect.cli._output import write
 from safeselect.errors import InputError
 from safeselect.tables.dialects import DIALECTS, check_statement, statement
@@ -21,11 +21,8 @@ OPTIONS = declare(f"""
 
 
 def _run(options: argparse.Namespace) -> int:
-    asked = {
-        name: getattr(options, name)
-        for name in ("table", "item", "user", "places", "max_contributions")
-        if getattr(options, name) is not None
-    }
+    columns = given(options, OPTIONS[2:]).items()
+    asked = {name: value for name, value in columns if value is not None}
     if options.check:
         if asked:
             raise InputError("--check can only be used with --dialect, because it reads no table")
