@@ -15,6 +15,7 @@ import ledgers
 import mpmath
 import pytest
 from children import in_child
+from mpmath import mpmathify as mp
 
 from safeselect import (
     AdaptiveSparseVector,
@@ -39,11 +40,6 @@ from safeselect.testing import DeterministicSource, ReplaySource
 
 MEANS = ["1/100", "1", "7/2", "40"]
 LAWS = [("1", "1/10"), ("0", "1/100"), ("1/2", "1/10"), ("-1/2", "1/20"), ("3", "1/3")]
-
-
-def mp(value):
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def probabilities(eta, gamma, count):
