@@ -53,7 +53,12 @@ def faults() -> dict[str, Mapping[str, Any]]:
 def options(target: str) -> list[str]:
     """What a target of the Makefile gives pytest, without the options of parallel runs."""
     said = subprocess.run(
-        ["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "--dry-run", "--no-print-directory", target],
+        cwd=ROOT,
+        env={**os.environ, "MAKEFLAGS": ""},  # without the arguments of `make bank`
+        capture_output=True,
+        text=True,
+        check=True,
     )
     words = shlex.split(said.stdout.replace("\\\n", " ").splitlines()[-1])
     return words[words.index("worksteal") + 1 :]
