@@ -10,7 +10,18 @@ KINDS = {
     "reference/": -4,
     "notebooks/": -4,
     "examples/": -3,
-    **dict.fromkeys(("benchmarks", "measured", "mutants", "claims", "proofs", "changelog"), -30),
+    **dict.fromkeys(
+        (
+            "benchmarks",
+            "timing-measurements",
+            "measured",
+            "mutants",
+            "claims",
+            "proofs",
+            "changelog",
+        ),
+        -30,
+    ),
     **dict.fromkeys(
         ("reading", "mathematics", "gap-estimates", "timing", "performance", "renamed"), -12
     ),
