@@ -58,7 +58,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick docs spark clickhouse pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service walks fuzz clean
+.PHONY: help demo test quick docs spark clickhouse pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults bank kills reading proofs mutants soak bench bench-docs timing service walks fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -157,6 +157,9 @@ laws: $(VENV)/.dev ## break the law of every row of tests/mission.json and see t
 
 faults: $(VENV)/.dev ## plant faults, alone and all at once, and see that known answers and laws notice (half an hour)
 	$(BIN)/python tools/plant_faults.py $(ARGS)
+
+bank: $(VENV)/.dev ## plant the faults that were written without the tests at hand, and see what notices each (hours; ARGS='--only ledger --minutes 20')
+	nice -n 15 $(BIN)/python tools/bank.py $(ARGS)
 
 kills: $(MUTANTS)/.installed ## plant every known fault and see which tests notice it, and which tests notice none (hours; ARGS='--only quantile --minutes 20')
 	PYTHONPATH=src nice -n 15 $(MUTANTS)/bin/python tools/kill_matrix.py $(ARGS)

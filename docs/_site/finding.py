@@ -10,7 +10,7 @@ KINDS = {
     "reference/": -4,
     "notebooks/": -4,
     "examples/": -3,
-    **dict.fromkeys(("benchmarks", "mutants", "claims", "proofs", "changelog"), -30),
+    **dict.fromkeys(("benchmarks", "measured", "mutants", "claims", "proofs", "changelog"), -30),
     **dict.fromkeys(("reading", "mathematics", "timing", "performance", "renamed"), -12),
     **dict.fromkeys(("interface", "advisories", "glossary"), -4),
 }
