@@ -146,10 +146,10 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 	$(LOCK) pyproject.toml --constraint requirements/dev.lock --extra laws --output-file requirements/laws.lock
 	$(LOCK) pyproject.toml --constraint requirements/oldest.txt --extra laws --output-file requirements/oldest.lock
 
-claims: ## write the code and the tests of every claim into docs/claims.md
-	$(PYTHON) tools/claims.py
+claims: $(VENV)/.dev ## write the code and the tests of every claim into docs/claims.md
+	$(BIN)/python tools/claims.py
 
-execute: $(VENV)/.dev ## break the code of every claim and see that its tests fail (an hour; ARGS='--claims C5')
+execute: $(VENV)/.dev ## break the code of every claim and see that its tests fail (hours; ARGS='--claims C5 --seconds 60 --kept FILE')
 	$(BIN)/python tools/execute_claims.py $(ARGS)
 
 laws: $(VENV)/.dev ## break the law of every row of tests/mission.json and see that its test fails (minutes; ARGS='--rows quantile/1')

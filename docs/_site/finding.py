@@ -10,8 +10,21 @@ KINDS = {
     "reference/": -4,
     "notebooks/": -4,
     "examples/": -3,
-    **dict.fromkeys(("benchmarks", "measured", "mutants", "claims", "proofs", "changelog"), -30),
-    **dict.fromkeys(("reading", "mathematics", "timing", "performance", "renamed"), -12),
+    **dict.fromkeys(
+        (
+            "benchmarks",
+            "timing-measurements",
+            "measured",
+            "mutants",
+            "claims",
+            "proofs",
+            "changelog",
+        ),
+        -30,
+    ),
+    **dict.fromkeys(
+        ("reading", "mathematics", "gap-estimates", "timing", "performance", "renamed"), -12
+    ),
     **dict.fromkeys(("interface", "advisories", "glossary"), -4),
 }
 """Points by the beginning of a page's name: decisions and evidence come last."""
