@@ -175,7 +175,8 @@ def _asked(stated: Stated) -> Asked:
     given = stated.parameters
     size = given.get("sensitivity"), given.get("range"), stated.flag("monotonic")
     scored = *size, stated.flag("minimize"), *_reading(stated)
-    return Asked.read(stated.cost, scored, None, None, None)
+    cost = stated.cost
+    return Asked.read((cost.epsilon, cost.delta, cost.rho), scored, None, None, None)
 
 
 def _reading(stated: Stated) -> tuple[str | None, bool, str | None]:
