@@ -25,7 +25,7 @@ KINDS = {
     **dict.fromkeys(
         ("reading", "mathematics", "gap-estimates", "timing", "performance", "renamed"), -12
     ),
-    **dict.fromkeys(("interface", "advisories", "glossary"), -4),
+    **dict.fromkeys(("interface", "tables-reference", "advisories", "glossary"), -4),
 }
 """Points by the beginning of a page's name: decisions and evidence come last."""
 
