@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["vectors"]
-
 
 def vectors(name: str) -> Any:
     """What a file of this name holds."""

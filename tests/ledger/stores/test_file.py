@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import LONG
 from ledgers import new, pure, scope
-from workers import LONG, kinds
+from workers import kinds
 
 from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
 from safeselect.ledger import repair
