@@ -16,10 +16,9 @@ import pytest
 
 from safeselect import engine as lattice
 from safeselect.engine import arrays, contenders, draws, geometric, rankings, rows, single, tables
-from safeselect.engine.contenders import contenders as find_contenders
-from safeselect.engine.draws import Draws, Plan, draw_slots, tail_capacity
+from safeselect.engine.draws import Draws, Plan, tail_capacity
 from safeselect.engine.draws import plan as ranking_plan
-from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, UNBOUNDED, Law
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, Law
 from safeselect.engine.rankings import Ranking
 from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.interval import NoiseRate
@@ -27,7 +26,7 @@ from safeselect.mechanisms.items import HeldCounts
 from safeselect.mechanisms.select import Asked
 from safeselect.randomness.bits import FILL_REQUEST, MAX_TAKE, Bits
 from safeselect.release import call
-from safeselect.samplers import laplace_attempt, permutation
+from safeselect.samplers import permutation
 from safeselect.scores.candidates import Candidates
 
 TOPS = {name: partial(lattice.noisy_top_k, name) for name in LAWS}
