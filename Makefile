@@ -126,7 +126,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
 	test -z "$$failed" && test -n "$$ran"
 
-nightly: ## soak, mutants, claims, laws, faults, timing, long tests, proofs, other libraries, fuzzing and matrix, with a table of figures (hours; ARGS='--parts soak')
+nightly: ## tests by night, soak, mutants, claims, laws, faults, proofs, walks, other libraries, with a table of figures (less than 3 hours; ARGS="--parts soak", --weekly, --commit)
 	$(PYTHON) tools/nightly.py $(ARGS)
 
 release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it

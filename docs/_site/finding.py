@@ -14,6 +14,7 @@ KINDS = {
         (
             "benchmarks",
             "timing-measurements",
+            "adapter-prices",
             "measured",
             "mutants",
             "claims",
@@ -23,9 +24,28 @@ KINDS = {
         -30,
     ),
     **dict.fromkeys(
-        ("reading", "mathematics", "gap-estimates", "timing", "performance", "renamed"), -12
+        (
+            "reading",
+            "mathematics",
+            "gap-estimates",
+            "ledger-design",
+            "timing",
+            "performance",
+            "renamed",
+        ),
+        -12,
     ),
-    **dict.fromkeys(("interface", "advisories", "glossary"), -4),
+    **dict.fromkeys(
+        (
+            "interface",
+            "tables-reference",
+            "ledger-reference",
+            "audit-reference",
+            "advisories",
+            "glossary",
+        ),
+        -4,
+    ),
 }
 """Points by the beginning of a page's name: decisions and evidence come last."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from mutants import Break
 
-__all__ = ["BREAKS"]
-
 _BY_CLAIMS = {
     "C1 C2": (
         ("engine/rankings.py:certified_order", ", reverse=True", ""),
