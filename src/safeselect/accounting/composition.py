@@ -225,15 +225,14 @@ def read_parts(guarantees: Iterable[Accounted]) -> _Counted:
     Raises:
         ParameterError: it is no list, or something in it is no guarantee.
     """
-    counted: Counter[Accounted] = Counter()
-    for guarantee in read_list(guarantees, "guarantees", "; put it in a list: [...]"):
+    given = read_list(guarantees, "guarantees", "; put it in a list: [...]")
+    for guarantee in given:
         if not isinstance(guarantee, Accounted):
             raise ParameterError(
                 f"every part must be a guarantee, got {describe(guarantee)}; pass for example "
                 "result.guarantee or PureDP('0.5')"
             )
-        counted[guarantee] += 1
-    return _ordered(counted.items())
+    return _ordered((guarantee, 1) for guarantee in given)
 
 
 def _ordered(parts: Iterable[tuple[Accounted, int]]) -> _Counted:

@@ -373,7 +373,8 @@ def read_approvers(
         ParameterError: they are no different keys of Ed25519, or too few, or the key that signs
             records is among them.
     """
-    keys = tuple(_approver_key(each) for each in read_list(approvers, "approvers"))
+    listed = read_list(approvers, "approvers")
+    keys = tuple(_read_key(each, "an approver's public key", _PUBLIC).hex() for each in listed)
     if not keys:
         if needed is not None:
             raise ParameterError("approvals_needed requires approvers")
@@ -385,13 +386,6 @@ def read_approvers(
     if signer is not None and signer.public_key.hex() in keys:
         raise ParameterError("the key that signs records cannot be an approver's")
     return Approvers(keys, count, scopes)
-
-
-def _approver_key(key: object) -> str:
-    try:
-        return read_public_key(key)
-    except ParameterError as error:
-        raise ParameterError(f"an approver must be a public key: {error}") from None
 
 
 def check_approved(
