@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from safeselect import ParameterError, exponential_mechanism, permute_and_flip, top_k
 from safeselect.engine.draws import Weights, plan
 from safeselect.engine.laws import GUMBEL
 from safeselect.engine.rankings import certified_order
+from safeselect.engine.tables import keys
 from safeselect.exact.interval import NoiseRate
+from safeselect.exact.parameters import rational
+from safeselect.mechanisms.weights import GivenWeights
 from safeselect.prepared import (
     ExponentialMechanism,
     ExponentialMechanismBase2,
@@ -69,6 +74,27 @@ def test_all_words_of_few_digits_bound_the_published_law(inputs, output):
 # -------------------------------------------------------------------------------- refusals
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        (np.array([3, 0, 2**40]), [3, 0, 2**40], np.array([3.0, 0, 2**40]), ["3", 0, 2**40]),
+        (np.array([0.1, 0, 7]), [0.1, 0.0, 7.0], ["1/10", Decimal(0), 7]),
+        ([0.5, 1e300], ["0.5", 10**300], np.array([0.5, 1e300])),
+        ([2**63], np.array([2**63], np.uint64), [float(2**63), 9223372036854775808][1:]),
+        (np.array([1e22]), ["1e22"], [10**22]),
+        ([np.float32(0.1), 1], ["0.1", 1], [0.1, 1.0]),
+        ([5e-324, 1.0], ["5e-324", 1]),
+        (["1/3", 2], [Fraction(1, 3), Fraction(2)]),
+    ],
+)
+def test_equal_weights_are_one_column_whatever_they_are_written_as(given):
+    read = [GivenWeights.read(each) for each in given]
+    assert len({each.ordered.digest for each in read}) == 1
+    assert len({type(each.cells[0]) for each in read}) == 1
+    exact = [[rational(cell, "weights", zero=True) for cell in each.cells] for each in read]
+    assert exact == [[rational(cell, "weights", zero=True) for cell in given[-1]]] * len(read)
+
+
 @pytest.mark.parametrize("extreme", [[Fraction(2) ** -2000, 2**2096], [0, 1]])
 def test_weights_may_differ_by_the_factor_that_the_message_names(extreme):
     ExponentialMechanism(epsilon=1, sensitivity=1, weights=extreme)
@@ -116,6 +142,24 @@ def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call()
         TopKMechanism(k=2, mechanism="exponential", epsilon=1, sensitivity=1, weights=[1, 0])(
             [1, 2]
         )
+
+
+@pytest.mark.parametrize("rate", ["1/1099511627776", "1/1000", 1, 63, 65, 1000, 2900, 2**19, 2**20])
+def test_keys_and_units_hold_the_largest_spread(rate):
+    """Ratios of 2**4096, at the smallest and the largest rates: nothing overflows its integers."""
+    measure = Weights.of([Fraction(1), Fraction(2) ** 4096])
+    assert measure.spread == 2840
+    public = keys(GUMBEL, NoiseRate(Fraction(rate)), spread=measure.spread)
+    most = int(measure.keys(public.nats).max())
+    highest = 2 * public.reach * Fraction(2) ** public.shift + int(public.tail_bounds.max()) + most
+    assert highest < 1 << public.bits <= 1 << 32
+    wide = plan(GUMBEL, 1, NoiseRate(Fraction(rate)), False, spread=measure.spread)
+    units = wide.fixed_rate.units(2 * wide.fixed_rate.reach) + int(measure.units.max())
+    assert units < 1 << 59
+    # `loss` bounds what the fixed point loses over the whole reach.
+    nats = NoiseRate(Fraction(rate)).nats(200).fractions()[1]
+    true = 2 * wide.fixed_rate.reach * nats * 2**32
+    assert 0 <= true - wide.fixed_rate.units(2 * wide.fixed_rate.reach) < wide.loss
 
 
 def test_a_column_with_labels_is_a_mapping():
