@@ -134,6 +134,44 @@ def test_no_strategy_gains_more_than_delta(block: int) -> None:
 # ---------------------------------------------------- rules that are tempting, and that are wrong
 
 
+def test_deltas_that_are_given_what_the_moments_leave() -> None:
+    """1.469 delta.  Under the rule the same parts stay within delta."""
+    r, steps, terms, parts, value = attacked("b51")
+    (excess,), sums = terms.excesses, sums_of(terms, parts)
+    at_one = budget._cap_at(terms.epsilon or Fraction(0), Fraction(1), excess, 200).fractions()[0]
+
+    def grants(counts: Counts) -> bool:
+        after = sums(counts)
+        if after["epsilon"] <= (terms.epsilon or 0):
+            return bool(after["own_delta"] <= terms.delta)
+        with mpmath.workdps(40):  # what one order needs of delta
+            need = mpmath.exp(mp(after["moment_1"] - at_one))
+            return bool(mp(after["own_delta"]) + need <= mp(terms.delta))
+
+    found = true_delta(r, steps, parts, grants)
+    assert abs(found - value) < Fraction(1, 10**30)
+    assert Fraction(1468, 1000) < found / terms.delta < Fraction(1470, 1000)
+    for share in (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)):
+        own = share * terms.delta
+        split = Terms(terms.epsilon, None, terms.delta, own, (excess,), (Fraction(1),))
+        fitting = [parts[0], part("reveal", 0, r, own)]
+        assert true_delta(r, steps, fitting, by_the_rule(split, fitting)) <= terms.delta
+
+
+def test_the_best_of_all_orders_at_the_whole_delta() -> None:
+    """1.148 delta.  With weights that sum to 1 the same parts stay within delta."""
+    r, steps, terms, parts, value = attacked("b53")
+    each = [
+        Terms(terms.epsilon, None, terms.delta, Fraction(0), (x,), (Fraction(1),))
+        for x in terms.excesses
+    ]
+    rules = [by_the_rule(one, parts) for one in each]
+    found = true_delta(r, steps, parts, lambda counts: any(rule(counts) for rule in rules))
+    assert abs(found - value) < Fraction(1, 10**38)
+    assert found / terms.delta > Fraction(1147, 1000)
+    assert true_delta(r, steps, parts, by_the_rule(terms, parts)) < terms.delta
+
+
 FIRST = PureDP(Fraction("0.044"))
 AFTER = {True: (PureDP(Fraction("0.3214")), 3), False: (PureDP(Fraction("0.1363")), 8)}
 """What is asked next, by whether the first randomized response had a positive loss."""
@@ -203,6 +241,23 @@ def test_several_weighted_orders_refuse_it_too_and_an_honest_delta_is_enough() -
     for honest in (one_order("20", Fraction(3, 1000)), Terms.of(Fraction(1), Fraction(1, 20))):
         assert grants_both(honest)
         assert gained(1) <= 0.003
+
+
+def test_sums_at_the_whole_delta_beside_the_moments() -> None:
+    """While epsilons sum to epsilon, own deltas use all of delta; else moments do: 1.446 delta."""
+    r, steps, delta = Fraction(6, 5), 8, Fraction(1, 20)
+    epsilon, excess = steps * step(r), Fraction(41, 8)
+    terms = Terms(epsilon, None, delta, Fraction(0), (excess,), (Fraction(1),))
+    parts = [part("response", 3, r), part("reveal", 0, r, delta)]
+    rule, sums = by_the_rule(terms, parts), sums_of(terms, parts)
+
+    def grants(counts: Counts) -> bool:
+        after = sums(counts)
+        return rule(counts) or (after["epsilon"] <= epsilon and after["own_delta"] <= delta)
+
+    found = true_delta(r, steps, parts, grants)
+    assert Fraction(1445, 1000) < found / delta < Fraction(1447, 1000)
+    assert true_delta(r, steps, parts, rule) <= delta
 
 
 def responses(count: int, ratio: int, at: int) -> Fraction:
