@@ -14,6 +14,7 @@ KINDS = {
         (
             "benchmarks",
             "timing-measurements",
+            "adapter-prices",
             "measured",
             "mutants",
             "claims",
