@@ -346,10 +346,9 @@ _BY_CLAIMS = {
         ("scores/candidates.py:numbers", "type.__name__", "str"),
         ("scores/candidates.py:read_candidates", ", positions=brought is None", ""),
         (
-            "release/call.py:provenance",
-            "return Provenance.of(tuple(self.charge.parameters.items()",
-            'first = ("first", str(np.ravel(self.values)[0]))\n'
-            "        return Provenance.of((*self.charge.parameters.items(), first",
+            "release/call.py:header",
+            "Provenance.of(tuple(charge.parameters.items()",
+            'Provenance.of((*charge.parameters.items(), ("first", str(np.ravel(self.values)[0]))',
         ),
         (
             "randomness/guard.py:_attempt",
