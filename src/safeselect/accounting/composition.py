@@ -286,7 +286,7 @@ def _plain(parts: _Counted) -> Composition:
 
 
 def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Composition:
-    """The smallest epsilon at this delta."""
+    """Return the smallest epsilon at this delta."""
     if not parts:
         return Composition(ApproximateDP(Fraction(0), delta), NOTHING)
     if len(parts) == 1 and parts[0][1] == 1:

@@ -78,7 +78,7 @@ def _known(law: KnownLaw) -> Atoms:
 
 
 def _delta(law: KnownLaw, epsilon: object) -> Fraction:
-    """The smallest delta at this epsilon, rounded up."""
+    """Return the smallest delta at this epsilon, rounded up."""
     at = rational(epsilon, "epsilon", zero=True)
     atoms = _known(law)
     if at >= atoms.losses[0][1] and not atoms.beyond:
@@ -87,7 +87,7 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
 
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
-    """The smallest epsilon at this delta, with a relative error of at most 2**-40."""
+    """Return the smallest epsilon at this delta, with a relative error of at most 2**-40."""
     at = rational(delta, "delta", below=1)
     atoms = _known(law)
     goal = (at.numerator << _BITS) // at.denominator
