@@ -10,9 +10,42 @@ KINDS = {
     "reference/": -4,
     "notebooks/": -4,
     "examples/": -3,
-    **dict.fromkeys(("benchmarks", "mutants", "claims", "proofs", "changelog"), -30),
-    **dict.fromkeys(("reading", "mathematics", "timing", "performance", "renamed"), -12),
-    **dict.fromkeys(("interface", "advisories", "glossary"), -4),
+    **dict.fromkeys(
+        (
+            "benchmarks",
+            "timing-measurements",
+            "adapter-prices",
+            "measured",
+            "mutants",
+            "claims",
+            "proofs",
+            "changelog",
+        ),
+        -30,
+    ),
+    **dict.fromkeys(
+        (
+            "reading",
+            "mathematics",
+            "gap-estimates",
+            "ledger-design",
+            "timing",
+            "performance",
+            "renamed",
+        ),
+        -12,
+    ),
+    **dict.fromkeys(
+        (
+            "interface",
+            "tables-reference",
+            "ledger-reference",
+            "audit-reference",
+            "advisories",
+            "glossary",
+        ),
+        -4,
+    ),
 }
 """Points by the beginning of a page's name: decisions and evidence come last."""
 

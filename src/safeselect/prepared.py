@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import ClassVar, final, get_args
 
-from safeselect.accounting.cost import PrivacyCost
 from safeselect.exact.parameters import Number, integer, read_choice
 from safeselect.mechanisms.select import Asked, read_base
 from safeselect.mechanisms.stated import StatedLaw
@@ -82,9 +81,8 @@ class Prepared(_One):
         source: Source | None = None,
         ledger: Scope | None = None,
     ) -> None:
-        cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
         scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-        self._asked = Asked.read(cost, scored, weights, source, ledger)
+        self._asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
         self._plan = self._asked.calibrate(self._law)
 
 
@@ -164,9 +162,9 @@ class ExponentialMechanismBase2(_One):
         source: Source | None = None,
         ledger: Scope | None = None,
     ) -> None:
-        cost, factor = read_base(epsilon, rho, base)
+        total, factor = read_base(epsilon, rho, base)
         scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-        self._asked = Asked.read(cost, scored, weights, source, ledger)
+        self._asked = Asked.read(total, scored, weights, source, ledger)
         self._plan = self._asked.calibrate_base2(factor)
 
 
@@ -206,9 +204,8 @@ class ReportNoisyMax(_One):
         ledger: Scope | None = None,
     ) -> None:
         read_choice(noise, "noise", get_args(Noise))
-        cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
         scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-        self._asked = Asked.read(cost, scored, weights, source, ledger)
+        self._asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
         self._plan = self._asked.calibrate(f"report_noisy_max_{noise}")
 
 
@@ -256,9 +253,8 @@ class TopKMechanism(_Planned):
             more = "; the noise of 'laplace' depends on how many candidates there are"
             read_choice(mechanism, "mechanism", ORDERED, more)
         count = integer(k, "k", minimum=1, maximum=_MOST)
-        cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
         scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-        self._asked = Asked.read(cost, scored, weights, source, ledger)
+        self._asked = Asked.read((epsilon, delta, rho), scored, weights, source, ledger)
         self._plan = self._asked.calibrate_in_order(mechanism, count)
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> TopK[Label]:

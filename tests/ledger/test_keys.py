@@ -17,7 +17,7 @@ from safeselect import Budget, Ledger, LedgerDamaged, ParameterError
 from safeselect.cli._main import main
 from safeselect.ledger import Checker, Ed25519Signer, Proposal, approve, kept_records
 from safeselect.ledger.record import START, canonical, log_line, record_hash
-from safeselect.ledger.signing import handover_message, key_of
+from safeselect.ledger.signing import handover_message, key_of, signed_message
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -204,6 +204,19 @@ def by(key: Any, **more: Any) -> Callable[[dict[str, Any]], object]:
     return change
 
 
+def signed_as(kind: str) -> Callable[[dict[str, Any]], object]:
+    """Sign what is handed over with the old key, as something else; or its text alone."""
+
+    def change(record: dict[str, Any]) -> None:
+        about = ("ledger", "seq", "previous", "replaces", "signer")
+        text = canonical({name: record[name] for name in about})
+        stated = record_hash(text) if kind == "record" else text
+        message = signed_message(kind, stated) if kind else text.encode()
+        record["handover"] = OLD.sign(message).hex()
+
+    return change
+
+
 def approved(*people: Any, ledger: str = "") -> Callable[[dict[str, Any]], object]:
     """Put approvals in place of the handover."""
 
@@ -229,6 +242,7 @@ FORGED: list[tuple[Any, Any, str]] = [
     (by(OLD, signer=key_of(ANN)), ANN, "lets an approver's key sign"),
     (by(OLD, signer=key_of(NEW) | {"algorithm": "x"}), NEW, "does not name an Ed25519 key"),
     (by(OLD, signer={**key_of(NEW), "public_key": ["x"]}), NEW, "does not name an|fields"),
+    *((signed_as(kind), NEW, "not signed by the key that") for kind in ("approval", "record", "")),
     (approved(), NEW, "not signed by the key that it replaces"),
     (approved(ANN, BEN, ledger="0" * 32), NEW, "is for another change"),
     (lambda record: record.update(approvals=[{}]), NEW, "has approvals, but"),

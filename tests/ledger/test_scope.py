@@ -76,8 +76,9 @@ def test_all_or_none() -> None:
         assert ledger.head == head
 
 
-def test_what_cannot_be_joined() -> None:
-    ledger, other = three(), three()
+def test_what_cannot_be_joined(tmp_path: Path) -> None:
+    ledger = three(tmp_path / "l")
+    again = Ledger.open(tmp_path / "l")  # a copy has the same identity, and is not what is charged
     a, b, c = named(ledger, "data", "analyst", "month")
     for join in (
         lambda: a & a,
@@ -88,7 +89,7 @@ def test_what_cannot_be_joined() -> None:
         with pytest.raises(ParameterError, match="twice"):
             join()
     with pytest.raises(ParameterError, match="the same ledger object"):
-        a & named(other, "analyst")[0]
+        a & named(again, "analyst")[0]
     with pytest.raises(ParameterError, match="the same purpose"):
         a & named(ledger, "analyst", purpose="another")[0]
     ledger.add_scope("visits", Budget("visit", "add_remove", epsilon=1))
@@ -102,14 +103,6 @@ def test_what_cannot_be_joined() -> None:
     for wrong in ("analyst", None, 1, ledger):
         with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \&:"):
             a & wrong
-
-
-def test_two_openings_of_one_file_are_two_ledgers_for_this(tmp_path: Path) -> None:
-    """A copy of the file has the same identity, and its scopes are not those that are charged."""
-    ledger = three(tmp_path / "l")
-    again = Ledger.open(tmp_path / "l")
-    with pytest.raises(ParameterError, match="the same ledger object"):
-        named(ledger, "data")[0] & named(again, "analyst")[0]
 
 
 def test_a_refusal_of_private_input_counts_in_each_scope() -> None:

@@ -21,7 +21,7 @@ from safeselect import (
 )
 from safeselect.accounting.moments import log_moment
 from safeselect.exact.parameters import MAX_BITS
-from vectors import vectors
+from vectors import mp, vectors
 
 pytestmark = pytest.mark.claim("C2")
 
@@ -47,10 +47,6 @@ def true_value(function) -> Fraction:
     with mpmath.workdps(60):
         sign, mantissa, exponent, _ = mpmath.mpf(function())._mpf_
     return Fraction(int(mantissa) * (-1) ** sign) * Fraction(2) ** exponent
-
-
-def mp(value: Fraction) -> mpmath.mpf:
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 # -------------------------------------------------------------------------- published numbers

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from mutants import Break
 
-__all__ = ["BREAKS"]
-
 _BY_CLAIMS = {
     "C1 C2": (
         ("engine/rankings.py:certified_order", ", reverse=True", ""),
@@ -318,6 +316,24 @@ _BY_CLAIMS = {
             "not its signature\n        return False",
             "\n        return True",
         ),
+        ("ledger/balance.py:charged", "cost.keys() != balance.spent.keys()", "False"),
+        ("ledger/balance.py:charged", 'charge["after"] != exact_texts(after)', "False"),
+        ("ledger/balance.py:charged", "not allows(balance.budget.caps, cost, after)", "False"),
+        ("ledger/budget.py:understated", "stated[name] < least", "stated[name] != least"),
+        ("ledger/stores/memory.py:_run", "generation() != self._born", "False"),
+        ("ledger/stores/memory.py:append", "self.new.append", "self._rows.append"),
+        (
+            "ledger/book.py:_add",
+            "if used and not (reading.keys and used.isdisjoint(reading.keys)):",
+            "if False:",
+        ),
+        (
+            "audit/release.py:_planned",
+            "return _differences",
+            "own = again\n    return _differences",
+        ),
+        ("audit/theorems.py:drawn", "count(',') + 1:b", "count(','):b"),
+        ("audit/theorems.py:drawn", "prod(numbers", "sum(numbers"),
     ),
     "C10": (
         ("scores/candidates.py:__repr__", "self.size", "self.rows"),

@@ -11,8 +11,6 @@ import gmpy2
 import numpy as np
 from hypothesis import strategies as st
 
-__all__ = ["json_values", "numbers", "refused", "things"]
-
 _SIGNS = "0123456789+-./eE_ ,\t\nxXnaifNAIF١²Ⅷ−"
 _EDGES = [2**exponent + step for exponent in (0, 31, 52, 53, 62, 63, 64) for step in (-1, 0, 1)]
 

@@ -22,8 +22,6 @@ from observer import Draw, observed
 from safeselect import known_answers
 from safeselect.known_answers import answer, tell
 
-__all__ = ["check", "drawing", "draws", "place", "read", "record", "written"]
-
 Json = Any
 Rows = dict[str, dict[str, Json]]
 

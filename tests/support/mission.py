@@ -40,8 +40,6 @@ from public import PUBLIC
 
 import safeselect
 
-__all__ = ["PLACE", "TAPES", "Tape", "answer", "read", "record", "written"]
-
 PLACE = Path(__file__).parents[1] / "mission.json"
 KEYS = ("law", "call", "test", "broken", "answer")
 TAPES = ("random 0", "random 1", "random 2", "ties", "tails", "zeros", "ones")

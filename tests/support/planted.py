@@ -21,8 +21,6 @@ import pytest
 
 import safeselect
 
-__all__ = ["modules", "noticed", "planted"]
-
 _OF_LAWS = ("safeselect.engine.laws", "safeselect.engine.tables")
 """What is cached there follows from nothing."""
 

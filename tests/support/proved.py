@@ -34,44 +34,6 @@ from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.sources import resolve
 from safeselect.spec import rankings as _reference
 
-__all__ = [
-    "BELOW",
-    "CONTENDERS",
-    "DIGITS",
-    "DYADIC",
-    "EXPONENTIAL",
-    "FINE",
-    "FLIPPED",
-    "LAWS",
-    "ManyCandidates",
-    "Reading",
-    "Sessions",
-    "base_of",
-    "bounds",
-    "combine_exponential",
-    "combine_floors",
-    "compare",
-    "decide",
-    "drawn",
-    "drawn_noise",
-    "enclosed",
-    "enclosed_answers",
-    "keep_rows",
-    "keeps_its_promise",
-    "keys",
-    "left_out",
-    "lowest",
-    "one_shot",
-    "open_ranking",
-    "range_in_steps",
-    "refined",
-    "sparse_vector",
-    "steps",
-    "told",
-    "weights_of",
-    "whole",
-]
-
 CONTENDERS, DIGITS, FINE = contenders, geometric, tables
 DYADIC = floats._dyadic
 

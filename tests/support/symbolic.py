@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import z3
 
-__all__ = ["PRODUCT", "Lane", "Words", "broken", "holds", "symbolic"]
-
 
 class Lane:
     """An array of one symbolic element of so many bits."""

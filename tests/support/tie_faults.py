@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from mutants import Break
 
-__all__ = ["PREMISES", "TIES", "TIE_FAULTS"]
-
 _FILES = (  # the quick ones first
     *("many", "calibrate", "released", "reading", "bounds", "decide", "combine", "session"),
     *("keep", "kernels", "ledger", "budget", "luce", "float_kernel"),

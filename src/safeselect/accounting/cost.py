@@ -68,7 +68,7 @@ class PrivacyCost:
     rho: Fraction | None
 
     @classmethod
-    def read(cls, *, epsilon: object, rho: object, delta: object = None) -> PrivacyCost:
+    def read(cls, epsilon: object, delta: object = None, rho: object = None) -> PrivacyCost:
         """Read and check the parameters.
 
         Raises:

@@ -14,7 +14,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
@@ -72,11 +71,10 @@ def expected_error(
         >>> f"{float(lost):.2f}"  # of 50
         '35.48'
     """
-    total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     size, count = _sizes(n, k)
     distance = rational(gap, "gap")
     scored = sensitivity, range_, monotonic, False, grid, on_grid, score_error
-    asked = Asked.read(total, scored, None, None, None)
+    asked = Asked.read((epsilon, delta, rho), scored, None, None, None)
     if mechanism is not None:
         read_choice(mechanism, "mechanism", ORDERED)
     plan = asked.calibrate_in_order(mechanism, count)
@@ -166,16 +164,15 @@ def explain(
         one_shot_exponential  0.2000      LaplaceDominated(1)           1.157        23.14
         noise rate: per unit of score; error: average loss per call, in units of score
     """
-    total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
     size, count = _sizes(usual if n is None else n, k)
     if sensitivity is None and range_ is None:
         sensitivity, monotonic = 1, True if monotonic is None else monotonic
     one_way = False if monotonic is None else monotonic
     scored = sensitivity, range_, one_way, False, grid, on_grid, score_error
-    asked = Asked.read(total, scored, None, None, None)
+    asked = Asked.read((epsilon, delta, rho), scored, None, None, None)
     if gap is None:
-        each = total.per_draw(LAWS["top_k_exponential"].promise, count)
+        each = asked.cost.per_draw(LAWS["top_k_exponential"].promise, count)
         distance = -(-4 * asked.range_in_steps // each) * asked.reading.step
     else:
         distance = rational(gap, "gap")
@@ -185,8 +182,8 @@ def explain(
         rows += [row] if row else []
     promised = ", ".join(
         f"{field.name} = {decimal(value, up=True)}"
-        for field in fields(total)
-        if (value := getattr(total, field.name)) is not None
+        for field in fields(asked.cost)
+        if (value := getattr(asked.cost, field.name)) is not None
     )
     verb = "scores" if count == 1 else "score"
     example = (

@@ -237,7 +237,7 @@ def estimate_from_gaps(
         height in nats: that adds less than 0.02 variances to the squared error, whatever the scores
         of the winners below the best loser are.  With one winner the result is its measurement.
     Exactness: rational in, rational out; O(k).
-    Source: James and Stein (1961), Baranchik (1970); measured in `docs/gaps.md`.
+    Source: James and Stein (1961), Baranchik (1970); measured in `docs/measured.md`.
 
     Args:
         measurements: k private, unbiased measurements with fresh Laplace noise of one rate, of the
@@ -277,7 +277,8 @@ def error_from_gaps(
     """Return the estimated mean squared error of `estimate_from_gaps`, averaged over winners.
 
     Method: Stein's estimate of risk for each weight, no less than the error where all gaps are
-        right.  In the simulation of `docs/gaps.md` its mean was 0.9 to 1.5 times the true error.
+        right.  In the simulation of `docs/measured.md` its mean was 0.9 to 1.5 times the true
+        error.
 
     Args, raises: as for `estimate_from_gaps`.
 
@@ -302,7 +303,7 @@ def intervals_from_gaps(
 ) -> tuple[tuple[Fraction, Fraction], ...]:
     """Return a conservative interval (low, high) around each estimate.
 
-    Coverage is measured, not proved, and averaged over the winners: see `docs/gaps.md`.  At
+    Coverage is measured, not proved, and averaged over the winners: see `docs/measured.md`.  At
     alpha=0.05 it was 95 to 99 %: most where gaps are right, least where the noise chose many
     winners.  At alpha=0.2 it fell to 77 % there, so use no alpha above 0.05.  Among many winners
     those that the noise brought in, which stand last, are covered less.  Guaranteed for a single

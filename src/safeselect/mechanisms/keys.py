@@ -19,7 +19,8 @@ and n + 1, the value v comes from j = n + centre - v or from j + 1.  So the two 
 the event "not kept" included: its excess upwards is negative, and downwards it is a sum of terms of
 the second kind.  Both must be at most D.
 
-Source: Desfontaines, Voss and Gipson (2022), Theorem 1, for the law; `docs/keys.md` for the rest.
+Source: Desfontaines, Voss and Gipson (2022), Theorem 1, for the law;
+`docs/mathematics.md`, section 19, for the rest.
 """
 
 from __future__ import annotations
@@ -414,7 +415,7 @@ def select_partitions(
         and so do the decisions with their counts; `max_partitions` of them compose to the total.
     Neighbours: tables that differ by all rows of one user, so that at most `max_partitions` counts
         change, by 1 each. Replace-one neighbours are not covered.
-    Source: Desfontaines, Voss and Gipson (2022), Theorem 1; `docs/keys.md` for integers and counts.
+    Source: Desfontaines, Voss and Gipson (2022), Theorem 1; `docs/mathematics.md`, section 19.
     Exactness: the probabilities are a table of integers, rounded down and certified when it is
         created. The relative distance of each to the optimum is less than 2**-130.
     Bits: 64 for each count that is passed.

@@ -600,9 +600,8 @@ def release_quantiles(
     targets = tuple(_share(each) for each in asked)
     if not targets or len(set(targets)) != len(targets):
         raise ParameterError("quantiles must be one or more different numbers")
-    neighbours, most, ties = treated
-    read_choice(neighbours, "neighbours", get_args(Neighbours))
-    read_choice(ties, "ties", get_args(Ties))
+    charge, each = charge_of(targets, grid.as_record(), paid, treated)
+    neighbours, _, ties = treated
     scope, several = read_ledger(ledger, monotonic=False), len(targets) > 1
     others = set(get_args(Neighbours)) - {neighbours}
     if scope is not None and scope.neighbours in others:
@@ -610,28 +609,15 @@ def release_quantiles(
             f"neighbours={neighbours!r} does not match scope {scope.name!r}; use "
             f"neighbours={scope.neighbours!r}"
         )
-    count = integer(most, "max_contributions", minimum=1, maximum=2**32)
-    if several and count > 1:
-        raise ParameterError(
-            "several quantiles are proved private for max_contributions=1 "
-            "only; ask for one quantile"
-        )
-    levels = len(targets).bit_length()
-    each = paid.per_draw(BoundedRange, levels)
-    guarantee = paid.guarantee(BoundedRange, each, levels)
     replaced = neighbours == "replace_one"
     # Of several, a replaced value may change two parts of a level: each is drawn at half the cost.
     spent = each / 2 if several and replaced else each
     source = resolve(source)
     later = reader(values)
-    mechanism = f"quantile{'s' * several}{'_below' * (ties == 'below')}/1"
     fine = _FINE if several and ties == "interval" else 1
-    parameters = grid.as_record() | {"neighbours": str(neighbours), "max_contributions": str(count)}
-    parameters |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
-    charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), parameters)
 
     def law_of(target: Fraction) -> Law:
-        moved = count * _range(target, replaced and not several) * fine
+        moved = _range(target, replaced and not several) * fine
         return Law(target, spent / moved, str(ties))
 
     with Call(
@@ -649,6 +635,40 @@ def release_quantiles(
         drawn = dict(zip(order, points, strict=True))
         values = tuple(grid.point(drawn[target]) for target in targets)
         return call.commit(Numbers(values=values, labels=targets, **call.header))
+
+
+def charge_of(
+    targets: Sequence[Fraction],
+    grid: Mapping[str, str],
+    paid: PrivacyCost,
+    treated: tuple[object, object, object],
+) -> tuple[Charge, Fraction]:
+    """The charge of these quantiles, and the epsilon of a draw for each value of a unit.
+
+    Args:
+        grid: as a record states it.
+        treated: neighbours, max_contributions and ties, as a caller gave them.
+
+    Raises:
+        ParameterError: one of these is wrong.
+    """
+    neighbours, most, ties = treated
+    read_choice(neighbours, "neighbours", get_args(Neighbours))
+    read_choice(ties, "ties", get_args(Ties))
+    count, several = integer(most, "max_contributions", minimum=1, maximum=2**32), len(targets) > 1
+    if several and count > 1:
+        raise ParameterError(
+            "several quantiles are proved private for max_contributions=1 "
+            "only; ask for one quantile"
+        )
+    levels = len(targets).bit_length()
+    each = paid.per_draw(BoundedRange, levels)
+    guarantee = paid.guarantee(BoundedRange, each, levels)
+    parameters = {**grid, "neighbours": str(neighbours), "max_contributions": str(count)}
+    parameters |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
+    mechanism = f"quantile{'s' * several}{'_below' * (ties == 'below')}/1"
+    charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), parameters)
+    return charge, each / count
 
 
 def _share(value: object) -> Fraction:

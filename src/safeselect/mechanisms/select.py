@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, cast, get_args
 import numpy as np
 
 from safeselect import engine
-from safeselect.accounting.cost import UNPRICED, PrivacyCost, read_epsilon
+from safeselect.accounting.cost import UNPRICED, PrivacyCost
 from safeselect.engine import Ranking
 from safeselect.engine.arrays import GridScores, Indices
 from safeselect.engine.draws import Weights
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from safeselect.mechanisms.weights import GivenWeights, OrderedWeights
 
 CANDIDATES = "the number of candidates"
+Total = tuple[object, object, object]
 
 
 def permute_and_flip(
@@ -131,9 +132,8 @@ def permute_and_flip(
         >>> permute_and_flip({"tea": 3, "milk": 900}, epsilon=1, sensitivity=1).label
         'milk'
     """
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
     return asked.choose(asked.calibrate("permute_and_flip"), scores, labels)
 
 
@@ -182,9 +182,8 @@ def exponential_mechanism(
         >>> exponential_mechanism([3, 900, 5], epsilon=1, sensitivity=1, monotonic=True).index
         1
     """
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
     return asked.choose(asked.calibrate("exponential_mechanism"), scores, labels)
 
 
@@ -232,9 +231,9 @@ def exponential_mechanism_base2(
         >>> exponential_mechanism_base2([3, 900], base="1/2", sensitivity=1, monotonic=True).base
         Fraction(1, 2)
     """
-    cost, factor = read_base(epsilon, rho, base)
+    total, factor = read_base(epsilon, rho, base)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read(total, scored, weights, source, ledger)
     return asked.choose(asked.calibrate_base2(factor), scores, labels)
 
 
@@ -287,9 +286,8 @@ def report_noisy_max(
         1
     """
     read_choice(noise, "noise", get_args(Noise))
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
     return asked.choose(asked.calibrate(f"report_noisy_max_{noise}"), scores, labels)
 
 
@@ -341,9 +339,8 @@ def permute_and_flip_with_gap(
         >>> permute_and_flip_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
         True
     """
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, None, source, ledger)
     return asked.on(scores, labels).choose_with_gap("permute_and_flip_with_gap", gap_grid)
 
 
@@ -382,9 +379,8 @@ def exponential_mechanism_with_gap(
         >>> exponential_mechanism_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
         True
     """
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, None, source, ledger)
     return asked.on(scores, labels).choose_with_gap("exponential_mechanism_with_gap", gap_grid)
 
 
@@ -428,9 +424,8 @@ def report_noisy_max_with_gap(
         True
     """
     read_choice(noise, "noise", get_args(Noise))
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, None, source, ledger)
     return asked.on(scores, labels).choose_with_gap(f"report_noisy_max_with_gap_{noise}", gap_grid)
 
 
@@ -505,9 +500,8 @@ def top_k(
     """
     if mechanism is not None and not isinstance(mechanism, Planned):
         read_choice(mechanism, "mechanism", MECHANISMS, " or write a StatedLaw")
-    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, delta, rho), scored, weights, source, ledger)
     here = asked.on(scores, labels)
     count = integer(k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
     if mechanism == "laplace":
@@ -563,9 +557,8 @@ def top_k_with_gaps(
     """
     more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
     read_choice(noise, "noise", get_args(GapNoise), more)
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, None, source, ledger)
     here = asked.on(scores, labels)
     return here.in_order(*here.with_gaps(f"top_k_with_gaps_{noise}", k, gap_grid))
 
@@ -623,11 +616,10 @@ def top_k_above(
         (1,)
     """
     read_choice(noise, "noise", get_args(GapNoise))
-    cost = PrivacyCost(read_epsilon(epsilon), None, None)
     place = rational(threshold, "threshold", signed=True)
     size = rational(sensitivity, "sensitivity")
     scored = size, None, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, None), scored, None, source, ledger)
     here = asked.on(scores, labels, threshold=place)
     last = here.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
@@ -695,11 +687,10 @@ def select_many(
     """
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Peeled))
-    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, delta, rho), scored, weights, source, ledger)
     here = asked.on(scores, labels, read_matrix)
-    name = mechanism or ("permute_and_flip" if cost.is_pure else "exponential")
+    name = mechanism or ("permute_and_flip" if asked.cost.is_pure else "exponential")
     rows, more = len(here.candidates.rows), {}
     if max_rows is not None:
         rows = integer(max_rows, "max_rows", minimum=1, maximum=rows, limit="the number of rows")
@@ -756,7 +747,7 @@ class Asked:
     @classmethod
     def read(
         cls,
-        cost: PrivacyCost,
+        total: Total | None,
         scored: tuple[object, ...],
         weights: object,
         source: object,
@@ -765,11 +756,13 @@ class Asked:
         """Read and check the arguments of these names.
 
         Args:
+            total: epsilon, delta and rho; None where a base sets the noise instead.
             scored: sensitivity, range_, monotonic, minimize, grid, on_grid and score_error.
 
         Raises:
             ParameterError: one of them is wrong, or does not go with another.
         """
+        cost = UNPRICED if total is None else PrivacyCost.read(*total)
         sensitivity, range_, monotonic, minimize, grid, on_grid, score_error = scored
         size = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
         read = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
@@ -852,7 +845,7 @@ class Asked:
         return here.in_order(plan)
 
 
-def read_base(epsilon: object, rho: object, base: object) -> tuple[PrivacyCost, Fraction | None]:
+def read_base(epsilon: object, rho: object, base: object) -> tuple[Total | None, Fraction | None]:
     """Read what base 2 may cost: epsilon or rho, or the factor of its weights instead.
 
     Raises:
@@ -860,8 +853,8 @@ def read_base(epsilon: object, rho: object, base: object) -> tuple[PrivacyCost, 
     """
     exactly_one({"epsilon": epsilon, "rho": rho, "base": base}, "for example epsilon=1")
     if base is None:
-        return PrivacyCost.read(epsilon=epsilon, rho=rho), None
-    return UNPRICED, rational(base, "base", below=1)
+        return (epsilon, None, rho), None
+    return None, rational(base, "base", below=1)
 
 
 def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Fraction:

@@ -31,13 +31,7 @@ from safeselect.exact.parameters import Number, describe, exact_text, integer, r
 from safeselect.mechanisms.items import HeldCounts, check_unknown, hold_counts
 from safeselect.mechanisms.measure import Law, count_noise, noise_of
 from safeselect.mechanisms.sessions import InTurns
-from safeselect.promises.guarantees import (
-    ApproximateDP,
-    BoundedRange,
-    Guarantee,
-    PureDP,
-    ZeroConcentratedDP,
-)
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.randomness.guard import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, in_one_sentence, read_ledger, unit_of
@@ -569,6 +563,22 @@ class Spent:
     queries: int
 
 
+def plan_lists(
+    total: ApproximateDP, outcomes: object, queries: object
+) -> tuple[ListQuery, Charge, Spent]:
+    """Return a list of a session that a total pays for, what the session costs, and its limits.
+
+    Raises:
+        ParameterError: outcomes or queries are no such numbers.
+    """
+    most = integer(outcomes, "outcomes", minimum=1, maximum=_MOST_PLACES)
+    limit = Spent(most, integer(queries, "queries", minimum=1, maximum=_MOST_PLACES))
+    query, part = plan_list(total, (1, 1, 1), None, draws=most, lists=limit.queries)
+    parts = (BoundedRange(query.epsilon), most), (ApproximateDP(Fraction(0), part), 1)
+    limits = {name: str(number) for name, number in asdict(limit).items()} | COUNTED
+    return query, Charge(_MECHANISM, total, parts, limits), limit
+
+
 @final
 @sealed
 class PayWhatYouGet(InTurns):
@@ -608,7 +618,7 @@ class PayWhatYouGet(InTurns):
         ParameterError: a parameter is wrong.
     """
 
-    __slots__ = ("_guarantee", "_limit", "_list", "_part", "_source", "_spent", "_unit")
+    __slots__ = ("_charge", "_guarantee", "_limit", "_list", "_source", "_spent", "_unit")
     _closed = BudgetError
 
     def __init__(
@@ -622,27 +632,17 @@ class PayWhatYouGet(InTurns):
         ledger: Scope | None = None,
     ) -> None:
         super().__init__()
-        most = integer(outcomes, "outcomes", minimum=1, maximum=_MOST_PLACES)
-        asked = integer(queries, "queries", minimum=1, maximum=_MOST_PLACES)
-        limit = self._limit = Spent(most, asked)
         whole = self._guarantee = read_total(epsilon, delta)
-        self._list, self._part = plan_list(whole, (1, 1, 1), None, draws=most, lists=limit.queries)
+        self._list, self._charge, self._limit = plan_lists(whole, outcomes, queries)
         self._source = source if source is None else resolve(source)
         scope = read_ledger(ledger, monotonic=True)
         self._unit = unit_of(scope)
         self._spent = Spent(0, 0)
         if scope is not None:
-            limits = {name: str(number) for name, number in asdict(limit).items()} | COUNTED
-            charge = Charge(_MECHANISM, whole, self._parts, limits)
-            self._open(charge, resolve(source), scope, lambda _: None)
+            self._open(self._charge, resolve(source), scope, lambda _: None)
 
     def _used(self) -> Mapping[str, int]:
         return asdict(self._spent)
-
-    @property
-    def _parts(self) -> tuple[tuple[Guarantee, int], ...]:
-        bottoms = ApproximateDP(Fraction(0), self._part)
-        return (BoundedRange(self._list.epsilon), self._limit.outcomes), (bottoms, 1)
 
     @property
     def guarantee(self) -> ApproximateDP:
@@ -650,9 +650,9 @@ class PayWhatYouGet(InTurns):
         return self._guarantee
 
     @property
-    def parts(self) -> tuple[Guarantee, ...]:
+    def parts(self) -> tuple[AnyGuarantee, ...]:
         """The guarantees whose composition `guarantee` is."""
-        return tuple(part for part, times in self._parts for _ in range(times))
+        return tuple(part for part, times in self._charge.parts for _ in range(times))
 
     @property
     def spent(self) -> Spent:
@@ -706,9 +706,8 @@ class PayWhatYouGet(InTurns):
     def _draw(self, query: ListQuery, held: HeldCounts) -> TopK[str]:
         """Read the counts, on which no later error depends, and draw one list."""
         read = held.read if self._call is None else partial(in_one_sentence, held.read, _UNREAD)
-        paid, parts = self._guarantee, self._parts
         counted = {"k": str(query.k), "candidates": str(held.size)}
-        charge = Charge(_MECHANISM, paid, parts, {**_LISTED, **query.as_record, **counted})
+        charge = replace(self._charge, parameters={**_LISTED, **query.as_record, **counted})
         unit = self._unit or held.unit
         try:
             with Call(charge, read, source=self._source, scope=None, unit=unit) as call:

@@ -18,12 +18,11 @@ from gmpy2 import pack, unpack
 from numpy.typing import NDArray
 
 from safeselect import engine
-from safeselect.accounting.cost import PrivacyCost
 from safeselect.engine.arrays import GridScores, Indices
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 from safeselect.exact.parameters import Number, integer, read_choice
-from safeselect.mechanisms.select import CANDIDATES, Asked
+from safeselect.mechanisms.select import CANDIDATES, Asked, Total
 from safeselect.mechanisms.table import ORDERED, Calibration, Ordered, Peeled
 from safeselect.randomness.bits import Bits
 from safeselect.release.call import source_name
@@ -121,9 +120,8 @@ def simulate(
     read_choice(mechanism, "mechanism", ORDERED)
     count = integer(repetitions, "repetitions", minimum=1, maximum=_MOST_DRAWS)
     source = SimulationSource(seed)
-    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    plan, steps = _read(mechanism, scores, cost, scored, k)
+    plan, steps = _read(mechanism, scores, (epsilon, delta, rho), scored, k)
     with Bits(source) as bits:
         if k is None:
             rows = np.broadcast_to(steps, (count, steps.size))
@@ -178,9 +176,8 @@ def probabilities(
     """
     refuse_in_production("probabilities")
     read_choice(mechanism, "mechanism", get_args(Peeled))
-    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    plan, read = _read(mechanism, scores, cost, scored, k)
+    plan, read = _read(mechanism, scores, (epsilon, delta, rho), scored, k)
     if perm(read.size, plan.k) > _MOST:
         raise ParameterError(
             f"there are more than {_MOST} outcomes; use fewer candidates or a smaller k"
@@ -200,10 +197,10 @@ def probabilities(
 
 
 def _read(
-    mechanism: Ordered, scores: object, cost: PrivacyCost, scored: tuple[object, ...], k: object
+    mechanism: Ordered, scores: object, total: Total, scored: tuple[object, ...], k: object
 ) -> tuple[Calibration, GridScores]:
     """The noise of a call, and the scores in steps."""
-    asked = Asked.read(cost, scored, None, None, None)
+    asked = Asked.read(total, scored, None, None, None)
     candidates = asked.on(scores, None).candidates
     limit = candidates.size
     count = 1 if k is None else integer(k, "k", minimum=1, maximum=limit, limit=CANDIDATES)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import LONG
 from ledgers import new, pure, scope
 from stops import at_step
-from workers import LONG, ended, in_threads, kinds, start_child
+from workers import ended, in_threads, kinds, start_child
 
 from safeselect import BudgetError, Ledger
 from safeselect.ledger import Pending, Scope

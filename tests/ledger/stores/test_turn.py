@@ -11,9 +11,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+from effort import LONG
 from ledgers import new, pure, scope
 from stops import at_step
-from workers import LONG, ended, kinds, start_child
+from workers import ended, kinds, start_child
 
 from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
 from safeselect.ledger import Journal, Row
