@@ -58,7 +58,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick docs spark clickhouse pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults bank kills reading proofs mutants soak bench bench-docs timing service walks fuzz clean
+.PHONY: help demo test quick docs spark clickhouse pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults bank kills mirrored reading proofs mutants soak bench bench-docs timing service walks fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -163,6 +163,9 @@ bank: $(VENV)/.dev ## plant the faults that were written without the tests at ha
 
 kills: $(MUTANTS)/.installed ## plant every known fault and see which tests notice it, and which tests notice none (hours; ARGS='--only quantile --minutes 20')
 	PYTHONPATH=src nice -n 15 $(MUTANTS)/bin/python tools/kill_matrix.py $(ARGS)
+
+mirrored: $(VENV)/.dev ## change each module at random and see that its own file of tests notices (an hour; ARGS='--only ledger/')
+	$(BIN)/python tools/mirrored.py $(ARGS)
 
 reading: ## what decides a release, file by file, in the order of reading (ARGS=ledger: another room)
 	@$(PYTHON) tools/reading.py $(ARGS)

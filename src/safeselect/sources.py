@@ -88,7 +88,7 @@ class CallbackSource(Guarded):
         ParameterError: an argument has the wrong type or form.
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -107,12 +107,7 @@ class CallbackSource(Guarded):
         self._guard = device if exclusive else with_system_bytes(device)
         details = [] if name is None else [name]
         details += ["exclusive=True"] if exclusive else []
-        self._name = f"CallbackSource({', '.join(details)})"
-
-    @property
-    def name(self) -> str:
-        """The class's name with the name given and whether the bytes are the function's alone."""
-        return self._name
+        self._guard.name = f"CallbackSource({', '.join(details)})"
 
 
 def _check_arguments(function: object, name: object) -> None:
@@ -152,17 +147,12 @@ class CombinedSource(Guarded):
         ParameterError: one of them is not a source, or both are the same object.
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ()
 
     def __init__(self, first: Source, second: Source) -> None:
         first, second = guarded(first), guarded(second)
         if first is second:
             raise ParameterError("a combined source requires two different sources")
-        self._name = f"CombinedSource({first.name}, {second.name})"
         both = first.production and second.production
         self._guard = mixed(guard_of(first), guard_of(second), health=both)
-
-    @property
-    def name(self) -> str:
-        """The class's name with the names of both parts."""
-        return self._name
+        self._guard.name = f"CombinedSource({first.name}, {second.name})"

@@ -7,11 +7,10 @@ import json
 from collections.abc import Callable
 from functools import reduce
 from operator import and_
-from pathlib import Path
 from typing import cast
 
 from safeselect.cli._options import Command, Option, declare, given
-from safeselect.cli._output import reading, say, write
+from safeselect.cli._output import read_text, reading, say, write
 from safeselect.cli._page import as_html, as_json, as_text
 from safeselect.cli._place import name_of, place_of, read_key
 from safeselect.cli._report import SCHEMA, details, entry, sections
@@ -152,7 +151,7 @@ def _propose(options: argparse.Namespace) -> int:
 
 
 def _approve(options: argparse.Namespace) -> int:
-    key, proposal = read_key(options.key, "approver"), _proposal(options)
+    key, proposal = read_key(options.key, "approver"), Proposal(read_text(options.proposal).strip())
     approval = json.dumps(approve(proposal, cast("Signer", key)))
     return _done(approval, f"approved: {shown(proposal.text)}")
 
@@ -161,14 +160,9 @@ def _enact(options: argparse.Namespace) -> int:
     signed, ledger = [], opened(options)
     for file in options.approvals:
         with reading(file):
-            signed.append(json.loads(Path(file).read_bytes()))
-    ledger.enact(_proposal(options), signed)
+            signed.append(json.loads(read_text(file)))
+    ledger.enact(Proposal(read_text(options.proposal).strip()), signed)
     return _done(ledger.head, f"written with {len(signed)} approvals; {_NEW_HEAD}")
-
-
-def _proposal(options: argparse.Namespace) -> Proposal:
-    with reading(options.proposal):
-        return Proposal(Path(options.proposal).read_text("ascii").strip())
 
 
 def _done(head: str, said: str) -> int:

@@ -145,26 +145,6 @@ class Budget:
         return made
 
     @property
-    def epsilon(self) -> Fraction | None:
-        """The epsilon that all releases together keep, unless rho adds up."""
-        return self.terms.epsilon
-
-    @property
-    def delta(self) -> Fraction:
-        """The delta that they keep; 0 where there is none."""
-        return self.terms.delta
-
-    @property
-    def rho(self) -> Fraction | None:
-        """The rho that they keep, if rho adds up."""
-        return self.terms.rho
-
-    @property
-    def own_delta(self) -> Fraction:
-        """The part of delta for the deltas that releases bring themselves."""
-        return self.terms.own_delta
-
-    @property
     def caps(self) -> Amounts:
         """The largest sums allowed; an amount without a cap is no way."""
         return dict(self._caps)
@@ -239,7 +219,7 @@ class Budget:
             room = f"{rounded_text(left['own_delta'], ROUND_FLOOR)} of {rounded_text(cap)} is left"
             rest = f"{room}; give the release a smaller delta" if cap else "none is reserved here"
             said += f"brings its own delta {rounded_text(own)}, and {rest}"
-            if cap < Fraction(rounded_text(own)) <= self.delta:
+            if cap < Fraction(rounded_text(own)) <= self.terms.delta:
                 said += f"; a scope opened with own_delta={rounded_text(own)} allows it"
         else:
             said += self._short(total, asked, left)

@@ -144,6 +144,7 @@ class RecordingSource(_ForTests):
         self._inner = guarded(inner)
         self._data, self._nonces, self._requests = bytearray(), list[bytes](), list[int]()
         self._play(self._draw, self._nonce)
+        self._guard.name = f"RecordingSource({self._inner.name})"
 
     def _draw(self, count: int) -> bytes:
         self._requests.append(count)
@@ -155,11 +156,6 @@ class RecordingSource(_ForTests):
     def _nonce(self, _: int) -> bytes:
         self._nonces.append(self._inner.begin())
         return self._nonces[-1]
-
-    @property
-    def name(self) -> str:
-        """The class's name with the name of the recorded source."""
-        return f"RecordingSource({self._inner.name})"
 
     @property
     def requests(self) -> list[int]:
