@@ -67,8 +67,9 @@ def reader_page(record: Record) -> Iterable[str]:
     yield ""
     if ratios:
         yield (
-            f"The float one-liners in this table are not private. On an {machine['cpu']}, with 10^6 "
-            f"candidates, the exact release took, relative to them: {', '.join(ratios)} as long."
+            f"The float one-liners in this table are not private. On an {machine['cpu']}, with "
+            "10^6 candidates, the exact release took, relative to them: "
+            f"{', '.join(ratios)} as long."
         )
     yield (
         "The work depends on the number of candidates but not on their scores, so hard and easy "
@@ -93,7 +94,10 @@ def reader_page(record: Record) -> Iterable[str]:
             if any(cells):
                 yield f"| {words} | {size:,} | {' | '.join(cells)} |".replace(",", " ")
     yield ""
-    yield "Scores are uniform on 0 .. 999, or follow Zipf's law, which suits OpenDP's early exit less."
+    yield (
+        "Scores are uniform on 0 .. 999, or follow Zipf's law, "
+        "which suits OpenDP's early exit less."
+    )
     yield from ("", *_BESIDE.read_text(encoding="utf-8").splitlines())
 
 

@@ -345,9 +345,10 @@ def best_of(
         ParameterError: a parameter is wrong; or, without a ledger, a run did not return a pair of a
             number and an output, or released more than `base` covers.
         ScoreError: with a ledger, a run failed. The reason is not shown, and the ledger counts the
-            failure. KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, SystemExit: with a
-            ledger, one of these ended a run. A new, empty exception of the class is raised
-            (SystemExit as SystemExit(1)), and the ledger counts it.
+            failure.
+        KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, SystemExit: with a ledger, one of
+            these ended a run. A new, empty exception of the class is raised (SystemExit as
+            SystemExit(1)), and the ledger counts it.
         SourceError: the source failed.
         BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
 

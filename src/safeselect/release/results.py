@@ -59,8 +59,8 @@ class Receipt:
 
     Attributes:
         ledger: identity of the ledger.
-        record: place in the ledger of the record that holds the commitment.
-        salt: opens the commitment; only the caller has it.
+        record: position of the record that contains the commitment.
+        salt: salt that opens the commitment; only the caller has it.
     """
 
     ledger: str

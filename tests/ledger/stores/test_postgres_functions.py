@@ -192,7 +192,7 @@ def test_blocks_and_months_on_the_server(place: Place) -> None:
         Fraction(3, 4), 1
     ]  # fmt: skip
     for name, blocks in (("wards/south", []), ("wards", []), ("wards", ["east", "south"])):
-        with pytest.raises(ParameterError, match=f"there is a scope '{name}' already"):
+        with pytest.raises(ParameterError, match=f"scope '{name}' already exists"):
             Ledger.open(place.owner).add_scope(name, Budget(**TERMS, epsilon=1, blocks=blocks))
     for name, blocks, said in (
         ("wards", ["east", "south"], "the name of another one's block"),
