@@ -260,7 +260,7 @@ def test_wrong_approvers_are_refused_before_anything_is_made(tmp_path: Path) -> 
     budgets = {"a": Budget(**TERMS, epsilon=1)}
     for options, said in (
         ({"approvers": [PUBLIC[0], PUBLIC[0]]}, "different keys"),
-        ({"approvers": [ANN]}, "must be a public key"),
+        ({"approvers": [ANN]}, "public key must be 32 bytes"),
         ({"approvers": "x"}, "must be a list"),
         ({"approvers": PUBLIC[:1], "approvals_needed": 0}, "approvals_needed must be"),
         ({"approvals_needed": 1}, "requires approvers"),

@@ -40,7 +40,7 @@ from safeselect.accounting.sums import is_exactly_left, sum_of_deltas, total, wh
 from safeselect.accounting.unequal import OPTIMAL_UNEQUAL, pure_tails
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero
-from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational, read_list
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -203,14 +203,10 @@ def calibrate(
     if not any(family is kind for kind in _FAMILIES):
         names = ", ".join(kind.__name__ for kind in _FAMILIES)
         raise ParameterError(f"family must be one of {names}; got {describe(family)}")
-    if (epsilon is None) == (rho is None) or (delta is not None and epsilon is None):
-        raise ParameterError("give exactly one of epsilon and rho; delta requires epsilon")
+    cost = PrivacyCost.read(epsilon, delta, rho)
     count = integer(k, "k", minimum=1, maximum=MOST_PARTS)
-    most = None if epsilon is None else rational(epsilon, "epsilon")
-    at = None if delta is None else rational(delta, "delta", below=1)
-    whole = None if rho is None else rational(rho, "rho")
     near = None if precision is None else rational(precision, "precision")
-    each = PrivacyCost(most, at, whole).per_draw(family, count)
+    each, most, at = cost.per_draw(family, count), cost.epsilon, cost.delta
     if most is None or at is None or near is None or family is PureDP or count == 1:
         return each
 
@@ -227,20 +223,14 @@ def read_parts(guarantees: Iterable[Accounted]) -> _Counted:
     Raises:
         ParameterError: it is no list, or something in it is no guarantee.
     """
-    if not isinstance(guarantees, Iterable):
-        raise ParameterError(
-            f"guarantees must be a list of guarantees, got {describe(guarantees)}; put it in a "
-            "list: [...]"
-        )
-    counted: Counter[Accounted] = Counter()
-    for guarantee in guarantees:
+    given = read_list(guarantees, "guarantees", "; put it in a list: [...]")
+    for guarantee in given:
         if not isinstance(guarantee, Accounted):
             raise ParameterError(
                 f"every part must be a guarantee, got {describe(guarantee)}; pass for example "
                 "result.guarantee or PureDP('0.5')"
             )
-        counted[guarantee] += 1
-    return _ordered(counted.items())
+    return _ordered((guarantee, 1) for guarantee in given)
 
 
 def _ordered(parts: Iterable[tuple[Accounted, int]]) -> _Counted:

@@ -5,12 +5,12 @@ In a ledger that was created with approvers, these are proposed, signed by them,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.errors import LedgerDamaged, ParameterError
-from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
+from safeselect.exact.parameters import Number, describe, exact_text, integer, rational, read_list
 from safeselect.ledger.balance import MAX_REFUSALS, Budget, exact_texts
 from safeselect.ledger.book import Book, Written, opened_scope
 from safeselect.ledger.budget import Amounts
@@ -153,22 +153,11 @@ def _approvers(checker: Checker) -> Approvers:
     return checker.approvers
 
 
-def read_approvals(approvals: object) -> list[Content]:
-    """Check an argument `approvals=`; its members are checked with what they approve.
-
-    Raises:
-        ParameterError: it is no list.
-    """
-    if isinstance(approvals, (str, bytes, Mapping)) or not isinstance(approvals, Iterable):
-        raise ParameterError(f"approvals must be a list, got {describe(approvals)}")
-    return list(approvals)
-
-
 def enact(book: Book, proposal: object, approvals: object) -> None:
     """Write a change that the approvers have signed."""
     if not isinstance(proposal, Proposal) or not isinstance(proposal.text, str):
         raise ParameterError(f"proposal must be a Proposal, got {describe(proposal)}")
-    signed = read_approvals(approvals)
+    signed = read_list(approvals, "approvals")
 
     def decide(checker: Checker) -> Written:
         approvers = _approvers(checker)
@@ -205,7 +194,7 @@ def rotate(book: Book, key: object, approvals: object) -> None:
     new = read_signer(key)
     if new is None:
         raise ParameterError("key must be the new signer, not None")
-    signed = read_approvals(approvals)
+    signed = read_list(approvals, "approvals")
     if not is_signed(new.public_key.hex(), _TEST, new.sign(_TEST).hex()):
         raise ParameterError("the signatures of the new key do not match its public key")
     verified = _verified(book) if signed else None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from safeselect.errors import LedgerDamaged, ParameterError
-from safeselect.exact.parameters import describe
+from safeselect.exact.parameters import describe, read_list
 from safeselect.ledger.book import Written, check_key, each_row, judged, was_torn
 from safeselect.ledger.ledger import read_place
 from safeselect.ledger.record import LONGEST, log_line, read_line, read_record, text
@@ -304,10 +304,8 @@ def _good_lines(journal: FileJournal, checker: Checker) -> tuple[int, bool]:
 
 def _rows(lines: object) -> dict[int, Row]:
     """Return the rows of lines that follow each other, by place."""
-    if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
-        raise ParameterError(f"lines must be a list of lines, got {describe(lines)}")
     found: dict[int, Row] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_list(lines, "lines"), 1):
         if not isinstance(line, bytes):
             raise ParameterError(f"line {number} must be bytes, got {describe(line)}")
         if not line.endswith(b"\n"):

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.exact.parameters import describe, integer
+from safeselect.exact.parameters import describe, integer, read_list
 from safeselect.ledger.record import Fields, canonical, parse, text
 from safeselect.ledger.store import Row
 from safeselect.promises.guarantees import Content
@@ -171,9 +171,7 @@ def read_public_keys(value: object) -> frozenset[str]:
     Raises:
         ParameterError: it is something else.
     """
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise ParameterError(f"public keys must be a list, got {describe(value)}")
-    return frozenset(map(read_public_key, value))
+    return frozenset(map(read_public_key, read_list(value, "public keys")))
 
 
 def _read_key(key: object, name: str, prefix: bytes) -> bytes:
@@ -376,9 +374,8 @@ def read_approvers(
         ParameterError: they are no different keys of Ed25519, or too few, or the key that signs
             records is among them.
     """
-    if isinstance(approvers, (str, bytes)) or not isinstance(approvers, Iterable):
-        raise ParameterError(f"approvers must be a list of keys, got {describe(approvers)}")
-    keys = tuple(_approver_key(each) for each in approvers)
+    listed = read_list(approvers, "approvers")
+    keys = tuple(_read_key(each, "an approver's public key", _PUBLIC).hex() for each in listed)
     if not keys:
         if needed is not None:
             raise ParameterError("approvals_needed requires approvers")
@@ -390,13 +387,6 @@ def read_approvers(
     if signer is not None and signer.public_key.hex() in keys:
         raise ParameterError("the key that signs records cannot be an approver's")
     return Approvers(keys, count, scopes)
-
-
-def _approver_key(key: object) -> str:
-    try:
-        return read_public_key(key)
-    except ParameterError as error:
-        raise ParameterError(f"an approver must be a public key: {error}") from None
 
 
 def check_approved(

@@ -44,6 +44,7 @@ from safeselect.exact.parameters import (
     integer,
     rational,
     read_choice,
+    read_list,
 )
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.randomness.bits import Bits, exhausted, rounds
@@ -592,12 +593,8 @@ def release_quantiles(
         asked: the quantiles.
         treated: neighbours, max_contributions and ties, as a caller gave them.
     """
-    if isinstance(asked, (str, bytes)) or not isinstance(asked, Iterable):
-        raise ParameterError(
-            f"quantiles must be a list of numbers, got {describe(asked)}; for example "
-            "quantiles=['1/4', '1/2', '3/4']"
-        )
-    targets = tuple(_share(each) for each in asked)
+    example = "; for example quantiles=['1/4', '1/2', '3/4']"
+    targets = tuple(map(_share, read_list(asked, "quantiles", example)))
     if not targets or len(set(targets)) != len(targets):
         raise ParameterError("quantiles must be one or more different numbers")
     charge, each = charge_of(targets, grid.as_record(), paid, treated)

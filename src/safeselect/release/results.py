@@ -439,11 +439,6 @@ class Groups(Release, Generic[Label]):
         return dict(zip(self.groups, self.labels, strict=True))[group]
 
     @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units."""
-        return self.provenance.number("effective_range")
-
-    @property
     def noise_rate(self) -> Fraction | None:
         """The rate of the noise per unit, 1 / scale; None if the release has no such noise."""
         return self.provenance.number("noise_rate")
@@ -613,11 +608,6 @@ class Answers(Release):
 
     def __len__(self) -> int:
         return len(self.indices)
-
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units."""
-        return self.provenance.number("effective_range")
 
     def to_dict(self) -> Columns:
         """Return a dict of lists with a row for each value above: index, gap, branch, cost."""
