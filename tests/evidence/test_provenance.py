@@ -124,44 +124,6 @@ def test_a_query_has_noise_of_its_own_and_all_share_the_threshold(kind, noise):
     assert set(queries) == set(range(5))
 
 
-@pytest.mark.parametrize("kind", ["SparseVector", "AdaptiveSparseVector"])
-@pytest.mark.parametrize("count", [1, 2, 400])
-def test_many_queries_at_once_have_noise_of_their_own(kind, count):
-    """Value by value: all gaps differ, and a byte changes one answer at most."""
-
-    def run(given: bytes, asked: int = count) -> tuple[Any, int]:
-        source = TapeSource(given, seed=8)
-        session = getattr(safeselect, kind)(
-            threshold=0,
-            k=2 * count,
-            epsilon=1,
-            sensitivity=1,
-            gap_grid=Fraction(1, 1 << 20),
-            source=source,
-        )
-        opened = source.asked
-        found = session.query_many([10**9] * asked)
-        return (found.gaps, opened), source.asked
-
-    size = run(b"")[1]
-    known = tape(size, 7)
-    (base, opened), _ = run(bytes(known))
-    assert len(set(base)) == count
-    # The first byte of every noise; of two branches' noises only one shows.
-    branches = 1 + (kind == "AdaptiveSparseVector")
-    noises, step = count * branches, (run(b"", 1)[1] - opened) // branches
-    assert size - opened >= noises * step
-    touched: list[int] = []
-    for number in sorted(np.random.default_rng(9).permutation(noises)[:24].tolist()):
-        other = bytearray(known)
-        other[opened + number * step] ^= 0x80
-        (now, _), _ = run(bytes(other))
-        changed = [i for i, (a, b) in enumerate(zip(base, now, strict=True)) if a != b]
-        assert changed in ([], [number * count // noises])
-        touched += changed
-    assert len(set(touched)) >= min(count, 8)
-
-
 # ------------------------------------------------------------------------- unknown domains
 
 

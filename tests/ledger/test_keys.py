@@ -133,20 +133,6 @@ def test_only_the_old_key_or_approvers_hand_over(tmp_path: Path) -> None:
     lost.rotate(NEW, signed(proposal, ANN, BEN))
 
 
-def test_approvals_of_a_key_are_used_once(tmp_path: Path) -> None:
-    path = tmp_path / "l"
-    ledger = made(path)
-    first = signed(proposed(ledger, NEW), ANN, BEN)
-    ledger.rotate(LATE)
-    with pytest.raises(ParameterError, match="is for another change"):
-        ledger.rotate(NEW, first)
-    more = ledger.propose.scope("c", Budget(**TERMS, epsilon=1))
-    second = signed(proposed(ledger, NEW), ANN, BEN)
-    ledger.enact(more, signed(more, ANN, BEN))
-    with pytest.raises(ParameterError, match="is for another change"):
-        ledger.rotate(NEW, second)
-
-
 def test_a_proposed_key_is_taken_by_rotate_alone(tmp_path: Path) -> None:
     """The new key signs the record of the change, so `enact` cannot write it, and says who can."""
     ledger = made(tmp_path / "l")

@@ -298,7 +298,7 @@ def test_lines_of_another_ledger_or_short_of_a_head_write_nothing(tmp_path: Path
     with pytest.raises(LedgerRolledBack, match="before the published head"):
         append(old, lines[:6], head=head)
     for wrong in (b"x", "x", 7, ["x"], [7]):
-        with pytest.raises(ParameterError, match=r"must be a list of lines|must be bytes"):
+        with pytest.raises(ParameterError, match=r"must be a list|must be bytes"):
             append(old, wrong)  # type: ignore[arg-type]
     with pytest.raises(LedgerError, match="does not exist"):
         append(tmp_path / "none", lines)

@@ -90,19 +90,6 @@ def things() -> st.SearchStrategy[Any]:
     )
 
 
-@cache
-def json_values() -> st.SearchStrategy[Any]:
-    """What JSON of strings, lists and objects can hold, and some of what it cannot."""
-    leaves = st.one_of(_digits(), st.text(max_size=5), st.none(), st.integers(), st.booleans())
-    return st.recursive(
-        leaves,
-        lambda inner: st.one_of(
-            st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
-        ),
-        max_leaves=6,
-    )
-
-
 def refused(error: Exception, start: str = "") -> None:
     """Check an error: short, whatever was handed over, and with these words at its start."""
     assert len(str(error)) <= 500

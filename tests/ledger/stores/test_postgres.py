@@ -11,7 +11,6 @@ from ledgers import new, pure, scope
 from postgres import Server, needs_postgres
 from workers import ended, kinds, start_child
 
-import safeselect
 from safeselect import BudgetError, Ledger, LedgerBusy, LedgerError, ParameterError
 from safeselect.ledger.book import each_row
 from safeselect.ledger.store import Journal
@@ -42,27 +41,6 @@ def test_without_psycopg_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ParameterError, match=r"psycopg; run .*\[postgres\]"):
         PostgresStore("", schema="s")
-
-
-@needs_postgres
-def test_a_budget_is_kept_and_found_again(store: PostgresStore) -> None:
-    with pytest.raises(LedgerError, match="does not exist"):
-        Ledger.open(store)
-    ledger = new(store, epsilon=1)
-    with pytest.raises(LedgerError, match="already exists; open it"):
-        new(store)
-    for _ in range(9):
-        scope(ledger).pay(pure("0.1")).released("blue", b"s" * 32)
-    again = Ledger.open(store)
-    result = safeselect.permute_and_flip(
-        {"red": 1, "blue": 9}, epsilon="0.1", sensitivity=1, ledger=scope(again)
-    )
-    assert result.receipt is not None
-    with pytest.raises(BudgetError, match=r"needs 0\.1 % of it and 0 % is left"):
-        scope(again).pay(pure("1e-6"))
-    checker = ledger.check(head=again.head)
-    assert (checker.count, checker.pending) == (22, set())
-    assert ledger.id == again.id
 
 
 @needs_postgres
