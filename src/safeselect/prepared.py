@@ -92,12 +92,11 @@ class PermuteAndFlip(Prepared):
 
     Args:
         epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, source,
-            ledger, weights: as for `permute_and_flip`; epsilon or rho is the cost of each
-            call.
+            ledger, weights: as for `permute_and_flip`; epsilon or rho is the cost of each call.
 
     Attributes:
-        guarantee: what each call costs.
-        mechanism: name of the mechanism and version of its law.
+        guarantee: the cost of each call.
+        mechanism: name of the mechanism, with the version of its law.
 
     Raises:
         ParameterError: a parameter is wrong.
@@ -133,7 +132,7 @@ class ExponentialMechanismBase2(_One):
     """Prepared `exponential_mechanism_base2`: each `mechanism(scores, labels=None)` is one release.
 
     Args:
-        base: as for `exponential_mechanism_base2`; instead of epsilon and rho.
+        base: as for `exponential_mechanism_base2`, instead of epsilon and rho.
         the others: as for `PermuteAndFlip`.
 
     Attributes, Raises: as for `PermuteAndFlip`.
@@ -215,9 +214,9 @@ class TopKMechanism(_Planned):
     """Prepared `top_k`: each call `mechanism(scores, labels=None)` is one release of k candidates.
 
     Args:
-        k: how many each call chooses, at least 1.
-        mechanism: as for `top_k`, but for "laplace", whose noise depends on how many candidates
-            there are.
+        k: number of candidates that each call chooses, at least 1.
+        mechanism: as for `top_k`, except "laplace", whose noise depends on the number of
+            candidates.
         delta: as for `top_k`.
         the others: as for `PermuteAndFlip`.
 
@@ -259,5 +258,5 @@ class TopKMechanism(_Planned):
         self._plan = self._asked.calibrate_in_order(mechanism, count)
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> TopK[Label]:
-        """Choose k candidates in order; scores and labels, and errors, as for `top_k`."""
+        """Choose k candidates in order; arguments and errors are those of `top_k`."""
         return self._asked.choose_in_order(self._plan, self._asked.on(scores, labels))

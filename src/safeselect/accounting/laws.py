@@ -78,7 +78,7 @@ def _known(law: KnownLaw) -> Atoms:
 
 
 def _delta(law: KnownLaw, epsilon: object) -> Fraction:
-    """The smallest delta at this epsilon, rounded up."""
+    """Return the smallest delta at this epsilon, rounded up."""
     at = rational(epsilon, "epsilon", zero=True)
     atoms = _known(law)
     if at >= atoms.losses[0][1] and not atoms.beyond:
@@ -87,7 +87,7 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
 
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
-    """The smallest epsilon at this delta, with a relative error of at most 2**-40."""
+    """Return the smallest epsilon at this delta, with a relative error of at most 2**-40."""
     at = rational(delta, "delta", below=1)
     atoms = _known(law)
     goal = (at.numerator << _BITS) // at.denominator
@@ -165,12 +165,12 @@ class DiscreteLaplace:
 class DiscreteGaussian:
     """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-(x**2/2 sigma2).
 
-        DiscreteGaussian(9)  # a count, and a little less noise than a deviation of 3
+        DiscreteGaussian(9) # a count with a standard deviation slightly below 3
 
     It is not mu-GDP for any mu near shift / sigma.
 
     Args:
-        sigma2: rational, positive, less than 2**20; for more write `ZeroConcentratedDP`.
+        sigma2: positive rational, less than 2**20; for larger values use `ZeroConcentratedDP`.
         shift: integer, from 1 to 4096.
 
     Source: Canonne, Kamath and Steinke (2020).
@@ -237,8 +237,8 @@ class RandomizedResponse:
         RandomizedResponse("1/4", n=5)
 
     Args:
-        p: rational, between 0 and 1.
-        n: how many answers there are, at least 2.
+        p: rational between 0 and 1.
+        n: number of answers, at least 2.
 
     Source: Warner (1965); Kairouz, Oh and Viswanath (2016).
     """

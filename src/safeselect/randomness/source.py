@@ -45,12 +45,12 @@ class Source(Protocol):
     def name(self) -> str:
         """The origin of the bytes in results and records, e.g. "OpenSSLSource".
 
-        For a source that is not this package's own, the name appears inside ForeignSource(...).
+        For sources of other packages, the name appears inside ForeignSource(...).
         """
 
     @property
     def production(self) -> bool:
-        """False for a source that only tests may use: its bytes can be predicted."""
+        """False for a source that only tests may use, because its bytes are predictable."""
 
     def begin(self) -> bytes:
         """Start one public call and return a nonce of NONCE_BYTES random bytes.
@@ -209,11 +209,11 @@ class Observed:
     """What is known about a source at this moment, in words for records.
 
     Args:
-        name: the source's name.  Only this package's classes have this package's names.
-        production: "yes" for the generators of OpenSSL and the system; "asserted" where other code
-            gives the bytes and asserts that they are good; "no" for sources for tests.
+        name: name of the source. Only classes of this package have names of this package.
+        production: "yes" for the generators of OpenSSL and the system; "asserted" if other code
+            provides the bytes and asserts that they are good; "no" for sources for tests.
         health: "passed" if the source passed the start-up tests and a canary in this process and
-            has not failed since; else "not tested".
+            has not failed since; otherwise "not tested".
     """
 
     name: str
@@ -225,10 +225,10 @@ def observed(source: Source) -> Observed:
     """Return what is known about a source or, for a combined source, about its weakest part.
 
     Args:
-        source: what `resolve` returned.
+        source: a result of `resolve`.
 
     Returns:
-        Observed: the source's name, and two words for records.
+        Observed: the name of the source, and two words for records.
 
     Raises:
         ParameterError: the source does not come from `resolve`.

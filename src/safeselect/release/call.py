@@ -40,7 +40,7 @@ class Charge:
     """What a release is and costs, in public terms.
 
     Attributes:
-        mechanism: name of the mechanism and version of its law.
+        mechanism: name of the mechanism, with the version of its law.
         guarantee: what it costs as a whole.
         parts: what its draws cost, each with how many there are.
         parameters: further public parameters, for the record.

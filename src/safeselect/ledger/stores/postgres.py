@@ -210,7 +210,7 @@ class Rows:
             raise LedgerDamaged(f"record {first} or a later one is missing {where}")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
-                raise LedgerDamaged(f"record {row.seq} {where} is not text")
+                raise LedgerDamaged(f"record {row.seq} {where} is not a string")
         return found
 
     def append(self, row: Row) -> Row:
