@@ -132,9 +132,9 @@ _BY_CLAIMS = {
         ("mechanisms/keys.py:_floor", "return (delta", "return (2 * delta"),
         (
             "scores/candidates.py:scores_on_grid",
-            " self.rows",
-            " self.rows\n"
-            "        if self.is_matrix and isinstance(rows, tuple):\n"
+            "dtype=np.uint64)",
+            "dtype=np.uint64)\n"
+            "        if self.is_matrix and isinstance(rows := self.rows, tuple):\n"
             "            lies = all(each % float(reading.step) == 0 for each in rows[0].numbers())\n"
             "            finer = Reading(reading.step / 2, reading.on_grid, reading.error)\n"
             "            reading = reading if lies else finer",
