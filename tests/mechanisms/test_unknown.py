@@ -92,7 +92,7 @@ def test_published_laws_with_real_offsets(case: dict, monkeypatch: pytest.Monkey
         monkeypatch.setattr(unknown, "_FINEST", 36)
         monkeypatch.setattr(unknown, "_PER_NAT", 2**50)
         query = ListQuery(k, k_bar, k_bar, epsilon, delta, case["l0_bound"])
-        drawn = query.offset_in_counts(k_bar)
+        drawn = Fraction(query.offset(k_bar), 1 << query.fineness)
         assert 0 <= mpmath.mpf(drawn.numerator) / drawn.denominator - at <= mpmath.mpf(2) ** -36
         assert_equal(law_of_query(query, case["histogram"]), published(case), 1e-10)
 

@@ -296,6 +296,13 @@ _BY_CLAIMS = {
         ("ledger/replay.py:check_spent", "or n > there[name] ", ""),
         ("ledger/scope.py:aborted", "self._is_kept", "False"),
         ("mechanisms/runs.py:empty", "return kind()", "return error"),
+        (
+            "audit/release.py:_differs",
+            'return _differences(own, again, "its record says")',
+            "return None",
+        ),
+        ("ledger/stores/file.py:_held", "self._lock(file, fcntl.LOCK_EX)", "pass"),
+        ("mechanisms/unknown.py:__init__", "scope is not None", "False"),
     ),
     "C8 C10": (("release/call.py:in_one_sentence", "failed = ScoreError(unreadable)", "raise"),),
     "C9": (

@@ -693,7 +693,7 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     if not isinstance(counts, Counts):
         return
     check_unit(counts.unit, unit)
-    check_cap(counts, max_partitions, "max_partitions", "count_distinct_users")
+    check_cap(counts, max_partitions, "max_partitions")
     if counts.places != "all":
         raise ParameterError(
             f"these are the {counts.places} largest counts of a table, a choice that depends on "

@@ -136,7 +136,7 @@ class ListQuery:
         said = {"least_k_bar": str(self.least), "most_k_bar": str(self.most)}
         said |= {"noise_rate": exact_text(self.epsilon)}
         if self.least == self.most:
-            said |= {"offset": exact_text(self.offset_in_counts(self.most))}
+            said |= {"offset": exact_text(Fraction(self.offset(self.most), 1 << self.fineness))}
         cap = self.contributions
         return said if cap is None else said | {"max_contributions": str(cap)}
 
@@ -155,10 +155,6 @@ class ListQuery:
         m = k_bar if self.contributions is None else min(k_bar, self.contributions)
         grid = Fraction(1, 1 << self.fineness)
         return (1 << self.fineness) + gumbel_offset(self.epsilon, self.odds, m, grid)
-
-    def offset_in_counts(self, k_bar: int) -> Fraction:
-        """The offset in counts."""
-        return Fraction(self.offset(k_bar), 1 << self.fineness)
 
 
 def read_total(epsilon: object, delta: object) -> ApproximateDP:
@@ -254,8 +250,7 @@ def plan_with_counts(
     rho = rounded(whole - draws * BoundedRange(each).zcdp.rho)
     # One user moves each count by at most 1, so this is the largest sum of squares.
     moved = Fraction(k if contributions is None else min(k, contributions))
-    cost_of_counts, squared = ZeroConcentratedDP(rho), moved / (2 * rho)
-    law = Law("discrete Gaussian", cost_of_counts, "sensitivity_l2_squared", moved, squared)
+    law = Law.of(ZeroConcentratedDP(rho), moved)
     return ListQuery(k, least, most, each, odds(part), contributions), part, law
 
 
