@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -182,7 +181,7 @@ def test_exhaustively_for_two(law: Law, steps: list[int]) -> None:
 def test_exhaustively_for_three(law: Law, contenders: int) -> None:
     # With two contenders the third is left out by its word and the certificate.
     noise_rate = NoiseRate(Fraction(2, 3))
-    public = replace(plan(law, 1, noise_rate, False), contenders=contenders)
+    public = plan(law, 1, noise_rate, False)._replace(contenders=contenders)
     assert compatible(public, [0, 4, 1], 4, 1, noise_rate) < 0.6
 
 
