@@ -100,6 +100,7 @@ EDGES = [
     [
         np.random.default_rng(1).integers(1, 2**64, 3000, dtype=np.uint64),
         np.arange(1, 20_000, dtype=np.uint64),
+        np.arange(2000, dtype=np.uint64) % 50 + 1,
         np.ldexp(np.random.default_rng(2).random(3000) + 0.5, np.arange(3000) % 2040 - 1020),
         [Fraction(2) ** power * edge / 3 for power in (-2048, 0, 5, 2047) for edge in EDGES],
         [
