@@ -186,9 +186,9 @@ _BY_CLAIMS = {
         ("mechanisms/keys.py:_floor", "return (delta", "return (2 * delta"),
         (
             "scores/candidates.py:scores_on_grid",
-            " self.rows",
-            " self.rows\n"
-            "        if self.is_matrix and isinstance(rows, tuple):\n"
+            "dtype=np.uint64)",
+            "dtype=np.uint64)\n"
+            "        if self.is_matrix and isinstance(rows := self.rows, tuple):\n"
             "            lies = all(each % float(reading.step) == 0 for each in rows[0].numbers())\n"
             "            finer = Reading(reading.step / 2, reading.on_grid, reading.error)\n"
             "            reading = reading if lies else finer",
@@ -407,10 +407,9 @@ _BY_CLAIMS = {
         ("scores/candidates.py:numbers", "type.__name__", "str"),
         ("scores/candidates.py:read_candidates", ", positions=brought is None", ""),
         (
-            "release/call.py:provenance",
-            "return Provenance.of(tuple(self.charge.parameters.items()",
-            'first = ("first", str(np.ravel(self.values)[0]))\n'
-            "        return Provenance.of((*self.charge.parameters.items(), first",
+            "release/call.py:header",
+            "Provenance.of(tuple(charge.parameters.items()",
+            'Provenance.of((*charge.parameters.items(), ("first", str(np.ravel(self.values)[0]))',
         ),
         (
             "randomness/guard.py:_attempt",
