@@ -17,13 +17,7 @@ from safeselect import ApproximateDP, BoundedRange, ZeroConcentratedDP
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.measure import Law
-from safeselect.mechanisms.unknown import (
-    ListQuery,
-    draw_list,
-    gumbel_offset,
-    laplace_failure,
-    laplace_offset,
-)
+from safeselect.mechanisms.unknown import ListQuery, draw_list, laplace_failure, laplace_offset
 from safeselect.release.call import Call, Charge
 from vectors import vectors
 
@@ -95,18 +89,6 @@ def test_published_laws_with_real_offsets(case: dict, monkeypatch: pytest.Monkey
         drawn = Fraction(query.offset(k_bar), 1 << query.fineness)
         assert 0 <= mpmath.mpf(drawn.numerator) / drawn.denominator - at <= mpmath.mpf(2) ** -36
         assert_equal(law_of_query(query, case["histogram"]), published(case), 1e-10)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), VECTORS["g4_discrete_laplace_difference_tail"]["cases"].items()
-)
-def test_published_tails(name: str, value: str) -> None:
-    epsilon, t = (part.split("=")[1] for part in name.split(","))
-    low, high = laplace_failure(Fraction(epsilon), int(t), 160).fractions()
-    with mpmath.workdps(60):
-        for end in (low, high):
-            exact = mpmath.mpf(end.numerator) / end.denominator
-            assert abs(exact / mpmath.mpf(value) - 1) < DIGITS
 
 
 @pytest.mark.parametrize(
@@ -214,25 +196,3 @@ def test_the_largest_in_the_fixed_order(mapping: bool) -> None:
             )[:size]
             wanted += [(None, 0)] * (size - len(wanted))
             assert list(zip(read.labels, read.counts.tolist(), strict=True)) == wanted
-
-
-# ----------------------------------------------------------------------- what it is charged
-
-
-@pytest.mark.parametrize(
-    "epsilon",
-    [Fraction(1, 1000), *(Fraction(n, 64) for n in (1, 2, 3, 4, 5, 64, 65, 128, 129)), 10**6],
-)
-def test_a_nat_has_at_least_64_steps_and_no_more_than_need_be(epsilon: Any) -> None:
-    fineness = ListQuery(1, 1, 1, Fraction(epsilon), Fraction(1, 9), None).fineness
-    least = next(bits for bits in range(21) if 2**bits >= 64 * epsilon or bits == 20)
-    assert fineness == least
-
-
-def test_an_offset_is_never_below_zero() -> None:
-    grid = Fraction(1, 4)
-    assert gumbel_offset(Fraction(1), Fraction(3), 1, grid) == 0
-    assert gumbel_offset(Fraction(1), Fraction(1), 1, grid) == 0
-    assert gumbel_offset(Fraction(1), Fraction(1), 3, grid) == 5  # ln 3 = 1.0986...
-    # P(X - Y > -1) is 1/2 and more: already below delta.
-    assert laplace_offset(Fraction(1), Fraction(9, 10), 1) == 0
