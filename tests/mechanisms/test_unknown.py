@@ -17,7 +17,13 @@ from safeselect import ApproximateDP, BoundedRange, ZeroConcentratedDP
 from safeselect.mechanisms import unknown
 from safeselect.mechanisms.items import hold_counts
 from safeselect.mechanisms.measure import Law
-from safeselect.mechanisms.unknown import ListQuery, draw_list, laplace_failure, laplace_offset
+from safeselect.mechanisms.unknown import (
+    ListQuery,
+    draw_list,
+    gumbel_offset,
+    laplace_failure,
+    laplace_offset,
+)
 from safeselect.release.call import Call, Charge
 from vectors import vectors
 
@@ -196,3 +202,12 @@ def test_the_largest_in_the_fixed_order(mapping: bool) -> None:
             )[:size]
             wanted += [(None, 0)] * (size - len(wanted))
             assert list(zip(read.labels, read.counts.tolist(), strict=True)) == wanted
+
+
+def test_an_offset_is_never_below_zero() -> None:
+    grid = Fraction(1, 4)
+    assert gumbel_offset(Fraction(1), Fraction(3), 1, grid) == 0
+    assert gumbel_offset(Fraction(1), Fraction(1), 1, grid) == 0
+    assert gumbel_offset(Fraction(1), Fraction(1), 3, grid) == 5  # ln 3 = 1.0986...
+    # P(X - Y > -1) is 1/2 and more: already below delta.
+    assert laplace_offset(Fraction(1), Fraction(9, 10), 1) == 0
