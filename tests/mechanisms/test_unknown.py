@@ -98,6 +98,18 @@ def test_published_laws_with_real_offsets(case: dict, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
+    ("name", "value"), VECTORS["g4_discrete_laplace_difference_tail"]["cases"].items()
+)
+def test_published_tails(name: str, value: str) -> None:
+    epsilon, t = (part.split("=")[1] for part in name.split(","))
+    low, high = laplace_failure(Fraction(epsilon), int(t), 160).fractions()
+    with mpmath.workdps(60):
+        for end in (low, high):
+            exact = mpmath.mpf(end.numerator) / end.denominator
+            assert abs(exact / mpmath.mpf(value) - 1) < DIGITS
+
+
+@pytest.mark.parametrize(
     "epsilon", [Fraction(1, 10), Fraction(1), Fraction(7, 2), Fraction(1, 9999)]
 )
 @pytest.mark.parametrize("m", [1, 3, 1000])
