@@ -216,6 +216,16 @@ def test_the_largest_in_the_fixed_order(mapping: bool) -> None:
             assert list(zip(read.labels, read.counts.tolist(), strict=True)) == wanted
 
 
+@pytest.mark.parametrize(
+    "epsilon",
+    [Fraction(1, 1000), *(Fraction(n, 64) for n in (1, 2, 3, 4, 5, 64, 65, 128, 129)), 10**6],
+)
+def test_a_nat_has_at_least_64_steps_and_no_more_than_need_be(epsilon: Any) -> None:
+    fineness = ListQuery(1, 1, 1, Fraction(epsilon), Fraction(1, 9), None).fineness
+    least = next(bits for bits in range(21) if 2**bits >= 64 * epsilon or bits == 20)
+    assert fineness == least
+
+
 def test_an_offset_is_never_below_zero() -> None:
     grid = Fraction(1, 4)
     assert gumbel_offset(Fraction(1), Fraction(3), 1, grid) == 0
