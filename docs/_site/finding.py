@@ -72,8 +72,10 @@ WORDS = {
     "renyi moments pld gaussian privacy loss query queries combine together sum",
     "ledger": "ledger record log append approval approve sign signature postgres postgresql "
     "damaged corrupted backup busy lock crash process processes same time concurrent team "
-    "audit trail hash chain corrupt undo refund",
-    "restoring": "restore backup lost disk recover disaster recovery",
+    "audit trail hash chain corrupt undo refund exhausted witness rotate",
+    "ledger-reference": "exit code record schema event",
+    "restoring": "restore backup lost disk recover disaster recovery corrupt corrupted damaged "
+    "file",
     "upgrading": "upgrade version migrate new",
     "keys": "partition key group histogram select partitions threshold enough user show "
     "category rare unknown vocabulary suppress publish published word search term frequent "

@@ -88,16 +88,15 @@ class Prepared(_One):
 
 @final
 class PermuteAndFlip(Prepared):
-    """Prepared `permute_and_flip`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `permute_and_flip`: each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, source,
-            ledger, weights: as for `permute_and_flip`; epsilon or rho is the cost of each
-            call.
+            ledger, weights: as for `permute_and_flip`; epsilon or rho is the cost of each call.
 
     Attributes:
-        guarantee: what each call costs.
-        mechanism: name of the mechanism and version of its law.
+        guarantee: the cost of each call.
+        mechanism: name of the mechanism, with the version of its law.
 
     Raises:
         ParameterError: a parameter is wrong.
@@ -114,7 +113,8 @@ class PermuteAndFlip(Prepared):
 
 @final
 class ExponentialMechanism(Prepared):
-    """Prepared `exponential_mechanism`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `exponential_mechanism`; each call `mechanism(scores, labels=None)` is one
+    release.
 
     Args, Attributes, Raises: as for `PermuteAndFlip`.
 
@@ -130,10 +130,10 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """Prepared `exponential_mechanism_base2`: each `mechanism(scores, labels=None)` is one release.
+    """A prepared `exponential_mechanism_base2`; `mechanism(scores, labels=None)` is one release.
 
     Args:
-        base: as for `exponential_mechanism_base2`; instead of epsilon and rho.
+        base: as for `exponential_mechanism_base2`, instead of epsilon and rho.
         the others: as for `PermuteAndFlip`.
 
     Attributes, Raises: as for `PermuteAndFlip`.
@@ -171,7 +171,7 @@ class ExponentialMechanismBase2(_One):
 
 @final
 class ReportNoisyMax(_One):
-    """Prepared `report_noisy_max`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `report_noisy_max`; each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
@@ -212,12 +212,12 @@ class ReportNoisyMax(_One):
 
 @final
 class TopKMechanism(_Planned):
-    """Prepared `top_k`: each call `mechanism(scores, labels=None)` is one release of k candidates.
+    """A prepared `top_k`; each call `mechanism(scores, labels=None)` releases k candidates.
 
     Args:
-        k: how many each call chooses, at least 1.
-        mechanism: as for `top_k`, but for "laplace", whose noise depends on how many candidates
-            there are.
+        k: number of candidates that each call chooses, at least 1.
+        mechanism: as for `top_k`, except "laplace", whose noise depends on the number of
+            candidates.
         delta: as for `top_k`.
         the others: as for `PermuteAndFlip`.
 
@@ -259,5 +259,5 @@ class TopKMechanism(_Planned):
         self._plan = self._asked.calibrate_in_order(mechanism, count)
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> TopK[Label]:
-        """Choose k candidates in order; scores and labels, and errors, as for `top_k`."""
+        """Choose k candidates in order; arguments and errors are those of `top_k`."""
         return self._asked.choose_in_order(self._plan, self._asked.on(scores, labels))

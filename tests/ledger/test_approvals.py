@@ -161,7 +161,7 @@ def test_what_cannot_be_raised(limit: Any, to: Any, said: str) -> None:
         ledger.propose.limit("a", limit=limit, to=to, reason="x")
     with pytest.raises(ParameterError, match="has no scope 'z'"):
         ledger.propose.limit("z", limit="epsilon", to=3, reason="x")
-    with pytest.raises(ParameterError, match="there is a scope 'b'"):
+    with pytest.raises(ParameterError, match="scope 'b' already exists"):
         ledger.propose.scope("b", MORE)
     with pytest.raises(ParameterError, match="scope 'a' is not closed"):
         ledger.propose.reopening("a", reason="x")

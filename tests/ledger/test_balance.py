@@ -399,7 +399,7 @@ def test_what_reads_a_block_names_it(wards: Ledger) -> None:
         ("wards/east/x", "wards", ["y"]),
         ("purpose", "purpose", ["east"]),
     ):
-        with pytest.raises(ParameterError, match=f"there is a scope '{taken}' already"):
+        with pytest.raises(ParameterError, match=f"scope '{taken}' already exists"):
             wards.add_scope(name, made(epsilon=1, blocks=blocks))
     assert len(wards.scopes()) == 8
     month = wards.scope(

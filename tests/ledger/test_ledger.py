@@ -85,7 +85,7 @@ def test_scopes_have_budgets_of_their_own_and_may_be_added(place: Any) -> None:
     there.pay(pure(guarantee=ZeroConcentratedDP("1/2")))
     for name in ("a", "b"):
         assert set(ledger.balance(name).left.values()) == {0}
-        with pytest.raises(ParameterError, match="there is a scope"):
+        with pytest.raises(ParameterError, match="already exists"):
             ledger.add_scope(name, Budget(**TERMS, epsilon=100))
     assert set(ledger.check().scopes) == {"a", "b"}
 

@@ -86,9 +86,9 @@ RELEASE  a release in JSON, with its receipt
 --certificate FILE  certificate from safeselect verify --certificate
 --certificate-key HEX hex  Ed25519 key of a signed certificate, as published by its signer
 --public-key HEX hex  Ed25519 key of a signed ledger, as published by its owner
---by TEXT  name of the auditor, for the page
+--by TEXT  name of the auditor, shown on the page
 --html  print a page with verdict, promise, budget, missing evidence and limits of an audit
-| --json  print the same as JSON
+| --json  print the same content as JSON
 """),
     _run,
     """\

@@ -27,17 +27,17 @@ FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
 HEAD = declare("--head HEAD  a head of the ledger that was published earlier")
 SCOPE = declare("--scope NAME required  name of the scope, such as a data set")
 PUBLIC_KEYS = declare("""
---public-key HEX hex repeated  Ed25519 key of a signed ledger; if it had several, pass all
+--public-key HEX hex repeated  Ed25519 key of a signed ledger; pass every key that it has used
 """)
 SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed page for an auditor
-| --json  print the same as JSON
+| --json  print the same content as JSON
 """)
-REASON = declare("--reason TEXT required  reason, for the record")
+REASON = declare("--reason TEXT required  reason for the change, for the records")
 LINES = declare("LINES optional =-  a file, or - for standard input")
 BUDGET = declare("""
---unit UNIT required  the unit of privacy, such as person
---neighbours NAME required  how data sets differ by a unit: add_remove, replace_one or your words
+--unit UNIT required  unit of privacy, such as person
+--neighbours NAME required  neighbouring data sets: add_remove, replace_one or your own words
 --epsilon E  total budget of the scope
 --delta D  total delta, with --epsilon (allows every kind of release) or --rho
 --own-delta D  part of delta for releases with a delta (default: a quarter)

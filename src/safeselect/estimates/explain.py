@@ -45,22 +45,20 @@ def expected_error(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> Fraction:
-    """Return the expected loss of score of `top_k` on synthetic scores.
+    """Return the expected loss of `top_k` on synthetic scores, in score units.
 
-    k of n candidates have the score `gap`; all others have 0.  The loss is the sum of the k best
-    scores minus the sum of the chosen scores: `gap` for each of the k best that is missed.  The
-    result is in score units.
+    k of n candidates have the score `gap`; all others have 0. The loss is the sum of the k best
+    scores minus the sum of the chosen scores, that is, `gap` for each of the k best that is missed.
 
     Exactness: the exact expectation, rounded up to 64 significant bits.  Where the noise rate times
         the gap exceeds 2**13, the result is an upper bound below 2**-7000.
 
     Args:
         n: number of candidates, up to 10 000.
-        gap: how much better the k best are, in score units; positive rational.
+        gap: lead of the k best candidates, in score units; a positive rational.
         k, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, grid, on_grid,
-            score_error: as for `top_k`, but without mechanism="laplace", whose law has no short
-            form.  With a grid, the noise covers the effective range.  The made-up scores lie on
-            the grid if `gap` does.
+            score_error: as for `top_k`, but mechanism="laplace" is not supported. With a grid, the
+            noise covers the effective range. The synthetic scores lie on the grid if `gap` does.
 
     Raises:
         ParameterError: as for `top_k`; or n k is too large.
@@ -135,21 +133,21 @@ def explain(
 ) -> Explanation:
     """Return a table of the cost and the expected error of each mechanism of `top_k`.
 
-    The example is public and made up: n candidates, k of which score `gap` more than all others.
-    By default the scores are counts of users: the sensitivity is 1 and the change monotonic.  No
-    data is touched.
+    The scores are synthetic: n candidates, k of which score higher than the others by `gap`. By
+    default the scores are counts of users, with sensitivity 1 and monotonic changes. No data are
+    read.
 
     Args:
-        k: how many to choose.
-        epsilon, delta, rho: the total, as for `top_k`.
-        n: candidates of the example; by default the larger of 100 and 10 k.
-        gap: of the example, in score units; by default 4 over the noise rate of "exponential",
-            rounded up to a whole step.
-        sensitivity, range_, monotonic, grid, on_grid, score_error: as for `top_k`; by default
-            sensitivity=1, monotonic=True.  The table shows the effective range, to which the noise
-            is calibrated; there one sees what a coarse grid costs.
-        budget: adds how many such releases it takes, and what stops them: a new `Budget`, or the
-            balance of a scope.
+        k: number of candidates to choose.
+        epsilon, delta, rho: total cost, as for `top_k`.
+        n: number of candidates (default: the larger of 100 and 10 k).
+        gap: gap in score units (default: 4 divided by the noise rate of "exponential", rounded up
+            to a step).
+        sensitivity, range_, monotonic, grid, on_grid, score_error: as for `top_k` (default:
+            sensitivity=1, monotonic=True). The table shows the effective range, for which the noise
+            is calibrated and which shows the cost of a coarse grid.
+        budget: a new `Budget`, or the balance of a scope. The table then shows how many such
+            releases fit, and which limit ends them.
 
     Raises:
         ParameterError: as for `expected_error`.

@@ -93,7 +93,7 @@ def add_scope(name: str, budget: Budget, max_refusals: int) -> Decide:
 
     def decide(checker: Checker) -> Written:
         if (there := checker.clash(name, budget)) is not None:
-            raise ParameterError(f"there is a scope {there!r} already")
+            raise ParameterError(f"scope {there!r} already exists")
         return opened_scope(name, budget, limit)
 
     return decide
@@ -134,7 +134,7 @@ def unapproved(decide: Decide) -> Decide:
     def decided(checker: Checker) -> Written:
         if checker.approvers is not None:
             raise ParameterError(
-                "approvers of this ledger sign every new scope and raised limit; propose the change"
+                "approvers must sign every new scope and raised limit; propose the change"
             )
         return decide(checker)
 
@@ -254,8 +254,8 @@ _TEST = b"safeselect/key test"
 class Proposals:
     """Creates proposals, which take effect only with `Ledger.enact`.
 
-    Every method raises `ParameterError` if a parameter is wrong or nobody approves in this ledger,
-    and `LedgerError` if the ledger cannot be used.
+    Every method raises `ParameterError` if a parameter is wrong or the ledger has no approvers, and
+    `LedgerError` if the ledger cannot be used.
     """
 
     _book: Book
@@ -276,12 +276,12 @@ class Proposals:
     def limit(self, name: str, *, limit: str, to: Number, reason: str) -> Proposal:
         """Return a proposal to raise a limit of a budget.
 
-        It goes up to the ceiling that the budget states, and no further.  Unit, neighbours, orders,
-        weights and the share of own deltas never change.
+        The new value must not exceed the ceiling of the budget. Unit, neighbours, orders, weights
+        and the share of own deltas never change.
 
         Args:
             name: the scope.
-            limit: "epsilon", "delta" or "rho", as the scope's budget has it.
+            limit: "epsilon", "delta" or "rho", a limit of the scope's budget.
             to: the new value.
             reason: why; one line that goes into the records.
         """
@@ -296,8 +296,8 @@ class Proposals:
         """Return a proposal to replace a lost signing key.
 
         Args:
-            public_key: the next key: a PEM file, or its 32 bytes.
-            key_id: its name for people.
+            public_key: the next key, as a PEM file or as 32 bytes.
+            key_id: a readable name of the key.
         """
         said = stated(read_public_key(public_key), text(key_id, "key_id"))
         return self._of(lambda checker: _next(checker, said))

@@ -178,8 +178,8 @@ class RecordingSource(_ForTests):
 class ReplaySource(_ForTests):
     """Replays the given bytes in order, and raises `SourceError` when they run out.
 
-    The tape feeds `fill` only.  `begin` plays the nonces; after the last one it returns the number
-    of the call.  It raises in a child of the process that built it.
+    The tape is used only for `fill`. `begin` returns the nonces and, after the last one, the number
+    of the call. The source raises an error in a forked child.
 
     Args:
         data: the tape.
