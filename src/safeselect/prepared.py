@@ -88,7 +88,7 @@ class Prepared(_One):
 
 @final
 class PermuteAndFlip(Prepared):
-    """Prepared `permute_and_flip`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `permute_and_flip`: each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, source,
@@ -113,7 +113,8 @@ class PermuteAndFlip(Prepared):
 
 @final
 class ExponentialMechanism(Prepared):
-    """Prepared `exponential_mechanism`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `exponential_mechanism`; each call `mechanism(scores, labels=None)` is one
+    release.
 
     Args, Attributes, Raises: as for `PermuteAndFlip`.
 
@@ -129,7 +130,7 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """Prepared `exponential_mechanism_base2`: each `mechanism(scores, labels=None)` is one release.
+    """A prepared `exponential_mechanism_base2`; `mechanism(scores, labels=None)` is one release.
 
     Args:
         base: as for `exponential_mechanism_base2`, instead of epsilon and rho.
@@ -170,7 +171,7 @@ class ExponentialMechanismBase2(_One):
 
 @final
 class ReportNoisyMax(_One):
-    """Prepared `report_noisy_max`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `report_noisy_max`; each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
@@ -211,7 +212,7 @@ class ReportNoisyMax(_One):
 
 @final
 class TopKMechanism(_Planned):
-    """Prepared `top_k`: each call `mechanism(scores, labels=None)` is one release of k candidates.
+    """A prepared `top_k`; each call `mechanism(scores, labels=None)` releases k candidates.
 
     Args:
         k: number of candidates that each call chooses, at least 1.

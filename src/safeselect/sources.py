@@ -44,7 +44,7 @@ __all__ = [
 @final
 @own
 class SystemSource(Guarded):
-    """Bytes of `os.urandom`.
+    """Random bytes from `os.urandom`.
 
     It keeps no state in the process, so forks and threads are safe. A byte takes about 2.6 ns,
     which is slower than `OpenSSLSource` for large requests.
@@ -62,7 +62,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 @final
 @own
 class CallbackSource(Guarded):
-    """Bytes of a function n -> bytes, XORed with bytes of the operating system.
+    """Random bytes from a function n -> bytes, XORed with bytes of the operating system.
 
     The function must return exactly n bytes, as `bytes`. Any other result and any exception become
     a `SourceError`. The function must set its own time limit. The requested sizes depend only on

@@ -398,7 +398,7 @@ def open_ranking(found: Draws) -> Ranking | None:
 
 def weights_of(values: Sequence[Fraction] | None) -> Any:
     """Weights as the engine has them."""
-    return None if values is None else draws.Weights.of(values)
+    return None if values is None else draws.Weights.of(np.array(values))
 
 
 def left_out(

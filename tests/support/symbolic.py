@@ -127,6 +127,9 @@ class Words:
         self.negative = _negative
         self.__dict__.update(more)
 
+    def clip(self, value: Any, low: Any, high: Any, out: Lane) -> Lane:
+        return self.minimum(self.maximum(value, low), high, out=out)
+
     def take(self, table: Any, where: Lane) -> Lane:
         if self._take is None:
             raise NotImplementedError("this kernel takes from no table")

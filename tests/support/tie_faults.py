@@ -58,8 +58,8 @@ _CHANGES: dict[str, tuple[str, str, str]] = {
     ),
     "contenders: scores far ahead wrap": (
         "engine/contenders.py:distances",
-        "np.minimum(out, self.most",
-        "np.maximum(out, self.most",
+        "self.least, self.most, out",
+        "self.least, None, out",
     ),
     "tails: they keep their first keys": (
         "engine/contenders.py:_by_keys",

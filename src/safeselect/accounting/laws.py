@@ -147,7 +147,7 @@ class DiscreteLaplace:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Values up to 0 have the largest loss, and values from the shift on the smallest."""
+        """Return the losses: the largest for values up to 0, the smallest from the shift on."""
         ratio = (-Interval.of(self.epsilon, bits + 64)).exp()
         outside = 1 / (1 + ratio)
         chances = [outside]
@@ -207,7 +207,7 @@ class DiscreteGaussian:
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """Values from -r to shift + r, mirrored by x -> shift - x; less than 2**-bits is cut."""
+        """Return the losses of values from -r to shift + r; the rest has less than 2**-bits."""
         precision = bits + 64
         # e**(-r**2 / (2 sigma2)) <= 2**-bits, as ln 2 < 7/10.
         r = isqrt(int(2 * self.sigma2 * bits * 7 / 10)) + 2
@@ -274,7 +274,8 @@ class RandomizedResponse:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """The true answer, the answer of the other data set, and all others, which have no loss."""
+        """Return the losses of the true answer, of the other data set's answer, and of all
+        others."""
         precision, other = bits + 64, self.p / self.n
         low, high = self._loss(precision).fractions()
         chances = 1 - self.p + other, (self.n - 2) * other, other

@@ -132,7 +132,7 @@ class Repeated(Repetition):
         return _approximate(self, at, less)
 
     def mean_runs(self, precision: int) -> Interval:
-        """Enclose E K = eta (1 - gamma) / (gamma (1 - gamma**eta)), which is above 1."""
+        """Return an enclosure of E[K] = eta (1 - gamma) / (gamma (1 - gamma**eta)), above 1."""
         log = Interval.of(self.gamma, precision).log()
         odds = (1 - self.gamma) / self.gamma
         if not self.eta:
@@ -211,7 +211,8 @@ class PoissonRepeated(Repetition):
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """P(K = 0) + mean e**(...), with the largest increase of a probability at 1 + 1/(a - 1)."""
+        """Return P(K = 0) + mean e**(...), with the largest increase of a probability at 1 + 1/(a -
+        1)."""
         mean = Interval.of(self.mean, one.precision)
         # (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
         change = change_of(self.base, 1 / excess + 1)

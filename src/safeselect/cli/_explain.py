@@ -48,7 +48,7 @@ BUDGETED = (
     declare("""
 FILE optional  ledger (or use --budget)
 --scope NAME  scope of the ledger
---budget NUMBER several  instead of a ledger: epsilon, or epsilon and delta, and own delta
+--budget NUMBER several  instead of a ledger: epsilon, and optionally delta and own delta
 each release
 --k-bar N integer  for an unknown domain: number of items considered
 """)

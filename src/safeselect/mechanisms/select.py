@@ -710,11 +710,14 @@ def select_many(
 
 
 @lru_cache(maxsize=256)  # of public numbers alone
-def _covered(size: Sensitivity, reading: Reading) -> tuple[Fraction, dict[str, str]]:
-    """The range in steps that the noise covers, and what is said of the scores."""
+def _covered(
+    size: Sensitivity, read: Reading, smaller: bool
+) -> tuple[Reading, Fraction, dict[str, str]]:
+    """The reading with its example, the range in steps that the noise covers, and what is said."""
+    reading = replace(read, example=size.size / 1000)
     steps = size.range_in_steps(reading)
-    covered = exact_text(steps * reading.step)
-    return steps, {**size.as_record, **reading.as_record, "effective_range": covered}
+    said = {**size.as_record, **reading.as_record, "minimize": "yes" if smaller else "no"}
+    return reading, steps, {**said, "effective_range": exact_text(steps * reading.step)}
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -766,10 +769,8 @@ class Asked:
         sensitivity, range_, monotonic, minimize, grid, on_grid, score_error = scored
         size = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
         read = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-        reading = replace(read, example=size.size / 1000)
         smaller = flag(minimize, "minimize")
-        range_in_steps, said = _covered(size, reading)
-        recorded = {**said, "minimize": "yes" if smaller else "no"}
+        reading, range_in_steps, recorded = _covered(size, read, smaller)
         scope = read_ledger(ledger, monotonic=size.monotonic)
         given = None if source is None else resolve(source)
         heavy = None

@@ -114,14 +114,14 @@ def _openssl_bytes(count: int) -> bytes:
 @final
 @own
 class OpenSSLSource(Guarded):
-    """Bytes of `ssl.RAND_bytes`, with fresh kernel bytes in every fill.
+    """Random bytes from `ssl.RAND_bytes`, with fresh kernel bytes in every fill.
 
-    The default source.  Up to 512 bytes at once, with the 16 that are tested, are the XOR of
-    OpenSSL's bytes and as many of the kernel's, and are tested as such: one of the two that is
-    stuck does no harm there.  For more bytes OpenSSL is given 32 fresh kernel bytes first, and
-    reseeds itself from the kernel: 5 us, and then about 0.14 ns a byte.
-    OpenSSL's configuration decides whether it runs in FIPS mode; this class makes no claim about
-    that, and the kernel's bytes are no part of it.
+    This is the default source. Requests of up to 512 bytes, including the 16 tested bytes, are the
+    XOR of OpenSSL's bytes and the same number of kernel bytes. The XOR is tested, so it does no
+    harm here if one of the two is stuck. For larger requests, OpenSSL first receives 32 fresh
+    kernel bytes and reseeds itself from the kernel. This takes 5 us, and then about 0.14 ns for
+    each byte. OpenSSL's configuration determines whether it runs in FIPS mode. This class makes no
+    claim about this mode, and the kernel's bytes are not part of it.
     """
 
     __slots__ = ()
@@ -206,7 +206,7 @@ def resolve(source: object | None) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What is known about a source at this moment, in words for records.
+    """The current facts about a source, in words for records.
 
     Args:
         name: name of the source. Only classes of this package have names of this package.
@@ -222,7 +222,7 @@ class Observed:
 
 
 def observed(source: Source) -> Observed:
-    """Return what is known about a source or, for a combined source, about its weakest part.
+    """Return facts about a source or, for a combined source, about its weakest part.
 
     Args:
         source: a result of `resolve`.

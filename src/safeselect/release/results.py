@@ -194,7 +194,7 @@ class Provenance:
     def of(
         parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None, utc: str | None
     ) -> Provenance:
-        """Return the provenance of a release of this process; None stands for facts not stated.
+        """Return the provenance of a release of this process; pass None for facts not stated.
 
         Args:
             by: relation of neighbouring data sets.

@@ -480,7 +480,7 @@ class PostgresStore:
                     status = send(connection, self._schema, sent, self._wait, end)
                     if warnings or not status.startswith(end):
                         raise LedgerError(
-                            f"the ledger in {self.name}: the server warned while it committed, or "
+                            f"the ledger in {self.name}: the server reported a warning or "
                             "did not commit; nothing is released, and the charge may remain"
                         )
             except BaseException as error:
