@@ -35,6 +35,7 @@ from safeselect.mechanisms.unknown import (
     read_contributions,
     read_places,
 )
+from safeselect.mechanisms.weighted_keys import WeightedTerms
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.release.codec import read_count
 from safeselect.release.results import Batch, Release
@@ -318,6 +319,14 @@ def _of_keys(stated: Stated) -> Plan:
     return Plan(terms.total, charge.parts, charge.parameters, least if terms.with_counts else None)
 
 
+def _of_weighted_keys(stated: Stated) -> Plan:
+    terms = WeightedTerms.read(
+        stated.total.epsilon, stated.total.delta, stated.whole("max_partitions")
+    )
+    charge = terms.charge(stated.name.removesuffix("_gaussian"))
+    return Plan(terms.total, charge.parts, charge.parameters)
+
+
 def _of_lists(stated: Stated) -> Plan:
     outcomes, queries = stated.whole("outcomes"), stated.whole("queries")
     integer(queries, "queries", minimum=1, maximum=2**20)
@@ -331,6 +340,7 @@ _PLANS: Mapping[str, Callable[[Stated], Plan]] = {
     "unknown_domain_top_k_": _of_list,
     "pay_what_you_get_": _of_lists,
     "top_k_by_group_": _of_groups,
+    "select_partitions_gaussian": _of_weighted_keys,
     "select_partitions": _of_keys,
     "partition_strategy": _of_keys,
     "measure_": _of_measurement,
