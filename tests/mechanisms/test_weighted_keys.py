@@ -98,7 +98,6 @@ def test_weights_and_threshold_take_what_the_cost_allows(
     assert float(terms.own_delta) == pytest.approx(exact, rel=1e-9)
 
 
-@pytest.mark.claim("C2")
 @pytest.mark.parametrize("squared", [3, 4, 9, 18])
 @pytest.mark.parametrize("sigma", [1, 3])
 def test_the_claim_holds_on_small_tables(squared: int, sigma: int) -> None:

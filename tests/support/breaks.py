@@ -132,6 +132,7 @@ _BY_CLAIMS = {
         ("adapters/dp_accounting.py:dp_event", "at_least(cost", "at_least(cost / 2"),
         ("mechanisms/measure.py:of", "size / (2", "size / (4"),
         ("mechanisms/keys.py:_floor", "return (delta", "return (2 * delta"),
+        ("mechanisms/weighted_keys.py:_planned", "total.delta / 2", "total.delta"),
         (
             "scores/candidates.py:scores_on_grid",
             " self.rows",

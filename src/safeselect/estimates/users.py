@@ -307,7 +307,7 @@ def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, F
     size = max(shares)
     caps = sorted({1 << power for power in range(size.bit_length())} | {*shares})
     laws = {"table": _by_table, "gaussian": _by_weights}
-    plans = []
+    plans: list[Plan] = []
     for total in totals:
         for noise, need in laws.items():
             tried = []
@@ -316,6 +316,8 @@ def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, F
                     users = ceil(need(total, cap, shares) * _counted(shares, size))
                     tried.append(Plan(total.epsilon, users, noise=noise, max_partitions=cap))
             plans += [_best(tried)] if tried else []
+    if not plans:
+        raise ParameterError("neither law keeps keys at this cost; use a larger epsilon")
     return Plans(
         f"keys, users as stated: {_listed(shares)}, delta = {rounded_text(totals[0].delta)}",
         tuple(plans),
