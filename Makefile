@@ -58,7 +58,7 @@ FUZZ ?= .venv-fuzz
 SECONDS_EACH ?= 60
 BENCH_PIP := $(BENCH)/bin/python $(INSTALL)
 
-.PHONY: help demo test quick docs spark clickhouse pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults kills reading proofs mutants soak bench bench-docs timing service walks fuzz clean
+.PHONY: help demo test quick docs spark clickhouse pipeline-dp dropins types check format oldest matrix nightly release verify lock claims execute laws faults bank kills mirrored reading proofs mutants soak bench bench-docs timing service walks fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -126,7 +126,7 @@ matrix: ## test with every Python that is there (PYTHONS, a minute each)
 	echo "matrix: ran on$${ran:- none}; not found:$${missing:- none}; failed:$${failed:- none}"; \
 	test -z "$$failed" && test -n "$$ran"
 
-nightly: ## soak, mutants, claims, laws, faults, timing, long tests, proofs, other libraries, fuzzing and matrix, with a table of figures (hours; ARGS='--parts soak')
+nightly: ## tests by night, soak, mutants, claims, laws, faults, proofs, walks, other libraries, with a table of figures (less than 3 hours; ARGS="--parts soak", --weekly, --commit)
 	$(PYTHON) tools/nightly.py $(ARGS)
 
 release: $(RELEASE)/.installed ## build into dist/ what is published, with SBOM and hashes, and check it
@@ -146,10 +146,10 @@ lock: $(RELEASE)/.installed ## bring the pinned releases in requirements/ up to 
 	$(LOCK) pyproject.toml --constraint requirements/dev.lock --extra laws --output-file requirements/laws.lock
 	$(LOCK) pyproject.toml --constraint requirements/oldest.txt --extra laws --output-file requirements/oldest.lock
 
-claims: ## write the code and the tests of every claim into docs/claims.md
-	$(PYTHON) tools/claims.py
+claims: $(VENV)/.dev ## write the code and the tests of every claim into docs/claims.md
+	$(BIN)/python tools/claims.py
 
-execute: $(VENV)/.dev ## break the code of every claim and see that its tests fail (an hour; ARGS='--claims C5')
+execute: $(VENV)/.dev ## break the code of every claim and see that its tests fail (hours; ARGS='--claims C5 --seconds 60 --kept FILE')
 	$(BIN)/python tools/execute_claims.py $(ARGS)
 
 laws: $(VENV)/.dev ## break the law of every row of tests/mission.json and see that its test fails (minutes; ARGS='--rows quantile/1')
@@ -158,8 +158,14 @@ laws: $(VENV)/.dev ## break the law of every row of tests/mission.json and see t
 faults: $(VENV)/.dev ## plant faults, alone and all at once, and see that known answers and laws notice (half an hour)
 	$(BIN)/python tools/plant_faults.py $(ARGS)
 
+bank: $(VENV)/.dev ## plant the faults that were written without the tests at hand, and see what notices each (hours; ARGS='--only ledger --minutes 20')
+	nice -n 15 $(BIN)/python tools/bank.py $(ARGS)
+
 kills: $(MUTANTS)/.installed ## plant every known fault and see which tests notice it, and which tests notice none (hours; ARGS='--only quantile --minutes 20')
 	PYTHONPATH=src nice -n 15 $(MUTANTS)/bin/python tools/kill_matrix.py $(ARGS)
+
+mirrored: $(VENV)/.dev ## change each module at random and see that its own file of tests notices (an hour; ARGS='--only ledger/')
+	$(BIN)/python tools/mirrored.py $(ARGS)
 
 reading: ## what decides a release, file by file, in the order of reading (ARGS=ledger: another room)
 	@$(PYTHON) tools/reading.py $(ARGS)

@@ -3,10 +3,12 @@
     python benchmarks/compare.py REVISION              the working tree against that commit
     python benchmarks/compare.py REVISION --to OTHER   one commit against another
 
-Both sides run in processes of their own, which live for the whole run, so that a turn of one lies
-beside a turn of the other.  A turn is one sample of each, in an order that changes; a sample is a
-loop of calls that takes a twentieth of a second or more.  For each call: the median of the ratios
-new / old, and the end of its two-sided interval of 95 % or more, from order statistics alone.
+The time of a call differs by some per cent from process to process, with the layout of its memory
+and with the seed of its hashes.  So each turn starts a new process for each side, both with the
+seed of that turn, and compares the least of a few samples of each side, which alternate.  A sample
+is a loop of calls that takes about a twentieth of a second or more.  For each call: the median of
+the ratios new / old of all turns, and its two-sided interval of 95 % or more, from order statistics
+alone.
 
 The calls are those that a user types.  Where one is named otherwise in an older commit, it says so
 beside the call, so that the comparison outlives a change of names.
@@ -32,6 +34,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = {"10": 10, "1 000": 1_000, "10^5": 100_000, "10^6": 1_000_000}
 SHORTEST = 0.05  # seconds of processor time of one sample
+SAMPLES = 3  # of each side, for each call and turn
 BARS = {"median": 1.03, "upper end": 1.10}
 
 Call = Callable[[], object]
@@ -152,12 +155,12 @@ def work(source: str, folder: str) -> None:
 
 
 @contextmanager
-def worker(source: Path, folder: str) -> Iterator[Callable[[str, int], float]]:
-    """A process that runs the calls of one side."""
+def worker(source: Path, folder: str, seed: int) -> Iterator[Callable[[str, int], float]]:
+    """A process that runs the calls of one side, with this seed of hashes."""
     command = [sys.executable, "-W", "ignore", __file__, "--worker", str(source), folder]
-    environment = os.environ | {"PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"}
+    fixed = {"PYTHONPATH": str(source), "PYTHONHASHSEED": str(seed), "OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | fixed
     ) as process:
         asked, answered = process.stdin, process.stdout
         if asked is None or answered is None:
@@ -197,15 +200,15 @@ def interval(ratios: list[float]) -> tuple[float, float, float]:
     return statistics.median(ordered), ordered[rank - 1], ordered[n - rank]
 
 
-def compare(old: Any, new: Any, name: str, turns: int) -> list[float]:
-    """The ratios new / old of all turns."""
-    loops = max(1, math.ceil(SHORTEST / max(old(name, 1), 1e-6)))
-    ratios = []
-    for turn in range(turns):
-        pair = [old, new] if turn % 2 else [new, old]
-        times = {side: side(name, loops) for side in pair}
-        ratios.append(times[new] / times[old])
-    return ratios
+def turn(old: Any, new: Any, name: str, number: int) -> float:
+    """The ratio new / old of a call in one turn."""
+    loops = math.ceil(SHORTEST / max(min(old(name, 1), old(name, 1)), 1e-6))
+    first, second = (old, new) if number % 2 else (new, old)
+    times: dict[Any, list[float]] = {old: [], new: []}
+    for place in range(SAMPLES):
+        for side in (second, first) if place % 2 else (first, second):
+            times[side].append(side(name, loops))
+    return min(times[new]) / min(times[old])
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -219,16 +222,24 @@ def main(arguments: argparse.Namespace) -> int:
             stack.enter_context(checkout(revision, place))
             for revision, place in zip((arguments.revision, arguments.to), places, strict=True)
         ]
-        old, new = (stack.enter_context(worker(source, folder)) for source in sources)
-        wanted = [name for name in calls(folder) if arguments.only in name]
-        print(f"{'call':38} median   95 % interval     ({arguments.turns} turns, new / old)")
-        for name in wanted:
-            median, low, high = interval(compare(old, new, name, arguments.turns))
-            beyond = median > BARS["median"] or high > BARS["upper end"]
-            late += beyond
-            note = "   beyond a bar" if beyond else ""
-            print(f"{name:38} {median:6.3f}   {low:5.3f} to {high:5.3f}{note}", flush=True)
-    print(f"{len(wanted)} calls, {late} beyond {BARS['median']} or {BARS['upper end']}")
+        ratios: dict[str, list[float]] = {
+            name: [] for name in calls(folder) if arguments.only in name
+        }
+        for number in range(arguments.turns):
+            with ExitStack() as sides:
+                old, new = (
+                    sides.enter_context(worker(source, folder, number)) for source in sources
+                )
+                for name, found in ratios.items():
+                    found.append(turn(old, new, name, number))
+    print(f"{'call':38} median   95 % interval     ({arguments.turns} turns, new / old)")
+    for name, found in ratios.items():
+        median, low, high = interval(found)
+        beyond = median > BARS["median"] or high > BARS["upper end"]
+        late += beyond
+        note = "   beyond a bar" if beyond else ""
+        print(f"{name:38} {median:6.3f}   {low:5.3f} to {high:5.3f}{note}", flush=True)
+    print(f"{len(ratios)} calls, {late} beyond {BARS['median']} or {BARS['upper end']}")
     return 1 if late else 0
 
 

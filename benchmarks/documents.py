@@ -67,17 +67,18 @@ def reader_page(record: Record) -> Iterable[str]:
     yield ""
     if ratios:
         yield (
-            f"On an {machine['cpu']}, at 10^6 candidates, the exact release took, beside the float "
-            f"one-liner that nobody should release: {', '.join(ratios)} as long."
+            f"The float one-liners in this table are not private. On an {machine['cpu']}, with "
+            "10^6 candidates, the exact release took, relative to them: "
+            f"{', '.join(ratios)} as long."
         )
     yield (
-        "Its work follows from the number of candidates and never from their scores, so a hard "
-        "case takes as long as an easy one."
+        "The work depends on the number of candidates but not on their scores, so hard and easy "
+        "cases take equally long."
     )
     yield (
-        f"Times are medians of one whole call ({machine['date'][:10]}, {machine['python']}); "
-        "another machine has other ratios, and [the benchmarks](benchmarks.md) have all figures, "
-        "the bars that are held and those that are missed."
+        f"Times are medians of one whole call ({machine['date'][:10]}, {machine['python']}). "
+        "Other machines have other ratios. [Benchmarks](benchmarks.md) has all figures, and the "
+        "targets that are met and missed."
     )
     yield from (
         "",
@@ -93,7 +94,10 @@ def reader_page(record: Record) -> Iterable[str]:
             if any(cells):
                 yield f"| {words} | {size:,} | {' | '.join(cells)} |".replace(",", " ")
     yield ""
-    yield "Scores are uniform on 0 .. 999, or Zipf's, which OpenDP's early exit likes less."
+    yield (
+        "Scores are uniform on 0 .. 999, or follow Zipf's law, "
+        "which suits OpenDP's early exit less."
+    )
     yield from ("", *_BESIDE.read_text(encoding="utf-8").splitlines())
 
 

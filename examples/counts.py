@@ -1,4 +1,4 @@
-"""Noisy counts of the best items, with and without a cap on items a user: for docs/tables.md.
+"""Noisy counts of the best items, with and without a cap on items a user: for docs/measured.md.
 
     python examples/counts.py
 

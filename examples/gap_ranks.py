@@ -1,4 +1,4 @@
-"""The other table of docs/gaps.md: how bad it can get, and how far each rank is covered.
+"""The other table of docs/measured.md: how bad it can get, and how far each rank is covered.
 
     python examples/gap_ranks.py          # some minutes; the same figures with the same numpy
 

@@ -1,4 +1,4 @@
-"""The table of docs/gaps.md: what gaps remove of the error on real counts, where they help and not.
+"""How much gaps reduce the error on real counts: the table of docs/measured.md.
 
     python examples/gap_table.py          # two minutes; the same figures on every machine
 

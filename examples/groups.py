@@ -1,4 +1,4 @@
-"""The best destinations of each month and carrier, in four ways; the table of docs/tables.md.
+"""The best destinations of each month and carrier, in four ways; the table of docs/measured.md.
 
     python examples/groups.py
 

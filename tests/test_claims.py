@@ -110,12 +110,16 @@ def test_only_what_passes_unbroken_and_fails_broken_is_evidence(tmp_path, monkey
     names = ("notices", "fails_anyhow", "fails_in_one_case", "is_skipped")
     asked = [*(f"{small}::test_{name}" for name in names), "tests/test_torn.py"]
     monkeypatch.setattr(claims, "evidence", lambda: [("C1", each) for each in asked])
-    assert execute_claims.main([]) == 1
+    kept = ["--kept", str(tmp_path / "noticed.json")]
+    assert execute_claims.main(kept) == 1
     printed = capsys.readouterr().out
-    assert "failed under a break: 1\n" in printed
-    assert f"no break noticed: {len(asked) - 1}\n" in printed
+    unnoticed = [f"C1 {each}" for each in asked[1:]]
+    assert "\n    ".join(["5 pieces of evidence no break noticed: 4", *unnoticed]) in printed
     for case in ("fails_anyhow\n", "fails_in_one_case[wrong]\n"):
         assert f"    {small}::test_{case}" in printed
+    monkeypatch.setattr(execute_claims, "broken", None)  # it goes on where it stopped: all is made
+    assert execute_claims.main(kept) == 1
+    assert "no break noticed: 4\n" in capsys.readouterr().out
 
 
 def test_marks_of_a_test_and_of_a_file(tmp_path):

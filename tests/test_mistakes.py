@@ -77,7 +77,7 @@ MISTAKES = {
     "choose(votes, source=42)": "source cannot be a seed, .* use safeselect.testing",
     "choose(votes, ledger=ledger)": r"ledger.scope\('name', unit=, neighbours=, purpose=\)",
     "compose([choose(votes)])": "type Selection; pass for example result.guarantee",
-    "compose(PureDP(1))": r"guarantees must be a list of .* in a list: \[...\]",
+    "compose(PureDP(1))": r"guarantees must be a list, .* in a list: \[...\]",
 }
 
 # The start of Python's own words, which differ between its versions.

@@ -1,13 +1,16 @@
 """Execute the claims: break the code that keeps each, and see that its evidence fails.
 
 docs/claims.md says which tests are evidence for which claim.  `tests/support/breaks.py` says which
-code keeps a claim, and how it is broken.  First all evidence is run on an unbroken copy of the
-repository: only a case that passes there can be evidence, and one that fails there is an error.
-Then, for each break, the evidence of its claims is run on a broken copy, piece by piece until each
-fails once: first, for all breaks, what names the broken module, then what is left.  Evidence that
-no break of its claim makes fail is listed, and is an error.
+code keeps a claim, and how it is broken.  For each break, the evidence of its claims is run on a
+broken copy of the repository, piece by piece until each fails once: first, for all breaks, the
+broken module's own file of tests, then what names it, then what is left.  The cases that failed
+are then run on an unbroken copy: one that fails there too is no evidence, and an error.  Evidence
+that no break of its claim makes fail is listed, and is an error.
 
-    make execute ARGS='--claims C5 C7 --minutes 20'
+A file keeps what was noticed and which breaks were made in time, so that a run goes on where the
+last one stopped: first in few seconds for each break, then in more for what is left.
+
+    make execute ARGS='--claims C5 C7 --seconds 60 --kept /tmp/noticed.json'
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +26,7 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from fnmatch import fnmatch
+from itertools import product
 from pathlib import Path
 from time import monotonic
 
@@ -30,6 +35,7 @@ for folder in (ROOT / "tests" / "support", ROOT / "tools"):
     sys.path.insert(0, str(folder))
 
 from breaks import BREAKS
+from claim_evidence import pieces
 from mutants import Break
 
 import claims
@@ -49,43 +55,49 @@ def main(arguments: list[str] | None = None) -> int:
     words.add_argument("--claims", nargs="+", choices=known, default=known)
     words.add_argument("--minutes", type=float, default=600, help="when to stop")
     words.add_argument("--seconds", type=float, default=900, help="of one break, at most")
+    words.add_argument("--kept", type=Path, help="a file for what was noticed, to go on from there")
     options = words.parse_args(arguments)
     end = monotonic() + 60 * options.minutes
-    waiting = {pair for pair in claims.evidence() if pair[0] in options.claims}
-    total, made, untried = len(waiting), set[Break](), set[Break]()
-    passed, anyhow = unbroken({test for _, test in waiting}, 60 * options.minutes)
-    print(f"passed without a break: {len(passed)}")
-    print(f"failed without a break: {len(anyhow)}")
-    print("\n".join(f"    {case}" for case in anyhow), flush=True)
-    for each, narrow in [(each, narrow) for narrow in (True, False) for each in BREAKS]:
-        mine = sorted(
-            (claim, test)
-            for claim, test in waiting
-            if claim in each.claims and is_near(each, test) == narrow
-        )
-        if not mine:
+    noticed: dict[str, str] = {}  # a piece of evidence of a claim, and the case that failed
+    done: list[str] = []
+    if options.kept and options.kept.exists():
+        noticed, done = json.loads(options.kept.read_text())
+    asked = [f"{claim} {test}" for claim, test in claims.evidence() if claim in options.claims]
+    untried = 0
+    for far, each in product(range(3), BREAKS):
+        mine = [
+            piece
+            for piece in asked
+            for claim, test in [piece.split()]
+            if piece not in noticed and claim in each.claims and distance(each, test) == far
+        ]
+        label = f"{each.path}::{each.function}: {each.text!r}, {_PHASES[far]}"
+        if not mine or label in done:
             continue
         left = min(options.seconds, end - monotonic())
         if left < 10:
-            untried.add(each)
+            untried += 1
             continue
-        made.add(each)
         start = monotonic()
-        failed = broken(each, {test for _, test in mine}, left, passed)
-        found = {pair for pair in mine if pair[1] in failed}
-        waiting -= found
-        print(
-            f"{' '.join(each.claims):6} {each.path}::{each.function}: "
-            f"{len(found)} of {len(mine)} failed, {monotonic() - start:.0f} s",
-            flush=True,
-        )
-    print(f"breaks made: {len(made)}")
-    print(f"not made, or not for all, for want of time: {len(untried)}")
-    print(f"evidence: {total}")
-    print(f"failed under a break: {total - len(waiting)}")
-    print(f"no break noticed: {len(waiting)}")
-    print("\n".join(f"    {claim} {test}" for claim, test in sorted(waiting)))
-    return int(bool(waiting) or bool(anyhow))
+        failed = broken(each, {piece.split()[1] for piece in mine}, left)
+        found = {piece: case for piece in mine if (case := failed.get(piece.split()[1]))}
+        noticed |= found
+        if monotonic() - start < left:
+            done.append(label)
+        if options.kept:
+            options.kept.write_text(json.dumps([noticed, done], indent=1))
+        took = f"{len(found)} of {len(mine)} failed, {monotonic() - start:.0f} s"
+        print(f"{' '.join(each.claims):6} {label}: {took}", flush=True)
+    noticed = {piece: case for piece, case in noticed.items() if piece in asked}
+    anyhow = set(noticed.values()) - unbroken(set(noticed.values()), 60 * options.minutes)
+    unnoticed = [piece for piece in asked if noticed.get(piece) in {None, *anyhow}]
+    print(f"not made, or not for all, for want of time: {untried}")
+    for title, cases in {
+        "failed without a break": sorted(anyhow),
+        f"of {len(asked)} pieces of evidence no break noticed": unnoticed,
+    }.items():
+        print("\n    ".join([f"{title}: {len(cases)}", *cases]))
+    return int(bool(unnoticed))
 
 
 def number(claim: str) -> int:
@@ -93,53 +105,34 @@ def number(claim: str) -> int:
     return int(claim.removeprefix("C"))
 
 
-def is_near(change: Break, test: str) -> bool:
-    """Whether a file of tests names the broken module or function: what it says is asked first."""
-    words = (ROOT / test.partition("::")[0]).read_text("utf-8")
-    return Path(change.path).stem in words or change.function in words
+_PHASES = "its own file of tests", "files that name it", "other files"
 
 
-def unbroken(tests: Iterable[str], seconds: float) -> tuple[list[str], list[str]]:
-    """The cases of tests or files that pass on a copy as it is, and what fails there."""
+def distance(change: Break, test: str) -> int:
+    """Which of the phases a piece of evidence is asked in."""
+    path, stem = ROOT / test.partition("::")[0], Path(change.path).stem
+    if path.stem == f"test_{stem}":
+        return 0
+    return 1 if re.search(rf"\b({stem}|{change.function})\b", path.read_text("utf-8")) else 2
+
+
+def unbroken(cases: Iterable[str], seconds: float) -> set[str]:
+    """Those of these cases that pass on a copy as it is."""
     with tempfile.TemporaryDirectory() as folder:
-        place = copy(Path(folder) / "copy", None)
-        result = place / "outcomes"
-        result.touch()
-        run(place, sorted(tests), seconds, {"CLAIM_OUTCOMES": str(result)})
-        # Without the last line if it was cut when time ran out.
-        found = dict(json.loads(line) for line in result.read_text().split("\n")[:-1])
-    passed, failed = (
-        sorted(case for case in found if found[case] == word) for word in ("passed", "failed")
-    )
-    return passed, failed
+        found = run(copy(Path(folder) / "copy", None), sorted(cases), seconds)
+    return {case for case, outcome in found.items() if outcome == "passed"}
 
 
-def broken(
-    change: Break, tests: Iterable[str], seconds: float, passed: Iterable[str]
-) -> dict[str, str]:
-    """The tests or files that fail in a broken copy, each with its first case that does.
-
-    Args:
-        change: what is broken.
-        tests: tests and files.
-        seconds: how long they may take together.
-        passed: the cases that pass on an unbroken copy; no other is run.
+def broken(change: Break, tests: Iterable[str], seconds: float) -> dict[str, str]:
+    """The tests or files that fail in a broken copy, each with a case that does.
 
     Raises:
         ValueError: the text to be changed is not in its place exactly once.
     """
     with tempfile.TemporaryDirectory() as folder:
-        place = copy(Path(folder) / "copy", change)
-        result, right = place / "failed.json", place / "passed.json"
-        right.write_text(json.dumps(sorted(passed)))
-        run(
-            place,
-            sorted(tests),
-            seconds,
-            {"CLAIM_EVIDENCE": str(result), "CLAIM_PASSED": str(right)},
-        )
-        # What was noticed before the time was over counts.
-        return dict(json.loads(result.read_text())) if result.exists() else {}
+        found = run(copy(Path(folder) / "copy", change), sorted(tests), seconds)
+    failed = [case for case, outcome in found.items() if outcome == "failed"]
+    return {piece: case for case in failed for piece in pieces(case) if piece in tests}
 
 
 def copy(place: Path, change: Break | None) -> Path:
@@ -160,20 +153,24 @@ def not_copied(folder: str, names: list[str]) -> set[str]:
     }
 
 
-def run(place: Path, tests: list[str], seconds: float, told: dict[str, str]) -> None:
-    """Run tests or files; `claim_evidence` writes down what became of them."""
+def run(place: Path, tests: list[str], seconds: float) -> dict[str, str]:
+    """The outcome of each case of tests or files that ran before the time was over."""
     calm = ["-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "claim_evidence"]
     calm.append("--assert=plain")  # nobody reads how values differ
+    result = place / "outcomes"
+    result.touch()
     with suppress(subprocess.TimeoutExpired):
         subprocess.run(
             [sys.executable, "-m", "pytest", *calm, "--continue-on-collection-errors", *tests],
             cwd=place,
-            env={**environment(place), **told},
+            env={**environment(place), "CLAIM_OUTCOMES": str(result)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
             check=False,
         )
+    # Without the last line if it was cut when time ran out.
+    return dict(json.loads(line) for line in result.read_text().split("\n")[:-1])
 
 
 def environment(place: Path) -> dict[str, str]:

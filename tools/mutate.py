@@ -24,6 +24,7 @@ import ast
 import difflib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -147,6 +148,7 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--files", nargs="+", help="only these, such as engine/rankings.py")
     words.add_argument("--tests", nargs="+", default=["tests"], help="only these tests")
     words.add_argument("--only", help="only mutants whose name contains this")
+    words.add_argument("--seed", help="shuffle the mutants, so that each night has others")
     return words
 
 
@@ -251,6 +253,9 @@ def judge(
         for name, mutant in mutants.items()
         if only in name and (not files or mutant.file in files)
     }
+    if options.seed is not None:
+        names = random.Random(options.seed).sample(list(plan), len(plan))  # noqa: S311
+        plan = {name: plan[name] for name in names}
     (WORK / "plan.json").write_text(json.dumps(plan))
     words = {
         "plan": WORK / "plan.json",

@@ -1,8 +1,10 @@
 """All that takes too long for every change, one part after the other: `make nightly`.
 
-Each part is a target of the Makefile, and can be run alone.  A part that fails does not keep the
-others from running.  At the end stands a table with the figures of each; the exit status is 1 if
-any part failed.
+Each part is a target of the Makefile, and can be run alone.  A part that fails, or takes longer
+than its minutes, does not keep the others from running.  All minutes together are less than three
+hours; with `--weekly` the parts that take hours follow.  At the end comes a table with the figures
+of each part; the exit status is 1 if any part failed.  With `--commit` the table is the newest
+one of `docs/nights.md`, and that page is committed; nothing else may have changed.
 
     make nightly ARGS='--parts soak mutants'
 """
@@ -11,10 +13,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import re
+import signal
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
@@ -23,28 +29,38 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A target of the Makefile, and the figures to take from what it prints.
+    """A target of the Makefile, its minutes, and the figures to take from what it prints.
 
     `figures`: an expression with one group, which is summed over all it finds if it is a number
     and otherwise taken where it is found last; by the name of the figure.
     """
 
     target: str
+    minutes: float
     figures: dict[str, str]
     arguments: str = ""
     environment: dict[str, str] = field(default_factory=dict)
 
 
-PARTS = {
+TODAY = datetime.now(UTC).date().isoformat()
+_TESTS = {"tests": r"^=* ?(\d+ (?:passed|failed).*?) ?=*$"}
+NIGHTLY = {
+    "tests": Part("test", 25, _TESTS, environment={"EVERY": "-m nightly"}),
     "soak": Part(
-        "soak", {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"}, "--minutes 30"
+        "soak",
+        12,
+        {"releases": r"^ *(\d+) releases ", "refuted": r"^(REFUTED: .*)$"},
+        "--minutes 10",
     ),
     "mutants": Part(
         "mutants",
+        25,
         {"tests": r"^(\d+) of \d+ tests in use$", "not explained": r"^Not explained: (\d+)$"},
+        f"--minutes 20 --seed {TODAY}",
     ),
     "execute": Part(
         "execute",
+        30,
         {
             "evidence": r"^evidence: (\d+)$",
             "failed under a break": r"^failed under a break: (\d+)$",
@@ -52,32 +68,46 @@ PARTS = {
             "anyhow": r"^failed without a break: (\d+)$",
         },
     ),
-    "laws": Part("laws", {"rows": r"^rows: (\d+)$", "not noticed": r"^not noticed: (\d+)$"}),
+    "laws": Part("laws", 10, {"rows": r"^rows: (\d+)$", "not noticed": r"^not noticed: (\d+)$"}),
     "faults": Part(
         "faults",
+        15,
         {"alone": r"^noticed alone: (\d+ of \d+)$", "at once": r"^planted at once: (\d+)$"},
     ),
-    "timing": Part("timing", {"last": r"^(.*\S.*)$"}),
-    "long": Part(
-        "test",
-        {"tests": r"^=* ?(\d+ (?:passed|failed).*?) ?=*$"},
-        environment={"SAFESELECT_LONG": "1", "HYPOTHESIS_PROFILE": "explore", "EVERY": ""},
-    ),
-    "proofs": Part("proofs", {"theorems": r"^(\d+) theorems, no axioms$"}),
+    "ties": Part("faults", 8, {"alone": r": (\d+ of \d+)$"}, "--ties"),
+    "proofs": Part("proofs", 5, {"theorems": r"^(\d+) theorems, no axioms$"}),
     "service": Part(
         "service",
+        4,
         {"answers": r"^answers (\d+) in", "kills": r", kills (\d+)$", "wrong": r"^wrong (\d+)$"},
     ),
-    "walks": Part("walks", {"followed": r"^walks: (\d+ of \d+) followed$"}),
-    "matrix": Part("matrix", {"pythons": r"^(matrix: .*)$"}),
+    "walks": Part("walks", 8, {"followed": r"^walks: (\d+ of \d+) followed$"}),
+    "matrix": Part("matrix", 8, {"pythons": r"^(matrix: .*)$"}),
     # Other libraries and programs, each in an environment of its own, which `make test` lacks.
     **{
-        name: Part(name, {"tests passed": r"\b(\d+) passed\b"})
+        name: Part(name, 5, {"tests passed": r"\b(\d+) passed\b"})
         for name in ("spark", "clickhouse", "pipeline-dp", "dropins", "types")
     },
-    "fuzz": Part("fuzz", {"last": r"^(.*\S.*)$"}),
 }
-"""In this order."""
+"""In this order: less than three hours."""
+
+WEEKLY = {
+    "long": Part(
+        "test",
+        180,
+        _TESTS,
+        environment={"SAFESELECT_LONG": "1", "HYPOTHESIS_PROFILE": "explore", "EVERY": ""},
+    ),
+    "bank": Part("bank", 360, {"not noticed": r"^not noticed: (\d+)$"}),
+    "timing": Part("timing", 60, {"last": r"^(.*\S.*)$"}),
+    "fuzz": Part("fuzz", 60, {"last": r"^(.*\S.*)$"}),
+}
+PARTS = NIGHTLY | WEEKLY
+NIGHTS = ROOT / "docs" / "nights.md"
+HEAD = """# Nights
+
+Each table is that of one run of `make nightly`, the newest first. The run wrote and committed it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +123,42 @@ class Outcome:
 def main(arguments: list[str] | None = None) -> int:
     """Run the parts, print the table; 1 if any failed."""
     words = argparse.ArgumentParser(description="All that takes too long for every change.")
-    words.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    words.add_argument("--parts", nargs="+", choices=PARTS)
+    words.add_argument("--weekly", action="store_true", help="with the parts that take hours")
+    words.add_argument("--commit", action="store_true", help="commit the table of all parts")
     words.add_argument("--make", default="make", help="how make is called")
     options = words.parse_args(arguments)
-    outcomes = [run(name, PARTS[name], options.make) for name in options.parts]
-    print("\n".join(table(outcomes)))
+    if options.commit and (options.parts or git("status", "--porcelain")):
+        words.error("--commit is for all parts, of a commit that is checked out unchanged")
+    parts = options.parts or (PARTS if options.weekly else NIGHTLY)
+    outcomes = [run(name, PARTS[name], options.make) for name in parts]
+    print("", *table(outcomes), sep="\n")
+    if options.commit:
+        commit(outcomes)
     return int(any(outcome.status for outcome in outcomes))
 
 
+def git(*words: str) -> str:
+    """What git answers."""
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def commit(outcomes: list[Outcome]) -> None:
+    """Put the table on top of the page of nights, and commit that page."""
+    minutes = sum(each.seconds for each in outcomes) / 60
+    title = f"## {TODAY}, commit {git('rev-parse', '--short=8', 'HEAD')}"
+    machine = f"{os.cpu_count()} processors, {platform.machine()}, Python {sys.version.split()[0]}"
+    older = NIGHTS.read_text("utf-8").removeprefix(HEAD) if NIGHTS.exists() else ""
+    body = "\n".join(["", title, "", f"{minutes:.0f} minutes; {machine}.", "", *table(outcomes)])
+    NIGHTS.write_text(f"{HEAD}{body}\n{older}", "utf-8")
+    git("add", str(NIGHTS))
+    git("commit", "--quiet", "-m", f"A night of {minutes:.0f} minutes", str(NIGHTS))
+
+
 def run(name: str, part: Part, make: str) -> Outcome:
-    """One part: what it prints is passed on."""
+    """One part: what it prints is passed on.  When its minutes are over it is ended, and failed."""
     print(f"--- {name}", flush=True)
     start, lines = monotonic(), []
     command = [make, "--directory", str(ROOT), part.target]
@@ -114,10 +170,14 @@ def run(name: str, part: Part, make: str) -> Outcome:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        start_new_session=True,
     ) as child:
+        end = threading.Timer(60 * part.minutes, os.killpg, (child.pid, signal.SIGKILL))
+        end.start()
         for line in child.stdout or ():
             print(line, end="", flush=True)
             lines.append(line)
+        end.cancel()
     return Outcome(name, child.returncode, monotonic() - start, figures(part, "".join(lines)))
 
 
@@ -138,11 +198,11 @@ def total(values: list[str]) -> str:
 def table(outcomes: list[Outcome]) -> list[str]:
     """A row for each part."""
     rows = [
-        f"{each.name:10} {'FAILED' if each.status else 'passed':8} {each.seconds:8.0f} s  "
-        f"{each.figures}"
+        f"| {each.name} | {'FAILED' if each.status else 'passed'} | {each.seconds:.0f} | "
+        f"{each.figures} |"
         for each in outcomes
     ]
-    return ["", f"{'part':10} {'verdict':8} {'time':>10}  figures", *rows]
+    return ["| part | verdict | seconds | figures |", "|---|---|--:|---|", *rows]
 
 
 if __name__ == "__main__":

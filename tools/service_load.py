@@ -285,7 +285,7 @@ def wrong(load: Load, database: str) -> tuple[list[str], dict[str, int]]:
         mine = sum(any(c["scope"] == name for c in record["charges"]) for record in charged)
         if (
             balance.spent["epsilon"] != mine * price
-            or balance.spent["epsilon"] > balance.budget.epsilon
+            or balance.spent["epsilon"] > balance.budget.terms.epsilon
         ):
             said.append(f"{name} has another total than its charges")
     for identity, text in load.answers.items():

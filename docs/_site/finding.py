@@ -10,9 +10,42 @@ KINDS = {
     "reference/": -4,
     "notebooks/": -4,
     "examples/": -3,
-    **dict.fromkeys(("benchmarks", "mutants", "claims", "proofs", "changelog"), -30),
-    **dict.fromkeys(("reading", "mathematics", "timing", "performance", "renamed"), -12),
-    **dict.fromkeys(("interface", "advisories", "glossary"), -4),
+    **dict.fromkeys(
+        (
+            "benchmarks",
+            "timing-measurements",
+            "adapter-prices",
+            "measured",
+            "mutants",
+            "claims",
+            "proofs",
+            "changelog",
+        ),
+        -30,
+    ),
+    **dict.fromkeys(
+        (
+            "reading",
+            "mathematics",
+            "gap-estimates",
+            "ledger-design",
+            "timing",
+            "performance",
+            "renamed",
+        ),
+        -12,
+    ),
+    **dict.fromkeys(
+        (
+            "interface",
+            "tables-reference",
+            "ledger-reference",
+            "audit-reference",
+            "advisories",
+            "glossary",
+        ),
+        -4,
+    ),
 }
 """Points by the beginning of a page's name: decisions and evidence come last."""
 
@@ -39,8 +72,10 @@ WORDS = {
     "renyi moments pld gaussian privacy loss query queries combine together sum",
     "ledger": "ledger record log append approval approve sign signature postgres postgresql "
     "damaged corrupted backup busy lock crash process processes same time concurrent team "
-    "audit trail hash chain corrupt undo refund",
-    "restoring": "restore backup lost disk recover disaster recovery",
+    "audit trail hash chain corrupt undo refund exhausted witness rotate",
+    "ledger-reference": "exit code record schema event",
+    "restoring": "restore backup lost disk recover disaster recovery corrupt corrupted damaged "
+    "file",
     "upgrading": "upgrade version migrate new",
     "keys": "partition key group histogram select partitions threshold enough user show "
     "category rare unknown vocabulary suppress publish published word search term frequent "

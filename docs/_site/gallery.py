@@ -24,7 +24,7 @@ FIGURES |= {"gap_errors": "gaps"}
 
 SHOWN = {
     "search": ("examples/search.md", "One run printed", "needs scikit-learn"),
-    "gap_table": ("gaps.md", "gap_table.py", "takes minutes"),
+    "gap_table": ("measured.md", "gap_table.py", "takes minutes"),
 }
 """What takes too much for a build: the page that has the output, in the paragraph after this."""
 

@@ -31,9 +31,9 @@ class BudgetError(SafeSelectError, RuntimeError):
     """The privacy budget does not allow this release; nothing is released.
 
     Attributes:
-        scope: name of the scope of the ledger, where it is known.
-        asked: what the release would have cost, by the names of the amounts that add up.
-        left: what the scope has left of each.
+        scope: name of the scope of the ledger, if it is known.
+        asked: cost of the refused release, by the names of the amounts.
+        left: amount of each that the scope has left.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class RepeatedRequest(BudgetError):
 class LedgerError(SafeSelectError, RuntimeError):
     """The ledger cannot be used (full, read-only or of another kind); nothing is released.
 
-    A charge that was under way may stand, if this is none of `LedgerBusy` (it does not) and
-    `ChargeStands` (it does).
+    A charge that was in progress may remain. It does not remain after `LedgerBusy`, and it does
+    after `ChargeStands`.
 
     Attributes:
-        sqlstate: PostgreSQL's code of the failure, if it was one of the server's.
-        try_again: whether nothing was charged, and the same call may succeed later.
+        sqlstate: PostgreSQL's code, if the server reported the failure.
+        try_again: whether nothing was charged and the same call may succeed later.
     """
 
     sqlstate: str | None = None
@@ -96,8 +96,8 @@ class LedgerBusy(LedgerError):
 class ChargeStands(LedgerError):
     """The charge is in the ledger and remains, but its answer is withheld.
 
-    The answer of a request that has an outbox is released by `Ledger.finish`, if the outbox has it;
-    any other is lost.
+    If the request has an outbox that contains the answer, `Ledger.finish` releases it. Otherwise
+    the answer is lost.
 
     Attributes:
         charge: place in the ledger of the record of the charge.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import ClassVar, final, get_args
 
-from safeselect.accounting.cost import PrivacyCost
 from safeselect.exact.parameters import Number, integer, read_choice
 from safeselect.mechanisms.select import Asked, read_base
 from safeselect.mechanisms.stated import StatedLaw
@@ -82,24 +81,22 @@ class Prepared(_One):
         source: Source | None = None,
         ledger: Scope | None = None,
     ) -> None:
-        cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
         scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-        self._asked = Asked.read(cost, scored, weights, source, ledger)
+        self._asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
         self._plan = self._asked.calibrate(self._law)
 
 
 @final
 class PermuteAndFlip(Prepared):
-    """Prepared `permute_and_flip`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `permute_and_flip`: each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, source,
-            ledger, weights: as for `permute_and_flip`; epsilon or rho is the cost of each
-            call.
+            ledger, weights: as for `permute_and_flip`; epsilon or rho is the cost of each call.
 
     Attributes:
-        guarantee: what each call costs.
-        mechanism: name of the mechanism and version of its law.
+        guarantee: the cost of each call.
+        mechanism: name of the mechanism, with the version of its law.
 
     Raises:
         ParameterError: a parameter is wrong.
@@ -116,7 +113,8 @@ class PermuteAndFlip(Prepared):
 
 @final
 class ExponentialMechanism(Prepared):
-    """Prepared `exponential_mechanism`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `exponential_mechanism`; each call `mechanism(scores, labels=None)` is one
+    release.
 
     Args, Attributes, Raises: as for `PermuteAndFlip`.
 
@@ -132,10 +130,10 @@ class ExponentialMechanism(Prepared):
 
 @final
 class ExponentialMechanismBase2(_One):
-    """Prepared `exponential_mechanism_base2`: each `mechanism(scores, labels=None)` is one release.
+    """A prepared `exponential_mechanism_base2`; `mechanism(scores, labels=None)` is one release.
 
     Args:
-        base: as for `exponential_mechanism_base2`; instead of epsilon and rho.
+        base: as for `exponential_mechanism_base2`, instead of epsilon and rho.
         the others: as for `PermuteAndFlip`.
 
     Attributes, Raises: as for `PermuteAndFlip`.
@@ -165,15 +163,15 @@ class ExponentialMechanismBase2(_One):
         source: Source | None = None,
         ledger: Scope | None = None,
     ) -> None:
-        cost, factor = read_base(epsilon, rho, base)
+        total, factor = read_base(epsilon, rho, base)
         scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-        self._asked = Asked.read(cost, scored, weights, source, ledger)
+        self._asked = Asked.read(total, scored, weights, source, ledger)
         self._plan = self._asked.calibrate_base2(factor)
 
 
 @final
 class ReportNoisyMax(_One):
-    """Prepared `report_noisy_max`: each call `mechanism(scores, labels=None)` is one release.
+    """A prepared `report_noisy_max`; each call `mechanism(scores, labels=None)` is one release.
 
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
@@ -207,20 +205,19 @@ class ReportNoisyMax(_One):
         ledger: Scope | None = None,
     ) -> None:
         read_choice(noise, "noise", get_args(Noise))
-        cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
         scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-        self._asked = Asked.read(cost, scored, weights, source, ledger)
+        self._asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
         self._plan = self._asked.calibrate(f"report_noisy_max_{noise}")
 
 
 @final
 class TopKMechanism(_Planned):
-    """Prepared `top_k`: each call `mechanism(scores, labels=None)` is one release of k candidates.
+    """A prepared `top_k`; each call `mechanism(scores, labels=None)` releases k candidates.
 
     Args:
-        k: how many each call chooses, at least 1.
-        mechanism: as for `top_k`, but for "laplace", whose noise depends on how many candidates
-            there are.
+        k: number of candidates that each call chooses, at least 1.
+        mechanism: as for `top_k`, except "laplace", whose noise depends on the number of
+            candidates.
         delta: as for `top_k`.
         the others: as for `PermuteAndFlip`.
 
@@ -257,11 +254,10 @@ class TopKMechanism(_Planned):
             more = "; the noise of 'laplace' depends on how many candidates there are"
             read_choice(mechanism, "mechanism", ORDERED, more)
         count = integer(k, "k", minimum=1, maximum=_MOST)
-        cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
         scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-        self._asked = Asked.read(cost, scored, weights, source, ledger)
+        self._asked = Asked.read((epsilon, delta, rho), scored, weights, source, ledger)
         self._plan = self._asked.calibrate_in_order(mechanism, count)
 
     def __call__(self, scores: Scores[Label], *, labels: Labels[Label] = None) -> TopK[Label]:
-        """Choose k candidates in order; scores and labels, and errors, as for `top_k`."""
+        """Choose k candidates in order; arguments and errors are those of `top_k`."""
         return self._asked.choose_in_order(self._plan, self._asked.on(scores, labels))

@@ -44,10 +44,10 @@ __all__ = [
 @final
 @own
 class SystemSource(Guarded):
-    """Bytes of `os.urandom`.
+    """Random bytes from `os.urandom`.
 
-    It keeps no state in the process, so forks and threads need no care.  About 2.6 ns a byte:
-    slower than `OpenSSLSource` for large requests.
+    It keeps no state in the process, so forks and threads are safe. A byte takes about 2.6 ns,
+    which is slower than `OpenSSLSource` for large requests.
     """
 
     __slots__ = ()
@@ -62,33 +62,33 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 @final
 @own
 class CallbackSource(Guarded):
-    """Bytes of a function n -> bytes, XORed with bytes of the operating system.
+    """Random bytes from a function n -> bytes, XORed with bytes of the operating system.
 
-    The function must return exactly n bytes, as `bytes`.  Any other answer, and any exception, is a
-    `SourceError`.  The function sets its own time limit.  The requested sizes depend on public
-    parameters only:
+    The function must return exactly n bytes, as `bytes`. Any other result and any exception become
+    a `SourceError`. The function must set its own time limit. The requested sizes depend only on
+    public parameters:
 
-    - 16 bytes for the nonce of each call; with `exclusive` only where a ledger keeps it;
+    - 16 bytes for the nonce of each call; with `exclusive` only if a ledger stores it;
     - 4 times 1024 bytes and 16 bytes for tests, after the first request in each process;
-    - for each request its own bytes and 16 more, at most 2**20 + 16 at once.  Those 16 are compared
+    - for each request its own bytes and 16 more, at most 2**20 + 16 at once. These 16 are compared
       and never used.
 
-    The function's bytes are tested before the system's are mixed in.  No test can show that they
-    are unpredictable: the user asserts that, and with `exclusive` nothing else protects.
+    The function's bytes are tested before the system's bytes are mixed in. No test can show that
+    they are unpredictable. You assert this, and with `exclusive` nothing else protects the release.
 
     Args:
         function: called with a number of bytes, 1 or more.
         exclusive: True to use the function's bytes alone, without the operating system's.  Refused
             while SAFESELECT_REQUIRE_PRODUCTION is set, unless to "asserted".
-        name: goes into results and records; ASCII letters, digits, ".", "_" and "-".
-        fork_safe: True if the function also works in a forked child and gives other bytes there
-            than in the parent.  By default the source raises in the child.
+        name: name for results and records; ASCII letters, digits, ".", "_" and "-".
+        fork_safe: True if the function also works in a forked child and returns other bytes there
+            than in the parent. By default the source raises an error in the child.
 
     Raises:
         ParameterError: an argument has the wrong type or form.
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ()
 
     def __init__(
         self,
@@ -107,12 +107,7 @@ class CallbackSource(Guarded):
         self._guard = device if exclusive else with_system_bytes(device)
         details = [] if name is None else [name]
         details += ["exclusive=True"] if exclusive else []
-        self._name = f"CallbackSource({', '.join(details)})"
-
-    @property
-    def name(self) -> str:
-        """The class's name with the name given and whether the bytes are the function's alone."""
-        return self._name
+        self._guard.name = f"CallbackSource({', '.join(details)})"
 
 
 def _check_arguments(function: object, name: object) -> None:
@@ -141,8 +136,8 @@ def _check_arguments(function: object, name: object) -> None:
 class CombinedSource(Guarded):
     """The XOR of two sources: uniform if either is and they are independent of each other.
 
-    It fails if either fails.  Each source is started and tested by itself, at start-up and at every
-    request, and so is their XOR.  This is mixing, not a construction of SP 800-90C.
+    It fails if either source fails. Each source is tested separately at start-up and at every
+    request, and so is their XOR. This is mixing, not a construction of SP 800-90C.
 
     Args:
         first: a source.
@@ -152,17 +147,12 @@ class CombinedSource(Guarded):
         ParameterError: one of them is not a source, or both are the same object.
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ()
 
     def __init__(self, first: Source, second: Source) -> None:
         first, second = guarded(first), guarded(second)
         if first is second:
             raise ParameterError("a combined source requires two different sources")
-        self._name = f"CombinedSource({first.name}, {second.name})"
         both = first.production and second.production
         self._guard = mixed(guard_of(first), guard_of(second), health=both)
-
-    @property
-    def name(self) -> str:
-        """The class's name with the names of both parts."""
-        return self._name
+        self._guard.name = f"CombinedSource({first.name}, {second.name})"

@@ -20,6 +20,7 @@ from safeselect import (
     ZeroConcentratedDP,
     compose,
 )
+from safeselect.accounting import compose_delta
 from safeselect.accounting.moments import epsilon_at_order, log_moment
 from safeselect.accounting.pure import equal_pure, smallest_delta
 from vectors import vectors
@@ -126,3 +127,27 @@ def test_one_part_is_never_billed_below_its_exact_curve(epsilon, delta):
         assert composed >= kind(epsilon).approximate(delta).epsilon * (1 - Fraction(1, 2**60))
         # zCDP keeps less than the whole curve.
         assert composed <= kind(epsilon).zcdp.approximate(delta).epsilon * (1 + Fraction(1, 10**6))
+
+
+@pytest.mark.slow("forty unlike laws, multiplied")
+def test_many_unlike_parts_reach_the_precision():
+    """Forty Laplace parts: they were made equal, and the two ends 1.5 % apart."""
+    found = compose(
+        [LaplaceDominated(Fraction(100 + 5 * i, 10007)) for i in range(40)], "1e-6", "1e-4"
+    )
+    epsilon = found.guarantee.epsilon
+    assert epsilon - found.lower <= epsilon * Fraction(1, 10**4)
+
+
+def test_a_large_part_is_added_alone():
+    """It used to leave the optimum out for everything beside it, and said a lower end of 0."""
+    small = [BoundedRange("0.1")] * 12
+    rest = compose(small, "1e-6", "1e-3")
+    for large in (PureDP(5), LaplaceDominated(5), BoundedRange(5)):
+        found = compose([*small, large], "1e-6", "1e-3")
+        assert found.guarantee.epsilon <= 5 + rest.guarantee.epsilon
+        assert rest.lower <= found.lower <= found.guarantee.epsilon
+    alone = compose([PureDP(5), PureDP(6)], "1e-6")
+    assert alone.guarantee.epsilon <= 11
+    other = compose_delta([*small, PureDP(5)], Fraction("5.6"), "1e-3")
+    assert other.guarantee.delta <= compose_delta(small, Fraction("0.6"), "1e-3").guarantee.delta

@@ -15,6 +15,7 @@ import pytest
 from effort import LONG, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mpmathify as mp
 
 from safeselect import BoundedRange, GaussianDP, compose
 from safeselect.accounting import (
@@ -27,10 +28,6 @@ from safeselect.accounting import (
 pytestmark = pytest.mark.claim("C2")
 
 ANSWERS = 280  # on each side of 0: more would be below 10**-24 for the noises here
-
-
-def mp(value: Fraction) -> mpmath.mpf:
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def pair(part, shift=None):

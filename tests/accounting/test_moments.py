@@ -9,6 +9,7 @@ import mpmath
 import pytest
 from composed import composed_epsilon
 from effort import some
+from mpmath import mpmathify as mp
 
 from safeselect import (
     ApproximateDP,
@@ -31,11 +32,6 @@ from vectors import vectors
 pytestmark = pytest.mark.claim("C2")
 VECTORS = vectors("guarantees")
 DELTAS = ("1e-12", "1e-6", "0.01", "0.4")
-
-
-def mp(value) -> mpmath.mpf:
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def moment(guarantee, a: mpmath.mpf) -> mpmath.mpf:

@@ -9,6 +9,7 @@ import mpmath
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from mpmath import mpmathify as mp
 
 from safeselect.accounting.pure import (
     _walk,
@@ -25,11 +26,6 @@ pytestmark = pytest.mark.claim("C2")
 VECTORS = vectors("guarantees")
 FAST = settings(derandomize=True, deadline=None, max_examples=25)
 EPSILONS = st.fractions(min_value=Fraction(1, 20), max_value=3, max_denominator=20)
-
-
-def mp(value) -> mpmath.mpf:
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def holds(ours: Fraction, exact: mpmath.mpf, slack: str = "1e-15") -> None:

@@ -9,6 +9,7 @@ from itertools import cycle, product
 import mpmath
 import pytest
 from effort import LONG
+from mpmath import mpmathify as mp
 
 from safeselect import (
     ApproximateDP,
@@ -32,11 +33,6 @@ LAWS = [
     *(("1", "1/30"), ("5/2", "1/2")),
 ]
 ORDERS = [Fraction(x) for x in ("1.01", "1.3", "2", "5", "20", "120")]
-
-
-def mp(value) -> mpmath.mpf:
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def generating(eta: Fraction, gamma: Fraction):

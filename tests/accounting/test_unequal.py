@@ -9,6 +9,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mpmathify as mp
 
 from safeselect.accounting.pure import equal_pure, smallest_delta
 from safeselect.accounting.unequal import unequal_pure
@@ -17,11 +18,6 @@ pytestmark = pytest.mark.claim("C2")
 
 FAST = settings(derandomize=True, deadline=None, max_examples=25)
 EPSILONS = st.fractions(min_value=Fraction(1, 20), max_value=3, max_denominator=20)
-
-
-def mp(value) -> mpmath.mpf:
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def by_outcomes(epsilons, at) -> mpmath.mpf:

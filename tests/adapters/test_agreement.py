@@ -1,4 +1,4 @@
-"""docs/adapters.md: its table of fifty prices is true, and its code runs."""
+"""docs/adapter-prices.md: its table of fifty prices is true."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
 
 from adapter_cases import cases
 
-PAGE = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "adapter-prices.md").read_text("utf-8")
 ROW = re.compile(r"^\| (\d+) \| (.*) \| (\S+) \| (\S+) \| (\S+) \|$", re.MULTILINE)
 
 

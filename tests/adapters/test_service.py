@@ -1,4 +1,4 @@
-"""The example of a service, on a real server: asked by many while its workers are killed."""
+"""The example of a service, on a real server: who may ask what, and how budgets end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from effort import LONG
 from postgres import Server, needs_postgres, running_server
 
 import service_load
@@ -23,7 +22,7 @@ pytest.importorskip("uvicorn")
 pytestmark = [
     needs_postgres,
     pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc"),
-    pytest.mark.slow("starts PostgreSQL, and a service that loses its workers"),
+    pytest.mark.slow("starts PostgreSQL, and a service"),
 ]
 TIGHT = "7/20"  # seven answers of 1/20, for all analysts together
 
@@ -54,27 +53,6 @@ def serve(
     service = service_load.Service(setup, 2, tmp_path / "service.log", longest)
     service.wait()
     return service
-
-
-@pytest.mark.nightly("tests/ledger/stores/test_processes.py kills at every line of a charge")
-def test_killed_workers_lose_no_answer_and_charge_nothing_twice(
-    server: Server, tmp_path: Path
-) -> None:
-    service = serve(server, tmp_path, "1000", "1000")
-    clients, every = (200, 1.0) if LONG else (8, 0.8)
-    try:
-        load = service_load.run(
-            service, clients=clients, questions=2, every=every, kills=30 if LONG else 3
-        )
-    finally:
-        service.stop()
-    said, figures = service_load.wrong(load, server.conninfo)
-    assert said == []
-    assert len(load.answers) >= 2 * clients
-    assert load.kills >= 3
-    assert load.dropped > 0
-    assert 500 not in load.statuses
-    assert figures["charges"] >= len(load.answers)
 
 
 def test_both_budgets_end_exactly_and_others_are_refused(server: Server, tmp_path: Path) -> None:

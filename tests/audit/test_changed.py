@@ -2,7 +2,7 @@
 
 Against a head or a key that the auditor had before, none.  With a head of the forger's own, in a
 log without signatures, whose chain and commitments the forger computed anew: only what contradicts
-no other field.  These are listed here and in `docs/ledger.md`.
+no other field.  These are listed here and in `docs/audit-reference.md`.
 
 `SAFESELECT_LONG=1` makes 12 000 changes and more, and audits all honest releases: some minutes.
 """
@@ -108,8 +108,9 @@ def may_be_restated(change: Changed) -> bool:
 
 
 def test_what_may_be_restated_is_listed() -> None:
-    """On the page of the ledger, word by word, and in short on that of the audit."""
-    page = (ROOT / "docs" / "ledger.md").read_text("utf-8").partition("cannot see.")[2]
+    """On the page of what an audit compares, word by word, and in short on that of the audit."""
+    page = (ROOT / "docs" / "audit-reference.md").read_text("utf-8")
+    page = page.partition("cannot see it:")[2]
     for name in RESTATED["both"] - {"k", "source", "grid", "highest", "lowest", "step"}:
         assert f"`{name}`" in page, name
     short = _UNSIGNED.replace("margins", "top_margin").replace("grids", "gap_grid, grid")

@@ -17,9 +17,7 @@ import safeselect.mechanisms.select
 from safeselect.audit.code import code_digest, running
 
 _CALL = 'return asked.choose(asked.calibrate("permute_and_flip"), scores, labels)'
-_LARGE = (
-    "asked = Asked.read(PrivacyCost.read(epsilon=100, rho=None), scored, weights, source, ledger)"
-)
+_LARGE = "asked = Asked.read((100, None, None), scored, weights, source, ledger)"
 ARGMAX = (f"    {_CALL}\n", f"    {_LARGE}\n    {_CALL}\n")
 """With so large an epsilon the largest score always wins."""
 

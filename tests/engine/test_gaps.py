@@ -1,4 +1,4 @@
-"""Gaps of the array engine: units and extremes; their law is that of `test_engines_agree.py`."""
+"""Gaps of the array engine: units and extremes; their law is tied in `tests/proofs`."""
 
 from __future__ import annotations
 

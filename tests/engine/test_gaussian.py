@@ -9,6 +9,7 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
+from mpmath import mpmathify as number
 
 from safeselect import GaussianDP
 from safeselect.engine.gaussian import (
@@ -20,10 +21,6 @@ from safeselect.engine.gaussian import (
 
 LAWS = {"discrete_gaussian": DiscreteGaussian, "rounded_gaussian": RoundedGaussian}
 SIZES = ["1/1000000000000000000000000", "1/50", "1/4", "10/3", "25", "2001", "60000"]
-
-
-def number(value: Fraction) -> mpmath.mpf:
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def exact_tail(name: str, squared: Fraction, d: int) -> mpmath.mpf:

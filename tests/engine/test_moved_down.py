@@ -1,6 +1,6 @@
 """Who is moved down to level + reach is never left out: 64 nats are more than any key adds.
 
-Section 10 of docs/mathematics.md, "Who is moved down".
+Section 10 of docs/mathematics.md, "Candidates that are moved down".
 """
 
 from __future__ import annotations

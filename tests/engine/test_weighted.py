@@ -42,7 +42,7 @@ def test_a_weight_counts_as_its_logarithm(law: str, n: int, unit: Fraction | Non
         k = 1 + seed % min(n - 1, 4)
         scores, powers = drawn((n,), seed, 12), drawn((n,), seed + 100, (3, 12, 70)[seed % 3])
         powers[:2] = 0, 1  # not all are equal
-        weights = Weights.of([Fraction(2) ** int(power) * 7 for power in powers])
+        weights = Weights.of(np.array([Fraction(2) ** int(power) * 7 for power in powers]))
         assert weights is not None
         more = (True, unit) if unit else (False,)
         public = plan(LAWS[law], k, LN_2, *more, spread=weights.spread)
@@ -62,7 +62,7 @@ def test_a_weight_counts_so_in_every_row(law: str, n: int) -> None:
         rows = 2**15 // n
         scores, powers = drawn((rows, n), seed, 12), drawn((n,), seed + 100, most)
         powers[:2] = 0, 1
-        weights = Weights.of([Fraction(2) ** int(power) for power in powers])
+        weights = Weights.of(np.array([Fraction(2) ** int(power) for power in powers]))
         tapes = Tape(seed), Tape(seed)
         found = noisy_max_rows(law, scores.copy(), LN_2, tapes[0], weights)
         expected = noisy_max_rows(law, scores + powers, LN_2, tapes[1])
@@ -75,7 +75,7 @@ def test_a_weight_counts_so_in_every_row(law: str, n: int) -> None:
 def test_a_lower_end_takes_the_lower_end_of_a_logarithm(weight, score):
     """A ceiling at the last unit: one more leaves the order open."""
     noise_rate, precision, known = NoiseRate(Fraction(1, 3)), 32, (123 << 57, 64)
-    weights = Weights.of([Fraction(weight), Fraction(1)])
+    weights = Weights.of(np.array([Fraction(weight), Fraction(1)]))
     public = replace(plan(GUMBEL, 1, noise_rate, False, spread=weights.spread), weights=weights)
     slow, _ = rate(noise_rate, precision)
     ((low, high), _) = weights.logs([0, 1], precision)
@@ -112,7 +112,7 @@ EDGES = [
 )
 def test_every_logarithm_is_enclosed(weights):
     """By mpmath: the bound of all candidates, in both units, and the enclosures of contenders."""
-    measure = Weights.of(weights)
+    measure = Weights.of(np.array(weights))
     exact = [
         Fraction(str(w))
         if isinstance(w, np.floating)

@@ -37,7 +37,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, log: list[Any]) -> Iterator[None]:
             if hasattr(module, "np"):
                 patch.setattr(module, "np", Recorder(log))
             # NumPy's own methods, which the modules call by these names.
-            for method in {"argmax", "largest_of", "take"} & vars(module).keys():
+            for method in {"argmax", "clip", "largest_of", "take"} & vars(module).keys():
                 function = Recorder(log).recording(method, getattr(module, method))
                 patch.setattr(module, method, function)
         yield

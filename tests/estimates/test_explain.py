@@ -8,6 +8,7 @@ from math import factorial
 
 import mpmath
 import pytest
+from mpmath import mpmathify as mp
 
 from safeselect import ParameterError, calibrate, explain
 from safeselect.estimates import expected_error
@@ -17,10 +18,6 @@ from vectors import vectors
 
 VECTORS = vectors("guarantees")
 OFFERED = [name for name in MECHANISMS if name != "laplace"]
-
-
-def mp(value: Fraction) -> mpmath.mpf:
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 # ------------------------------------------------- once more, by enumerating every ranking

@@ -10,6 +10,7 @@ from effort import some
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
+from mpmath import mpmathify as to_mpf
 
 from safeselect.estimates import gap_confidence_bound, gap_p_value
 from safeselect.estimates.inference import TAILS
@@ -36,10 +37,6 @@ def parameters(case: str) -> dict[str, Fraction]:
     names = {"eps0": "threshold_rate", "epsstar": "value_rate", "t": "t"}
     pairs = (part.split("=") for part in case.split(","))
     return {names[name]: Fraction(value) for name, value in pairs}
-
-
-def to_mpf(value: Fraction) -> mpf:
-    return mpf(value.numerator) / value.denominator
 
 
 # Tail, density and distribution function of each noise at rate 1.

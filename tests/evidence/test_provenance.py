@@ -8,10 +8,8 @@ own, no word may have two owners, and no word that is asked for may be without m
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 from tapes import TapeSource, tape
 
@@ -124,84 +122,7 @@ def test_a_query_has_noise_of_its_own_and_all_share_the_threshold(kind, noise):
     assert set(queries) == set(range(5))
 
 
-@pytest.mark.parametrize("kind", ["SparseVector", "AdaptiveSparseVector"])
-@pytest.mark.parametrize("count", [1, 2, 400])
-def test_many_queries_at_once_have_noise_of_their_own(kind, count):
-    """Value by value: all gaps differ, and a byte changes one answer at most."""
-
-    def run(given: bytes, asked: int = count) -> tuple[Any, int]:
-        source = TapeSource(given, seed=8)
-        session = getattr(safeselect, kind)(
-            threshold=0,
-            k=2 * count,
-            epsilon=1,
-            sensitivity=1,
-            gap_grid=Fraction(1, 1 << 20),
-            source=source,
-        )
-        opened = source.asked
-        found = session.query_many([10**9] * asked)
-        return (found.gaps, opened), source.asked
-
-    size = run(b"")[1]
-    known = tape(size, 7)
-    (base, opened), _ = run(bytes(known))
-    assert len(set(base)) == count
-    # The first byte of every noise; of two branches' noises only one shows.
-    branches = 1 + (kind == "AdaptiveSparseVector")
-    noises, step = count * branches, (run(b"", 1)[1] - opened) // branches
-    assert size - opened >= noises * step
-    touched: list[int] = []
-    for number in sorted(np.random.default_rng(9).permutation(noises)[:24].tolist()):
-        other = bytearray(known)
-        other[opened + number * step] ^= 0x80
-        (now, _), _ = run(bytes(other))
-        changed = [i for i, (a, b) in enumerate(zip(base, now, strict=True)) if a != b]
-        assert changed in ([], [number * count // noises])
-        touched += changed
-    assert len(set(touched)) >= min(count, 8)
-
-
 # ------------------------------------------------------------------------- unknown domains
-
-
-@pytest.mark.parametrize("items", [3, 12])
-def test_every_count_has_noise_of_its_own(items):
-    """Laplace counts: a byte changes one count, or the bottom's, which none of these is near."""
-    counts = {f"item {i:02}": 10**6 for i in range(items)}
-
-    def run(given: bytes) -> tuple[dict[str, int], Any]:
-        source = TapeSource(given)
-        found = safeselect.unknown_domain_top_k(
-            counts,
-            k=items,
-            k_bar=items,
-            epsilon="1/10",
-            delta="1e-6",
-            max_contributions=1,
-            places="all",
-            source=source,
-        )
-        return dict(zip(found.labels, found.counts, strict=True)), source.events
-
-    events = run(b"")[1]
-    ends = np.cumsum([size for kind, size in events if kind == "fill"]).tolist()
-    known = tape(ends[-1], 3)
-    base, _ = run(bytes(known))
-    assert set(base) == set(counts)
-    owned: dict[str, int] = {}
-    # The words, in short requests; what refines a few of them is in long ones.
-    parts = pairwise([0, *ends])
-    short = [place for start, end in parts if end - start < 64 for place in range(start, end)]
-    for place in short:
-        other = bytearray(known)
-        other[place] ^= 0xC0
-        now, _ = run(bytes(other))
-        changed = [label for label in counts if now[label] != base[label]]
-        assert len(changed) <= 1
-        for label in changed:
-            owned[label] = owned.get(label, 0) + 1
-    assert set(owned) == set(counts)
 
 
 @pytest.mark.parametrize("kind", ["unknown_domain_top_k", "PayWhatYouGet"])

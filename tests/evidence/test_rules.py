@@ -25,7 +25,6 @@ from safeselect.promises.guarantees import guarantee_record
 from safeselect.testing import DeterministicSource
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-MOVING = {name: case for name, case in CALLS.items() if case.monotonic}
 
 
 # ------------------------------------------------------------------------------- the table
@@ -64,11 +63,6 @@ def test_every_word_for_a_mechanism_or_noise_is_in_the_table():
 
 
 # ------------------------------------------------------------------------------- what is said
-
-
-def content(result: Any) -> str:
-    """What a result says, in full."""
-    return result.to_json()
 
 
 def scope_of(neighbours: str = "add_remove", **limits: Any) -> tuple[Ledger, Any]:
@@ -224,19 +218,6 @@ def test_what_the_budget_does_not_allow_draws_nothing(name):
     assert kinds(ledger) == []
 
 
-class Failing(TapeSource):
-    """Fails once so many bytes have been asked for."""
-
-    def __init__(self, after: int) -> None:
-        super().__init__(seed=2)
-        self._after = after
-
-    def fill(self, buffer: Any, /) -> None:
-        if self.asked >= self._after:
-            raise SourceError("the device is gone")
-        super().fill(buffer)
-
-
 @pytest.mark.claim("C8")
 @pytest.mark.parametrize("after", [0, 1])
 @pytest.mark.parametrize("name", EVERY)
@@ -244,7 +225,7 @@ def test_a_failure_keeps_the_charge(name, after):
     """At the first request, which is the salt's, and at the next: no result, no refund."""
     case = EVERY[name]
     ledger, there = scope_of()
-    source = Failing(after)
+    source = TapeSource(seed=2, lasts=after)
 
     def work() -> None:
         made = case.run(source=source, ledger=there)
@@ -314,7 +295,7 @@ def test_private_copies_and_unused_bits_are_wiped(name, failing, monkeypatch):
     """All scores that the engine was given, and the bits, whether the call returns or fails."""
     case = EVERY[name]
     kept, drawn = engine.keep(monkeypatch)
-    source = Failing(0) if failing else TapeSource(seed=1)
+    source = TapeSource(lasts=0) if failing else TapeSource(seed=1)
     try:
         made = case.run(source=source)
         if case.ask is not None:
@@ -340,12 +321,12 @@ def test_a_session_that_is_over_holds_no_noise(name):
     exhausted = case.run(epsilon=100)
     while exhausted.remaining:
         exhausted.query(10**9)
-    source = Failing(10**4)
+    source = TapeSource(lasts=10**4)
     failed = case.run(source=source)
-    source._after = 0
+    source._lasts = 0
     with pytest.raises(SourceError, match="device is gone"):
         failed.query(1)
-    source._after = 10**9
+    source._lasts = 10**9
     for session, kind, words in (
         (closed, ParameterError, "closed"),
         (exhausted, BudgetError, "has released all"),
@@ -440,20 +421,3 @@ def test_a_source_for_tests_is_named_in_the_result(name):
     made = case.run(source=seeded)
     named = made.source if hasattr(made, "source") else case.ask(made).source
     assert "NOT PRIVATE" in named
-
-
-# ------------------------------------------------------------------------------- labels
-
-
-@pytest.mark.parametrize("name", MOVING)
-def test_labels_go_with_their_places(name):
-    case, names = MOVING[name], ["x", "y", "z"]
-    for seed in range(5):
-        made = case.run(source=TapeSource(seed=seed), labels=names)
-        places = getattr(made, "indices", None)
-        if places is None:
-            assert made.label == names[made.index]
-        elif isinstance(places, frozenset):
-            assert made.labels == {names[i] for i in places}
-        else:
-            assert np.array(made.labels).tolist() == np.array(names)[np.array(places, int)].tolist()

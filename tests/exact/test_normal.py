@@ -4,14 +4,10 @@ from fractions import Fraction
 
 import mpmath
 import pytest
+from mpmath import mpmathify as mp
 
 from safeselect.exact.interval import Interval
 from safeselect.exact.normal import normal
-
-
-def mp(value) -> mpmath.mpf:
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 @pytest.mark.parametrize("precision", [96, 128, 200])

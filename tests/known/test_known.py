@@ -47,7 +47,6 @@ MANY = pytest.mark.slow("hundreds of thousands of candidates, and texts of every
     "which",
     [pytest.param(each, marks=() if each == "small" else MANY) for each in known_answers.SETS],
 )
-@pytest.mark.slow("every recorded call")
 def test_all_rows_answer_as_recorded(which):
     assert [name for name, same in known_answers.differences(which) if not same] == []
 

@@ -14,7 +14,6 @@ import os
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -78,30 +77,8 @@ def check(call: Callable[[], Any]) -> Any:
 # ------------------------------------------------------------------------------- results
 
 
-def containers(scores: list[int]) -> dict[str, tuple[Any, dict[str, Any]]]:
-    """The same scores in every type that is read."""
-    grid = {"grid": "1/2"}
-    return {
-        "list": (scores, {}),
-        "mapping": (dict(zip("abcd", scores, strict=False)), {}),
-        "int64": (np.array(scores, dtype=np.int64), {}),
-        "uint64 on a grid": (np.array(scores, dtype=np.uint64), grid),
-        "floats": ([float(score) for score in scores], grid),
-        "float64": (np.array(scores, dtype=np.float64), grid),
-        "decimals": ([Decimal(score) for score in scores], grid),
-        "fractions": ([Fraction(score) for score in scores], grid),
-    }
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_results_of_every_type_of_scores(name):
-    for scores, more in containers(private(name)).values():
-        result = check(lambda s=scores, m=more: ALL[name](s, **m))
-        assert not isinstance(result, BaseException)
-
-
-@pytest.mark.parametrize("name", [*ROWS, *DISCOVER])
-def test_other_results(name):
+@pytest.mark.parametrize("name", ALL)
+def test_results(name):
     result = check(lambda: ALL[name](private(name)))
     assert not isinstance(result, BaseException)
 

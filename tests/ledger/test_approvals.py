@@ -161,7 +161,7 @@ def test_what_cannot_be_raised(limit: Any, to: Any, said: str) -> None:
         ledger.propose.limit("a", limit=limit, to=to, reason="x")
     with pytest.raises(ParameterError, match="has no scope 'z'"):
         ledger.propose.limit("z", limit="epsilon", to=3, reason="x")
-    with pytest.raises(ParameterError, match="there is a scope 'b'"):
+    with pytest.raises(ParameterError, match="scope 'b' already exists"):
         ledger.propose.scope("b", MORE)
     with pytest.raises(ParameterError, match="scope 'a' is not closed"):
         ledger.propose.reopening("a", reason="x")
@@ -260,7 +260,7 @@ def test_wrong_approvers_are_refused_before_anything_is_made(tmp_path: Path) -> 
     budgets = {"a": Budget(**TERMS, epsilon=1)}
     for options, said in (
         ({"approvers": [PUBLIC[0], PUBLIC[0]]}, "different keys"),
-        ({"approvers": [ANN]}, "must be a public key"),
+        ({"approvers": [ANN]}, "public key must be 32 bytes"),
         ({"approvers": "x"}, "must be a list"),
         ({"approvers": PUBLIC[:1], "approvals_needed": 0}, "approvals_needed must be"),
         ({"approvals_needed": 1}, "requires approvers"),

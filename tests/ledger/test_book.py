@@ -11,7 +11,7 @@ import pytest
 from effort import pairs
 from ledgers import TERMS, Kept, chained, new, pure, records_of, scope
 
-from safeselect import Budget, Ledger, LedgerDamaged, LedgerError
+from safeselect import Budget, Ledger, LedgerDamaged
 from safeselect.ledger import replay, signing
 from safeselect.ledger.record import canonical, log_line, record_hash
 from safeselect.ledger.signing import Ed25519Signer
@@ -166,11 +166,3 @@ def test_what_is_kept_in_memory_grows_with_charges_and_requests_alone(tmp_path: 
     assert len(known.nonces) == 31
     assert len(known.requests) == 10
     assert known.pending == {"62"}
-
-
-def test_a_log_of_a_kind_that_is_unknown_is_not_opened(tmp_path: Path) -> None:
-    path = tmp_path / "budget.ledger"
-    new(path)
-    add(path, {"kind": "carried"}, None)
-    with pytest.raises(LedgerError, match="its kind is unknown"):
-        Ledger.open(path)

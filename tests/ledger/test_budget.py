@@ -7,13 +7,10 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-import budget_oracle as oracle
-import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeselect.accounting.composition import compose
 from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.repetition import AnyGuarantee, PoissonRepeated, Repeated
 from safeselect.errors import ParameterError
@@ -144,38 +141,6 @@ def test_the_loss_so_far_is_that_of_the_vectors(
     assert -Fraction(1, 10**38) <= found - exact(value["always"]) < Fraction(1, 2**60)
 
 
-# ------------------------------------------------------- a second implementation, by mpmath alone
-
-ROWS: dict[str, tuple[list[oracle.Part], list[oracle.Part]]] = {
-    "pure": ([], [("pure", "1/40", 1)]),
-    "range": ([], [("range", "1/10", 5)]),
-    "laplace": ([], [("laplace", "1/30", 2)]),
-    "gaussian": ([], [("gaussian", "1/900", 1)]),
-    "zcdp": ([], [("zcdp", "1/1500", 3)]),
-    "approximate": ([], [("approximate", ["1/50", "1e-9"], 1)]),
-    "list": ([], [("range", "1/50", 5), ("own", "1e-10", 1)]),
-    "keys and a measurement": ([], [("approximate", ["1/25", "1e-10"], 1), ("zcdp", "1/2000", 1)]),
-    "after a large one": ([("pure", "1/2", 1)], [("pure", "1/200", 1)]),
-    "after zCDP": ([("zcdp", "1/100", 1)], [("pure", "1/10", 1)]),
-    "mixed": ([], [("pure", "1/60", 1), ("laplace", "1/60", 1), ("range", "1/60", 1)]),
-}
-
-
-@pytest.mark.slow("expectations by mpmath")
-@pytest.mark.parametrize("share", [None, "1/2", "0"])
-@pytest.mark.parametrize("terms", [("1", "1e-6"), ("7/2", "1e-7")])
-@pytest.mark.parametrize("row", ROWS)
-def test_two_implementations_grant_the_same(
-    row: str, terms: tuple[str, str], share: str | None
-) -> None:
-    own = None if share is None else str(Fraction(share) * Fraction(terms[1]))
-    first, each = ROWS[row]
-    with mpmath.workdps(oracle.DIGITS):
-        expected = oracle.Filter(*terms, own).granted(first, each)
-    stated = {"epsilon": terms[0], "delta": terms[1]} | ({} if own is None else {"own_delta": own})
-    assert count(terms_of(stated), [view([part]) for part in first], view(each)) == expected
-
-
 # ------------------------------------------------------------------------------- every guarantee
 
 TERMS = Terms.of(Fraction(1), Fraction(1, 10**6))
@@ -240,17 +205,6 @@ def test_parts_pay_no_more_than_the_whole_that_is_their_sum(listed: Any, terms: 
         assert all(by_parts[name] <= alone[name] for name in alone)
     less, both = (price(terms, PureDP(epsilon / 2), each) or {} for each in ((), parts))
     assert all(both[name] <= less[name] for name in less)
-
-
-def test_a_release_of_pure_delta_fits_where_epsilon_is_used_up() -> None:
-    cost, all_of_it = price(TERMS, KINDS["own"]("1e-9")), price(TERMS, PureDP(Fraction(1)))
-    assert cost is not None
-    assert all_of_it is not None
-    assert set(cost.values()) == {Fraction(0), Fraction(1, 10**9)}
-    total = add(nothing(TERMS), all_of_it)
-    assert ways(caps(TERMS), total) == ["epsilon"]
-    assert fits(caps(TERMS), total, cost)[0] == 250
-    assert fits(caps(TERMS), total, all_of_it)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -335,21 +289,6 @@ def test_default_terms_of_no_budget_are_refused(delta: str) -> None:
 # ----------------------------------------------------------------------- what the filter is worth
 
 
-def test_what_is_granted_is_worth_what_compose_certifies() -> None:
-    """The same list, fixed in advance, costs no more than epsilon, and not much less."""
-    part = BoundedRange(Fraction(1, 50))
-    granted = count(TERMS, [], ((part, 1),))
-    certified = compose([part] * granted, TERMS.delta).guarantee.epsilon
-    assert Fraction(88, 100) < certified <= 1
-
-
-@given(st.integers(1, 40), st.sampled_from([PureDP, LaplaceDominated, BoundedRange]))
-def test_never_fewer_than_sums_where_nothing_has_a_delta(
-    number: int, kind: Callable[[Fraction], AnyGuarantee]
-) -> None:
-    assert count(TERMS, [], ((kind(Fraction(1, number)), 1),)) >= number
-
-
 def test_with_all_of_delta_set_aside_epsilons_and_deltas_add_up() -> None:
     """A list (1, 1e-6) of an unknown domain is charged as a whole: its parts add up to more."""
     terms = Terms.of(Fraction(2), Fraction(2, 10**6), Fraction(2, 10**6))
@@ -370,14 +309,6 @@ def test_with_all_of_delta_set_aside_epsilons_and_deltas_add_up() -> None:
             assert allows(caps(terms), cost, add(total, cost)) == fit
             if fit:
                 sums, total = [sums[0] + e, sums[1] + d], add(total, cost)
-
-
-def test_shares_are_those_of_the_way_with_the_most_left() -> None:
-    total = add(nothing(TERMS), priced(TERMS, ((PureDP(Fraction(1, 200)), 100),)))
-    assert budget.used(caps(TERMS), priced(TERMS, ((PureDP(Fraction(1, 4)), 1),))) == exact("1/4")
-    share = budget.used(caps(TERMS), total)
-    assert share == total["moment_1"] / caps(TERMS)["moment_1"] < Fraction(1, 4)
-    assert budget.used(caps(TERMS), {**total, "own_delta": Fraction(1)}) == 1
 
 
 def test_a_raise_keeps_all_that_was_granted() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ledgers import TERMS, new, pure, scope
-from workers import ended, kinds, start_child
+from workers import ended, in_threads, kinds, start_child
 
 from safeselect import (
     Budget,
@@ -184,9 +184,15 @@ def test_a_lock_of_others_is_told_to_all_and_outcomes_are_tried_again(held: Held
 
 def test_who_waits_too_long_is_not_charged(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(held.book)
-    held.book._turn = Turn(0)
-    with pytest.raises(LedgerBusy, match="other threads used the ledger for 0 seconds"):
-        held.book._turn.take(lambda: in_thread(lambda: scope(ledger).pay(pure())))
+    held.book._turn, refused = Turn(0), []
+
+    def late() -> None:
+        with pytest.raises(LedgerBusy, match="other threads used the ledger for 0 seconds"):
+            scope(ledger).pay(pure())
+        refused.append(True)
+
+    held.book._turn.take(lambda: in_threads(late))
+    assert refused
     assert not held.book._turn.queue
     assert kinds(ledger) == ["created", "scope"]
 
@@ -197,22 +203,6 @@ def test_a_child_writes_nothing_that_threads_of_its_parent_wait_for(held: Held) 
     assert ended(start_child(lambda: scope(ledger).pay(pure()))) == 0
     turn.queue.clear()
     assert kinds(ledger) == ["created", "scope", "charged"]
-
-
-def in_thread(work: Callable[[], Any]) -> None:
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    for error in failed:
-        raise error
 
 
 def test_a_key_or_a_scope_is_written_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

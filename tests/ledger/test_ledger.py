@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,14 @@ from workers import kinds
 
 from safeselect import (
     ApproximateDP,
-    BoundedRange,
     Budget,
     BudgetError,
-    LaplaceDominated,
     Ledger,
     LedgerError,
     ParameterError,
-    PureDP,
     SourceError,
     ZeroConcentratedDP,
 )
-from safeselect.accounting.gaussian import GaussianDP
-from safeselect.accounting.repetition import Repeated
 from safeselect.ledger.signing import Ed25519Signer
 
 pytestmark = pytest.mark.claim("C8")
@@ -91,7 +85,7 @@ def test_scopes_have_budgets_of_their_own_and_may_be_added(place: Any) -> None:
     there.pay(pure(guarantee=ZeroConcentratedDP("1/2")))
     for name in ("a", "b"):
         assert set(ledger.balance(name).left.values()) == {0}
-        with pytest.raises(ParameterError, match="there is a scope"):
+        with pytest.raises(ParameterError, match="already exists"):
             ledger.add_scope(name, Budget(**TERMS, epsilon=100))
     assert set(ledger.check().scopes) == {"a", "b"}
 
@@ -160,53 +154,7 @@ def test_a_guarantee_without_a_price_is_refused_and_nothing_is_charged(place: An
     assert ledger.head == before
 
 
-def test_the_form_with_delta_takes_every_guarantee(place: Any) -> None:
-    ledger = new(place, epsilon=1, delta="1e-6")
-    for guarantee in (
-        PureDP("1/20"),
-        LaplaceDominated("1/20"),
-        BoundedRange("1/20"),
-        ZeroConcentratedDP("1/2000"),
-        GaussianDP("1/2000"),
-        ApproximateDP("1/20", "1e-8"),
-        Repeated(PureDP("1/90"), Fraction(1), Fraction(1, 10)),
-    ):
-        scope(ledger).pay(pure(guarantee=guarantee)).released("x", b"s" * 32)
-    assert ledger.balance("a").spent["not_pure"] == 2
-    assert ledger.check().scopes["a"] == ledger.balance("a")
-
-
 def test_messages_quote_parameters_however_long() -> None:
     ledger = new(":memory:", epsilon="1e-30")
     with pytest.raises(BudgetError, match=r"budget epsilon 1e-30 of .* more than 1000 % of it"):
         scope(ledger).pay(pure(2**4000))
-
-
-def test_each_of_very_many_people_has_a_budget_in_the_ledger_of_their_hash(tmp_path: Path) -> None:
-    people, places = 3000, 4
-
-    def place(person: str) -> int:
-        digest = sha256(f"places/1 {person}".encode()).digest()
-        return int.from_bytes(digest, "big") % places
-
-    held: list[list[str]] = [[] for _ in range(places)]
-    for number in range(people):
-        held[place(f"p{number}")].append(f"p{number}")
-    assert max(map(len, held)) < 2 * people / places
-    for number, names in enumerate(held):
-        parts = [names[start : start + 1000] for start in range(0, len(names), 1000)]
-        budgets = {
-            f"part{part}": Budget(**TERMS, epsilon=1, blocks=blocks)
-            for part, blocks in enumerate(parts)
-        }
-        Ledger.create(tmp_path / f"{number}.ledger", budgets)
-    for person in ("p0", "p7", f"p{people - 1}"):
-        path = tmp_path / f"{place(person)}.ledger"
-        where = held[place(person)].index(person) // 1000
-        ledger = Ledger.open(path)
-        name = f"part{where}/{person}"
-        scope(ledger, name).pay(pure("1")).released("x", b"s" * 32)
-        with pytest.raises(BudgetError, match="does not allow"):
-            scope(Ledger.open(path), name).pay(pure("1"))
-        spent = [each for each in ledger.check().scopes.values() if each.spent["epsilon"]]
-        assert len(spent) == 1

@@ -9,8 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from ledgers import TERMS, new, pure, scope
 from observed_calls import CASES, called, released
 from observer import observed
@@ -22,14 +20,12 @@ from safeselect import (
     Budget,
     BudgetError,
     Counts,
-    LaplaceDominated,
     Ledger,
     ParameterError,
     PureDP,
     ScoreError,
     ZeroConcentratedDP,
 )
-from safeselect.accounting.gaussian import GaussianDP
 from safeselect.ledger import Balance
 from safeselect.ledger.quote import quoted
 from safeselect.sources import CallbackSource
@@ -99,40 +95,24 @@ def test_every_call_is_asked_for_at_the_price_that_it_is_charged(name: str) -> N
     assert seen.draws == []
 
 
-def ask_release(there: Any) -> Any:
-    return safeselect.top_k([1, 5, 9, 3], k=2, epsilon="1/10", sensitivity=1, ledger=there)
-
-
-def ask_session(there: Any) -> Any:
-    return safeselect.SparseVector(threshold=1, k=2, epsilon="1/10", sensitivity=1, ledger=there)
-
-
-def ask_adaptive(there: Any) -> Any:
-    return safeselect.AdaptiveSparseVector(
-        threshold=1, k=2, epsilon="1/10", sensitivity=1, ledger=there
-    )
-
-
-def ask_lists(there: Any) -> Any:
-    return safeselect.PayWhatYouGet(
-        outcomes=5, queries=2, epsilon="1/10", delta="1e-9", ledger=there
-    )
-
-
-def ask_list(there: Any) -> Any:
-    counts = Counts({"a": 90, "b": 85, "c": 80}, places="all")
-    return safeselect.unknown_domain_top_k(
-        counts, k=2, k_bar=2, epsilon="1/10", delta="1e-9", ledger=there
-    )
-
-
-ASKED = [ask_release, ask_session, ask_adaptive, ask_lists, ask_list]
+COST: dict[str, Any] = {"k": 2, "epsilon": "1/10", "sensitivity": 1}
+BOTH: dict[str, Any] = {"epsilon": "1/10", "delta": "1e-9"}
+COUNTS = Counts({"a": 90, "b": 85, "c": 80}, places="all")
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "release": lambda there: safeselect.top_k([1, 5, 9, 3], **COST, ledger=there),
+    "session": lambda there: safeselect.SparseVector(threshold=1, **COST, ledger=there),
+    "adaptive": lambda there: safeselect.AdaptiveSparseVector(threshold=1, **COST, ledger=there),
+    "lists": lambda there: safeselect.PayWhatYouGet(outcomes=5, queries=2, **BOTH, ledger=there),
+    "list": lambda there: safeselect.unknown_domain_top_k(
+        COUNTS, k=2, k_bar=2, **BOTH, ledger=there
+    ),
+}
 
 
 @pytest.mark.parametrize(
     "terms", [MILLIONTH, {**MILLIONTH, "own_delta": "1e-6"}, {"rho": "1/50", "delta": "1e-7"}]
 )
-@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 def test_what_was_released_and_its_call_fit_equally_often_as_are_granted(
     ask: Callable[[Any], Any], terms: dict[str, Any]
 ) -> None:
@@ -154,58 +134,6 @@ def test_what_was_released_and_its_call_fit_equally_often_as_are_granted(
     assert there.fits(ask) == 0
     with pytest.raises(BudgetError, match="does not allow"):
         ask(there)
-
-
-GUARANTEES = [
-    PureDP("1/30"),
-    LaplaceDominated("1/30"),
-    BoundedRange("1/30"),
-    ZeroConcentratedDP("1/1000"),
-    GaussianDP("1/900"),
-    ApproximateDP("1/30", "2e-9"),
-    ApproximateDP(0, "2e-9"),
-]
-
-
-@given(
-    st.lists(st.sampled_from(GUARANTEES), max_size=12),
-    st.sampled_from(GUARANTEES),
-    st.sampled_from([None, "0", "1e-6"]),
-)
-def test_so_many_are_granted_whatever_was_charged(
-    first: list[Any], asked: Any, own: str | None
-) -> None:
-    """Word for word: one more charge of the kind fits as long as the number is not 0."""
-    budget = Budget(**TERMS, **MILLIONTH, own_delta=own)
-    balance = Balance.fresh(budget)
-    for each in first:
-        balance = charged(balance, each) or balance
-    try:
-        times = balance.fits(asked)
-    except ParameterError:
-        with pytest.raises(ParameterError, match="does not bound"):
-            budget.price(asked)
-        return
-    assert times is not None
-    for left in range(min(times, 5), 0, -1):
-        assert balance.fits(asked) >= left  # type: ignore[operator]
-        after = charged(balance, asked)
-        assert after is not None
-        balance = after
-    jump = {n: (times - min(times, 5)) * p for n, p in budget.price(asked).items()}
-    spent = {n: balance.spent[n] + amount for n, amount in jump.items()}
-    assert charged(Balance(budget, spent), asked) is None
-
-
-def charged(balance: Balance, asked: Any) -> Balance | None:
-    """The balance after it, or None where it is refused."""
-    try:
-        price = balance.budget.price(asked)
-        balance.charge("a", price, asked, ())
-    except (BudgetError, ParameterError):
-        return None
-    spent = {name: balance.spent[name] + amount for name, amount in price.items()}
-    return Balance(balance.budget, spent)
 
 
 def test_of_scopes_that_are_joined_the_least_counts() -> None:
@@ -246,7 +174,7 @@ def test_a_function_that_charges_nothing_is_told_so() -> None:
     # Its own ledger would be charged for real: what was handed over was not used.
     own = new(":memory:", epsilon=1)
     with pytest.raises(ParameterError, match="the function made no call"):
-        ledger.balance("a").fits(lambda there: ask_release(scope(own)))
+        ledger.balance("a").fits(lambda there: ASKED["release"](scope(own)))
     assert ledger.balance("a").spent == dict.fromkeys(ledger.balance("a").budget.terms.names, 0)
 
 
@@ -281,7 +209,7 @@ def test_the_forecast_says_what_stops_and_what_would_fit_more_often() -> None:
     def said(asked: Any, **more: Any) -> str:
         return Balance.fresh(Budget(**TERMS, **MILLIONTH, **more)).forecast(asked)
 
-    listed = quoted(ask_list, "person", "add_remove")
+    listed = quoted(ASKED["list"], "person", "add_remove")
     assert listed[0] == ApproximateDP("1/10", "1e-9")
     assert said(PureDP("1/4")) == "fits 4 times; stopped by epsilon"
     assert said(PureDP("2/3")) == "fits 1 time; stopped by moment 3"

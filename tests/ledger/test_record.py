@@ -156,9 +156,6 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
 
     names = list(was["charge"])
     zero = dict.fromkeys(names, "0")
-    every = dict.fromkeys(names, "1000")  # above the caps of all ways
-    two = {**every, "own_delta": "0"}
-    over = {**was["charge"], "own_delta": "1"}
     minus = {**zero, "epsilon": "-1/3"}
     missing = {name: amount for name, amount in was["charge"].items() if name != "not_pure"}
     spelled = json.loads(json.dumps(was).replace("1/3", "2/6"))
@@ -170,8 +167,6 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
     for place, changes, said in [
         (charged, charges(charge=zero, after=zero), wrong),
         (charged, charges(after=zero), "does not add up"),
-        (charged, charges(charge=two, after=two), wrong),
-        (charged, charges(charge=over, after=over), wrong),
         (charged, charges(charge=minus, after=zero), "not a number"),
         (charged, charges(charge={"epsilon": "1/3"}), "does not add up"),
         (charged, charges(charge=missing, after=missing), "does not add up"),
@@ -201,14 +196,7 @@ def test_even_with_new_hashes_a_record_must_make_sense(ledger: Ledger) -> None:
         (settled + 1, {"charge": first["seq"]}, "a charge that is not open"),
         (settled + 1, {"reason": "boredom"}, "a reason other than"),
         (settled, {"reason": "error"}, fields),
-        (1, {"terms": {"unit": "person"}}, "no valid budget"),
-        (
-            1,
-            {"caps": {"epsilon": "100", "not_pure": "0", "own_delta": "1/4000000"}},
-            "caps that differ",
-        ),
         (1, {"max_refusals": "0"}, "out of bounds"),
-        (2, {"scope": "a"}, "already open"),
         (0, {"clock": "second"}, "does not state a time"),
         (0, {"clock": {}}, fields),
         (

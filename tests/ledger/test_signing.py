@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import copy
-import json
 import pickle
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
-from ledgers import TERMS, new, pure, scope
+from ledgers import new, pure, scope
 
-from safeselect import Budget, Ledger
-from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.ledger import Checker, Proposal, kept_records
-from safeselect.ledger.record import canonical, log_line, record_hash
+from safeselect.errors import LedgerError, ParameterError
 from safeselect.ledger.signing import (
     Ed25519Signer,
     Signer,
-    handover_message,
     is_signed,
-    key_of,
     read_public_key,
     signed_message,
 )
@@ -103,45 +95,3 @@ def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         Ed25519Signer(SEED, key_id="k")
     with pytest.raises(LedgerError, match=r"cannot be checked: .*\.\[signing\]"):
         ledger.check(public_keys=[PUBLIC])
-
-
-def test_a_signature_of_one_kind_is_none_of_another(tmp_path: Path) -> None:
-    """Whoever has a text approved by the key of a ledger has no handover, and the other way."""
-    path = tmp_path / "l"
-    there = scope(Ledger.create(path, {"a": Budget(**TERMS, epsilon=1)}, signer=OLD))
-    there.pay(pure()).released("blue")
-    checker = Checker()
-    first = next(kept_records(path, checker))
-    for _ in kept_records(path, checker := Checker()):
-        pass
-    record: dict[str, Any] = {
-        **{name: first.content[name] for name in ("schema", "ledger", "utc")},
-        "seq": str(checker.count),
-        "previous": checker.last,
-        "kind": "key",
-        "approvals": [],
-        "signer": key_of(NEW),
-        "replaces": OLD.public_key.hex(),
-    }
-    signed = {name: record[name] for name in ("ledger", "previous", "replaces", "seq", "signer")}
-    proposal = Proposal(canonical(signed))
-    handovers = {
-        "handover": OLD.sign(handover_message(record)).hex(),
-        "approval": OLD.sign(proposal.message).hex(),
-        "record": OLD.sign(signed_message("record", record_hash(proposal.text))).hex(),
-        "text": OLD.sign(proposal.text.encode()).hex(),
-    }
-    whole, accepted = path.read_bytes(), []
-    for kind, signature in handovers.items():
-        body = canonical(record | {"handover": signature})
-        hash_ = record_hash(body)
-        line = log_line(body, hash_, NEW.sign(signed_message("record", hash_)).hex())
-        path.write_bytes(whole + line)
-        with suppress(LedgerDamaged):
-            Ledger.open(path, signer=NEW)
-            accepted.append(kind)
-    assert accepted == ["handover"]
-    public, handover = OLD.public_key.hex(), handovers["handover"]
-    assert is_signed(public, handover_message(record), handover)
-    assert not is_signed(public, proposal.message, handover)
-    assert json.loads(proposal.text) == signed

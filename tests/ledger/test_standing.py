@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, ListStore, new, pure, scope
+from ledgers import TERMS, Box, new, pure, scope
 from workers import kinds
 
 import safeselect
@@ -58,18 +58,6 @@ class Holding:
 
     def __call__(self, *_: object) -> None:
         fcntl.flock(self.file, fcntl.LOCK_EX)
-
-
-class Box:
-    """An outbox that keeps answers; when it has one, something may happen."""
-
-    def __init__(self, then: Callable[[], object] = lambda: None) -> None:
-        self.kept: list[tuple[int, bytes, str]] = []
-        self.then = then
-
-    def __call__(self, request: str, charge: int, salt: bytes, output: str) -> None:
-        self.kept.append((charge, salt, output))
-        self.then()
 
 
 def select(there: Any) -> Any:
@@ -228,21 +216,3 @@ def test_an_outcome_has_a_deadline_of_its_own(path: Path, monkeypatch: pytest.Mo
     threading.Timer(0.3, holding.file.close).start()
     pending.released("x", b"s" * 32)
     assert kinds(Ledger.open(path))[2:] == ["charged", "released"]
-
-
-def test_a_store_of_ones_own_that_is_busy_after_the_charge() -> None:
-    class Busy(ListStore):
-        is_busy = False
-
-        def write(self, work: Callable[[Any], Any]) -> Any:
-            if self.is_busy:
-                raise LedgerBusy("nothing was charged")
-            return super().write(work)
-
-    store = Busy()
-    pending = scope(new(store)).pay(pure())
-    store.is_busy = True
-    with pytest.raises(ChargeStands, match="the ledger was locked"):
-        pending.released("x", b"s" * 32)
-    store.is_busy = False
-    pending.aborted("error")

@@ -16,7 +16,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from safeselect import SafeSelectError, permute_and_flip, select_many
+from safeselect import SafeSelectError, permute_and_flip
 from safeselect.testing import DeterministicSource, RecordingSource
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -181,22 +181,3 @@ def test_all_ways_to_say_the_same_numbers_have_the_same_outcome(case, options):
     refused = case not in WHOLE and "grid" not in OPTIONS[options]
     assert said.startswith("ScoreError: without grid=, scores must be integers") == refused
     assert (requests == []) == refused
-
-
-# -------------------------------------------------------------------------------- rows and sessions
-
-
-@pytest.mark.parametrize("call", [select_many, lambda scores, **o: select_many(scores, k=2, **o)])
-@pytest.mark.parametrize("options", OPTIONS)
-def test_batches_whose_rows_have_different_types(call, options):
-    rows = [[7, 1, 0], [2, 5, 3]]
-    ways = {
-        "lists": rows,
-        "mixed rows": [[7, 1.0, Fraction(0)], (True + 1, Decimal(5), np.int8(3))],
-        "columns": [pd.Series([7.0, 1.0, 0.0]), pl.Series([2, 5, 3])],
-        "bytes": np.array(rows, dtype=np.int8),
-        "floats": np.array(rows, dtype=float),
-        "Fortran": np.asfortranarray(np.array(rows, dtype=float)),
-        "objects": np.array(rows, dtype=object),
-    }
-    same(call, ways, **OPTIONS[options])

@@ -87,32 +87,6 @@ def test_rows_that_name_their_candidates_name_them_alike() -> None:
     assert select_many([one, other], labels=["x", "y"], **SURE).labels == ["y", "y"]
 
 
-LABELS: dict[str, list[Any]] = {
-    "dicts": [{"C": 1, "kernel": "rbf"}, {"C": 10, "kernel": "rbf"}, {"C": 1, "kernel": ["poly"]}],
-    "tuples with lists": [(1, [2]), (1, [3]), (1, (2,))],
-    "equal by nothing but ==": [NoHash("a"), NoHash("b"), NoHash("c")],
-    "none": [None, 1, "1"],
-    "integers": [10**5000, 2, 3],
-}
-
-
-@pytest.mark.parametrize("kind", LABELS)
-def test_any_label_that_can_be_written_down(kind: str) -> None:
-    labels = LABELS[kind]
-    best = top_k([7, 9, 2], k=2, labels=labels, **SURE)
-    assert best.labels == (labels[1], labels[0])
-    assert len(json.loads(best.to_json())["labels"]["texts"]) == 2
-    many = select_many([[7, 9, 2]], labels=labels, **SURE)
-    assert many.labels == [labels[1]]
-    assert len(json.loads(many.to_json())["names"]["texts"]) == 1
-    some = top_k(
-        [7, 9, 2], k=2, labels=labels, mechanism="laplace", epsilon="0.2", delta="0.05", range_=1
-    )
-    assert len(some.labels) == 2
-    assert all(label in labels for label in some.labels)
-    assert len(json.loads(some.to_json())["labels"]["texts"]) == 2
-
-
 @pytest.mark.parametrize(
     "labels",
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 from ledgers import new, outcomes, scope
 from rules_table import CALLS, EPSILON
-from tapes import TapeSource
 
-import safeselect
-from safeselect import LedgerError, SourceError
+from safeselect import LedgerError
 from safeselect.ledger.stores.memory import MemoryStore
 
 pytestmark = pytest.mark.claim("C8")
@@ -47,35 +45,3 @@ def test_what_cannot_be_recorded_is_not_released(
     # The charge stands; that there is no output could be written after all.
     assert outcomes(ledger) == ["charged", "error"]
     assert ledger.balance("a").spent["epsilon"] == Fraction(EPSILON)
-
-
-# ----------------------------------------------------------------------------------- sessions
-
-
-ABOVE: dict[str, Any] = {"threshold": 5, "k": 2, "epsilon": "1/2", "sensitivity": 1}
-SESSIONS: dict[str, Callable[..., Any]] = {
-    "sparse_vector": lambda **more: safeselect.SparseVector(**ABOVE, **more),
-    "adaptive_sparse_vector": lambda **more: safeselect.AdaptiveSparseVector(**ABOVE, **more),
-    "pay_what_you_get": lambda **more: safeselect.PayWhatYouGet(
-        outcomes=6, queries=2, epsilon="1/2", delta="1e-9", **more
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SESSIONS)
-def test_a_session_is_not_recorded_as_opened_if_its_source_refuses_to_begin(name: str) -> None:
-    for good in range(3):
-        ledger = new(":memory:", **BOTH)
-
-        class Refusing(TapeSource):
-            def begin(self, good: int = good) -> bytes:
-                if self.begun >= good:
-                    raise SourceError("refused")
-                return super().begin()
-
-        try:
-            SESSIONS[name](source=Refusing(), ledger=scope(ledger))
-        except SourceError:
-            assert outcomes(ledger) == []
-        else:
-            assert outcomes(ledger) == ["charged"]  # open until it is settled

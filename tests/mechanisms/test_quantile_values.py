@@ -13,7 +13,7 @@ import pytest
 from quantile_laws import ledger
 
 from safeselect import ScoreError, quantile
-from safeselect.mechanisms.quantiles import Grid, reader
+from safeselect.mechanisms.quantiles import Grid
 
 DAY = datetime.date(2024, 2, 29)
 NINE = {"lowest": 0, "highest": 9, "step": 1, "epsilon": 1}
@@ -175,31 +175,3 @@ def test_sixteen_private_dates_cost_sixteen_charges_in_every_column(capfd):
             assert made.balance("main").refusals == count, name
         assert made.balance("main").spent["epsilon"] == Fraction(3, 100)
     assert capfd.readouterr() == ("", "")  # polars tells standard error of a panic
-
-
-def test_columns_are_read_as_lists_are():
-    pa, pl, pd = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
-    grid = Grid.read(Decimal(-1), 9, "0.1")
-    exact = [Decimal("0.3"), Decimal("2.5")]
-    for column in (
-        pa.array(exact, pa.decimal128(9, 2)),
-        pl.Series(exact),
-        pd.Series(exact, dtype=object),
-        pd.DataFrame({"x": [0.3, 2.5]}),
-        pd.Series([0.3, 2.5], dtype="double[pyarrow]"),
-    ):
-        assert grid.cells(reader(column).read()) == [13, 35]
-    for column in (pl.Series([True, False]), pa.array([True, False]), pd.Series([True, False])):
-        assert grid.cells(reader(column).read()) == [10, 20]
-    day = datetime.datetime(2024, 2, 3, 23, tzinfo=datetime.UTC)
-    days = Grid.read(datetime.date(2024, 2, 1), datetime.date(2024, 3, 31), 1)
-    tokyo = pl.Series([day]).dt.convert_time_zone("Asia/Tokyo")
-    for column, place in (
-        (pl.Series([day.date()]), 2),
-        (tokyo, 3),  # the day that the column's own time zone has
-        (pd.Series([day]).dt.tz_convert("Asia/Tokyo"), 3),
-        (pa.array([day], pa.timestamp("us", "Asia/Tokyo")), 3),
-        (pa.array([day.date()]), 2),
-        (pd.Series([day.replace(tzinfo=None)]), 2),
-    ):
-        assert days.cells(reader(column).read()) == [place]

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import cycle
 from types import FrameType, TracebackType
 from typing import Any
@@ -48,10 +48,6 @@ class Left(SystemExit):
     def __init__(self) -> None:
         super().__init__(LABEL)
         self.code = LABEL
-
-
-class Closed(GeneratorExit):
-    pass
 
 
 class Grudging(KeyboardInterrupt):
@@ -299,29 +295,3 @@ def test_the_text_of_an_output_is_written_without_words_of_its_class(
     check_empty(error)
     last = [record.content for record in made.records()][-1]
     assert last["kind"] == "aborted"
-
-
-def test_a_task_is_cancelled_and_a_generator_is_closed_as_before() -> None:
-    """What goes on still does what it is for."""
-    made = new(":memory:", epsilon=9)
-
-    async def work() -> None:
-        LAWS["best_of"](raising(Cancelled(LABEL)), scope(made))
-
-    async def both() -> asyncio.Task[None]:
-        task = asyncio.ensure_future(work())
-        await asyncio.wait([task])
-        return task
-
-    assert asyncio.run(both()).cancelled()
-
-    def numbers() -> Iterator[int]:
-        try:
-            yield 1
-        finally:
-            LAWS["best_of"](raising(Closed(LABEL)), scope(made))
-
-    started = numbers()
-    next(started)
-    started.close()
-    assert made.balance("a").refusals == 2

@@ -194,19 +194,6 @@ def test_a_session_ends_with_its_last_answer(kind):
     assert len(messages) == 1
 
 
-def test_the_adaptive_session_keeps_accounts():
-    session = AdaptiveSparseVector(**{**SURE, "split": "1/2"}, sigma=10)
-    whole = Fraction(2**19)
-    assert session.budget == whole
-    top = session.query(50)
-    assert (top.branch, top.cost, top.budget) == ("top", whole / 4, whole * 3 / 4)
-    middle = session.query(8)
-    assert (middle.branch, middle.cost, middle.budget) == ("middle", whole / 2, whole / 4)
-    assert middle.remaining == session.remaining == 0
-    with pytest.raises(BudgetError, match="this session has released all the answers above t"):
-        session.query(50)  # a quarter is left, but it would not pay for a "middle"
-
-
 # ------------------------------------------------------------------- state, threads and processes
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, log
 
 import pytest
 from sparse_vector_laws import Certificate, Rules, certify, nodes, outcomes
@@ -82,31 +81,6 @@ def test_what_is_promised_is_the_strongest_kind_proved():
             session = kind(threshold=1, k=2, epsilon=EPSILON, sensitivity=1, noise=noise)
             family = PureDP if noise == "geometric" else LaplaceDominated
             assert session.guarantee == family(Fraction(EPSILON))
-
-
-@pytest.mark.claim("C2")
-def test_geometric_noise_is_not_dominated_by_laplace():
-    """Threshold 0, one answer, monotone, values (-1, 0) against (0, 0): below, then above.
-
-    Laplace domination would allow 0.7238; so PureDP is all that may be promised.
-    """
-    shipped = replace(
-        rules(noise="geometric", k=1, epsilon=6, monotonic=True, split="1/2", threshold=0),
-        released="answer",
-    )
-    # Without the recentring, which is 0 here: both noises have the same rate.
-    eta, weight = nodes(shipped)
-
-    def chance(first, second):
-        below = outcomes(shipped, first, eta)[("below",)][0]
-        return float((weight * below * outcomes(shipped, second, eta)[0, 0][0]).sum())
-
-    likely, unlikely = chance(-1, 0), chance(0, 0)
-    assert abs(likely - 0.905260) < 1e-6
-    assert abs(unlikely - 0.002244) < 1e-6
-    # What Laplace domination allows at most: F(F^-1(unlikely) + 6) for the Laplace distribution.
-    place = log(2 * unlikely) + 6
-    assert abs(1 - exp(-place) / 2 - 0.723836) < 1e-5
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_published_laws_with_real_offsets(case: dict, monkeypatch: pytest.Monkey
         monkeypatch.setattr(unknown, "_FINEST", 36)
         monkeypatch.setattr(unknown, "_PER_NAT", 2**50)
         query = ListQuery(k, k_bar, k_bar, epsilon, delta, case["l0_bound"])
-        drawn = query.offset_in_counts(k_bar)
+        drawn = Fraction(query.offset(k_bar), 1 << query.fineness)
         assert 0 <= mpmath.mpf(drawn.numerator) / drawn.denominator - at <= mpmath.mpf(2) ** -36
         assert_equal(law_of_query(query, case["histogram"]), published(case), 1e-10)
 
@@ -124,25 +124,6 @@ def test_the_laplace_offset_is_the_least_that_is_allowed(
     assert tau >= 0
     assert chance(tau) <= delta
     assert tau == 0 or chance(tau - 1) > delta
-
-
-def test_choosing_k_bar_is_one_more_exponential_mechanism() -> None:
-    counts = [30, 20, 20, 6, 5, 5, 0]
-    teller = Teller(order=(1,))
-    with teller.drawing():
-        result = safeselect.unknown_domain_top_k(
-            dict(enumerate(counts)), k=1, k_bar=(2, 5), places="all", epsilon=2, delta="0.1"
-        )
-    (steps, k, noise_rate), (listed, _, same) = teller.asked
-    assert (k, result.k_bar, len(listed)) == (1, 3, 4)
-    each = result.parts[0].epsilon
-    assert result.parts == (BoundedRange(each),) * 2 + (ApproximateDP(0, "0.05"),)
-    # Scores: minus the bottom, that is the (k_bar + 1)-th count and the offset, in the same grid.
-    grid = Fraction(1, 128)
-    assert noise_rate.rate == same.rate == each * grid
-    offsets = [gumbel_offset(each, Fraction(1, 19), k_bar, grid) for k_bar in range(2, 6)]
-    bottoms = [128 * count + offset for count, offset in zip(counts[2:6], offsets, strict=True)]
-    assert [step - steps[0] for step in steps] == [bottoms[0] - bottom for bottom in bottoms]
 
 
 @pytest.mark.claim("C1")
@@ -200,19 +181,6 @@ def test_counts_without_a_cap_are_those_of_the_labels_and_noise_of_their_own(
     squared = 3 / (2 * counted.rho)
     assert set(asked) == {("discrete Gaussian", squared, 3)}
     assert found.provenance.number("sigma_squared") == squared
-
-
-def test_a_plan_with_counts_follows_from_no_count() -> None:
-    """Neither from the items that occur nor from those that come out."""
-    call: dict[str, Any] = {"k_bar": 3, "places": "all", "epsilon": 1, "delta": "0.01"}
-    full, none, many = (
-        safeselect.unknown_domain_top_k(counts, k=3, with_counts=True, **call)
-        for counts in ({"a": 10**6, "b": 10**6, "c": 10**6}, {}, dict.fromkeys(range(999), 10**6))
-    )
-    assert (len(full), len(none), len(many)) == (3, 0, 0)
-    assert none.counts == ()
-    for name in ("provenance", "guarantee", "parts", "mechanism", "noise"):
-        assert getattr(full, name) == getattr(none, name) == getattr(many, name)
 
 
 @pytest.mark.claim("C2")

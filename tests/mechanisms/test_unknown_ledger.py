@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, new, scope
+from ledgers import new, scope
 
-from safeselect import Budget, BudgetError, Ledger, LedgerError, PayWhatYouGet, SourceError
-from safeselect.cli import main
+from safeselect import BudgetError, Ledger, LedgerError, PayWhatYouGet
 from safeselect.ledger.record import commitment
 from safeselect.ledger.stores.memory import MemoryStore
 from safeselect.release.results import Answers, Provenance
-from safeselect.sources import CallbackSource
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -97,25 +90,6 @@ def test_an_exhausted_session_is_settled_at_once_and_only_once() -> None:
         assert ledger.head == head
 
 
-def test_a_query_that_failed_is_settled_with_all_it_reserved() -> None:
-    calls = []
-
-    def breaks(n: int) -> bytes:
-        calls.append(n)
-        if broken:
-            raise OSError("no device")
-        return os.urandom(n)
-
-    broken: list[int] = []
-    ledger = new(":memory:", **BUDGET)
-    source = CallbackSource(breaks, exclusive=True, name="breaks")
-    session = PayWhatYouGet(**SESSION, ledger=scope(ledger), source=source)
-    broken.append(1)
-    with pytest.raises(SourceError, match="the source failed while drawing"), session:
-        session.query({}, **NOTHING)
-    assert contents(ledger)[1]["spent"] == {"outcomes": "3", "queries": "1"}
-
-
 def test_a_record_that_cannot_be_written_loses_no_answer_and_is_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -161,51 +135,3 @@ def test_many_threads_settle_once() -> None:
     assert kinds(ledger) == ["charged", "settled"]
     used = str(len(granted))
     assert contents(ledger)[1]["spent"] == {"outcomes": used, "queries": used}
-
-
-_CHILD = """
-import sys
-from safeselect import Ledger, PayWhatYouGet
-there = Ledger.open(sys.argv[1]).scope(
-    "a", unit="person", neighbours="add_remove", purpose="a test"
-)
-session = PayWhatYouGet(outcomes=6, queries=2, epsilon="1/2", delta="1e-9", ledger=there)
-for _ in range(int(sys.argv[2])):
-    session.query({"a": 10**6}, k=3, k_bar=5, places="all")
-print("here", flush=True)
-sys.stdin.read()
-"""
-
-
-@pytest.mark.claim("C8")
-@pytest.mark.skipif(os.name != "posix", reason="kills as Unix does")
-@pytest.mark.slow("starts processes")
-def test_a_process_that_is_killed_keeps_the_reservation(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "budget.db"
-    ledger = Ledger.create(path, {"a": Budget(**TERMS, **BUDGET)})
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", _CHILD, str(path), str(queries)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for queries in (0, 1)
-    ]
-    for child in children:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "here\n"
-        child.send_signal(signal.SIGKILL)
-        child.communicate()
-        assert child.returncode == -signal.SIGKILL
-    # Whether it had asked or not: two charges without a second record, and nothing is left.
-    assert kinds(ledger) == ["charged", "charged"]
-    checker = ledger.check()
-    assert len(checker.pending) == 2
-    assert checker.scopes["a"].left == {"epsilon": 0, "not_pure": 0, "own_delta": 0}
-    with pytest.raises(BudgetError, match="does not allow this release: it brings its own delta"):
-        PayWhatYouGet(**SESSION, ledger=scope(ledger))
-    assert main(["ledger", "verify", str(path)]) == 0
-    assert "all 4 records follow" in capsys.readouterr().err

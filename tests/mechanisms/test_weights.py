@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from gmpy2 import mpz
 
 from safeselect import ParameterError, exponential_mechanism, permute_and_flip, top_k
 from safeselect.engine.draws import Weights, plan
@@ -51,7 +52,7 @@ def test_all_words_of_few_digits_bound_the_published_law(inputs, output):
     scores, weights = (list(map(Fraction, inputs[name])) for name in ("scores", "weights"))
     least, rate = min(scores), Fraction(inputs["rate"])
     steps = [int(4 * (score - least)) for score in scores]
-    measure = Weights.of(weights)
+    measure = Weights.of(np.array(weights))
     public = replace(
         plan(GUMBEL, 1, NoiseRate(rate / 4), False, spread=measure.spread), weights=measure
     )
@@ -85,6 +86,13 @@ def test_all_words_of_few_digits_bound_the_published_law(inputs, output):
         ([np.float32(0.1), 1], ["0.1", 1], [0.1, 1.0]),
         ([5e-324, 1.0], ["5e-324", 1]),
         (["1/3", 2], [Fraction(1, 3), Fraction(2)]),
+        ([3, np.float64(0.5), np.int8(2)], np.array([3, 0.5, 2]), [mpz(3), "1/2", 2]),
+        ([2**53 + 1, 0.5], [Fraction(2**53 + 1), 0.5]),
+        ([2**53 + 1, 1.0], [Decimal(2**53 + 1), 1]),
+        ([1e300, 1], [10**300, 1.0]),
+        (np.array([0.1, 3, 1e-45], np.float32), [np.float32(0.1), 3, "1e-45"]),
+        ([np.float32(0.1), np.float32(2)], np.array([0.1, 2], ">f4"), ["0.1", 2]),
+        (np.array([-0.0, 0.5]), [0, 0.5], [np.float16(0), "0.5"]),
     ],
 )
 def test_equal_weights_are_one_column_whatever_they_are_written_as(given):
@@ -147,7 +155,7 @@ def test_prepared_mechanisms_read_weights_once_and_look_labels_up_in_each_call()
 @pytest.mark.parametrize("rate", ["1/1099511627776", "1/1000", 1, 63, 65, 1000, 2900, 2**19, 2**20])
 def test_keys_and_units_hold_the_largest_spread(rate):
     """Ratios of 2**4096, at the smallest and the largest rates: nothing overflows its integers."""
-    measure = Weights.of([Fraction(1), Fraction(2) ** 4096])
+    measure = Weights.of(np.array([Fraction(1), Fraction(2) ** 4096]))
     assert measure.spread == 2840
     public = keys(GUMBEL, NoiseRate(Fraction(rate)), spread=measure.spread)
     most = int(measure.keys(public.nats).max())

@@ -11,9 +11,8 @@ from fractions import Fraction
 import pytest
 from array_tier import Array
 from cell_laws import cell_law, outside
-from effort import LONG, some
+from effort import LONG
 from proved_tables import FACTORS, lists, read
-from scalar_tier import Scalar
 from tiers import Noise, Tier
 
 from safeselect.exact.interval import NoiseRate
@@ -53,11 +52,3 @@ def test_the_array_engine_has_the_proved_law(w: int, n: int, k: int) -> None:
     noise_rate, tiers = NoiseRate(Fraction(1), Fraction(1, w)), (Array(), Array(30))
     for place, (scores, law) in enumerate(list(proved_laws(w, n).items())[::step]):
         assert differ(tiers[place % 2], noise_rate, 5, scores, law, k) == 0, scores
-
-
-@pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 1), (3, 2)])
-@pytest.mark.nightly("test_combine.py ties the scalar tier, ranking by ranking")
-def test_the_scalar_tier_has_the_proved_law(n: int, k: int) -> None:
-    noise_rate = NoiseRate(Fraction(1), Fraction(1, 2))
-    for scores, law in some(proved_laws(2, n).items(), 4 * n - 7):
-        assert differ(Scalar(), noise_rate, 2, scores, law, k) == 0, scores

@@ -88,19 +88,6 @@ def test_every_wrong_answer_is_an_error(exclusive, good, wrong):
     assert len(device.sizes) == asked  # a failed source asks no more
 
 
-@pytest.mark.claim("C5")
-@pytest.mark.parametrize("exclusive", [False, True])
-def test_a_device_that_sticks_later_is_noticed_at_its_next_request(exclusive):
-    device = Device()
-    source = CallbackSource(device, exclusive=exclusive)
-    source.begin()
-    device.answer = lambda n: b"\x17" * n
-    buffer = bytearray(b"\xff" * 8)
-    with pytest.raises(SourceError, match="repeats its output"):
-        source.fill(buffer)
-    assert buffer == bytes(8)
-
-
 def test_otherwise_the_systems_bytes_are_mixed_in(monkeypatch):
     device = Device()
     source = CallbackSource(device)

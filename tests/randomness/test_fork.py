@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 from children import in_child
@@ -70,70 +68,3 @@ def test_the_default_source_is_renewed_in_the_child():
     assert default_source() is parents
     assert in_child(lambda: str(default_source() is parents).encode()) == b"False"
     assert default_source() is parents
-
-
-# In a new process-id namespace the first process has id 1.  It makes another such namespace and
-# forks: parent and child then both are process 1, and OpenSSL does not notice.
-SAME_ID = r"""
-import ctypes, json, os, ssl, sys
-from safeselect.sources import OpenSSLSource
-
-CLONE_NEWPID = 0x20000000
-libc = ctypes.PyDLL(None, use_errno=True)
-
-def unshare():
-    if libc.unshare(CLONE_NEWPID) != 0:
-        sys.stdout.write("no permission")
-        sys.stdout.flush()
-        os._exit(0)
-
-def sample(source):
-    plain = ssl.RAND_bytes(16)
-    nonce, buffer = source.begin(), bytearray(32)
-    source.fill(buffer)
-    return [os.getpid(), plain.hex(), nonce.hex(), bytes(buffer).hex()]
-
-unshare()
-first = os.fork()
-if first:
-    os.waitpid(first, 0)
-    os._exit(0)
-source = OpenSSLSource()
-sample(source)
-unshare()
-reading, writing = os.pipe()
-second = os.fork() if sys.argv[1] == "os.fork" else libc.fork()
-mine = json.dumps(sample(source))
-if second == 0:
-    os.write(writing, mine.encode())
-    os._exit(0)
-os.close(writing)
-with os.fdopen(reading) as pipe:
-    theirs = pipe.read()
-sys.stdout.write(f"[{mine}, {theirs}]")
-sys.stdout.flush()
-os._exit(0)
-"""
-
-
-@pytest.mark.claim("C6")
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="process-id namespaces are Linux's"
-)
-@pytest.mark.parametrize("fork", ["os.fork", "a fork in C, without Python's hooks"])
-def test_a_child_with_its_parents_process_id_gets_other_bytes(fork):
-    done = subprocess.run(
-        [sys.executable, "-c", SAME_ID, fork],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    if done.stdout == "no permission":
-        pytest.skip("making a process-id namespace needs privileges")
-    parent, child = json.loads(done.stdout)
-    assert parent[0] == child[0] == 1
-    assert parent[2] != child[2]
-    assert parent[3] != child[3]
-    if parent[1] != child[1]:
-        pytest.skip("passed, but this OpenSSL notices such forks itself, so it shows little")

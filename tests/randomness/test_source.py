@@ -2,7 +2,6 @@
 
 import os
 import random
-import threading
 
 import numpy as np
 import pytest
@@ -29,17 +28,6 @@ def _soft(monkeypatch):
 def test_the_default_is_one_openssl_source():
     assert type(default_source()) is OpenSSLSource
     assert default_source() is default_source() is resolve(None)
-
-
-def test_threads_share_it():
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(default_source())) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 8
-    assert len({id(source) for source in found} | {id(default_source())}) == 1
 
 
 @pytest.mark.parametrize(

@@ -44,35 +44,3 @@ def test_eight_threads(build):
         thread.join(timeout=60)
     assert errors == []
     assert len(found) == len(set(found)) == 2 * THREADS * ROUNDS
-
-
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.slow("forks beside threads")
-def test_a_fork_while_other_threads_draw_leaves_no_lock_behind():
-    source, stop = OpenSSLSource(), threading.Event()
-
-    def work():
-        while not stop.is_set():
-            source.begin()
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(20):
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    source.begin()
-                    source.fill(bytearray(64))
-                    code = 0
-                finally:
-                    os._exit(code)
-            # A child that waits for a lock never ends, and the test run is stopped by its limit.
-            assert os.waitpid(child, 0)[1] == 0
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()

@@ -71,7 +71,7 @@ def test_the_order_is_nonce_charge_salt_values_noise_and_record() -> None:
     assert seen == ["nonce", "charged", 32, "values", 256, "released"]
     assert done.receipt is not None
     assert done.receipt.record == 3
-    assert this.provenance.parameters == (("k", "3"),)
+    assert this.header["provenance"].parameters == (("k", "3"),)
     seen.clear()
     with call(ledger, lambda: seen.append("values"), source=Watched(seen), scope=None) as this:
         this.bits.take(8)

@@ -1,4 +1,4 @@
-"""Fifty prices, each worked out by us and by another library: the table of `docs/adapters.md`.
+"""Fifty prices, by safeselect and by another library: the table of `docs/adapter-prices.md`.
 
 `python tests/support/adapter_cases.py` prints the table.
 """

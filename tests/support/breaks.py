@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from mutants import Break
 
-__all__ = ["BREAKS"]
-
 _BY_CLAIMS = {
     "C1 C2": (
         ("engine/rankings.py:certified_order", ", reverse=True", ""),
@@ -34,6 +32,7 @@ _BY_CLAIMS = {
             " / 2, back / 2 if monotonic else most / 2",
         ),
         ("mechanisms/table.py:calibrate", "    noise_rate", "    rate *= 2\n    noise_rate"),
+        ("accounting/cost.py:unordered", "(4 * range_)", "(2 * range_)"),
     ),
     "C1": (
         ("engine/rows.py:combine_rows", "(np.int64)", "(np.int64) // 2"),
@@ -95,6 +94,13 @@ _BY_CLAIMS = {
             "self._stock >> self._held",
             "(self._stock >> self._held) | (count > 0)",
         ),
+        ("audit/code.py:code_digest", "_encoded(code)", "code.co_name.encode()"),
+        (
+            "mechanisms/select.py:in_order",
+            "(*ranking.indices, last).index(last)",
+            "len(ranking.indices)",
+        ),
+        ("spec/rankings.py:permute_and_flip", "best - scores[i]", "best"),
         ("mechanisms/keys.py:draw_thresholds", 'side="right', 'side="left'),
     ),
     "C2": (
@@ -131,13 +137,59 @@ _BY_CLAIMS = {
         ("adapters/dp_accounting.py:dp_events", "accountant), count", "accountant), 1"),
         ("adapters/dp_accounting.py:dp_event", "at_least(cost", "at_least(cost / 2"),
         ("mechanisms/measure.py:of", "size / (2", "size / (4"),
+        (
+            "accounting/optimum/bracket.py:at",
+            "masses.infinite - (-total >> bits)",
+            "masses.infinite + (total >> bits)",
+        ),
+        ("accounting/optimum/concentrated.py:_log_delta", "- x * s", "- 2 * x * s"),
+        ("accounting/optimum/curve.py:one_more", "lower * _DOWN", "2 * lower * _DOWN"),
+        ("accounting/optimum/fixed.py:_shift", "return rounded_up(shift)", "return Fraction(0)"),
+        (
+            "accounting/optimum/pairs.py:product",
+            "[-(-w >> bits) for w in weights] if upper",
+            "[w >> bits for w in weights] if upper",
+        ),
+        ("accounting/optimum/upper.py:on", "TAIL + (kinds // FEW_KINDS).bit_length()", "TAIL"),
+        ("accounting/optimum/upper.py:problem_of", "<= LARGEST", "<= 16 * LARGEST"),
+        ("accounting/sums.py:sum_of_deltas", "1 - _kept(deltas)", "(1 - _kept(deltas)) / 2"),
+        ("accounting/bounds.py:known_bounds", "sure = are_pure", "sure = not are_pure"),
+        ("scores/reading.py:exactly_one", "len(named) != 1", "len(named) > 2"),
+        ("adapters/pipeline_dp.py:_pair", "item(user_of(row))", "str(user_of(row))"),
+        ("mechanisms/groups.py:plan_known", "k, changed)", "k, 1)"),
+        ("mechanisms/items.py:merged", "value > largest.get(name, 0)", "name not in largest"),
+        ("mechanisms/keys.py:_risen", "bits) + delta", "bits) + 2 * delta"),
+        ("mechanisms/select.py:in_scores", "gap * above", "2 * gap * above"),
+        (
+            "mechanisms/select.py:calibrate_base2",
+            "-Interval.of(factor, bits).log()",
+            "-Interval.of(factor, bits).log() / 2",
+        ),
+        ("mechanisms/stated.py:planned", "each / (k * range_)", "each / range_"),
+        ("mechanisms/table.py:dyadic_rate", "Fraction(high, 2**64)", "Fraction(low, 2**64)"),
+        ("mechanisms/unknown.py:_largest_first", "(-pair[1], pair[0])", "-pair[1]"),
+        (
+            "mechanisms/unknown.py:plan_with_counts",
+            "ZeroConcentratedDP(rho), moved",
+            "ZeroConcentratedDP(2 * rho), moved",
+        ),
+        ("release/call.py:read_ledger", 'monotonic and scope.neighbours == "replace_one"', "False"),
+        ("scores/counts.py:check_known", "        check_unit(self.unit, unit)", "        return"),
+        ("tables/frames.py:_text", "item(cell)", "str(cell)"),
+        ("tables/sql.py:counts_of_groups", '"1" if contributions is None', '"1" if groups'),
+        ("tables/sql.py:counts_of_items", "_CAPPED if capped", "_COUNTED if capped"),
+        (
+            "tables/sql.py:spelled",
+            "_FLOAT.format(cell=wide",
+            '_FLOAT.replace("%nan", "%no").format(cell=wide',
+        ),
         ("mechanisms/keys.py:_floor", "return (delta", "return (2 * delta"),
         ("mechanisms/weighted_keys.py:_planned", "total.delta / 2", "total.delta"),
         (
             "scores/candidates.py:scores_on_grid",
-            " self.rows",
-            " self.rows\n"
-            "        if self.is_matrix and isinstance(rows, tuple):\n"
+            "dtype=np.uint64)",
+            "dtype=np.uint64)\n"
+            "        if self.is_matrix and isinstance(rows := self.rows, tuple):\n"
             "            lies = all(each % float(reading.step) == 0 for each in rows[0].numbers())\n"
             "            finer = Reading(reading.step / 2, reading.on_grid, reading.error)\n"
             "            reading = reading if lies else finer",
@@ -299,6 +351,13 @@ _BY_CLAIMS = {
         ("ledger/replay.py:check_spent", "or n > there[name] ", ""),
         ("ledger/scope.py:aborted", "self._is_kept", "False"),
         ("mechanisms/runs.py:empty", "return kind()", "return error"),
+        (
+            "audit/release.py:_differs",
+            'return _differences(own, again, "its record says")',
+            "return None",
+        ),
+        ("ledger/stores/file.py:_held", "self._lock(file, fcntl.LOCK_EX)", "pass"),
+        ("mechanisms/unknown.py:__init__", "scope is not None", "False"),
     ),
     "C8 C10": (("release/call.py:in_one_sentence", "failed = ScoreError(unreadable)", "raise"),),
     "C9": (
@@ -319,6 +378,24 @@ _BY_CLAIMS = {
             "not its signature\n        return False",
             "\n        return True",
         ),
+        ("ledger/balance.py:charged", "cost.keys() != balance.spent.keys()", "False"),
+        ("ledger/balance.py:charged", 'charge["after"] != exact_texts(after)', "False"),
+        ("ledger/balance.py:charged", "not allows(balance.budget.caps, cost, after)", "False"),
+        ("ledger/budget.py:understated", "stated[name] < least", "stated[name] != least"),
+        ("ledger/stores/memory.py:_run", "generation() != self._born", "False"),
+        ("ledger/stores/memory.py:append", "self.new.append", "self._rows.append"),
+        (
+            "ledger/book.py:_add",
+            "if used and not (reading.keys and used.isdisjoint(reading.keys)):",
+            "if False:",
+        ),
+        (
+            "audit/release.py:_planned",
+            "return _differences",
+            "own = again\n    return _differences",
+        ),
+        ("audit/theorems.py:drawn", "count(',') + 1:b", "count(','):b"),
+        ("audit/theorems.py:drawn", "prod(numbers", "sum(numbers"),
     ),
     "C10": (
         ("scores/candidates.py:__repr__", "self.size", "self.rows"),
@@ -331,10 +408,9 @@ _BY_CLAIMS = {
         ("scores/candidates.py:numbers", "type.__name__", "str"),
         ("scores/candidates.py:read_candidates", ", positions=brought is None", ""),
         (
-            "release/call.py:provenance",
-            "return Provenance.of(tuple(self.charge.parameters.items()",
-            'first = ("first", str(np.ravel(self.values)[0]))\n'
-            "        return Provenance.of((*self.charge.parameters.items(), first",
+            "release/call.py:header",
+            "Provenance.of(tuple(charge.parameters.items()",
+            'Provenance.of((*charge.parameters.items(), ("first", str(np.ravel(self.values)[0]))',
         ),
         (
             "randomness/guard.py:_attempt",

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from mutants import Break
 
-__all__ = ["BROKEN"]
-
 BROKEN: dict[str, Break] = {
     "the rate of one draw": Break(
         "mechanisms/table.py:calibrate", "    rate = each", "    rate = 8 * each"

@@ -13,67 +13,14 @@ from typing import Any, assert_type
 
 import numpy as np
 
-from safeselect import (
-    AdaptiveSparseVector,
-    ApproximateDP,
-    BoundedRange,
-    Budget,
-    Counts,
-    GaussianDP,
-    InputError,
-    LaplaceDominated,
-    Ledger,
-    PayWhatYouGet,
-    PureDP,
-    SafeSelectError,
-    SparseVector,
-    ZeroConcentratedDP,
-    accounting,
-    best_of,
-    calibrate,
-    compose,
-    estimates,
-    explain,
-    exponential_mechanism,
-    exponential_mechanism_base2,
-    exponential_mechanism_with_gap,
-    first_above,
-    from_json,
-    ledger,
-    measure,
-    partition_strategy,
-    permute_and_flip,
-    permute_and_flip_with_gap,
-    prepared,
-    quantile,
-    quantiles,
-    report_noisy_max,
-    report_noisy_max_with_gap,
-    select_many,
-    select_partitions,
-    sources,
-    tables,
-    testing,
-    top_k,
-    top_k_above,
-    top_k_with_gaps,
-    unknown_domain_top_k,
-)
+import safeselect as s
+from safeselect import accounting, estimates, ledger, prepared, sources, tables, testing
 from safeselect.adapters import diffprivlib, synthetic_data
 from safeselect.adapters.pipeline_dp import create_partition_selection_strategy, kept_partitions
 from safeselect.mechanisms.runs import CoveredScope
 from safeselect.mechanisms.sessions import Answer
 from safeselect.release import results
-from safeselect.results import (
-    Batch,
-    PartitionStrategy,
-    Provenance,
-    Receipt,
-    Release,
-    Selection,
-    TopK,
-    json_schema,
-)
+from safeselect.results import Batch, PartitionStrategy, Release, Selection, TopK, json_schema
 
 
 def use(*found: object) -> None:
@@ -86,52 +33,54 @@ YEARS = {1999: 5, 2003: 900}
 
 def budget() -> ledger.Scope:
     """A ledger of its own for each call."""
-    made = Ledger.create(":memory:", {"votes": Budget("person", "add_remove", epsilon=20)})
+    made = s.Ledger.create(":memory:", {"votes": s.Budget("person", "add_remove", epsilon=20)})
     return made.scope("votes", unit="person", neighbours="add_remove", purpose="types")
 
 
 def one_choice() -> None:
     """The type of the labels is that of the result."""
-    best = permute_and_flip(VOTES, epsilon=1, sensitivity=1, ledger=budget())
+    best = s.permute_and_flip(VOTES, epsilon=1, sensitivity=1, ledger=budget())
     assert_type(best, Selection[str])
     assert_type(best.label, str)
     assert_type(best.gap, Fraction | None)
-    paid: Receipt | None = best.receipt
-    said: Provenance = best.provenance
-    year = exponential_mechanism(YEARS, rho="1/8", sensitivity=1, source=sources.SystemSource())
+    paid: results.Receipt | None = best.receipt
+    said: results.Provenance = best.provenance
+    year = s.exponential_mechanism(YEARS, rho="1/8", sensitivity=1, source=sources.SystemSource())
     assert_type(year.label, int)
-    assert_type(exponential_mechanism_base2(VOTES, base="1/2", sensitivity=1), Selection[str])
+    assert_type(s.exponential_mechanism_base2(VOTES, base="1/2", sensitivity=1), Selection[str])
     assert_type(
-        report_noisy_max([1, 2], noise="gumbel", epsilon=1, range_=Fraction(1), labels=["a", "b"]),
+        s.report_noisy_max(
+            [1, 2], noise="gumbel", epsilon=1, range_=Fraction(1), labels=["a", "b"]
+        ),
         Selection[str],
     )
-    assert_type(permute_and_flip_with_gap(YEARS, epsilon=1, sensitivity=1), Selection[int])
+    assert_type(s.permute_and_flip_with_gap(YEARS, epsilon=1, sensitivity=1), Selection[int])
     assert_type(
-        exponential_mechanism_with_gap(VOTES, epsilon=1, sensitivity=1, gap_grid="1/2").label, str
+        s.exponential_mechanism_with_gap(VOTES, epsilon=1, sensitivity=1, gap_grid="1/2").label, str
     )
-    gap = report_noisy_max_with_gap(VOTES, noise="laplace", epsilon=1, sensitivity=1)
+    gap = s.report_noisy_max_with_gap(VOTES, noise="laplace", epsilon=1, sensitivity=1)
     assert_type(gap.label, str)
     use(paid, said.version, best.to_json())
 
 
 def several() -> None:
     """Lists, sets and rows of choices."""
-    assert_type(top_k(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
-    assert_type(top_k(YEARS, k=1, rho=1, sensitivity=1, mechanism="permute_and_flip"), TopK[int])
-    chosen = top_k(VOTES, k=1, epsilon="0.1", delta="1e-9", sensitivity=1, mechanism="laplace")
+    assert_type(s.top_k(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
+    assert_type(s.top_k(YEARS, k=1, rho=1, sensitivity=1, mechanism="permute_and_flip"), TopK[int])
+    chosen = s.top_k(VOTES, k=1, epsilon="0.1", delta="1e-9", sensitivity=1, mechanism="laplace")
     assert_type(chosen, TopK[str])
-    assert_type(top_k_with_gaps(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
-    assert_type(top_k_above(YEARS, k=1, threshold=3, epsilon=1, sensitivity=1), TopK[int])
+    assert_type(s.top_k_with_gaps(VOTES, k=1, epsilon=1, sensitivity=1), TopK[str])
+    assert_type(s.top_k_above(YEARS, k=1, threshold=3, epsilon=1, sensitivity=1), TopK[int])
     rows = np.zeros((2, 3), dtype=np.int64)
-    assert_type(select_many(rows, epsilon=1, sensitivity=1, labels=["a", "b", "c"]), Batch[str])
-    others = select_many(rows, k=2, epsilon=1, sensitivity=1, labels=["a", "b", "c"])
+    assert_type(s.select_many(rows, epsilon=1, sensitivity=1, labels=["a", "b", "c"]), Batch[str])
+    others = s.select_many(rows, k=2, epsilon=1, sensitivity=1, labels=["a", "b", "c"])
     assert_type(others, Batch[str])
 
 
 def called_again() -> None:
     """Labels belong to a call."""
-    own = prepared.StatedLaw("first/1", PureDP, lambda scores, k, rate, bits: range(k))
-    assert_type(top_k(YEARS, k=1, epsilon=1, sensitivity=1, mechanism=own), TopK[int])
+    own = prepared.StatedLaw("first/1", s.PureDP, lambda scores, k, rate, bits: range(k))
+    assert_type(s.top_k(YEARS, k=1, epsilon=1, sensitivity=1, mechanism=own), TopK[int])
     flip = prepared.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
     assert_type(flip(VOTES).label, str)
     assert_type(flip(YEARS).label, int)
@@ -148,55 +97,55 @@ def called_again() -> None:
 
 def unknown_candidates() -> None:
     """Keys that are found in the data, partitions, sessions."""
-    found = unknown_domain_top_k({"a": 9}, k=1, k_bar=1, places="all", epsilon=1, delta="1e-6")
+    found = s.unknown_domain_top_k({"a": 9}, k=1, k_bar=1, places="all", epsilon=1, delta="1e-6")
     assert_type(found, results.TopK[str])
     assert_type(found.labels, tuple[str, ...])
     noise: results.Noise | None = found.noise
-    kept = select_partitions({"tea": 5}, epsilon=1, delta="1e-6", max_partitions=1)
+    kept = s.select_partitions({"tea": 5}, epsilon=1, delta="1e-6", max_partitions=1)
     assert_type(kept, results.TopK[str])
     assert_type(kept.labels, tuple[str, ...])
-    strategy = partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
+    strategy = s.partition_strategy(epsilon=1, delta="1e-6", max_partitions=1)
     assert_type(strategy, PartitionStrategy)
     assert_type(strategy.should_keep(5), bool)
-    with SparseVector(threshold=2, k=1, epsilon=1, sensitivity=1) as above:
+    with s.SparseVector(threshold=2, k=1, epsilon=1, sensitivity=1) as above:
         assert_type(above.query(5), Answer)
-    with AdaptiveSparseVector(threshold=2, k=2, epsilon=1, sensitivity=1) as adaptive:
+    with s.AdaptiveSparseVector(threshold=2, k=2, epsilon=1, sensitivity=1) as adaptive:
         assert_type(adaptive.query_many([1, 2]), results.Answers)
-    with PayWhatYouGet(outcomes=5, queries=2, epsilon=1, delta="1e-6") as session:
+    with s.PayWhatYouGet(outcomes=5, queries=2, epsilon=1, delta="1e-6") as session:
         assert_type(session.query({"a": 9}, k=1, k_bar=1, places="all").labels, tuple[str, ...])
-    use(noise, Counts({"tea": 5}, places="all"))
+    use(noise, s.Counts({"tea": 5}, places="all"))
 
 
 def numbers() -> None:
     """Measurements, quantiles, runs that are private themselves."""
-    assert_type(measure([1, 2], epsilon=1, sensitivity_l1=1), results.Numbers[int, Any])
-    assert_type(measure(VOTES, epsilon=1, sensitivity_l1=1), results.Numbers[int, str])
-    median = quantile([1, 2], quantile="1/2", lowest=0, highest=9, step=1, epsilon=1)
+    assert_type(s.measure([1, 2], epsilon=1, sensitivity_l1=1), results.Numbers[int, Any])
+    assert_type(s.measure(VOTES, epsilon=1, sensitivity_l1=1), results.Numbers[int, str])
+    median = s.quantile([1, 2], quantile="1/2", lowest=0, highest=9, step=1, epsilon=1)
     assert_type(median, results.Numbers[Any, Fraction])
     asked = [Fraction(1, 4), Fraction(1, 2)]
     assert_type(
-        quantiles([1, 2], quantiles=asked, lowest=0, highest=9, step=1, epsilon=1),
+        s.quantiles([1, 2], quantiles=asked, lowest=0, highest=9, step=1, epsilon=1),
         results.Numbers[Any, Fraction],
     )
 
     def run(covered: CoveredScope) -> tuple[int, str]:
-        return 1, permute_and_flip(VOTES, epsilon="1/4", sensitivity=1, ledger=covered).label
+        return 1, s.permute_and_flip(VOTES, epsilon="1/4", sensitivity=1, ledger=covered).label
 
-    base = LaplaceDominated(Fraction(1, 4))
-    assert_type(best_of(run, base=base, mean=2), results.Numbers[Any, str])
-    chosen = best_of(run, base=base, gamma="1/2", ledger=budget())
+    base = s.LaplaceDominated(Fraction(1, 4))
+    assert_type(s.best_of(run, base=base, mean=2), results.Numbers[Any, str])
+    chosen = s.best_of(run, base=base, gamma="1/2", ledger=budget())
     assert_type(chosen, results.Numbers[Any, str])
     assert_type(chosen.labels, tuple[str, ...] | None)
-    assert_type(first_above(run, threshold=0, base=base, gamma="1/2").value, Any)
+    assert_type(s.first_above(run, threshold=0, base=base, gamma="1/2").value, Any)
 
 
 def accounts() -> None:
     """Guarantees and what they cost together."""
     one = Fraction(1)
-    total = compose([PureDP(one), LaplaceDominated(one)], delta="1e-6")
+    total = s.compose([s.PureDP(one), s.LaplaceDominated(one)], delta="1e-6")
     assert_type(total, accounting.Composition)
-    repeated = accounting.Repeated(PureDP(one), one, one / 2)
-    poisson = accounting.PoissonRepeated(PureDP(one), one)
+    repeated = accounting.Repeated(s.PureDP(one), one, one / 2)
+    poisson = accounting.PoissonRepeated(s.PureDP(one), one)
     laws = (
         accounting.DiscreteLaplace(one),
         accounting.DiscreteGaussian(one),
@@ -205,12 +154,12 @@ def accounts() -> None:
     assert_type(
         accounting.compose_delta([laws[2]] * 2, epsilon=1, precision="1e-2"), accounting.Composition
     )
-    assert_type(calibrate(BoundedRange, k=5, epsilon=1, delta="1e-6"), Fraction)
-    said: Release = from_json(measure([1, 2], epsilon=1, sensitivity_l1=1).to_json())
+    assert_type(s.calibrate(s.BoundedRange, k=5, epsilon=1, delta="1e-6"), Fraction)
+    said: Release = s.from_json(s.measure([1, 2], epsilon=1, sensitivity_l1=1).to_json())
     fields = list(json_schema(Selection))
-    costs = ApproximateDP(one, one / 10**6), ZeroConcentratedDP(one / 8)
-    told = explain(k=2, epsilon=1), estimates.expected_error(n=5, gap=1, epsilon=1, sensitivity=1)
-    use(repeated.pure, poisson.pure, said, fields, costs, told, laws, GaussianDP(one))
+    costs = s.ApproximateDP(one, one / 10**6), s.ZeroConcentratedDP(one / 8)
+    told = s.explain(k=2, epsilon=1), estimates.expected_error(n=5, gap=1, epsilon=1, sensitivity=1)
+    use(repeated.pure, poisson.pure, said, fields, costs, told, laws, s.GaussianDP(one))
 
 
 def planned() -> None:
@@ -257,9 +206,9 @@ def from_tables(table: Path, scope: ledger.Scope) -> None:
     """Rows in a file."""
     rows = dict[str, Any](item="city", user="rider")
     counted = tables.count_distinct_users(tables.TableAs(str(table)), candidates=["a", "b"], **rows)
-    assert_type(counted, Counts)
+    assert_type(counted, s.Counts)
     assert_type(
-        tables.count_distinct_users(str(table), places=3, max_contributions=1, **rows), Counts
+        tables.count_distinct_users(str(table), places=3, max_contributions=1, **rows), s.Counts
     )
     top = tables.top_items(
         str(table), k=1, epsilon=1, candidates=["a"], max_contributions=1, **rows
@@ -279,7 +228,7 @@ def from_tables(table: Path, scope: ledger.Scope) -> None:
     assert_type(tables.read_candidates(table), list[str])
     with tables.open_scores(table, label="city", score="rider") as (names, scores):
         assert_type(names, list[str])
-        use(top_k(scores, labels=names, k=1, epsilon=1, sensitivity=1))
+        use(s.top_k(scores, labels=names, k=1, epsilon=1, sensitivity=1))
 
 
 def charged(witness: ledger.Witness, outbox: ledger.Outbox, proposals: ledger.Proposals) -> None:
@@ -321,7 +270,7 @@ def random_bytes() -> None:
         "exponential", VOTES, epsilon=1, sensitivity=1, k=2, repetitions=9, seed=1
     )
     replayed: testing.Report = testing.replay(
-        lambda rows: permute_and_flip([len(rows), 1], epsilon=1, sensitivity=1).index,
+        lambda rows: s.permute_and_flip([len(rows), 1], epsilon=1, sensitivity=1).index,
         [("ann", 1), ("bob", 2)],
         unit=0,
     )
@@ -352,9 +301,9 @@ def selected(kind: object, rows: object, extractors: object, backend: object) ->
     return kept_partitions(rows, extractors=extractors, backend=backend, strategy=strategy)
 
 
-def failed(error: SafeSelectError) -> bool:
+def failed(error: s.SafeSelectError) -> bool:
     """All that goes wrong has one base class."""
-    return isinstance(error, InputError)
+    return isinstance(error, s.InputError)
 
 
 RUNS = (

@@ -8,8 +8,6 @@ from fractions import Fraction
 from safeselect.accounting.composition import Accounted, _best, _ordered
 from safeselect.promises.guarantees import ApproximateDP
 
-__all__ = ["FINEST", "composed_epsilon"]
-
 FINEST = Fraction(1, 10**6)
 """The precision of `compose` unless one is given."""
 

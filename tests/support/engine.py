@@ -16,10 +16,9 @@ import pytest
 
 from safeselect import engine as lattice
 from safeselect.engine import arrays, contenders, draws, geometric, rankings, rows, single, tables
-from safeselect.engine.contenders import contenders as find_contenders
-from safeselect.engine.draws import Draws, Plan, draw_slots, tail_capacity
+from safeselect.engine.draws import Draws, Plan, tail_capacity
 from safeselect.engine.draws import plan as ranking_plan
-from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, UNBOUNDED, Law
+from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, LAWS, Law
 from safeselect.engine.rankings import Ranking
 from safeselect.engine.rows import batch_plan, combine_rows
 from safeselect.exact.interval import NoiseRate
@@ -27,47 +26,8 @@ from safeselect.mechanisms.items import HeldCounts
 from safeselect.mechanisms.select import Asked
 from safeselect.randomness.bits import FILL_REQUEST, MAX_TAKE, Bits
 from safeselect.release import call
-from safeselect.samplers import laplace_attempt, permutation
+from safeselect.samplers import permutation
 from safeselect.scores.candidates import Candidates
-
-__all__ = [
-    "EXPONENTIAL",
-    "FILL_REQUEST",
-    "GUMBEL",
-    "LAPLACE",
-    "LAWS",
-    "MANY",
-    "MAX_TAKE",
-    "PEELED",
-    "TOPS",
-    "UNBOUNDED",
-    "Bits",
-    "Draws",
-    "Law",
-    "NoiseRate",
-    "Plan",
-    "Ranking",
-    "arrays",
-    "batch_plan",
-    "bits_of_session",
-    "change_decay",
-    "combine_rows",
-    "contenders",
-    "draw_slots",
-    "draws",
-    "find_contenders",
-    "geometric",
-    "keep",
-    "laplace_attempt",
-    "lattice",
-    "noise_of_session",
-    "permutation",
-    "ranking_plan",
-    "rankings",
-    "rows",
-    "tables",
-    "tail_capacity",
-]
 
 TOPS = {name: partial(lattice.noisy_top_k, name) for name in LAWS}
 PEELED = {name: partial(lattice.peeled_top_k, name) for name in LAWS}
@@ -78,7 +38,7 @@ _DRAWS = ("noisy_top_k", "peeled_top_k", "noisy_max_rows", "discrete_laplace", "
 
 def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
     """Lists that fill with all private arrays that calls make, and with their bits."""
-    arrays: list[Any] = []
+    held: list[Any] = []
     bits: list[Bits] = []
 
     def spied(function: Callable[..., Any], find: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -86,14 +46,14 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
             result = function(*arguments, **options)
             found = find(result)
             assert isinstance(found, (np.ndarray, Bits))
-            (bits if isinstance(found, Bits) else arrays).append(found)
+            (bits if isinstance(found, Bits) else held).append(found)
             return result
 
         return spy
 
     def given(function: Callable[..., Any]) -> Callable[..., Any]:
         def spy(*arguments: Any, **options: Any) -> Any:
-            arrays.extend(given for given in arguments if isinstance(given, np.ndarray))
+            held.extend(given for given in arguments if isinstance(given, np.ndarray))
             return function(*arguments, **options)
 
         return spy
@@ -107,7 +67,7 @@ def keep(patch: pytest.MonkeyPatch) -> tuple[list[Any], list[Bits]]:
         for name, function in list(vars(room).items()):
             if inspect.isfunction(function) and name in _DRAWS:
                 patch.setattr(room, name, given(function))
-    return arrays, bits
+    return held, bits
 
 
 def change_decay(patch: pytest.MonkeyPatch, change: Callable[[NoiseRate], NoiseRate]) -> None:

@@ -14,23 +14,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-__all__ = [
-    "SLACK",
-    "Ranked",
-    "bottom_fails",
-    "composed_at_least",
-    "composed_at_most",
-    "concentrated",
-    "concentrated_delta",
-    "grown",
-    "moves",
-    "optimum_of_pure",
-    "quantile_range",
-    "range_in_steps",
-    "ranked",
-    "rounded",
-]
-
 SLACK = 1e-9
 
 

@@ -10,8 +10,6 @@ from rules_table import EVERY
 
 from safeselect import AdaptiveSparseVector, BoundedRange, PayWhatYouGet, SparseVector
 
-__all__ = ["FUNCTIONS", "SCORES", "call", "parameters"]
-
 SCORES = {"a": 5, "b": 1, "c": 3}
 _DATA = ("scores", "counts", "values")
 _ROWS = [[5, 1, 3], [1, 2, 3]]

@@ -335,7 +335,7 @@ _CHANGES = {
     "an error with the wrong sign": [("engine/rows.py:_winner", "rest + ERROR", "rest - ERROR")],
     "early exit": [
         (
-            "engine/arrays.py:_level",
+            "engine/arrays.py:mth_largest",
             "reached)) >= m]",
             "reached)) >= m]\n"
             "        if int(np.count_nonzero(reached)) == m:\n"

@@ -11,17 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "SURE",
-    "near_ties",
-    "noise",
-    "noise_of",
-    "order_is_sound",
-    "short_nats",
-    "winners",
-    "words_for",
-]
-
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from safeselect.mechanisms.items import hold_counts
 
-__all__ = ["read_histogram"]
-
 
 @dataclass(frozen=True)
 class Histogram:

@@ -11,8 +11,6 @@ import gmpy2
 import numpy as np
 from hypothesis import strategies as st
 
-__all__ = ["json_values", "numbers", "refused", "things"]
-
 _SIGNS = "0123456789+-./eE_ ,\t\nxXnaifNAIF١²Ⅷ−"
 _EDGES = [2**exponent + step for exponent in (0, 31, 52, 53, 62, 63, 64) for step in (-1, 0, 1)]
 
@@ -89,19 +87,6 @@ def things() -> st.SearchStrategy[Any]:
         st.lists(st.integers(-9, 9), max_size=3).map(np.array),
         st.lists(st.floats(), max_size=3).map(np.array),
         st.text(max_size=3).map(np.array),
-    )
-
-
-@cache
-def json_values() -> st.SearchStrategy[Any]:
-    """What JSON of strings, lists and objects can hold, and some of what it cannot."""
-    leaves = st.one_of(_digits(), st.text(max_size=5), st.none(), st.integers(), st.booleans())
-    return st.recursive(
-        leaves,
-        lambda inner: st.one_of(
-            st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)
-        ),
-        max_leaves=6,
     )
 
 

@@ -14,8 +14,6 @@ from safeselect import SafeSelectError
 from safeselect.cli import main
 from safeselect.tables import count_distinct_users
 
-__all__ = ["read_table", "run_command", "written"]
-
 
 @contextlib.contextmanager
 def written(content: bytes, name: str = "t.csv") -> Iterator[Path]:

@@ -17,8 +17,6 @@ from typing import Any
 
 import safeselect
 
-__all__ = ["Stopped", "stopped_at"]
-
 PACKAGE = str(Path(safeselect.__file__).parent)
 
 

@@ -17,8 +17,6 @@ from typing import Any
 import entitled
 from observer import Draw, Seen
 
-__all__ = ["WIDER", "Observation", "judge"]
-
 WIDER = Fraction(1001, 1000)
 """How much more may be charged than was drawn."""
 

@@ -23,8 +23,6 @@ from children import in_child
 import safeselect
 from safeselect import SafeSelectError
 
-__all__ = ["AVAILABLE", "DONE", "Nursery"]
-
 _PAGES = Path("/proc/self/statm")
 AVAILABLE = _PAGES.exists()
 """Whether this system tells how much a process has mapped, and limits it: Linux."""

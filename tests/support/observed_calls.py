@@ -26,8 +26,6 @@ from safeselect import Budget, Counts, Ledger, PureDP, permute_and_flip, tables
 from safeselect.errors import SafeSelectError
 from safeselect.sources import CallbackSource
 
-__all__ = ["CASES", "ELSEWHERE", "MARKED", "ONE_VALUE", "Case", "called", "released"]
-
 Args = dict[str, Any]
 MARKED = ("tables", "moved", "people")
 """What only the table by hand reads."""

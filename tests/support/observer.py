@@ -19,8 +19,6 @@ from fractions import Fraction
 from types import CodeType, FrameType
 from typing import Any
 
-__all__ = ["WATCHED", "Draw", "Seen", "observed"]
-
 _GUARD = 72  # digits by which the nats of a step have more than the precision of a comparison
 _SHOWN = 10_000  # scores of so many candidates are kept
 

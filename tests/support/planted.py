@@ -18,23 +18,20 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from mutants import Break
 
 import safeselect
-
-__all__ = ["modules", "noticed", "planted"]
 
 _OF_LAWS = ("safeselect.engine.laws", "safeselect.engine.tables")
 """What is cached there follows from nothing."""
 
 
 @contextmanager
-def planted(place: str, text: str, other: str) -> Iterator[None]:
-    """Change a text, which must be there once, in a function: "module:Class.name"."""
-    function = _function(place)
+def planted(each: Break) -> Iterator[None]:
+    """Change a text, which must be there once, in a function."""
+    function = _function(each)
     source = dedent(inspect.getsource(function))
-    if source.count(text) != 1:
-        raise ValueError(f"{place} has {source.count(text)} times {text!r}")
-    lines = source.replace(text, other).splitlines()
+    lines = source.replace(each.text, each.other).splitlines()
     while not lines[0].startswith("def "):
         lines.pop(0)  # decorators, which stay as they are
     before, flags = function.__code__, __future__.annotations.compiler_flag
@@ -42,7 +39,7 @@ def planted(place: str, text: str, other: str) -> Iterator[None]:
     free = [f"    {name} = None" for name in before.co_freevars]
     outer = ["def outer():", *free, *(f"    {line}" for line in lines)]
     scope: dict[str, Any] = {}
-    code = compile("\n".join(outer), place, "exec", flags=flags, dont_inherit=True)
+    code = compile("\n".join(outer), each.place, "exec", flags=flags, dont_inherit=True)
     exec(code, scope)  # noqa: S102 - a text of our own
     parts = scope["outer"].__code__.co_consts
     after = next(each for each in parts if getattr(each, "co_name", "") == before.co_name)
@@ -58,7 +55,7 @@ def planted(place: str, text: str, other: str) -> Iterator[None]:
 def noticed(place: str, text: str, other: str, look: Callable[[], None]) -> None:
     """Look, and look again with a fault planted: only then is anything wrong."""
     look()
-    with planted(place, text, other):
+    with planted(Break(place, text, other)):
         try:
             look()
         except (AssertionError, pytest.fail.Exception):
@@ -72,14 +69,18 @@ def modules() -> set[str]:
     return {info.name for info in inside}
 
 
-def _function(place: str) -> Any:
-    """A function or a method, without what is wrapped around it."""
-    module, name = place.split(":")
-    found: Any = importlib.import_module(f"safeselect.{module}")
-    for part in name.split("."):
-        found = inspect.getattr_static(found, part)
-    found = found.fget if isinstance(found, property) else getattr(found, "__func__", found)
-    return inspect.unwrap(found)
+def _function(each: Break) -> Any:
+    """The function or method that the text is in, without what is wrapped around it."""
+    name = each.file.removesuffix(".py").replace("/", ".")
+    module = importlib.import_module(f"safeselect.{name}")
+    owners = [module, *(value for value in vars(module).values() if inspect.isclass(value))]
+    for owner in owners:
+        found = vars(owner).get(each.function)
+        found = found.fget if isinstance(found, property) else getattr(found, "__func__", found)
+        found = inspect.unwrap(found) if callable(found) else None
+        if inspect.isfunction(found) and inspect.getsource(found).count(each.text) == 1:
+            return found
+    raise ValueError(f"{each.place} has not once {each.text!r}")
 
 
 def _forget() -> None:

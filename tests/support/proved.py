@@ -34,44 +34,6 @@ from safeselect.scores.reading import Reading, Sensitivity
 from safeselect.sources import resolve
 from safeselect.spec import rankings as _reference
 
-__all__ = [
-    "BELOW",
-    "CONTENDERS",
-    "DIGITS",
-    "DYADIC",
-    "EXPONENTIAL",
-    "FINE",
-    "FLIPPED",
-    "LAWS",
-    "ManyCandidates",
-    "Reading",
-    "Sessions",
-    "base_of",
-    "bounds",
-    "combine_exponential",
-    "combine_floors",
-    "compare",
-    "decide",
-    "drawn",
-    "drawn_noise",
-    "enclosed",
-    "enclosed_answers",
-    "keep_rows",
-    "keeps_its_promise",
-    "keys",
-    "left_out",
-    "lowest",
-    "one_shot",
-    "open_ranking",
-    "range_in_steps",
-    "refined",
-    "sparse_vector",
-    "steps",
-    "told",
-    "weights_of",
-    "whole",
-]
-
 CONTENDERS, DIGITS, FINE = contenders, geometric, tables
 DYADIC = floats._dyadic
 
@@ -436,7 +398,7 @@ def open_ranking(found: Draws) -> Ranking | None:
 
 def weights_of(values: Sequence[Fraction] | None) -> Any:
     """Weights as the engine has them."""
-    return None if values is None else draws.Weights.of(values)
+    return None if values is None else draws.Weights.of(np.array(values))
 
 
 def left_out(

@@ -7,8 +7,6 @@ from typing import Any
 import safeselect
 from safeselect import accounting, estimates, prepared, results, sources
 
-__all__ = ["NAMED", "PUBLIC"]
-
 NAMED = (accounting, estimates, prepared, results, sources)
 """The modules that hold what the package does not say at its top."""
 

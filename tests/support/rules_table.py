@@ -13,8 +13,6 @@ from typing import Any
 
 from public import PUBLIC
 
-__all__ = ["CALLS", "ELSEWHERE", "EVERY", "SESSIONS", "Case"]
-
 EPSILON = "1/8"
 
 

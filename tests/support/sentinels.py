@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
-__all__ = ["LABEL", "NUMBER", "everything_of", "found_in", "near"]
-
 NUMBER = 3_718_236_945_187
 """A score; below 2**42, where counts are cut."""
 

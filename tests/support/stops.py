@@ -10,8 +10,6 @@ from typing import Any
 
 import safeselect
 
-__all__ = ["at_step"]
-
 _LEDGER = str(Path(safeselect.__file__).parent / "ledger")
 
 

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import z3
 
-__all__ = ["PRODUCT", "Lane", "Words", "broken", "holds", "symbolic"]
-
 
 class Lane:
     """An array of one symbolic element of so many bits."""
@@ -128,6 +126,9 @@ class Words:
         self.logical_and = _comparison(lambda a, b: z3.And(a != 0, b != 0))
         self.negative = _negative
         self.__dict__.update(more)
+
+    def clip(self, value: Any, low: Any, high: Any, out: Lane) -> Lane:
+        return self.minimum(self.maximum(value, low), high, out=out)
 
     def take(self, table: Any, where: Lane) -> Lane:
         if self._take is None:

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import z3
 
-__all__ = ["Floats", "Row", "proved_floats"]
-
 _NEAREST, _DOWN, _FLOAT = z3.RNE(), z3.RTN(), z3.Float64()
 
 

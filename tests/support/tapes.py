@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from safeselect import SourceError
 
-__all__ = ["Known", "Stream", "TapeSource", "lanes", "tape"]
-
 
 def tape(size: int, seed: int) -> bytearray:
     """Bytes that a seed gives."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from mutants import Break
 
-__all__ = ["PREMISES", "TIES", "TIE_FAULTS"]
-
 _FILES = (  # the quick ones first
     *("many", "calibrate", "released", "reading", "bounds", "decide", "combine", "session"),
     *("keep", "kernels", "ledger", "budget", "luce", "float_kernel"),
@@ -60,8 +58,8 @@ _CHANGES: dict[str, tuple[str, str, str]] = {
     ),
     "contenders: scores far ahead wrap": (
         "engine/contenders.py:distances",
-        "np.minimum(out, self.most",
-        "np.maximum(out, self.most",
+        "self.least, self.most, out",
+        "self.least, None, out",
     ),
     "tails: they keep their first keys": (
         "engine/contenders.py:_by_keys",

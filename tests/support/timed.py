@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 import safeselect as s
 
-__all__ = ["COUNTS", "MECHANISMS", "families"]
-
 LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 COUNTS: dict[str, object] = {"sensitivity": 1, "monotonic": True}
 """What every mechanism is told of the scores' change; rates run from one nat a step to 1/50."""

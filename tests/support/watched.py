@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 import engine
 from engine import Plan
 
-__all__ = ["Round", "tape_for", "watch"]
-
 Words = NDArray[np.uint64]
 TOP = (1 << 64) - 1
 

@@ -8,13 +8,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from effort import LONG
-
 from safeselect import Ledger
-
-__all__ = ["LONG", "ended", "in_threads", "kinds", "start_child"]
-
-"""Whether there is time for many rounds (`make nightly`)."""
 
 
 def start_child(work: Callable[[], object]) -> int:

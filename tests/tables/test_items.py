@@ -13,8 +13,6 @@ import pytest
 import safeselect
 from safeselect import Budget, InputError, Ledger, ParameterError, SafeSelectWarning
 from safeselect.cli import main
-from safeselect.release import results
-from safeselect.results import TopK
 from safeselect.scores.candidates import Unread
 from safeselect.tables import (
     choose_cap,
@@ -34,33 +32,6 @@ RIDERS = {"Rome": 30, "Oslo": 20, "Bern": 3, "Lima": 1}
 ROWS = [(city, rider) for city, riders in RIDERS.items() for rider in range(riders)]
 TABLE = pa.table({"city": [city for city, _ in ROWS], "rider": [rider for _, rider in ROWS]})
 SURE: dict[str, Any] = {**COLUMNS, "epsilon": 10_000, "delta": "1e-9"}
-
-
-def test_an_unknown_domain() -> None:
-    found = top_items(TABLE, **SURE, k=3)
-    assert isinstance(found, results.TopK)
-    assert found.labels == ("Rome", "Oslo", "Bern")
-    assert (found.k_bar, found.counts) == (30, None)
-    counted = top_items(TABLE, **SURE, k=2, k_bar=3, max_contributions=4)
-    assert isinstance(counted, results.TopK)
-    assert (counted.labels, counted.counts, counted.k_bar) == (("Rome", "Oslo"), (30, 20), 3)
-    uncapped = top_items(TABLE, **SURE, k=2, k_bar=3, with_counts=True)
-    assert (uncapped.labels, uncapped.counts, uncapped.k_bar) == (("Rome", "Oslo"), (30, 20), 3)
-    chosen = top_items(TABLE, **SURE, k=2, k_bar=(2, 4))
-    assert isinstance(chosen, results.TopK)
-    assert chosen.labels == ("Rome", "Oslo")
-
-
-def test_known_candidates() -> None:
-    some = top_items(TABLE, **COLUMNS, k=2, epsilon=10_000, candidates=["Bern", "Oslo", "Kyiv"])
-    assert isinstance(some, TopK)
-    assert (some.labels, some.indices) == (("Oslo", "Bern"), None)
-    best = top_items(TABLE, **COLUMNS, k=2, rho=10_000, candidates_are_public=True)
-    assert best.labels == ("Rome", "Oslo")
-    unordered = top_items(
-        TABLE, **COLUMNS, k=4, epsilon=1, candidates_are_public=True, mechanism="exponential"
-    )
-    assert set(unordered.labels) == set(RIDERS)
 
 
 OPTIONS: list[tuple[list[str], dict[str, Any]]] = [

@@ -19,29 +19,59 @@ SAID = {part.target: "" for part in nightly.PARTS.values()} | {
 }
 
 
-@pytest.mark.parametrize("fails", ["", "laws"])
-def test_all_parts_run_and_show_their_figures_and_a_failure_is_kept(fails, tmp_path, capfd):
+def made(place: Path, fails: str = "") -> str:
+    """A program that answers for `make`, writes down what is asked, and fails for one target."""
     for target, text in SAID.items():
-        (tmp_path / target).write_text(text)
-    (tmp_path / "fails").write_text(f"{fails}\n")
-    make = tmp_path / "make"
+        (place / target).write_text(text)
+    (place / "fails").write_text(f"{fails}\n")
+    make = place / "make"
     make.write_text(
-        f'#!/bin/sh\ncd "{tmp_path}"\ncat "$3"\n'
+        f'#!/bin/sh\ncd "{place}"\ncat "$3"\n'
         'echo "$3 $4 LONG=$SAFESELECT_LONG" >> asked\n! grep -qx "$3" fails\n'
     )
     make.chmod(make.stat().st_mode | stat.S_IXUSR)
-    assert nightly.main(["--make", str(make)]) == bool(fails)
-    found = capfd.readouterr().out.split("figures\n")[1].splitlines()
-    assert len(found) == len(nightly.PARTS)
-    rows = {row.split()[0]: row.split(maxsplit=4) for row in found}
-    assert [name for name, row in rows.items() if row[1] == "FAILED"] == [fails] * bool(fails)
-    assert rows["soak"][4] == "releases 1500"
-    assert rows["laws"][4] == "rows 87, not noticed 0"
-    assert rows["long"][4] == "tests 5 passed, 1 skipped in 3.00s"
-    assert rows["dropins"][4] == "tests passed 228"
+    return str(make)
+
+
+@pytest.mark.parametrize("fails", ["", "laws"])
+def test_all_parts_run_and_show_their_figures_and_a_failure_is_kept(fails, tmp_path, capfd):
+    assert nightly.main(["--weekly", "--make", made(tmp_path, fails)]) == bool(fails)
+    found = capfd.readouterr().out.split("--:|---|\n")[1].splitlines()
+    rows = {name.strip(): cells for _, name, *cells, _ in (row.split("|") for row in found)}
+    assert list(rows) == list(nightly.PARTS)
+    assert [name for name, row in rows.items() if row[0] == " FAILED "] == [fails] * bool(fails)
+    assert rows["soak"][2] == " releases 1500 "
+    assert rows["laws"][2] == " rows 87, not noticed 0 "
+    assert rows["long"][2] == " tests 5 passed, 1 skipped in 3.00s "
+    assert rows["dropins"][2] == " tests passed 228 "
     asked = (tmp_path / "asked").read_text().splitlines()
-    assert asked[0] == "soak ARGS=--minutes 30 LONG="
-    assert asked[6] == "test ARGS= LONG=1"
+    assert asked[:2] == ["test ARGS= LONG=", "soak ARGS=--minutes 10 LONG="]
+    assert asked[-4] == "test ARGS= LONG=1"
+
+
+def test_a_part_that_takes_too_long_is_ended_with_its_children_and_has_failed(tmp_path):
+    make = Path(made(tmp_path))
+    make.write_text("#!/bin/sh\necho 5 passed\nsleep 60\n")
+    found = nightly.run("slow", nightly.Part("test", 0.01, {"tests": r"(\d+) passed"}), str(make))
+    assert found.status != 0
+    assert found.seconds < 30
+    assert found.figures == "tests 5"
+
+
+def test_a_night_is_shorter_than_three_hours_and_writes_its_table(tmp_path, monkeypatch):
+    assert sum(part.minutes for part in nightly.NIGHTLY.values()) < 180
+    asked = []
+    monkeypatch.setattr(nightly, "git", lambda *words: asked.append(words) or "")
+    monkeypatch.setattr(nightly, "NIGHTS", tmp_path / "nights.md")
+    for parts in ("one", "two"):
+        nightly.commit([nightly.Outcome(parts, 0, 60, "figures")])
+    text = (tmp_path / "nights.md").read_text()
+    assert text.count("# Nights") == 1
+    assert text.index("| two | passed | 60 | figures |") < text.index("| one |")
+    assert [words[0] for words in asked if words[0] != "rev-parse"] == ["add", "commit"] * 2
+    monkeypatch.setattr(nightly, "git", lambda *words: " M file")
+    with pytest.raises(SystemExit):
+        nightly.main(["--commit"])
 
 
 def test_every_target_that_runs_tests_is_a_part():

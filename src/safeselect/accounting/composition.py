@@ -40,7 +40,7 @@ from safeselect.accounting.sums import is_exactly_left, sum_of_deltas, total, wh
 from safeselect.accounting.unequal import OPTIMAL_UNEQUAL, pure_tails
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, above_zero
-from safeselect.exact.parameters import Number, describe, integer, rational
+from safeselect.exact.parameters import Number, describe, integer, rational, read_list
 from safeselect.promises.guarantees import (
     ApproximateDP,
     BoundedRange,
@@ -77,11 +77,10 @@ class Composition:
     """The composed guarantee of a list of guarantees.
 
     Attributes:
-        guarantee: of all of them together.
-        theorem: which result gave it, in words.
-        order: the Rényi order that certifies it, where the theorem uses one.
-        lower: with a delta: no list of such guarantees has a smaller epsilon at it, whatever the
-            theorem; 0 where nothing better is known.
+        guarantee: guarantee of the whole list.
+        theorem: name of the theorem that proves it.
+        order: Rényi order that certifies it, if the theorem uses one.
+        lower: with a delta, a lower bound on every valid epsilon; 0 if no better bound is known.
     """
 
     guarantee: Accounted
@@ -95,38 +94,37 @@ def compose(
 ) -> Composition:
     """Return the best proved guarantee of a list of releases and its theorem.
 
-    The list must be fixed before anything is released.  The mechanisms themselves, and the data
-    they look at, may be chosen after seeing earlier releases; where the guarantees are chosen so
-    too, use a ledger.
+    Fix the list before the first release. You may choose the mechanisms and their data after seeing
+    earlier releases. If you also choose the guarantees in this way, use a ledger.
 
-    - Without `delta`: guarantees that need no delta add up, to the strongest kind that is proved;
-      Gaussian ones to a Gaussian one; as soon as one is ZeroConcentratedDP, or they are mixed, all
-      add up as that.
-    - With `delta`: an ApproximateDP(epsilon, delta) with the least epsilon of all bounds that are
-      known: the sum, the product of Rényi moments, what is optimal for pure guarantees, and the
+    - Without `delta`, the result is the strongest class that is proved. Gaussian guarantees give a
+      Gaussian one. If a part is ZeroConcentratedDP, or if Gaussian and pure parts are mixed, the
+      result is ZeroConcentratedDP.
+    - With `delta`, the result is ApproximateDP(epsilon, delta) with the smallest epsilon of all
+      known bounds: the sum, the product of Rényi moments, the optimum for pure guarantees, and the
       adaptive optimum of bounded ranges, Laplace-dominated, pure and Gaussian guarantees together.
-    - `ApproximateDP` parts count with their epsilon and take their delta from the total's:
-      delta is 1 - (1 - rest) prod (1 - delta_i).
+    - `ApproximateDP` parts contribute their epsilon, and their delta is taken from the total: delta
+      is 1 - (1 - rest) prod (1 - delta_i).
 
     Example:
         >>> from safeselect import BoundedRange, compose
         >>> compose([BoundedRange("1/10")] * 2).guarantee.epsilon
         Fraction(1, 5)
 
-    Exactness: an epsilon is rounded up to 64 significant bits, a sum only where it is too long.
-        The adaptive optimum is computed from both sides until the two are within `precision` of
-        each other, or a bounded amount of work is done; the result says how near they came.
+    Exactness: epsilon is rounded up to 64 significant bits; a sum is rounded only if it is too
+        long. The adaptive optimum is computed from both sides, until the bounds are within
+        `precision` of each other or a bounded amount of work is done. The result has both bounds.
 
     Args:
-        guarantees: any number, in any order, such as the `parts` of results.
-        delta: of the total, between 0 and 1; or None.
-        precision: relative distance of the two bounds that is near enough; a positive rational.
-            None leaves the adaptive optimum out, and finds what a ledger's budget at the `order`
-            of the result can be spent on.
+        guarantees: any number of guarantees in any order, such as the `parts` of results.
+        delta: delta of the total, between 0 and 1; or None.
+        precision: requested relative distance of the two bounds, a positive rational. None omits
+            the adaptive optimum.
 
     Raises:
-        ParameterError: something is no guarantee; delta is outside (0, 1), or not above what the
-            ApproximateDP parts have already; they are mixed with ZeroConcentratedDP without delta.
+        ParameterError: an element is not a guarantee; delta is outside (0, 1), or not larger than
+            that of the ApproximateDP parts; or ApproximateDP and ZeroConcentratedDP are mixed
+            without delta.
     """
     parts = read_parts(guarantees)
     near = None if precision is None else rational(precision, "precision")
@@ -140,16 +138,16 @@ def compose_delta(
 ) -> Composition:
     """Return the smallest proved delta at an epsilon and its theorem.
 
-    As `compose`, with epsilon given: the `lower` of the result is one of delta.  The guarantee is
-    PureDP(epsilon) where no delta is needed.
+    This is `compose` for a given epsilon. `lower` of the result is a lower bound on delta. The
+    guarantee is PureDP(epsilon) if no delta is needed.
 
     Args:
         guarantees, precision: as for `compose`.
-        epsilon: of the total; rational, at least 0.
+        epsilon: epsilon of the total, a rational of at least 0.
 
     Raises:
-        ParameterError: something is no guarantee; epsilon is no such number; or no delta below 1
-            is known, so that nothing is promised.
+        ParameterError: an element is not a guarantee, epsilon is not such a number, or no delta
+            below 1 is known.
     """
     parts = read_parts(guarantees)
     at, near = rational(epsilon, "epsilon", zero=True), rational(precision, "precision")
@@ -176,23 +174,23 @@ def calibrate(
 ) -> Fraction:
     """Return the largest epsilon that each of k draws may have within a total.
 
-    `BoundedRange` for draws of the exponential mechanism, `LaplaceDominated` for permute-and-flip
-    and noisy maxima, `PureDP` for anything else.  The draws may be adaptive.  Rounded down to 32
-    significant bits, so that `compose([family(result)] * k, delta)` is within the total.
+    Use `BoundedRange` for draws of the exponential mechanism, `LaplaceDominated` for
+    permute-and-flip and noisy maxima, and `PureDP` for all others. The draws may be adaptive. The
+    result is rounded down to 32 significant bits, so that `compose([family(result)] * k, delta)` is
+    within the total.
 
-    With delta the adaptive optimum is computed on a coarse grid, which takes some hundredths of a
-    second and loses some thousandths up to a thousand draws, and about a hundredth for thousands of
-    bounded ranges.  `precision="1e-6"` loses less and takes seconds; it is then `compose` with this
-    precision that finds the total kept, for every grid is another.
-    The result is the same on every machine.
+    With delta, the adaptive optimum is computed on a coarse grid. This takes a few hundredths of a
+    second. The result is smaller than the optimum by a few thousandths up to a thousand draws, and
+    by about a hundredth for thousands of bounded ranges. `precision="1e-6"` loses less and takes
+    seconds; then pass the same precision to `compose`. The result is the same on every machine.
 
     Args:
-        family: the kind of guarantee that each draw has.
-        k: how many draws.
-        epsilon: the total, alone or with delta; positive rational.
-        delta: with epsilon: an (epsilon, delta) total.
-        rho: a total in zCDP, instead of epsilon.
-        precision: with delta: the relative distance from the optimum that is near enough.
+        family: class of the guarantee of each draw.
+        k: number of draws.
+        epsilon: total cost, alone or with delta; a positive rational.
+        delta: with epsilon, for an (epsilon, delta) total.
+        rho: total cost in zCDP, instead of epsilon.
+        precision: with delta, the requested relative distance from the optimum.
 
     Example:
         >>> from safeselect import BoundedRange, calibrate
@@ -205,14 +203,10 @@ def calibrate(
     if not any(family is kind for kind in _FAMILIES):
         names = ", ".join(kind.__name__ for kind in _FAMILIES)
         raise ParameterError(f"family must be one of {names}; got {describe(family)}")
-    if (epsilon is None) == (rho is None) or (delta is not None and epsilon is None):
-        raise ParameterError("give exactly one of epsilon and rho; delta requires epsilon")
+    cost = PrivacyCost.read(epsilon, delta, rho)
     count = integer(k, "k", minimum=1, maximum=MOST_PARTS)
-    most = None if epsilon is None else rational(epsilon, "epsilon")
-    at = None if delta is None else rational(delta, "delta", below=1)
-    whole = None if rho is None else rational(rho, "rho")
     near = None if precision is None else rational(precision, "precision")
-    each = PrivacyCost(most, at, whole).per_draw(family, count)
+    each, most, at = cost.per_draw(family, count), cost.epsilon, cost.delta
     if most is None or at is None or near is None or family is PureDP or count == 1:
         return each
 
@@ -229,20 +223,14 @@ def read_parts(guarantees: Iterable[Accounted]) -> _Counted:
     Raises:
         ParameterError: it is no list, or something in it is no guarantee.
     """
-    if not isinstance(guarantees, Iterable):
-        raise ParameterError(
-            f"guarantees must be a list of guarantees, got {describe(guarantees)}; put it in a "
-            "list: [...]"
-        )
-    counted: Counter[Accounted] = Counter()
-    for guarantee in guarantees:
+    given = read_list(guarantees, "guarantees", "; put it in a list: [...]")
+    for guarantee in given:
         if not isinstance(guarantee, Accounted):
             raise ParameterError(
                 f"every part must be a guarantee, got {describe(guarantee)}; pass for example "
                 "result.guarantee or PureDP('0.5')"
             )
-        counted[guarantee] += 1
-    return _ordered(counted.items())
+    return _ordered((guarantee, 1) for guarantee in given)
 
 
 def _ordered(parts: Iterable[tuple[Accounted, int]]) -> _Counted:
@@ -286,7 +274,7 @@ def _plain(parts: _Counted) -> Composition:
 
 
 def _best(parts: _Counted, delta: Fraction, precision: Fraction | None) -> Composition:
-    """The smallest epsilon at this delta."""
+    """Return the smallest epsilon at this delta."""
     if not parts:
         return Composition(ApproximateDP(Fraction(0), delta), NOTHING)
     if len(parts) == 1 and parts[0][1] == 1:

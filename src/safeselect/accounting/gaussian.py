@@ -50,7 +50,7 @@ class GaussianDP:
         return ZeroConcentratedDP(self.mu_squared / 2)
 
     def delta(self, epsilon: Number) -> Fraction:
-        """The smallest delta at this epsilon, rounded up to 64 significant bits.
+        """Return the smallest delta at this epsilon, rounded up to 64 significant bits.
 
         Above an epsilon of 2**26 a larger one: the chance that the loss is larger than epsilon.
 
@@ -70,7 +70,7 @@ class GaussianDP:
         return min(Fraction(1), above_zero(lambda precision: self.tails(at, precision)[0]))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """The smallest epsilon at this delta, with a relative error of at most 2**-40."""
+        """Return the smallest epsilon at this delta, with a relative error of at most 2**-40."""
         at = rational(delta, "delta", below=1)
         if self.delta(0) <= at:
             return ApproximateDP(Fraction(0), at)

@@ -78,7 +78,7 @@ def _known(law: KnownLaw) -> Atoms:
 
 
 def _delta(law: KnownLaw, epsilon: object) -> Fraction:
-    """The smallest delta at this epsilon, rounded up."""
+    """Return the smallest delta at this epsilon, rounded up."""
     at = rational(epsilon, "epsilon", zero=True)
     atoms = _known(law)
     if at >= atoms.losses[0][1] and not atoms.beyond:
@@ -87,7 +87,7 @@ def _delta(law: KnownLaw, epsilon: object) -> Fraction:
 
 
 def _approximate(law: KnownLaw, delta: object) -> ApproximateDP:
-    """The smallest epsilon at this delta, with a relative error of at most 2**-40."""
+    """Return the smallest epsilon at this delta, with a relative error of at most 2**-40."""
     at = rational(delta, "delta", below=1)
     atoms = _known(law)
     goal = (at.numerator << _BITS) // at.denominator
@@ -147,7 +147,7 @@ class DiscreteLaplace:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """Values up to 0 have the largest loss, and values from the shift on the smallest."""
+        """Return the losses: the largest for values up to 0, the smallest from the shift on."""
         ratio = (-Interval.of(self.epsilon, bits + 64)).exp()
         outside = 1 / (1 + ratio)
         chances = [outside]
@@ -165,12 +165,12 @@ class DiscreteLaplace:
 class DiscreteGaussian:
     """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-(x**2/2 sigma2).
 
-        DiscreteGaussian(9)  # a count, and a little less noise than a deviation of 3
+        DiscreteGaussian(9) # a count with a standard deviation slightly below 3
 
     It is not mu-GDP for any mu near shift / sigma.
 
     Args:
-        sigma2: rational, positive, less than 2**20; for more write `ZeroConcentratedDP`.
+        sigma2: positive rational, less than 2**20; for larger values use `ZeroConcentratedDP`.
         shift: integer, from 1 to 4096.
 
     Source: Canonne, Kamath and Steinke (2020).
@@ -207,7 +207,7 @@ class DiscreteGaussian:
         return ZeroConcentratedDP(Fraction(self.shift**2) / (2 * self.sigma2))
 
     def atoms(self, bits: int) -> Atoms:
-        """Values from -r to shift + r, mirrored by x -> shift - x; less than 2**-bits is cut."""
+        """Return the losses of values from -r to shift + r; the rest has less than 2**-bits."""
         precision = bits + 64
         # e**(-r**2 / (2 sigma2)) <= 2**-bits, as ln 2 < 7/10.
         r = isqrt(int(2 * self.sigma2 * bits * 7 / 10)) + 2
@@ -237,8 +237,8 @@ class RandomizedResponse:
         RandomizedResponse("1/4", n=5)
 
     Args:
-        p: rational, between 0 and 1.
-        n: how many answers there are, at least 2.
+        p: rational between 0 and 1.
+        n: number of answers, at least 2.
 
     Source: Warner (1965); Kairouz, Oh and Viswanath (2016).
     """
@@ -274,7 +274,8 @@ class RandomizedResponse:
         return self.pure.zcdp
 
     def atoms(self, bits: int) -> Atoms:
-        """The true answer, the answer of the other data set, and all others, which have no loss."""
+        """Return the losses of the true answer, of the other data set's answer, and of all
+        others."""
         precision, other = bits + 64, self.p / self.n
         low, high = self._loss(precision).fractions()
         chances = 1 - self.p + other, (self.n - 2) * other, other

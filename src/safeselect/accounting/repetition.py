@@ -116,14 +116,14 @@ class Repeated(Repetition):
 
     @property
     def shift(self) -> Fraction:
-        """How far the loss of the best run may exceed that of one run: a bound, rounded up."""
+        """A bound on the loss of the best run minus that of one run, rounded up."""
         rho = self.base.zcdp.rho
         ratio = _log_of_ratio(rho, self.gamma) if rho else rho
         # The limit of large orders is the epsilon of a pure guarantee.
         return (1 + self.eta) * (min(ratio, self.base.pure.epsilon) if self.base.pure else ratio)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """An epsilon at this delta: that of one run at delta / E K plus a shift, or the pure one.
+        """Return ApproximateDP at delta: one run at delta / E[K] plus a shift, or the pure bound.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -132,7 +132,7 @@ class Repeated(Repetition):
         return _approximate(self, at, less)
 
     def mean_runs(self, precision: int) -> Interval:
-        """Enclose E K = eta (1 - gamma) / (gamma (1 - gamma**eta)), which is above 1."""
+        """Return an enclosure of E[K] = eta (1 - gamma) / (gamma (1 - gamma**eta)), above 1."""
         log = Interval.of(self.gamma, precision).log()
         odds = (1 - self.gamma) / self.gamma
         if not self.eta:
@@ -143,7 +143,7 @@ class Repeated(Repetition):
     most_likelier = mean_runs
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """The moment of one run plus the shift at this order and ln E K."""
+        """Return the moment of one run, plus the shift at this order and ln E[K]."""
         return one + excess * self.shift + self.mean_runs(one.precision).log()
 
 
@@ -190,14 +190,14 @@ class PoissonRepeated(Repetition):
 
     @property
     def shift(self) -> Fraction:
-        """How far the loss of the best run may exceed that of one run: a bound, rounded up.
+        """A bound on the loss of the best run minus that of one run, rounded up.
 
-        It is the mean times how much the probability of any event of one run may change.
+        It is the mean, multiplied by the largest change of the probability of an event of one run.
         """
         return _shift_of_poisson(self.base, self.mean)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """An epsilon at this delta: that of one run at delta / mean plus a shift, or the pure one.
+        """Return ApproximateDP at delta: one run at delta / mean plus a shift, or the pure bound.
 
         `compose` with this delta finds the least epsilon that is known.
         """
@@ -207,11 +207,12 @@ class PoissonRepeated(Repetition):
         return _approximate(self, at, at / self.mean)
 
     def most_likelier(self, precision: int) -> Interval:
-        """The mean and the probability of no run, by which a moment is multiplied."""
+        """Return the factors of a moment: the mean, and the probability of no run."""
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """P(K = 0) + mean e**(...), with the largest increase of a probability at 1 + 1/(a - 1)."""
+        """Return P(K = 0) + mean e**(...), with the largest increase of a probability at 1 + 1/(a -
+        1)."""
         mean = Interval.of(self.mean, one.precision)
         # (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
         change = change_of(self.base, 1 / excess + 1)

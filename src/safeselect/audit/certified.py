@@ -33,7 +33,7 @@ def certificate(loaded: Running, answers: Mapping[str, bool], utc: str) -> dict[
     Args:
         loaded: the code that runs.
         answers: each known answer, and whether this machine gives it.
-        utc: the time, to the second, ISO 8601.
+        utc: the time, to the minute, ISO 8601.
     """
     content: dict[str, Any] = {
         "schema": SCHEMA,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
-from typing import Any, cast, get_args
+from typing import Any, cast
 from warnings import catch_warnings, simplefilter
 
 from safeselect.accounting.cost import PrivacyCost
@@ -20,23 +20,24 @@ from safeselect.accounting.gaussian import GaussianDP
 from safeselect.accounting.repetition import AnyGuarantee, PoissonRepeated, Repeated
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
-from safeselect.exact.parameters import exact_text, integer, rational, read_choice
+from safeselect.exact.parameters import exact_text, integer, rational
 from safeselect.mechanisms.groups import plan_known, plan_unknown
 from safeselect.mechanisms.keys import Terms
 from safeselect.mechanisms.measure import Law
-from safeselect.mechanisms.quantiles import Neighbours
+from safeselect.mechanisms.quantiles import charge_of
 from safeselect.mechanisms.select import Asked, calibrate_unordered, read_gap_grid
 from safeselect.mechanisms.sessions import read_terms
 from safeselect.mechanisms.table import LAWS, Calibration
 from safeselect.mechanisms.unknown import (
     COUNTED,
-    plan_list,
+    plan_lists,
     plan_of_list,
     read_contributions,
     read_places,
 )
 from safeselect.mechanisms.weighted_keys import WeightedTerms
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP, ZeroConcentratedDP
+from safeselect.release.call import Charge
 from safeselect.release.codec import read_count
 from safeselect.release.results import Batch, Release
 from safeselect.scores.reading import Reading
@@ -175,7 +176,8 @@ def _asked(stated: Stated) -> Asked:
     given = stated.parameters
     size = given.get("sensitivity"), given.get("range"), stated.flag("monotonic")
     scored = *size, stated.flag("minimize"), *_reading(stated)
-    return Asked.read(stated.cost, scored, None, None, None)
+    cost = stated.cost
+    return Asked.read((cost.epsilon, cost.delta, cost.rho), scored, None, None, None)
 
 
 def _reading(stated: Stated) -> tuple[str | None, bool, str | None]:
@@ -194,33 +196,30 @@ def _of_measurement(stated: Stated) -> Plan:
     whole, law = release.guarantee, stated.name.removeprefix("measure_")
     norm = "sensitivity_l1" if law == "discrete_laplace" else "sensitivity_l2_squared"
     change = rational(stated.text(norm), norm)
-    charge = None
-    if isinstance(whole, (PureDP, ZeroConcentratedDP, GaussianDP)):
-        charge = Law.of(whole, change).charge(stated.whole("values"))
-    if charge is None or charge.mechanism != release.mechanism:
+    if not isinstance(whole, (PureDP, ZeroConcentratedDP, GaussianDP)):
         raise ParameterError(f"{release.mechanism} cannot have this guarantee")
-    return Plan(whole, charge.parts, charge.parameters)
+    return _charged(stated, Law.of(whole, change).charge(stated.whole("values")))
 
 
 def _of_points(stated: Stated) -> Plan:
-    release, asked = stated.release, stated.release.labels
-    kind, _, below = stated.name.partition("_")
-    several, neighbours = kind == "quantiles", stated.text("neighbours")
-    most = integer(stated.whole("max_contributions"), "max_contributions", minimum=1, maximum=2**32)
-    if not asked or (len(asked) > 1) is not several or (several and most > 1):
-        raise ParameterError("its number of quantiles does not match its mechanism")
+    release, asked, neighbours = stated.release, stated.release.labels, stated.text("neighbours")
     if neighbours != release.provenance.neighbours:
         raise ParameterError("its noise does not match its neighbours")
-    read_choice(neighbours, "neighbours", get_args(Neighbours))
-    levels = len(asked).bit_length()
-    each = stated.cost.per_draw(BoundedRange, levels)
-    guarantee = stated.cost.guarantee(BoundedRange, each, levels)
-    if len({*asked}) < len(asked) or not all(type(q) is Fraction and 0 <= q <= 1 for q in asked):
+    if not asked or not all(type(q) is Fraction and 0 <= q <= 1 for q in {*asked}):
         raise ParameterError("its quantiles are not valid")
-    parameters = {"quantiles": ", ".join(map(exact_text, asked)), "ties": below or "interval"}
-    parameters |= {"max_contributions": str(most), "neighbours": neighbours}
-    parameters |= stated.copied("lowest", "highest", "step")  # compared with the points
-    return Plan(guarantee, ((BoundedRange(each), levels),), parameters)
+    grid = stated.copied("lowest", "highest", "step")  # compared with the points
+    ties = stated.name.partition("_")[2] or "interval"
+    treated = neighbours, stated.whole("max_contributions"), ties
+    charge, _ = charge_of(asked, grid, stated.cost, treated)
+    return _charged(stated, charge)
+
+
+def _charged(stated: Stated, charge: Charge, least: int | None = None) -> Plan:
+    """The plan of a release with this charge, whose mechanism must be that of the release."""
+    if charge.mechanism != stated.release.mechanism:
+        said = f"{stated.release.mechanism} cannot have this guarantee with these parameters"
+        raise ParameterError(said)
+    return Plan(charge.guarantee, charge.parts, charge.parameters, least)
 
 
 def _of_runs(stated: Stated) -> Plan:
@@ -298,25 +297,20 @@ def _of_groups(stated: Stated) -> Plan:
         size = range(stated.whole("candidates"))
         plan = plan_known(stated.cost, cast("Any", size), k, changed or 0, name)
         facts = {"candidates": str(len(size))}
-    charge = plan.charge
-    if charge.mechanism != stated.release.mechanism:
-        raise ParameterError("its mechanism does not match its parameters")
     if "groups_per_user" in stated.parameters:
         own |= stated.copied("groups_per_user")
-    planned = charge.parameters
-    least = _least(planned) if name == "laplace" else None
-    return Plan(charge.guarantee, charge.parts, {**COUNTED, **own, **facts, **planned}, least)
+    planned = plan.charge.parameters
+    charge = replace(plan.charge, parameters={**COUNTED, **own, **facts, **planned})
+    return _charged(stated, charge, _least(planned) if name == "laplace" else None)
 
 
 def _of_keys(stated: Stated) -> Plan:
     """Keys that are kept one by one, or a strategy for them."""
     terms = Terms.of(stated.release)
     charge = terms.charge(stated.name.removesuffix("_with_counts"))
-    if charge.mechanism != stated.release.mechanism:
-        raise ParameterError("its mechanism does not match its parameters")
     # The least count is that of a key that its threshold just keeps.
     least = terms.table.centre + terms.pre_threshold - 1
-    return Plan(terms.total, charge.parts, charge.parameters, least if terms.with_counts else None)
+    return _charged(stated, charge, least if terms.with_counts else None)
 
 
 def _of_weighted_keys(stated: Stated) -> Plan:
@@ -328,12 +322,8 @@ def _of_weighted_keys(stated: Stated) -> Plan:
 
 
 def _of_lists(stated: Stated) -> Plan:
-    outcomes, queries = stated.whole("outcomes"), stated.whole("queries")
-    integer(queries, "queries", minimum=1, maximum=2**20)
-    query, part = plan_list(stated.total, (1, 1, 1), None, draws=outcomes, lists=queries)
-    draws = (BoundedRange(query.epsilon), outcomes), (ApproximateDP(Fraction(0), part), 1)
-    parameters = COUNTED | {"outcomes": str(outcomes), "queries": str(queries)}
-    return Plan(stated.total, draws, parameters)
+    limits = stated.whole("outcomes"), stated.whole("queries")
+    return _charged(stated, plan_lists(stated.total, *limits)[1])
 
 
 _PLANS: Mapping[str, Callable[[Stated], Plan]] = {

@@ -5,18 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
-from time import time_ns
 
 from safeselect.adapters.statement import sections
 from safeselect.audit.line import verdict
 from safeselect.audit.page import SCHEMA, page_of
 from safeselect.audit.release import Seen, audit
 from safeselect.cli._options import Command, declare
-from safeselect.cli._output import reading, write
+from safeselect.cli._output import read_text, reading, write
 from safeselect.cli._page import as_html, columns, texts
 from safeselect.cli._place import name_of, place_of
+from safeselect.ledger.record import utc_now
 from safeselect.release.page import Section, shown
 from safeselect.release.results import from_json
 
@@ -28,16 +27,15 @@ def _run(options: argparse.Namespace) -> int:
         InputError: a file cannot be read.
         ParameterError: the head or the key is no such thing.
     """
-    release = _read(options.release)
-    certificate = None if options.certificate is None else _read(options.certificate)
+    release = read_text(options.release)
+    certificate = None if options.certificate is None else read_text(options.certificate)
     log, seen = place_of(options.log), Seen()
     keys = options.public_key, certificate, options.certificate_key
     lines = [*audit(release, log, options.head, *keys, seen)]
     holds, last = verdict(lines)
     rows = [(f"{line.word:12}", line.what, line.sentence) for line in lines]
     name = Path(options.release).name
-    now = datetime.fromtimestamp(time_ns() // 10**9, UTC)
-    made = {"by": options.by or "not stated", "time": f"{now:%Y-%m-%d %H:%M} UTC"}
+    made = {"by": options.by or "not stated", "time": utc_now("minute")}
     made |= {"release": name, "log": name_of(log), "head": options.head or "none"}
     words = sections(seen.release) if seen.release else {}
     page = page_of(lines, seen, words, made)
@@ -54,14 +52,9 @@ def _run(options: argparse.Namespace) -> int:
     return 0 if holds else 3
 
 
-def _read(file: str) -> str:
-    with reading(file):
-        return Path(file).read_bytes().decode("utf-8")
-
-
 def _state(options: argparse.Namespace) -> int:
     """Print what a release says of itself, in words."""
-    release = from_json(_read(options.release))
+    release = from_json(read_text(options.release))
     if options.plot:
         figure = release.plot()
         with reading(options.plot, "written"):
@@ -93,9 +86,9 @@ RELEASE  a release in JSON, with its receipt
 --certificate FILE  certificate from safeselect verify --certificate
 --certificate-key HEX hex  Ed25519 key of a signed certificate, as published by its signer
 --public-key HEX hex  Ed25519 key of a signed ledger, as published by its owner
---by TEXT  name of the auditor, for the page
+--by TEXT  name of the auditor, shown on the page
 --html  print a page with verdict, promise, budget, missing evidence and limits of an audit
-| --json  print the same as JSON
+| --json  print the same content as JSON
 """),
     _run,
     """\

@@ -29,7 +29,7 @@ from safeselect.ledger import Balance
 
 EXAMPLE = declare("""
 -n N integer  number of candidates in the example (default: 10 k)
---gap G  lead of the k best candidates in the example
+--gap G  gap between the k best and the other candidates
 --sensitivity S  largest change of any one score (default: 1, with --monotonic)
 | --range R  instead of --sensitivity: largest difference between the changes of two scores
 --monotonic  scores never move in opposite directions between neighbours
@@ -41,7 +41,7 @@ GROUPS = declare("""
 --delta D  with --epsilon; required for an unknown domain
 --groups N integer required  number of groups
 --groups-per-user M integer required  number of groups of a typical user
---known  the candidates are public
+--known  the set of candidates is public
 --mechanism NAME {permute_and_flip,exponential}  with --known
 """)
 PER_USER = declare("--keys-per-user M integer  compare --noise for users of M items each")
@@ -49,7 +49,7 @@ BUDGETED = (
     declare("""
 FILE optional  ledger (or use --budget)
 --scope NAME  scope of the ledger
---budget NUMBER several  instead of a ledger: epsilon, or epsilon and delta, and own delta
+--budget NUMBER several  instead of a ledger: epsilon, and optionally delta and own delta
 each release
 --k-bar N integer  for an unknown domain: number of items considered
 """)

@@ -7,11 +7,10 @@ import json
 from collections.abc import Callable
 from functools import reduce
 from operator import and_
-from pathlib import Path
 from typing import cast
 
 from safeselect.cli._options import Command, Option, declare, given
-from safeselect.cli._output import reading, say, write
+from safeselect.cli._output import read_text, reading, say, write
 from safeselect.cli._page import as_html, as_json, as_text
 from safeselect.cli._place import name_of, place_of, read_key
 from safeselect.cli._report import SCHEMA, details, entry, sections
@@ -28,17 +27,17 @@ FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
 HEAD = declare("--head HEAD  a head of the ledger that was published earlier")
 SCOPE = declare("--scope NAME required  name of the scope, such as a data set")
 PUBLIC_KEYS = declare("""
---public-key HEX hex repeated  Ed25519 key of a signed ledger; if it had several, pass all
+--public-key HEX hex repeated  Ed25519 key of a signed ledger; pass every key that it has used
 """)
 SHOWN = PUBLIC_KEYS + declare("""
 --html  print a detailed page for an auditor
-| --json  print the same as JSON
+| --json  print the same content as JSON
 """)
-REASON = declare("--reason TEXT required  reason, for the record")
+REASON = declare("--reason TEXT required  reason for the change, for the records")
 LINES = declare("LINES optional =-  a file, or - for standard input")
 BUDGET = declare("""
---unit UNIT required  the unit of privacy, such as person
---neighbours NAME required  how data sets differ by a unit: add_remove, replace_one or your words
+--unit UNIT required  unit of privacy, such as person
+--neighbours NAME required  neighbouring data sets: add_remove, replace_one or your own words
 --epsilon E  total budget of the scope
 --delta D  total delta, with --epsilon (allows every kind of release) or --rho
 --own-delta D  part of delta for releases with a delta (default: a quarter)
@@ -152,7 +151,7 @@ def _propose(options: argparse.Namespace) -> int:
 
 
 def _approve(options: argparse.Namespace) -> int:
-    key, proposal = read_key(options.key, "approver"), _proposal(options)
+    key, proposal = read_key(options.key, "approver"), Proposal(read_text(options.proposal).strip())
     approval = json.dumps(approve(proposal, cast("Signer", key)))
     return _done(approval, f"approved: {shown(proposal.text)}")
 
@@ -161,14 +160,9 @@ def _enact(options: argparse.Namespace) -> int:
     signed, ledger = [], opened(options)
     for file in options.approvals:
         with reading(file):
-            signed.append(json.loads(Path(file).read_bytes()))
-    ledger.enact(_proposal(options), signed)
+            signed.append(json.loads(read_text(file)))
+    ledger.enact(Proposal(read_text(options.proposal).strip()), signed)
     return _done(ledger.head, f"written with {len(signed)} approvals; {_NEW_HEAD}")
-
-
-def _proposal(options: argparse.Namespace) -> Proposal:
-    with reading(options.proposal):
-        return Proposal(Path(options.proposal).read_text("ascii").strip())
 
 
 def _done(head: str, said: str) -> int:

@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from safeselect import errors
@@ -26,7 +25,7 @@ from safeselect.cli._audit import AUDIT, STATEMENT
 from safeselect.cli._explain import EXPLAIN, EXPLAIN_GROUPS, EXPLAIN_ITEMS, EXPLAIN_KEYS, PLAN
 from safeselect.cli._ledger import LEDGER
 from safeselect.cli._options import build_parser
-from safeselect.cli._output import UnwrittenError, reading, say, written
+from safeselect.cli._output import UnwrittenError, read_text, reading, say, written
 from safeselect.cli._place import refuse_password
 from safeselect.cli._recall import ADVISORIES, CORRECT, RECALL
 from safeselect.cli._releases import KEYS, LOOK, MEASURE, QUANTILES, SELECT, TOP_K
@@ -105,7 +104,7 @@ def _words(given: Sequence[str]) -> Iterator[str]:
             continue
         file = word.partition("=")[2] or next(words, "")
         with reading(file):
-            yield from shlex.split(Path(file).read_text("utf-8"), comments=True)
+            yield from shlex.split(read_text(file), comments=True)
 
 
 def _discard_output() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from safeselect.errors import InputError
 
@@ -54,3 +55,13 @@ def reading(file: str, done: str = "read") -> Iterator[None]:
         yield
     except (OSError, ValueError):
         raise InputError(f"the file {file!r} cannot be {done}") from None
+
+
+def read_text(file: str) -> str:
+    """Return the text of a file in UTF-8, with its line ends.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    with reading(file):
+        return Path(file).read_bytes().decode("utf-8")

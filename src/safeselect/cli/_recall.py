@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
-from pathlib import Path
 
 from safeselect.audit.recall import Advisory, Recall, letter, read_advisory, recall
 from safeselect.cli._ledger import FILE, HEAD, PUBLIC_KEYS
 from safeselect.cli._options import Command, declare
-from safeselect.cli._output import reading, say, write
+from safeselect.cli._output import read_text, reading, say, write
 from safeselect.cli._place import KEY, place_of, read_key
 from safeselect.ledger import Checker, correct, kept_records
 from safeselect.ledger.record import library
@@ -17,11 +16,6 @@ from safeselect.release.page import shown
 
 ADVISORY = declare("ADVISORY  a file such as docs/advisories/*.json")
 LEDGERS = declare("LEDGER several  ledgers or exported logs")
-
-
-def _advisory(file: str) -> Advisory:
-    with reading(file):
-        return read_advisory(Path(file).read_text("utf-8"))
 
 
 def _recalled(advisory: Advisory, written: str, keys: Collection[bytes]) -> Recall:
@@ -32,7 +26,7 @@ def _recalled(advisory: Advisory, written: str, keys: Collection[bytes]) -> Reca
 
 def _run(options: argparse.Namespace) -> int:
     """Write a letter for each ledger."""
-    advisory, hits = _advisory(options.advisory), 0
+    advisory, hits = read_advisory(read_text(options.advisory)), 0
     for written in options.ledger:
         found = _recalled(advisory, written, options.public_key or ())
         write(letter(found))
@@ -42,7 +36,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _correct(options: argparse.Namespace) -> int:
     """Append a correction that names every charge that is affected for sure."""
-    advisory, key = _advisory(options.advisory), read_key(options.key, "owner")
+    advisory, key = read_advisory(read_text(options.advisory)), read_key(options.key, "owner")
     hits = _recalled(advisory, options.file, [key.public_key] if key else ()).hits
     charges = [int(seq) for seq, hit in hits.items() if hit.is_sure]
     head = correct(
@@ -61,7 +55,7 @@ def _correct(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     """Say which of these advisories touch the installed version."""
-    found = {file: _advisory(file) for file in options.advisory}
+    found = {file: read_advisory(read_text(file)) for file in options.advisory}
     verdicts = {file: each.touches({"library": library()}) for file, each in found.items()}
     for file, each in found.items():
         name, summary = (shown(each.content[of]) for of in ("id", "summary"))

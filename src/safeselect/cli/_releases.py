@@ -42,7 +42,7 @@ EPSILON = declare("--epsilon E required  total cost, such as 1, 0.1 or 1/3")
 TOTAL = declare("""
 --epsilon E required  total cost, such as 1, 0.1 or 1/3
 | --rho R  total cost as zero-concentrated differential privacy (zCDP)
---delta D  with --epsilon: additional slack, such as 1e-9, in exchange for less noise
+--delta D  with --epsilon: delta of the total, such as 1e-9, which allows less noise
 """)
 GRID = declare("""
 --grid G  public step to which non-integer scores are rounded, such as a thousandth of the
@@ -113,7 +113,7 @@ SENSITIVITY = declare("""
 """)
 ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
 CHOSEN = (*ONE, *TOTAL, *MECHANISM, *SENSITIVITY, *GRID)
-DELTA = declare("--delta D required  total cost, with --epsilon, such as 1e-9")
+DELTA = declare("--delta D required  delta of the total, such as 1e-9")
 CAPPED = declare("""
 --max-partitions D integer =1  count each user for at most D items (default: 1), chosen by a fixed
     hash, which share epsilon. Choose D independently of the data
@@ -133,7 +133,7 @@ POINTS = declare("""
 --lowest V required  lowest value of the public grid, a number or a date such as 2024-02-29
 --highest V required  highest value of the public grid
 --step S required  step of the public grid, for dates in days
---neighbours NAME {add_remove,replace_one} =add_remove  how neighbouring tables differ
+--neighbours NAME {add_remove,replace_one} =add_remove  relation of neighbouring tables
 """)
 MEASURED = declare("""
 --epsilon E required  total cost, with --sensitivity-l1: discrete Laplace noise
@@ -144,13 +144,13 @@ MEASURED = declare("""
 """)
 VALUES = declare("""
 --label COL required  column of the names of the values; they are public
---value COL required  column of the values: whole numbers
+--value COL required  column of the values, which must be integers
 """)
-JSON = declare("--json  print it as JSON")
+JSON = declare("--json  print the result as JSON")
 PRINTED = declare("""
 --json  print the release as JSON
-| --csv  print all columns as CSV, with low and high where there is noise
-| --table  print all columns for people to read
+| --csv  print all columns as CSV, with the bounds (low, high) of noisy numbers
+| --table  print all columns as a readable table
 --quiet  print errors and warnings, but no notes
 """)
 
@@ -376,7 +376,7 @@ safeselect select scores.csv --label city --score trips -k 3 --sensitivity 1 --m
 )
 KEYS = _command(
     "keys",
-    "release all items that may be shown",
+    "release as many items of a file as privacy allows",
     """\
 Each item is kept with the largest probability that privacy allows. The output is in alphabetical
 order. For the k best items by count, use safeselect top-k.
@@ -401,7 +401,7 @@ MEASURE = _command(
     "measure",
     "release values in a file, such as counts or sums, with noise",
     """\
-The names of the values, and how many there are, must be public. For example, if each patient
+The names and the number of the values must be public. For example, if each patient
 counts in at most 2 wards:
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
 """,

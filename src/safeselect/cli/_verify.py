@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from datetime import UTC, datetime
 from pathlib import Path
-from time import time_ns
 from unittest.mock import patch
 
 from safeselect.audit.certified import certificate, sealed
@@ -17,6 +15,7 @@ from safeselect.cli._output import write
 from safeselect.cli._place import KEY, read_key
 from safeselect.errors import InputError
 from safeselect.known_answers import verify
+from safeselect.ledger.record import utc_now
 from safeselect.release.page import shown
 
 
@@ -37,8 +36,7 @@ def _run(options: argparse.Namespace) -> int:
         # Known bytes are fine: this process reads no data, and releases nothing but made-up scores.
         os.environ.pop("SAFESELECT_REQUIRE_PRODUCTION", None)
         answers = verify()
-    utc = datetime.fromtimestamp(time_ns() // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    content = certificate(running(), answers, utc)
+    content = certificate(running(), answers, utc_now("minute"))
     if place:
         kept = content if key is None else sealed(content, key)
         place.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n", "ascii")

@@ -26,7 +26,8 @@ GridScores = NDArray[np.uint64]
 # These are the methods themselves.  On few numbers, NumPy's functions of these names spend most of
 # the time before they call the methods.
 argmax = np.ndarray.argmax
-largest_of = np.ndarray.max
+clip = np.ndarray.clip
+largest_of = np.maximum.reduce
 take = np.ndarray.take
 
 _PEEL_LIMIT = 32  # up to so many maxima are quicker one after another than a threshold bit by bit
@@ -66,13 +67,23 @@ def picked(array: Array, places: list[int]) -> list[int]:
     return [cells[place] for place in places]
 
 
-def mth_largest(values: Integers, m: int, bits: int | None = None) -> int:
-    """Return the m-th largest value, equal ones counted singly.
+def mth_largest(values: Integers, m: int, bits: int | None = None) -> Any:
+    """Return the m-th largest value, equal ones counted singly, as a scalar of the dtype.
 
     Requires: 1 <= m <= values.size, one dimension; values in 0 .. 2**bits - 1 if `bits` is given.
+    Method: bit by bit, or one maximum after another.
     Reveals: nothing; see the module.
     """
-    return int(_level(values, m, bits))
+    level, none, steps = _steps(values.dtype, bits)
+    if 2 * m <= len(steps):  # a maximum costs about as much as two bits
+        return largest_of(_peeled(values, m - 1)[1])
+    reached = np.empty(values.size, dtype=np.bool_)
+    for step in steps:
+        # The level rises by a step if m values or more reach the new level.  NumPy scalars have
+        # one size whatever their value, so this arithmetic is the same for all.
+        np.greater_equal(values, level ^ step, out=reached)
+        level ^= (none, step)[int(np.count_nonzero(reached)) >= m]
+    return level
 
 
 def top_places(values: Integers, m: int, bits: int | None = None) -> Indices:
@@ -84,7 +95,7 @@ def top_places(values: Integers, m: int, bits: int | None = None) -> Indices:
     places = np.arange(values.size, dtype=np.int64)
     if values.size == m:
         return places
-    level = _level(values, m, bits)
+    level = mth_largest(values, m, bits)
     chosen, equal = np.greater(values, level), np.equal(values, level)
     # Chosen are all values above the level, fewer than m, and the first of those equal to it.
     missing = m - int(np.count_nonzero(chosen))
@@ -123,20 +134,6 @@ def _peeled(values: Integers, m: int) -> tuple[Indices, Integers]:
         places[i] = place = argmax(rest)
         rest[place] = least
     return places, rest
-
-
-def _level(values: Integers, m: int, bits: int | None) -> Any:
-    """The m-th largest value as a scalar of the dtype: bit by bit, or one maximum after another."""
-    level, none, steps = _steps(values.dtype, bits)
-    if 2 * m <= len(steps):  # a maximum costs about as much as two bits
-        return largest_of(_peeled(values, m - 1)[1])
-    reached = np.empty(values.size, dtype=np.bool_)
-    for step in steps:
-        # The level rises by a step if m values or more reach the new level.  NumPy scalars have
-        # one size whatever their value, so this arithmetic is the same for all.
-        np.greater_equal(values, level ^ step, out=reached)
-        level ^= (none, step)[int(np.count_nonzero(reached)) >= m]
-    return level
 
 
 @lru_cache(maxsize=16)

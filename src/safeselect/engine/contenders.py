@@ -18,8 +18,10 @@ from safeselect.engine.arrays import (
     Indices,
     Numbers,
     best_and_rest,
+    clip,
     largest_of,
     mth_largest,
+    take,
     to_integers,
     top_places,
     word,
@@ -107,7 +109,7 @@ def _by_keys(
         wide, noise = distances[: out.size], bounds[: out.size]
         near.distances(part(scores_on_grid, where), wide)
         np.copyto(out, wide, casting="unsafe")  # keys fit, so no digit is lost
-        np.take(public.word_bounds, part(draws.words, where), out=noise, mode="wrap")
+        take(public.word_bounds, part(draws.words, where), out=noise, mode="wrap")
         np.add(out, noise, out=out)
         return out if weights is None else np.add(out, part(weights, where), out=out)
 
@@ -167,9 +169,7 @@ class _Near:
 
     def distances(self, scores: Numbers, out: Numbers) -> None:
         """Write how far each score, once clipped, lies above low."""
-        np.maximum(scores, self.least, out=out)
-        if self.most is not None:
-            np.minimum(out, self.most, out=out)
+        clip(scores, self.least, self.most, out=out)
         np.subtract(out, self.least, out=out)
         if self.shift > 0:
             np.left_shift(out, word(self.shift), out=out)
@@ -184,7 +184,7 @@ def _level(scores_on_grid: Numbers, ranked: int) -> int:
     _, values = largest(
         scores_on_grid.size, ranked, lambda where, _: part(scores_on_grid, where), np.uint64
     )
-    return mth_largest(values, ranked)
+    return int(mth_largest(values, ranked))
 
 
 def largest(
@@ -254,7 +254,7 @@ def _maxima(n: int, block: int, read: Read, dtype: Kind) -> Numbers:
             scratch[stop - start :] = 0
             values = scratch
         out = result[number * width : (number + 1) * width]
-        np.max(np.reshape(values, (GROUP, width)), axis=0, out=out)
+        largest_of(np.reshape(values, (GROUP, width)), axis=0, out=out)
     return result
 
 
@@ -263,7 +263,7 @@ def _best(values: Numbers, m: int, bits: int | None) -> Indices:
     columns = values.size // GROUP
     if values.size <= _DIRECT or columns * GROUP != values.size or columns < 4 * m:
         return _top(values, m, bits)
-    groups = _best(np.max(np.reshape(values, (GROUP, columns)), axis=0), m, bits)
+    groups = _best(largest_of(np.reshape(values, (GROUP, columns)), axis=0), m, bits)
     members = _members(groups, columns)
     return np.take(members, _top(np.take(values, members), m, bits))
 

@@ -260,7 +260,6 @@ class Weights:
             Floats are normal.
         Exactness: of the units, see `_write_logs`; LOG_ERROR has room for two such errors.
         """
-        weights = np.asarray(weights, dtype=getattr(weights, "dtype", object))
         least, most = int(np.argmin(weights)), int(np.argmax(weights))
         if weights[least] == weights[most]:
             return None

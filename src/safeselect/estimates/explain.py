@@ -14,7 +14,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import Interval, rounded_up
 from safeselect.exact.parameters import Number, describe, integer, rational, read_choice
@@ -46,22 +45,20 @@ def expected_error(
     on_grid: bool = False,
     score_error: Number | None = None,
 ) -> Fraction:
-    """Return the expected loss of score of `top_k` on synthetic scores.
+    """Return the expected loss of `top_k` on synthetic scores, in score units.
 
-    k of n candidates have the score `gap`; all others have 0.  The loss is the sum of the k best
-    scores minus the sum of the chosen scores: `gap` for each of the k best that is missed.  The
-    result is in score units.
+    k of n candidates have the score `gap`; all others have 0. The loss is the sum of the k best
+    scores minus the sum of the chosen scores, that is, `gap` for each of the k best that is missed.
 
     Exactness: the exact expectation, rounded up to 64 significant bits.  Where the noise rate times
         the gap exceeds 2**13, the result is an upper bound below 2**-7000.
 
     Args:
         n: number of candidates, up to 10 000.
-        gap: how much better the k best are, in score units; positive rational.
+        gap: lead of the k best candidates, in score units; a positive rational.
         k, epsilon, delta, rho, sensitivity, range_, monotonic, mechanism, grid, on_grid,
-            score_error: as for `top_k`, but without mechanism="laplace", whose law has no short
-            form.  With a grid, the noise covers the effective range.  The made-up scores lie on
-            the grid if `gap` does.
+            score_error: as for `top_k`, but mechanism="laplace" is not supported. With a grid, the
+            noise covers the effective range. The synthetic scores lie on the grid if `gap` does.
 
     Raises:
         ParameterError: as for `top_k`; or n k is too large.
@@ -72,11 +69,10 @@ def expected_error(
         >>> f"{float(lost):.2f}"  # of 50
         '35.48'
     """
-    total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     size, count = _sizes(n, k)
     distance = rational(gap, "gap")
     scored = sensitivity, range_, monotonic, False, grid, on_grid, score_error
-    asked = Asked.read(total, scored, None, None, None)
+    asked = Asked.read((epsilon, delta, rho), scored, None, None, None)
     if mechanism is not None:
         read_choice(mechanism, "mechanism", ORDERED)
     plan = asked.calibrate_in_order(mechanism, count)
@@ -137,21 +133,21 @@ def explain(
 ) -> Explanation:
     """Return a table of the cost and the expected error of each mechanism of `top_k`.
 
-    The example is public and made up: n candidates, k of which score `gap` more than all others.
-    By default the scores are counts of users: the sensitivity is 1 and the change monotonic.  No
-    data is touched.
+    The scores are synthetic: n candidates, k of which score higher than the others by `gap`. By
+    default the scores are counts of users, with sensitivity 1 and monotonic changes. No data are
+    read.
 
     Args:
-        k: how many to choose.
-        epsilon, delta, rho: the total, as for `top_k`.
-        n: candidates of the example; by default the larger of 100 and 10 k.
-        gap: of the example, in score units; by default 4 over the noise rate of "exponential",
-            rounded up to a whole step.
-        sensitivity, range_, monotonic, grid, on_grid, score_error: as for `top_k`; by default
-            sensitivity=1, monotonic=True.  The table shows the effective range, to which the noise
-            is calibrated; there one sees what a coarse grid costs.
-        budget: adds how many such releases it takes, and what stops them: a new `Budget`, or the
-            balance of a scope.
+        k: number of candidates to choose.
+        epsilon, delta, rho: total cost, as for `top_k`.
+        n: number of candidates (default: the larger of 100 and 10 k).
+        gap: gap in score units (default: 4 divided by the noise rate of "exponential", rounded up
+            to a step).
+        sensitivity, range_, monotonic, grid, on_grid, score_error: as for `top_k` (default:
+            sensitivity=1, monotonic=True). The table shows the effective range, for which the noise
+            is calibrated and which shows the cost of a coarse grid.
+        budget: a new `Budget`, or the balance of a scope. The table then shows how many such
+            releases fit, and which limit ends them.
 
     Raises:
         ParameterError: as for `expected_error`.
@@ -166,16 +162,15 @@ def explain(
         one_shot_exponential  0.2000      LaplaceDominated(1)           1.157        23.14
         noise rate: per unit of score; error: average loss per call, in units of score
     """
-    total = PrivacyCost.read(epsilon=epsilon, rho=rho, delta=delta)
     usual = min(_LARGEST, max(100, 10 * integer(k, "k", minimum=1, maximum=_LARGEST)))
     size, count = _sizes(usual if n is None else n, k)
     if sensitivity is None and range_ is None:
         sensitivity, monotonic = 1, True if monotonic is None else monotonic
     one_way = False if monotonic is None else monotonic
     scored = sensitivity, range_, one_way, False, grid, on_grid, score_error
-    asked = Asked.read(total, scored, None, None, None)
+    asked = Asked.read((epsilon, delta, rho), scored, None, None, None)
     if gap is None:
-        each = total.per_draw(LAWS["top_k_exponential"].promise, count)
+        each = asked.cost.per_draw(LAWS["top_k_exponential"].promise, count)
         distance = -(-4 * asked.range_in_steps // each) * asked.reading.step
     else:
         distance = rational(gap, "gap")
@@ -185,8 +180,8 @@ def explain(
         rows += [row] if row else []
     promised = ", ".join(
         f"{field.name} = {decimal(value, up=True)}"
-        for field in fields(total)
-        if (value := getattr(total, field.name)) is not None
+        for field in fields(asked.cost)
+        if (value := getattr(asked.cost, field.name)) is not None
     )
     verb = "scores" if count == 1 else "score"
     example = (

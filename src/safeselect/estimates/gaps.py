@@ -42,10 +42,10 @@ def estimate_fixed_from_gaps(
 ) -> tuple[Fraction, ...]:
     """Return the best linear unbiased estimates of the k winners' scores, in order.
 
-    They are unbiased and best for candidates fixed beforehand.  The noise also decided which
-    candidates won, and in which order.  Where winners lead by little, compared with the noise, that
-    selection bias can more than double the mean squared error: use `estimate_from_gaps`, which
-    notices it.
+    They are unbiased and best for candidates that are fixed in advance. But the noise also
+    determined which candidates won, and in which order. If winners lead by little compared with the
+    noise, this selection bias can more than double the mean squared error. Then use
+    `estimate_from_gaps`, which detects it.
 
     Method: each winner's score has two estimates: its own measurement, and the mean of all k
         measurements, each moved by the gaps in between.  The result averages the two with the
@@ -53,8 +53,8 @@ def estimate_fixed_from_gaps(
     Exactness: rational in, rational out.  A wrong variance_ratio costs accuracy, never bias.
 
     Args:
-        measurements: k private, unbiased measurements of equal variance, of the scores of the
-            winners, best first.  Negate them if the winners were chosen with `minimize=True`.
+        measurements: k private, unbiased measurements of the winners' scores, best first, with
+            equal variance. Negate them if the winners were chosen with `minimize=True`.
         gaps: the k gaps that `top_k_with_gaps` released, or the first k - 1 of them.  The k-th is
             not used: it leads to a candidate that was not measured.
         variance_ratio: positive; the variance of the selection's noise on one score divided by
@@ -221,34 +221,34 @@ def estimate_from_gaps(
 ) -> tuple[Fraction, ...]:
     """Return estimates of the k winners' scores, robust against the bias of gaps.
 
-    Averaged over the winners, the mean squared error is not noticeably above that of the
-    measurements alone, whatever the scores are; where the gaps are right, it is nearly as small as
-    that of `estimate_fixed_from_gaps`.  A single winner's may be larger.
+    For all scores, the mean squared error, averaged over the winners, is not noticeably larger than
+    that of the measurements alone. If the gaps are right, it is nearly as small as that of
+    `estimate_fixed_from_gaps`. The error of a single winner may be larger.
 
-    Method: where the first winner alone is 5 nats or more above the best loser, its measurement
-        stands, and the others are estimated from their own gaps, by what follows.  Where two or
-        more are, they form one group, the others another.  In each group the heights move the
-        measurements towards the group's shape, and the second group towards the first, each with
-        the weight min(1 / (1 + variance_ratio), c v / s): s is the sum of squares by which
+    Method: if only the first winner is at least 5 nats above the best loser, its estimate is its
+        measurement, and the others are estimated from their own gaps as follows. If two or more
+        are, they form one group, and the others form another. In each group, the heights move the
+        measurements towards the shape of the group, and the second group towards the first, each
+        with the weight min(1 / (1 + variance_ratio), c v / s): s is the sum of squares by which
         measurements and heights disagree, v the variance of a measurement, and c grows with the
-        degrees of freedom.  No estimate moves by more than 5/2 scales of a measurement; of three,
-        15/4.  Of two or three, each but the first moves towards the mean of those before it as the
+        degrees of freedom. No estimate moves by more than 5/2 scales of a measurement; of three,
+        15/4. Of two or three, each but the first moves towards the mean of those before it as the
         linear estimate does, but no further than min(5/2, (1 + h / 3)**3 / 24) scales, h being its
         height in nats: that adds less than 0.02 variances to the squared error, whatever the scores
-        of the winners below the best loser are.  With one winner the result is its measurement.
+        of the winners below the best loser are. With one winner the result is its measurement.
     Exactness: rational in, rational out; O(k).
-    Source: James and Stein (1961), Baranchik (1970); measured in `docs/gaps.md`.
+    Source: James and Stein (1961), Baranchik (1970); measured in `docs/measured.md`.
 
     Args:
-        measurements: k private, unbiased measurements with fresh Laplace noise of one rate, of the
-            scores of the winners, best first.  Negate them if the winners were chosen with
+        measurements: k private, unbiased measurements of the winners' scores, best first, with
+            fresh Laplace noise of the same rate. Negate them if the winners were chosen with
             `minimize=True`.
-        gaps: the k gaps that `top_k_with_gaps` released.  With the first k - 1 of them, no winner
-            is known to be far above the best loser, which gains less.
-        rate: of the selection's noise per score unit: `noise_rate` of the result.
-        noise: the selection's noise.
+        gaps: the k gaps that `top_k_with_gaps` released. With only the first k - 1 of them, the
+            gain is smaller, because no winner is known to be far above the best loser.
+        rate: rate of the selection's noise per score unit, the `noise_rate` of the result.
+        noise: name of the selection's noise.
         measured_rate: rate of the noise of a measurement, per score unit.
-        gap_grid: the grid that the gaps were rounded down to; half a step is added to each gap.
+        gap_grid: grid to which the gaps were rounded down; half a step is added to each gap.
 
     Raises:
         ParameterError: there are not k or k - 1 gaps for k measurements, or a number is wrong.
@@ -277,7 +277,8 @@ def error_from_gaps(
     """Return the estimated mean squared error of `estimate_from_gaps`, averaged over winners.
 
     Method: Stein's estimate of risk for each weight, no less than the error where all gaps are
-        right.  In the simulation of `docs/gaps.md` its mean was 0.9 to 1.5 times the true error.
+        right.  In the simulation of `docs/measured.md` its mean was 0.9 to 1.5 times the true
+        error.
 
     Args, raises: as for `estimate_from_gaps`.
 
@@ -302,18 +303,19 @@ def intervals_from_gaps(
 ) -> tuple[tuple[Fraction, Fraction], ...]:
     """Return a conservative interval (low, high) around each estimate.
 
-    Coverage is measured, not proved, and averaged over the winners: see `docs/gaps.md`.  At
-    alpha=0.05 it was 95 to 99 %: most where gaps are right, least where the noise chose many
-    winners.  At alpha=0.2 it fell to 77 % there, so use no alpha above 0.05.  Among many winners
-    those that the noise brought in, which stand last, are covered less.  Guaranteed for a single
-    winner is its measurement +- ln(1 / alpha) / measured_rate, rounded up to a whole number.
+    Coverage is measured, not proved, and averaged over the winners: see `docs/measured.md`. At
+    alpha=0.05 it was 95 to 99 %. It is largest if the gaps are right, and smallest if the noise
+    chose many winners. At alpha=0.2 it fell to 77 % in that case, so do not use an alpha above
+    0.05. Among many winners, the last ones, which the noise brought in, are covered less often. For
+    a single winner, the interval measurement +- ln(1 / alpha) / measured_rate, rounded up to an
+    integer, is guaranteed.
 
     Method: half the width is that of the measurement's interval times (1 + r) / 2, r being the root
         of `error_from_gaps` over the measurement's variance, rounded up.  Times r alone, where
         gaps are right a quarter less, it covered 94 % where the noise chose.
 
     Args:
-        alpha: between 0 and 1; the share that may be missed.
+        alpha: share of intervals that may miss, between 0 and 1.
         measurements, gaps, rate, noise, measured_rate, gap_grid: as for `estimate_from_gaps`.
 
     Raises:
@@ -345,14 +347,15 @@ def estimate_from_answers(
 ) -> tuple[Fraction, ...]:
     """Return estimates of the values that a sparse vector session answered "above", in order.
 
-    As `estimate_from_gaps`: each gap is a height above one noisy threshold, whose noise all answers
-    of the session share, so that it cancels.  Answers of different branches of an adaptive session
-    have different rates: call once for each branch.
+    This function works like `estimate_from_gaps`: each gap is a height above the noisy threshold.
+    All answers of the session share the noise of the threshold, so it cancels. Answers of different
+    branches of an adaptive session have different rates, so call this function once for each
+    branch.
 
     Args:
         measurements: fresh, unbiased measurements of the values, with Laplace noise of one rate.
         gaps: the gap of each answer.
-        rate: of the values' noise alone: `value_rate` of the session.
+        rate: rate of the noise of the values alone, the `value_rate` of the session.
         noise, measured_rate, gap_grid: as for `estimate_from_gaps`.
 
     Raises:

@@ -26,16 +26,16 @@ def gap_p_value(
 
     Valid after selection: given the winner, it bounds the probability of a gap this large.
 
-    Method: the worst case is two equal scores, of which either may lead: twice the chance that the
-        difference of their noises exceeds the gap.  With x = rate * gap that is e**-x for
-        exponential noise, (1 + x/2) e**-x for Laplace noise (`docs/mathematics.md`, section 13),
-        2 / (1 + e**x) for Gumbel noise (Ding et al. 2023, Theorem 7).
+    Method: in the worst case two scores are equal, and either may lead. The p-value is twice the
+        probability that the difference of their noises exceeds the gap. With x = rate * gap it is
+        e**-x for exponential noise, (1 + x/2) e**-x for Laplace noise (`docs/mathematics.md`,
+        section 13), 2 / (1 + e**x) for Gumbel noise (Ding et al. 2023, Theorem 7).
     Exactness: rounded up, and never below e**-2000.  The mechanisms round gaps down, which makes
         the p-value larger: the safe side.
 
     Args:
         gap: the gap below the best candidate: `gap` of a selection, or the first of `gaps`.
-        rate: of the noise per score unit, see the package.
+        rate: rate of the noise per score unit.
         noise: "exponential" (`permute_and_flip_with_gap`, `top_k_with_gaps`), "laplace", or
             "gumbel" (`exponential_mechanism_with_gap`).
 
@@ -76,13 +76,13 @@ def gap_confidence_bound(
     Exactness: t is rounded up.  Rounding the gap down makes the bound smaller: the safe side.
 
     Args:
-        gap: of one answer of a sparse vector session.
-        threshold: the session's.
-        alpha: between 0 and 1.
-        threshold_rate: split epsilon / sensitivity of the session, see the package.
+        gap: gap of one answer of a sparse vector session.
+        threshold: threshold of the session.
+        alpha: probability of failure, between 0 and 1.
+        threshold_rate: split * epsilon / sensitivity of the session.
         value_rate: (1 - split) epsilon / (c k sensitivity), c = 2, or 1 if monotonic; half of it
             for "top" answers of an adaptive session.
-        noise: the session's; "geometric" is not supported.
+        noise: noise of the session; "geometric" is not supported.
 
     Raises:
         ParameterError: gap is negative, or a number or a word is wrong.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 
-# Constants of the method, found by search over targets: `docs/gaps.md`, "How it is made".
+# Constants of the method, found by search over targets: `docs/gap-estimates.md`.
 _SAFE_NATS = 5  # a winner below T has a height of 5 nats with probability exp(-5)
 _STEIN = Fraction(3, 2)  # times the degrees of freedom; 2 is the theorem's bound for normal noise
 _MOST_LENT = 3  # how many degrees of freedom the lead of safe winners may lend the others

@@ -44,19 +44,20 @@ class Plan:
     """The results for one epsilon and, with groups, one `max_groups`.
 
     Attributes:
-        epsilon: the total cost.
-        users: with so many users an item or a key is shown with probability 19/20.  Of items: so
-            many more than the (k_bar + 1)-th item has.  Of groups: counted or not, see
-            `explain_groups`.  Rounded up.
-        standard_deviation: of a released count; None where no counts are released.
-        noise_rate: of items, the rate of the noise of a count, per user.
-        offset: of items, how far the bottom lies above the (k_bar + 1)-th count, before noise.
-        even_odds: of keys, the fewest users with which a key is kept with probability 1/2 or more.
-        certain: of keys, the fewest users with which a key is always kept.
-        max_groups: in how many groups a user is counted at most.
-        kept: of groups, the share of pairs of user and group that are counted.
-        noise: of keys by `keys_per_user`, the law: "table" or "gaussian".
-        max_partitions: of keys by `keys_per_user`, the cap with which this law needs fewest users.
+        epsilon: total cost.
+        users: number of users with which an item or a key is released with probability 19/20,
+            rounded up. For items it is the lead over the (k_bar + 1)-th item. For groups it
+            includes users that are not counted; see `explain_groups`.
+        standard_deviation: standard deviation of a released count; None if no counts are released.
+        noise_rate: for items, the rate of the noise of a count, per user.
+        offset: for items, the distance of the bottom above the (k_bar + 1)-th count, before noise.
+        even_odds: for keys, the smallest number of users with which a key is kept with probability
+            1/2 or more.
+        certain: for keys, the smallest number of users with which a key is always kept.
+        max_groups: largest number of groups in which a user is counted.
+        kept: for groups, the share of pairs of user and group that are counted.
+        noise: with `keys_per_user`, the law of keys: "table" or "gaussian".
+        max_partitions: with `keys_per_user`, the cap with which this law needs the fewest users.
     """
 
     epsilon: Fraction
@@ -93,9 +94,9 @@ class Plans:
     """Plans for several epsilons, in the given order; `print` shows a table.
 
     Attributes:
-        title: what was asked, in a line.
-        plans: one for each epsilon; of groups one for each epsilon and each `max_groups`.
-        legend: what the table shows, in a line.
+        title: one line that describes the query.
+        plans: a plan for each epsilon or, with groups, for each epsilon and each `max_groups`.
+        legend: one line that describes the columns of the table.
     """
 
     title: str
@@ -103,13 +104,13 @@ class Plans:
     legend: str
 
     def best(self, epsilon: Number | None = None) -> Plan:
-        """The plan that needs the fewest users and, among equal ones, counts users in most groups.
+        """Return the plan that needs the fewest users and, among equal ones, has the most groups.
 
         Args:
-            epsilon: one of those asked about; needed if there are several.
+            epsilon: one of the compared values; required if there are several.
 
         Raises:
-            ParameterError: there are several, or not this one.
+            ParameterError: epsilon is missing although there are several, or is not one of them.
         """
         asked = {plan.epsilon for plan in self.plans}
         if epsilon is None and len(asked) > 1:
@@ -172,8 +173,8 @@ def explain_items(
 
     Args:
         k, k_bar, delta, max_contributions, with_counts: as for `tables.top_items`.
-        epsilons: total costs to compare, one or several.
-        max_groups: as for `tables.top_items_by_group`; 1 also where there are no groups.
+        epsilons: one or several total costs to compare.
+        max_groups: as for `tables.top_items_by_group`; 1 without groups.
 
     Raises:
         ParameterError: a parameter is wrong, or there is no epsilon.
@@ -254,11 +255,11 @@ def explain_keys(
 ) -> Plans:
     """Return the number of users that a key needs to be kept, for several epsilons.
 
-    With `keys_per_user` it compares the two laws of `tables.select_keys`, from *public* facts,
-    without data: for each `noise`, the cap with which a key needs the fewest users.  A cap hides
-    users of more keys, by a hash that knows no sizes; a weight makes such users count for less.
+    With `keys_per_user` it compares the two laws of `tables.select_keys`. The facts are public, and
+    no data is read. For each `noise` the result has the cap with which a key needs the fewest
+    users. A cap does not count all keys of a user; a weight reduces the user's part in each key.
 
-    Exactness: read off the table that `select_partitions` draws from.
+    Exactness: the numbers come from the table that `select_partitions` uses.
 
     Args:
         epsilons: total costs to compare, one or several.
@@ -364,24 +365,25 @@ def explain_groups(
     max_contributions: int | None = None,
     mechanism: str | None = None,
 ) -> Plans:
-    """Return the effect of each `max_groups` on lists by group, from *public* facts, without data.
+    """Compare values of `max_groups` for lists by group, from *public* facts, without data.
 
-    Method: a user of m groups counts in C of them, chosen by a hash that knows no sizes, so a group
-        keeps the share min(m, C) / m of such users.  The noise is that of C lists.  An item needs
-        so many counted users as the noise asks for, divided by the share of pairs that is kept.
+    Method: a user of m groups counts in C of them. A hash chooses these groups independently of
+        their size, so a group keeps the share min(m, C) / m of such users. The noise is that of C
+        lists. The number of users that an item needs is the number of counted users that the noise
+        requires, divided by the share of pairs that is kept.
 
     Returns:
-        Plans for each epsilon in its order, and there by `max_groups`.  Where the domain is
-        unknown, `users` is how many users more than the item in place k_bar + 1 an item needs, to
-        show with probability 0.95.  Where candidates are known, it is by how many users one of two
-        items must lead, to come out before the other with probability 0.95.
+        Plans for each epsilon in the given order, and for each `max_groups`. In an unknown domain,
+        `users` is the lead in users over the item in place k_bar + 1 with which an item is released
+        with probability 0.95. With known candidates, it is the lead in users with which one of two
+        items is ranked before the other with probability 0.95.
 
     Args:
         k, delta, k_bar, max_contributions, mechanism: as for `top_items_by_group`.
-        epsilons: total costs to compare, one or several.
-        groups: how many groups there are.
-        groups_per_user: in how many groups a usual user is; or number of groups -> number of users
-            who are in so many.  From last year's figures, another market, or a guess; not from the
+        epsilons: one or several total costs to compare.
+        groups: number of groups.
+        groups_per_user: number of groups of a typical user, or a mapping number of groups -> number
+            of users. Take it from last year's figures, another market, or a guess; not from the
             table itself, whose distribution is private.
         known: whether the candidates are known, so that no bottom is needed.
 

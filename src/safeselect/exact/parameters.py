@@ -12,6 +12,7 @@ so that none of its own runs: a subclass may say anything of itself.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -238,6 +239,17 @@ def read_choice(value: object, name: str, choices: tuple[str, ...], more: str = 
         raise ParameterError(
             f"{name} must be {', '.join(others)} or {last}, got {describe(value)}{more}"
         )
+
+
+def read_list(value: object, name: str, more: str = "") -> list[Any]:
+    """Return the members of a list, or of anything else that has members in an order.
+
+    Raises:
+        ParameterError: it is a text, bytes or a mapping, or has no members.
+    """
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise ParameterError(f"{name} must be a list, got {describe(value)}{more}")
+    return list(value)
 
 
 def exact_text(value: Fraction) -> str:

@@ -5,12 +5,12 @@ In a ledger that was created with approvers, these are proposed, signed by them,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from safeselect.errors import LedgerDamaged, ParameterError
-from safeselect.exact.parameters import Number, describe, exact_text, integer, rational
+from safeselect.exact.parameters import Number, describe, exact_text, integer, rational, read_list
 from safeselect.ledger.balance import MAX_REFUSALS, Budget, exact_texts
 from safeselect.ledger.book import Book, Written, opened_scope
 from safeselect.ledger.budget import Amounts
@@ -93,7 +93,7 @@ def add_scope(name: str, budget: Budget, max_refusals: int) -> Decide:
 
     def decide(checker: Checker) -> Written:
         if (there := checker.clash(name, budget)) is not None:
-            raise ParameterError(f"there is a scope {there!r} already")
+            raise ParameterError(f"scope {there!r} already exists")
         return opened_scope(name, budget, limit)
 
     return decide
@@ -134,7 +134,7 @@ def unapproved(decide: Decide) -> Decide:
     def decided(checker: Checker) -> Written:
         if checker.approvers is not None:
             raise ParameterError(
-                "approvers of this ledger sign every new scope and raised limit; propose the change"
+                "approvers must sign every new scope and raised limit; propose the change"
             )
         return decide(checker)
 
@@ -153,22 +153,11 @@ def _approvers(checker: Checker) -> Approvers:
     return checker.approvers
 
 
-def read_approvals(approvals: object) -> list[Content]:
-    """Check an argument `approvals=`; its members are checked with what they approve.
-
-    Raises:
-        ParameterError: it is no list.
-    """
-    if isinstance(approvals, (str, bytes, Mapping)) or not isinstance(approvals, Iterable):
-        raise ParameterError(f"approvals must be a list, got {describe(approvals)}")
-    return list(approvals)
-
-
 def enact(book: Book, proposal: object, approvals: object) -> None:
     """Write a change that the approvers have signed."""
     if not isinstance(proposal, Proposal) or not isinstance(proposal.text, str):
         raise ParameterError(f"proposal must be a Proposal, got {describe(proposal)}")
-    signed = read_approvals(approvals)
+    signed = read_list(approvals, "approvals")
 
     def decide(checker: Checker) -> Written:
         approvers = _approvers(checker)
@@ -205,7 +194,7 @@ def rotate(book: Book, key: object, approvals: object) -> None:
     new = read_signer(key)
     if new is None:
         raise ParameterError("key must be the new signer, not None")
-    signed = read_approvals(approvals)
+    signed = read_list(approvals, "approvals")
     if not is_signed(new.public_key.hex(), _TEST, new.sign(_TEST).hex()):
         raise ParameterError("the signatures of the new key do not match its public key")
     verified = _verified(book) if signed else None
@@ -265,8 +254,8 @@ _TEST = b"safeselect/key test"
 class Proposals:
     """Creates proposals, which take effect only with `Ledger.enact`.
 
-    Every method raises `ParameterError` if a parameter is wrong or nobody approves in this ledger,
-    and `LedgerError` if the ledger cannot be used.
+    Every method raises `ParameterError` if a parameter is wrong or the ledger has no approvers, and
+    `LedgerError` if the ledger cannot be used.
     """
 
     _book: Book
@@ -287,12 +276,12 @@ class Proposals:
     def limit(self, name: str, *, limit: str, to: Number, reason: str) -> Proposal:
         """Return a proposal to raise a limit of a budget.
 
-        It goes up to the ceiling that the budget states, and no further.  Unit, neighbours, orders,
-        weights and the share of own deltas never change.
+        The new value must not exceed the ceiling of the budget. Unit, neighbours, orders, weights
+        and the share of own deltas never change.
 
         Args:
             name: the scope.
-            limit: "epsilon", "delta" or "rho", as the scope's budget has it.
+            limit: "epsilon", "delta" or "rho", a limit of the scope's budget.
             to: the new value.
             reason: why; one line that goes into the records.
         """
@@ -307,8 +296,8 @@ class Proposals:
         """Return a proposal to replace a lost signing key.
 
         Args:
-            public_key: the next key: a PEM file, or its 32 bytes.
-            key_id: its name for people.
+            public_key: the next key, as a PEM file or as 32 bytes.
+            key_id: a readable name of the key.
         """
         said = stated(read_public_key(public_key), text(key_id, "key_id"))
         return self._of(lambda checker: _next(checker, said))

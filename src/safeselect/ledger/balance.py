@@ -58,32 +58,35 @@ _MOST_BLOCKS = 10_000
 class Budget:
     """The limit on the total cost of all releases of one scope.
 
-    - `epsilon`: the epsilons of pure guarantees add up.
-    - `epsilon` and `delta`: takes every release, and promises (epsilon, delta) for all of them.  It
-      grants more than sums of epsilon and delta do, as moments of the privacy loss add up beside
-      them.
-    - `rho`: the zCDP parameters add up; with `delta` beside it, the deltas that releases bring.
+    - With `epsilon`, the epsilons of pure guarantees add up.
+    - With `epsilon` and `delta`, every kind of release is allowed, and (epsilon, delta) holds for
+      all of them together. This budget allows more releases than sums of epsilon and delta do,
+      because moments of the privacy loss are added up, too.
+    - With `rho`, the zCDP parameters add up. With `rho` and `delta`, the deltas of releases add up,
+      too.
 
-    In each form the next release may depend on all answers so far.  Irrational prices are rounded
-    up, caps down (`docs/budgets.md`).
+    In each form the next release may depend on all earlier answers. Irrational prices are rounded
+    up, and irrational caps down (`docs/budgets.md`).
 
     Args:
-        unit: whose privacy it is, such as "person".
-        neighbours: how neighbouring data sets differ by one unit: "add_remove", "replace_one" or
-            your own words.
+        unit: unit of privacy, such as "person".
+        neighbours: relation of neighbouring data sets: "add_remove", "replace_one" or your own
+            words.
         epsilon, delta, rho: positive rationals of at most 1024 bits above and below.
-        own_delta: how much of delta is set aside for the deltas that releases bring themselves, as
-            lists of an unknown domain do; a quarter by default.  0 refuses such releases.  With
-            all of delta, epsilons and deltas just add up.
-        ceiling: the largest epsilon, delta or rho to which approvers may raise this budget later.
-            What is promised is the ceiling, raised or not.  Without it nothing can be raised.
-        blocks: names of disjoint blocks of people, all that there are: each gets this budget, as
-            the scope `name/block`.  A person's block is public, or fixed before the first release.
-        per: "month": each month gets this budget, for a unit such as "person and month"; `blocks`
+        own_delta: part of delta that is reserved for releases with a delta of their own, such as
+            lists of an unknown domain (default: a quarter). With 0, such releases are refused. With
+            all of delta, epsilons and deltas are simply added.
+        ceiling: largest epsilon, delta or rho to which approvers may raise this budget later. The
+            promise of the scope is the ceiling, whether or not the budget is raised. Without a
+            ceiling, no limit can be raised.
+        blocks: names of all blocks of people, which must be disjoint. Each block gets this budget,
+            as the scope `name/block`. The block of a person is public, or fixed before the first
+            release.
+        per: "month" gives each month this budget, for a unit such as "person and month". `blocks`
             are then the first and the last month, such as ("2026-01", "2026-12").
 
     Raises:
-        ParameterError: the arguments are not one of these forms, or a value is wrong.
+        ParameterError: the combination of arguments is not supported, or a value is wrong.
 
     Source: `docs/mathematics.md`, Theorem 20.2.
 
@@ -145,36 +148,16 @@ class Budget:
         return made
 
     @property
-    def epsilon(self) -> Fraction | None:
-        """The epsilon that all releases together keep, unless rho adds up."""
-        return self.terms.epsilon
-
-    @property
-    def delta(self) -> Fraction:
-        """The delta that they keep; 0 where there is none."""
-        return self.terms.delta
-
-    @property
-    def rho(self) -> Fraction | None:
-        """The rho that they keep, if rho adds up."""
-        return self.terms.rho
-
-    @property
-    def own_delta(self) -> Fraction:
-        """The part of delta for the deltas that releases bring themselves."""
-        return self.terms.own_delta
-
-    @property
     def caps(self) -> Amounts:
-        """The largest sums allowed; an amount without a cap is no way."""
+        """The largest sum of each amount; amounts without a cap are not used."""
         return dict(self._caps)
 
     def at(self, limit: str, value: Fraction) -> Budget:
         """Return the budget with one limit raised, at most to its ceiling.
 
         Raises:
-            ParameterError: it is no limit of this budget, or is not raised by this, or the budget
-                states no ceiling that high.
+            ParameterError: the budget has no such limit, the value does not raise it, or it exceeds
+                the ceiling.
         """
         if value <= self.terms.limits.get(limit, value):
             raise ParameterError(f"{limit} cannot be raised in this scope")
@@ -193,7 +176,7 @@ class Budget:
         Another version may round a logarithm differently.
 
         Raises:
-            LedgerDamaged: a cap is surely above what the terms allow.
+            LedgerDamaged: a cap certainly exceeds the cap that the terms allow.
         """
         stated = read_numbers(caps, where)
         if decision.overstated(self.terms, stated):
@@ -205,11 +188,11 @@ class Budget:
     ) -> Amounts:
         """Return the amounts that a release adds, rounded up.
 
-        It is fixed before the draw, by what is public: the release's guarantee and those of its
-        parts, whichever bounds an amount better.
+        The price is fixed before the draw and depends only on public facts: the guarantee of the
+        release and those of its parts. For each amount, the smaller bound counts.
 
         Raises:
-            ParameterError: the guarantee does not bound what this budget adds up, so that it never
+            ParameterError: the guarantee does not bound the amounts of this budget, so it never
                 fits.
         """
         found = decision.price(self.terms, guarantee, tuple(parts))
@@ -228,7 +211,7 @@ class Budget:
     ) -> BudgetError:
         """Return the error for a release that does not fit into the budget.
 
-        Its message quotes public numbers: caps, totals, prices.
+        The message quotes only public numbers: caps, totals and prices.
         """
         asked = self.price(guarantee, parts)
         left = {name: max(Fraction(0), cap - total[name]) for name, cap in self._caps.items()}
@@ -239,7 +222,7 @@ class Budget:
             room = f"{rounded_text(left['own_delta'], ROUND_FLOOR)} of {rounded_text(cap)} is left"
             rest = f"{room}; give the release a smaller delta" if cap else "none is reserved here"
             said += f"brings its own delta {rounded_text(own)}, and {rest}"
-            if cap < Fraction(rounded_text(own)) <= self.delta:
+            if cap < Fraction(rounded_text(own)) <= self.terms.delta:
                 said += f"; a scope opened with own_delta={rounded_text(own)} allows it"
         else:
             said += self._short(total, asked, left)

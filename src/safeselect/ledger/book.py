@@ -235,16 +235,16 @@ class Event:
     """An event at a ledger.
 
     Attributes:
-        kind: "charged", "released", "settled" or "aborted", as the record that was written; or, if
-            none was, "refused" for lack of budget or by a closed scope, "repeated" for a request
-            that was charged, or an answer that was released before, "busy" if others held the lock,
+        kind: "charged", "released", "settled" or "aborted" if such a record was written. Otherwise
+            "refused" for lack of budget or a closed scope, "repeated" for a request that was
+            already charged or an answer that was already released, "busy" if others held the lock,
             or "failed".
         scopes: the names of the scopes.
         mechanism: name of the mechanism and version of its law; empty from `Ledger.finish`.
-        amounts: the price for each scope, by name as in `Balance.spent`; empty where none was
-            worked out.
-        seconds: how long the ledger took: to wait for its turn, check, write and sync.  The time
-            that a mechanism takes may depend on data, and is never told.
+        amounts: price for each scope, by name as in `Balance.spent`; empty if no price was
+            computed.
+        seconds: time that the ledger took to wait for its turn, check, write and sync. The time of
+            a mechanism may depend on the data, and is never reported.
     """
 
     kind: Literal[

@@ -88,7 +88,7 @@ class Terms:
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
             raise ParameterError("orders must be above 1, weights positive with a sum of at most 1")
         if len(set(self.excesses)) != len(self.excesses):
-            raise ParameterError("a budget's orders must differ")
+            raise ParameterError("the orders of a budget must differ")
 
     @classmethod
     def of(

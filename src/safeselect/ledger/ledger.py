@@ -71,8 +71,9 @@ def read_hook(hook: object) -> OnEvent | None:
 class Ledger:
     """A durable privacy budget: create it with `Ledger.create`, open it later with `Ledger.open`.
 
-    Thus a missing file is never a fresh budget.  Threads, processes and forked children may use one
-    at once; one in memory belongs to its process.  `LedgerError` says that it cannot be used.
+    A missing file is therefore never taken for a new budget. Threads, processes and forked children
+    can use the same ledger at the same time. A ledger in memory belongs to its process.
+    `LedgerError` means that the ledger cannot be used.
     """
 
     __slots__ = ("_book",)
@@ -192,12 +193,12 @@ class Ledger:
 
     @property
     def id(self) -> str:
-        """32 hexadecimal digits that no other ledger has."""
+        """The identity of the ledger: 32 hexadecimal digits."""
         return self._book.id
 
     @property
     def head(self) -> str:
-        """Place and hash of the last record: publish it where nobody can change it."""
+        """The position and hash of the last record; publish it where nobody can change it."""
         return self._book.state(lambda checker: checker.head)
 
     def add_scope(self, name: str, budget: Budget, *, max_refusals: int = MAX_REFUSALS) -> None:
@@ -211,12 +212,13 @@ class Ledger:
     def reopen(self, name: str, *, reason: str, refusals: int = MAX_REFUSALS) -> None:
         """Reopen a scope that refusals of private input have closed, in a ledger without approvers.
 
-        Every refusal reveals something about the data that no budget bounds: find its cause first.
+        Every refusal reveals information about the data that no budget bounds. Find the cause
+        first.
 
         Args:
             name: the scope.
             reason: why; one line that goes into the records.
-            refusals: how many more refusals close it again, 1 to 1000.
+            refusals: number of further refusals that close it again, from 1 to 1000.
 
         Raises:
             ParameterError: a parameter is wrong, the scope is open, or approvers must sign.
@@ -232,11 +234,12 @@ class Ledger:
         """Write a change that the approvers have signed.
 
         Args:
-            proposal: what was proposed, or `Proposal(text)`.
-            approvals: what `safeselect.ledger.approve` returned to each of the approvers.
+            proposal: the proposal, or `Proposal(text)`.
+            approvals: results of `safeselect.ledger.approve` from the approvers.
 
         Raises:
-            ParameterError: too few signed it, limits changed since, or it is a key: `rotate` it.
+            ParameterError: there are too few signatures, limits have changed, or the proposal is
+                about a key; use `rotate`.
         """
         enact(self._book, proposal, approvals)
 
@@ -244,11 +247,12 @@ class Ledger:
         """Replace the signing key; open the ledger with the old key as `signer=` first.
 
         Args:
-            key: the new key of Ed25519.
-            approvals: if the old key is lost: what approvers signed of `propose.key`.
+            key: the new Ed25519 key.
+            approvals: if the old key is lost, the approvals of a proposal of `propose.key`.
 
         Raises:
-            ParameterError: it is no such key or was used before, or nobody may hand over to it.
+            ParameterError: the argument is not such a key, the key was used before, or nobody can
+                hand over to it.
         """
         rotate(self._book, key, approvals)
 
@@ -257,13 +261,13 @@ class Ledger:
 
         Args:
             name: the scope to charge.
-            unit, neighbours: those for which your `sensitivity` was computed, in the words with
+            unit, neighbours: those for which you computed the `sensitivity`, in the words with
                 which the scope was opened.
-            purpose: why; one line that goes into the records.
+            purpose: purpose of the releases, one line for the records.
 
         Raises:
             ParameterError: there is no such scope, or it has another unit or other neighbours,
-                whose costs do not add to these.
+                whose costs cannot be added to these.
         """
         return scope_of(self._book, text(name, "scope"), unit, neighbours, purpose)
 
@@ -284,7 +288,7 @@ class Ledger:
         """Return the charge and the outcome of a request, if the ledger has them.
 
         Args:
-            request: its identity, as it was passed to `asked`.
+            request: identity of the request, as it was passed to `asked`.
 
         Returns:
             Request | None: None if nothing was charged for it.
@@ -295,16 +299,17 @@ class Ledger:
     def finish(self, charge: int, salt: bytes, output: str) -> Receipt:
         """Release an answer from the outbox; show it only after this method returns.
 
-        Safe to repeat, in any process: the ledger writes the outcome once.  If the answer was
-        released before, this returns the same receipt.
+        You can repeat this call in any process, because the ledger writes the outcome only once. If
+        the answer was released before, this method returns the same receipt.
 
         Args:
-            charge, salt, output: as the outbox got them.
+            charge, salt, output: the values that the outbox received.
 
         Raises:
-            ParameterError: there is no request that was charged there.
-            BudgetError: a scope was closed in between; nothing is released.
-            ChargeStands: it was aborted or another answer released; or the ledger cannot be used.
+            ParameterError: there is no request with this charge.
+            BudgetError: a scope was closed in the meantime; nothing is released.
+            ChargeStands: the call was aborted, another answer was released, or the ledger cannot be
+                used.
         """
         if not isinstance(salt, bytes) or len(salt) != SALT_BYTES:
             raise ParameterError(f"salt must be the {SALT_BYTES} bytes that the outbox received")
@@ -315,10 +320,11 @@ class Ledger:
         """Yield all records that exist at the first read, oldest first, and check each.
 
         Args:
-            checker: takes in each record: it then has the scopes' balances and the head.
+            checker: receives each record; afterwards it has the balances of the scopes and the
+                head.
 
         Raises:
-            LedgerError: the ledger cannot be used, or a record is not what a ledger writes.
+            LedgerError: the ledger cannot be used, or a record is not valid.
         """
         check = (checker or Checker()).check
         for _, body, hash_, signature, _ in self._book.rows():
@@ -328,12 +334,12 @@ class Ledger:
         """Check every record and return the checker, which has the balance of every scope.
 
         Args:
-            head: one that was published earlier; without it a cut of the end is not found.
-            public_keys: verify the signatures; by default those with which it was opened.
+            head: a head that was published earlier; without it, a cut at the end is not found.
+            public_keys: keys for the signatures (default: those with which the ledger was opened).
 
         Raises:
-            ParameterError: head is not the text of a head.
-            LedgerError: a record was edited, moved, inserted or removed, or paid less than its
+            ParameterError: head does not have the form of a head.
+            LedgerError: a record was edited, moved, inserted or removed, or charged less than its
                 guarantee costs.
         """
         checker = Checker(public_keys or self._book.public_keys, head)

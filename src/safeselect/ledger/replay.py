@@ -127,11 +127,12 @@ class Request:
     """The charge and the outcome of a request.
 
     Attributes:
-        charge: place of the record of its charge.
+        charge: position of the record of the charge.
         asked: hash of the question.
-        outcome: "released", "settled" or "aborted"; None if its call still runs, or died.
-        record: place of the record of the outcome.
-        commitment: what a released record holds of the output.
+        outcome: "released", "settled" or "aborted"; None if the call is still running or its
+            process ended.
+        record: position of the record of the outcome.
+        commitment: commitment to the output in a released record.
     """
 
     charge: int
@@ -453,7 +454,7 @@ class Checker:
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
-            raise LedgerDamaged("there is no record: this is no ledger, or its first line was cut")
+            raise LedgerDamaged("there is no record: not a ledger, or its first line was cut")
         if self.unsigned:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")

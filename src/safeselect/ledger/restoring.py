@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from safeselect.errors import LedgerDamaged, ParameterError
-from safeselect.exact.parameters import describe
+from safeselect.exact.parameters import describe, read_list
 from safeselect.ledger.book import Written, check_key, each_row, judged, was_torn
 from safeselect.ledger.ledger import read_place
 from safeselect.ledger.record import LONGEST, log_line, read_line, read_record, text
@@ -77,23 +77,24 @@ def append(
 ) -> Checker:
     """Add the missing lines to an older copy of a ledger, either all or none.
 
-    Lines that the copy has already must be the same ones.  Open the ledger afterwards, with its
-    witness: that tells whether it is whole.
+    If the copy already has some of the lines, they must be equal. Open the ledger with its witness
+    afterwards, to check that it is complete.
 
     Args:
-        place: the copy; nobody may use it meanwhile.
-        lines: lines of the ledger, each with its newline, without holes and in order: what a
-            witness kept, or an exported log.
-        public_keys: verify the signatures, as for `Ledger.open`; required for a signed ledger.
-        head: a head that must be among the records then.
+        place: the copy, which must not be in use.
+        lines: consecutive lines of the ledger in order, each with its newline, from a witness or an
+            exported log.
+        public_keys: keys for the signatures, as for `Ledger.open`; required for a signed ledger.
+        head: a head that must be among the records afterwards.
 
     Returns:
         Checker: the state that follows from all records.
 
     Raises:
-        ParameterError: the ledger is signed and there is no public key; or these are no lines.
-        LedgerDamaged: the lines do not continue the ledger, or a record is not what a ledger
-            writes; nothing was written.
+        ParameterError: the ledger is signed but no public key was passed; or `lines` does not
+            contain lines.
+        LedgerDamaged: the lines do not continue the ledger, or a record is not valid; nothing was
+            written.
         LedgerRolledBack: the head is not among the records; nothing was written.
         LedgerError: the place cannot be used.
     """
@@ -130,22 +131,22 @@ def repair(
 ) -> Path:
     """Move everything after the last valid line out of a damaged file, to make the file usable.
 
-    What was moved counts no more, and it may have charged something: to restore a copy and `append`
-    the lines is better.  The bytes stay in a file beside the ledger.  A record of kind "torn"
-    states their length and hash.
+    The moved lines no longer count, although they may have charged something. It is better to
+    restore a copy and to `append` the lines. The bytes are kept in a file next to the ledger. A
+    record of kind "torn" states their length and hash.
 
     Args:
         place: the file.
         signer: the key of a signed ledger.
-        head, witness: what is known elsewhere of the ledger, as for `Ledger.open`.
+        head, witness: as for `Ledger.open`.
 
     Returns:
         Path: the new file with the bytes that were moved.
 
     Raises:
         ParameterError: the ledger is not damaged; or a parameter is wrong.
-        LedgerDamaged: not even the first record is good.
-        LedgerRolledBack: a head or the witness knows a record after the last good line.
+        LedgerDamaged: the first record is not valid.
+        LedgerRolledBack: the head or the witness has a record after the last valid line.
         LedgerError: the file cannot be used, or the witness does not answer.
     """
     key, known = read_signer(signer), read_witness(witness)
@@ -244,7 +245,7 @@ def correct(
     def decide(checker: Checker) -> Iterator[Written]:
         if not named or not all(each.isdecimal() and int(each) < checker.count for each in named):
             raise ParameterError(
-                "charges must be at least one record number of a charge in this ledger"
+                "charges must list one or more record numbers of charges in this ledger"
             )
         for first in range(0, len(named), _IN_A_LINE):
             listed: list[Content] = [*named[first : first + _IN_A_LINE]]
@@ -303,10 +304,8 @@ def _good_lines(journal: FileJournal, checker: Checker) -> tuple[int, bool]:
 
 def _rows(lines: object) -> dict[int, Row]:
     """Return the rows of lines that follow each other, by place."""
-    if isinstance(lines, (str, bytes)) or not isinstance(lines, Iterable):
-        raise ParameterError(f"lines must be a list of lines, got {describe(lines)}")
     found: dict[int, Row] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_list(lines, "lines"), 1):
         if not isinstance(line, bytes):
             raise ParameterError(f"line {number} must be bytes, got {describe(line)}")
         if not line.endswith(b"\n"):

@@ -61,15 +61,15 @@ class Outbox(Protocol):
     """Stores answers until their caller has received them; can be a function."""
 
     def __call__(self, request: str, charge: int, salt: bytes, output: str, /) -> None:
-        """Keep an answer durably before this returns; raise if that is not certain.
+        """Store an answer durably before this returns; raise if this is not certain.
 
-        Whoever reads the entry knows the answer, released or not.  Show it only after
-        `Ledger.finish` has returned for it.
+        Anyone who can read the entry knows the answer, even if it is not released. Show the answer
+        only after `Ledger.finish` has returned for it.
 
         Args:
             request: the identity that was passed to `asked`.
-            charge: the place in the ledger of the record of the charge.
-            salt: opens the commitment to the answer.
+            charge: position of the record of the charge.
+            salt: salt that opens the commitment to the answer.
             output: the answer in JSON, without its receipt.
         """
 
@@ -111,9 +111,10 @@ class Asking:
 class Pending:
     """A charged release whose outcome this process must record.
 
-    `released` ends it, once.  Leaving a `with` block without a release ends it too: with an
-    exception as "input", because only the caller knows whether the exception depended on private
-    values.  Such refusals are counted, and too many close the scope.
+    `released` ends it; call it once. If a `with` block ends without a release, the charge ends,
+    too. After an exception the reason is "input", because only the caller knows whether the
+    exception depended on private values. Such refusals are counted, and too many of them close the
+    scope.
 
     Attributes:
         salt: opens the commitment to the output.
@@ -146,18 +147,18 @@ class Pending:
     def released(self, output: str, salt: bytes | None = None) -> Receipt:
         """Write a commitment to the output; show the output only after this method returns.
 
-        The outbox of the request, if there is one, gets the output first.
+        If the request has an outbox, the outbox receives the output first.
 
         Args:
-            output: the output as text, such as JSON; the ledger keeps its hash alone.
-            salt: in place of its own.
+            output: the output as a string, such as JSON; the ledger stores only its hash.
+            salt: salt to use instead of its own.
 
         Returns:
-            Receipt: place of the record, and the salt that opens the commitment.
+            Receipt: position of the record, and the salt that opens the commitment.
 
         Raises:
-            ParameterError: the output is not text.
-            BudgetError: a scope was closed in between; the charge stands.
+            ParameterError: the output is not a string.
+            BudgetError: a scope was closed in the meantime; the charge remains.
             ChargeStands: the record could not be written, or the outbox failed.
         """
         if not isinstance(output, str):
@@ -200,10 +201,10 @@ class Pending:
         """Record how much of its reserved charge a session used; the charge remains.
 
         Args:
-            spent: the numbers used, by the names that the charge's parameters have for the limits.
+            spent: the amounts used, by the names of the limits in the parameters of the charge.
 
         Raises:
-            ChargeStands: the record could not be written; it may be tried again.
+            ChargeStands: the record could not be written; you can call again.
         """
         committed, used = commitment(self.salt, output), {name: str(n) for name, n in spent.items()}
         record = self._settle("settled", {"commitment": committed, "spent": {**used}})
@@ -212,14 +213,15 @@ class Pending:
     def aborted(self, reason: Reason) -> BudgetError | None:
         """Record that there will be no output; the charge remains.
 
-        Nothing is written once the outbox may have the answer: `Ledger.finish` can release it.
+        Nothing is written if the outbox may already have the answer, because `Ledger.finish` can
+        release it.
 
         Args:
-            reason: "input" if private values caused the refusal.  Such refusals are counted, and
-                too many close the scope.
+            reason: "input" if private values caused the refusal. Such refusals are counted, and too
+                many of them close the scope.
 
         Returns:
-            BudgetError | None: the error of an answer, if a scope was closed already.
+            BudgetError | None: the error that an answer would raise, if a scope was already closed.
         """
         closed: list[BudgetError] = []
         if self._is_kept:
@@ -234,11 +236,11 @@ class Pending:
     def end(self, error: BaseException | None) -> None:
         """Record that there is no output.
 
-        A refusal of private input is told only if it was counted, and while the scopes are open.
-        Otherwise the error is the one that an answer would have met.
+        A refusal of private input is reported only if it was counted, and only while the scopes are
+        open. Otherwise this method raises the error that an answer would raise.
 
         Args:
-            error: why there is none; it is already being raised.
+            error: the reason, which is already being raised.
 
         Raises:
             BudgetError: private input was refused, and a scope was closed before.
@@ -446,7 +448,7 @@ def external_charge(
 class Scope:
     """One or more scopes of a ledger with a purpose; mechanisms accept it as `ledger=`.
 
-    `dataset & analyst` charges both in one record, or neither.
+    `dataset & analyst` charges both scopes in one record, or neither.
     """
 
     book: Book
@@ -458,7 +460,7 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """The names, as messages give them."""
+        """The names of the scopes, as in messages."""
         return " & ".join(self.names)
 
     def __and__(self, other: Scope) -> Scope:
@@ -510,15 +512,15 @@ class Scope:
         """Return the scope for one request, whose retries are never charged or drawn again.
 
         Args:
-            request: identity of the request.  Make it at random for a caller whom you know, for
-                example `str(uuid.uuid4())`: others could use up one that they can guess, or
+            request: identity of the request. Create it at random for an authenticated caller, for
+                example with `str(uuid.uuid4())`. Otherwise others could guess it and use it up, or
                 recognise it in the records.
-            question: what belongs to the question and is no parameter of the mechanism, such as the
-                table, the column and the filter.  Only its hash is kept.
-            outbox: keeps the answer before it is released.
+            question: the parts of the question that are not parameters of the mechanism, such as
+                the table, the column and the filter. Only their hash is stored.
+            outbox: stores the answer before it is released.
 
         Raises:
-            ParameterError: the request has no identity, or the scope belongs to a request already.
+            ParameterError: the identity is missing, or the scope already belongs to a request.
         """
         if self.asking is not None:
             raise ParameterError("this scope already belongs to a request")
@@ -538,20 +540,20 @@ class Scope:
     ) -> Pending:
         """Charge a release of another library, before it draws its first random bit.
 
-        The record says that the source is `external`: that the release has this guarantee is your
-        assertion, and not proved here.
+        The record states that the source is `external`. You assert that the release has this
+        guarantee; the library does not prove it.
 
         Args:
-            guarantee: what the release costs, such as `PureDP("1/10")`.
-            mechanism: the library and its mechanism, such as "opendp/laplace".
-            parameters: public parameters, for the record: names and values are texts.
+            guarantee: cost of the release, such as `PureDP("1/10")`.
+            mechanism: name of the library and of its mechanism, such as "opendp/laplace".
+            parameters: public parameters for the record; names and values are strings.
 
         Returns:
-            Pending: for `with`; its `released(output)` ends the release.
+            Pending: a context manager; its `released(output)` ends the release.
 
         Raises:
-            ParameterError: an argument is wrong, or the guarantee does not bound the amounts that a
-                budget adds up; or another question was asked under the request's identity.
+            ParameterError: an argument is wrong; the guarantee does not bound the amounts of a
+                budget; or the identity of the request was used for another question.
             RepeatedRequest: the request was charged before; nothing is charged again.
             BudgetError: a cap does not allow it, or a scope is closed; none is charged.
             LedgerError: the ledger cannot be used.

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NoReturn, Protocol, final, runtime_checkable
 
 from safeselect.errors import LedgerDamaged, LedgerError, ParameterError
-from safeselect.exact.parameters import describe, integer
+from safeselect.exact.parameters import describe, integer, read_list
 from safeselect.ledger.record import Fields, canonical, parse, text
 from safeselect.ledger.store import Row
 from safeselect.promises.guarantees import Content
@@ -49,11 +49,11 @@ class Signer(Protocol):
 
     @property
     def key_id(self) -> str:
-        """A name of the key for people, which goes into the ledger."""
+        """A readable name of the key, for the records."""
 
     @property
     def public_key(self) -> bytes:
-        """The 32 bytes of the public key, which go into the ledger."""
+        """The 32 bytes of the public key, for the records."""
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature of a message."""
@@ -65,11 +65,11 @@ class Ed25519Signer:
 
     Args:
         private_key: a PEM file without a password, as `openssl genpkey -algorithm ed25519` writes
-            it; or its 32 bytes, made by a cryptographic generator.
-        key_id: a name of the key for people.
+            it; or the 32 bytes of a key from a cryptographic generator.
+        key_id: a readable name of the key.
 
     Raises:
-        ParameterError: not such a key or name, or `cryptography` is not installed.
+        ParameterError: the key or the name is not valid, or `cryptography` is not installed.
     """
 
     __slots__ = ("_key", "key_id", "public_key")
@@ -171,9 +171,7 @@ def read_public_keys(value: object) -> frozenset[str]:
     Raises:
         ParameterError: it is something else.
     """
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise ParameterError(f"public keys must be a list, got {describe(value)}")
-    return frozenset(map(read_public_key, value))
+    return frozenset(map(read_public_key, read_list(value, "public keys")))
 
 
 def _read_key(key: object, name: str, prefix: bytes) -> bytes:
@@ -316,8 +314,9 @@ class Proposal:
     """A change of scopes, limits or keys for approvers to sign.
 
     Attributes:
-        text: canonical JSON: the ledger, what changes, before and after; `since`, the hash of the
-            record of the last such change; and `until`, the last place at which it may stand.
+        text: canonical JSON with the ledger, the change, and the values before and after. `since`
+            is the hash of the record of the last such change, and `until` is the last position at
+            which the change can be written.
     """
 
     text: str
@@ -335,7 +334,7 @@ class Proposal:
 
     @property
     def content(self) -> Fields:
-        """What is proposed, to be shown to an approver."""
+        """The proposed change, to show to an approver."""
         return dict(parse(self.text, "the proposal"))
 
 
@@ -343,15 +342,15 @@ def approve(proposal: Proposal, signer: Signer) -> dict[str, str]:
     """Return an approver's approval of a proposal; check its `content` first.
 
     Args:
-        proposal: what `propose_scope` or `propose_raise` returned, or `Proposal(text)`.
+        proposal: a result of a method of `Ledger.propose`, or `Proposal(text)`.
         signer: the approver's key, such as an `Ed25519Signer`.
 
     Returns:
-        dict: the public key, the signature, and the place after which it expires, for
+        dict: the public key, the signature, and the position after which the approval expires, for
             `Ledger.enact`.
 
     Raises:
-        ParameterError: it is no proposal, or no key of Ed25519.
+        ParameterError: the argument is not a proposal, or the key is not an Ed25519 key.
     """
     if not isinstance(proposal, Proposal) or not isinstance(proposal.text, str):
         raise ParameterError(f"proposal must be a Proposal, got {describe(proposal)}")
@@ -375,9 +374,8 @@ def read_approvers(
         ParameterError: they are no different keys of Ed25519, or too few, or the key that signs
             records is among them.
     """
-    if isinstance(approvers, (str, bytes)) or not isinstance(approvers, Iterable):
-        raise ParameterError(f"approvers must be a list of keys, got {describe(approvers)}")
-    keys = tuple(_approver_key(each) for each in approvers)
+    listed = read_list(approvers, "approvers")
+    keys = tuple(_read_key(each, "an approver's public key", _PUBLIC).hex() for each in listed)
     if not keys:
         if needed is not None:
             raise ParameterError("approvals_needed requires approvers")
@@ -389,13 +387,6 @@ def read_approvers(
     if signer is not None and signer.public_key.hex() in keys:
         raise ParameterError("the key that signs records cannot be an approver's")
     return Approvers(keys, count, scopes)
-
-
-def _approver_key(key: object) -> str:
-    try:
-        return read_public_key(key)
-    except ParameterError as error:
-        raise ParameterError(f"an approver must be a public key: {error}") from None
 
 
 def check_approved(

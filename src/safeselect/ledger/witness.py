@@ -24,7 +24,8 @@ from safeselect.ledger.store import Row
 class Witness(Protocol):
     """Stores the newest head of one ledger on another machine, for several concurrent processes.
 
-    Both functions answer durably, or raise: then nothing is charged, or nothing released.
+    Both functions must either answer durably or raise an exception. After an exception, nothing is
+    charged or nothing is released.
     """
 
     def last(self) -> str | None:
@@ -33,11 +34,11 @@ class Witness(Protocol):
     def keep(self, head: str, lines: list[bytes], after: str | None) -> None:
         """Store a head (and its lines, if you want) only if the newest head is still `after`.
 
-        Compare and keep in one step: `UPDATE witness SET head = %s WHERE head = %s`, say.  Two
-        processes could otherwise both add lines in one place.
+        Compare and store in one step, for example with `UPDATE witness SET head = %s WHERE head =
+        %s`. Otherwise two processes could add different lines at the same position.
 
         Args:
-            head: place and hash of the last of the lines.
+            head: position and hash of the last of the lines.
             lines: the lines of the ledger after `after`, each with its newline.
             after: the head before these lines; None before the first.
         """

@@ -245,7 +245,7 @@ def check_unknown(
             raise ParameterError("these counts already state their places; omit places=")
         check_unit(counts.unit, unit)
         if contributions is not None:
-            check_cap(counts, contributions, "max_contributions", "count_distinct_users")
+            check_cap(counts, contributions, "max_contributions")
         fetched = counts.places
     elif places is None:
         raise ParameterError(
@@ -261,11 +261,8 @@ def check_unknown(
         )
 
 
-def check_cap(counts: Counts, most: int, name: str, function: str) -> None:
+def check_cap(counts: Counts, most: int, name: str) -> None:
     """Refuse counts in which a user may count for more items than an argument of this name says.
-
-    Args:
-        function: what counts them as they are needed.
 
     Raises:
         ParameterError: their cap is missing or larger than `most`.
@@ -275,5 +272,5 @@ def check_cap(counts: Counts, most: int, name: str, function: str) -> None:
         got = "they were not capped" if cap is None else f"they were capped at {cap}"
         raise ParameterError(
             f"{name}={most} requires counts in which each user counts for at most that many items, "
-            f"but {got}; use {function}(..., max_contributions={most})"
+            f"but {got}; use count_distinct_users(..., max_contributions={most})"
         )

@@ -19,7 +19,8 @@ and n + 1, the value v comes from j = n + centre - v or from j + 1.  So the two 
 the event "not kept" included: its excess upwards is negative, and downwards it is a sum of terms of
 the second kind.  Both must be at most D.
 
-Source: Desfontaines, Voss and Gipson (2022), Theorem 1, for the law; `docs/keys.md` for the rest.
+Source: Desfontaines, Voss and Gipson (2022), Theorem 1, for the law;
+`docs/mathematics.md`, section 19, for the rest.
 """
 
 from __future__ import annotations
@@ -406,47 +407,49 @@ def select_partitions(
 ) -> TopK[str]:
     """Keep each key of a table with the largest probability that privacy allows.
 
-    A key (a partition) with n users is kept with probability p_n, independently of the others.  No
-    private rule keeps a key of any size more often at the same cost for each key.  With counts, the
-    noisy number of users of each kept key is released too, for the same cost.
+    A key with n users is kept with probability p_n, independently of the others. At the same cost
+    for each key, no private rule keeps a key of any size more often. With `with_counts`, the noisy
+    number of users of each kept key is released at the same cost.
 
-    Pass the whole table, in which each user counts for at most `max_partitions` keys, once for
-    each: `count_distinct_users(..., max_contributions=...)` bounds users by a hash.  `Counts` state
-    what they are, and are refused if they do not fit; for other counts the caller asserts it.
+    Pass the whole table. Each user must count for at most `max_partitions` keys, once for each key.
+    `count_distinct_users(..., max_contributions=...)` enforces this by a hash. `Counts` state their
+    limit, and are refused if they do not fit. For other counts, you assert the limit.
 
-    Keys are texts, and private, so no key is an error.  A number is its shortest plain decimal: 1,
-    1.0, True and '1' are one key.  Several counts of one key keep the larger.  A key that can be no
-    item (None, NaN, a date, a tuple, bytes) is dropped, and so are keys without users.  What a
-    reader made of `007`, `1.50` or `1e3` cannot be seen here: read keys as text (`dtype=str`).
+    Keys are strings. A number stands for its shortest plain decimal: 1, 1.0, True and '1' are one
+    key. Of several counts of one key, the largest is kept. Keys of other types (None, NaN, a date,
+    a tuple, bytes) and keys without users are dropped. No key is an error, because keys are
+    private. Read keys as text (`dtype=str`), because a reader may change values such as `007`,
+    `1.50` or `1e3` unnoticed.
 
     Guarantee: ApproximateDP(epsilon, delta).  The decision about one key costs epsilon' and delta',
         and so do the decisions with their counts; `max_partitions` of them compose to the total.
     Neighbours: tables that differ by all rows of one user, so that at most `max_partitions` counts
-        change, by 1 each.  Not replace-one.
-    Source: Desfontaines, Voss and Gipson (2022), Theorem 1; `docs/keys.md` for integers and counts.
-    Exactness: a table of integers, rounded down, certified when it is made; it lies below the
-        optimum by less than 2**-130 of it.
+        change, by 1 each. Replace-one neighbours are not covered.
+    Source: Desfontaines, Voss and Gipson (2022), Theorem 1; `docs/mathematics.md`, section 19.
+    Exactness: the probabilities are a table of integers, rounded down and certified when it is
+        created. The relative distance of each to the optimum is less than 2**-130.
     Bits: 64 for each count that is passed.
     Reveals: the number of counts, in the size of the request; the time depends on the table.
 
     Args:
         counts: `Counts`, a mapping key -> number of users, a pandas column with its index, or
-            numbers with `labels`; integers of any type.  An empty table is not an error.  Columns
-            of Arrow, with labels of type string, stay columns: ten million keys take a second.
+            numbers with `labels`; integers of any type. An empty table is not an error. Arrow
+            columns with labels of type string are not converted: ten million keys take a second.
         epsilon, delta: total cost of this call; positive rationals.
-        max_partitions: for how many keys one user counts at most; not chosen by looking at data.
-        pre_threshold: keys with fewer users are never kept, and others as if they had
-            pre_threshold - 1 users fewer; a rule beside privacy, such as "ten people at least".
-        with_counts: whether noisy counts are released too.  Their law is the same table, up to
-            2**-130.
+        max_partitions: largest number of keys for which one user counts; choose it without looking
+            at the data.
+        pre_threshold: keys with fewer users are never kept. Other keys are treated as if they had
+            pre_threshold - 1 users fewer. Use it for additional rules, such as "at least ten
+            people".
+        with_counts: also release noisy counts. Their law comes from the same table, up to 2**-130.
         labels: the keys, if counts is not a mapping.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is
             drawn, and the result has a receipt.
 
     Returns:
-        TopK: the kept keys, by their labels and not by their counts, perhaps none; `noise` says how
-        noisy counts are.
+        TopK: the kept keys, in the order of their labels, not of their counts; the list can be
+            empty. `noise` describes the noise of the counts.
 
     Raises:
         ParameterError: a parameter is wrong, or does not fit the `Counts`.
@@ -504,19 +507,20 @@ _WORD = 64  # bits: an integer of more is compared with the limit of all numbers
 
 @final
 class PartitionStrategy:
-    """Decides which keys of one table may be shown; returned by `partition_strategy`.
+    """Decides which keys of one table to release; `partition_strategy` creates it.
 
-    Ask about each key once, by one of its methods.  A second draw for a key is a second release,
-    which nobody paid for.  Where an engine repeats work (Spark, Beam), use `keep_keyed`: it gives
-    the same answer to the same question.
+    Ask about each key once, with one of the methods. A second draw for a key is a second release,
+    for which nothing was charged. If an engine may repeat work (Spark, Beam), use `keep_keyed`,
+    which returns the same answer for the same key and number.
 
-    A strategy can be pickled.  The pickle holds the secret seed: keep it where the data may be.
-    After that its draws come from the default source.
+    A strategy can be pickled. The pickle contains the secret seed, so protect it like the data. A
+    strategy that was unpickled draws from the default source.
 
     Attributes:
         terms: the public parameters.
-        release: what a ledger commits to, public: what all decisions cost together, the parameters,
-            and with `ledger=` the receipt.  It has no answers, which are made later, elsewhere.
+        release: the public release to which a ledger commits: the cost of all decisions together,
+            the parameters, and with `ledger=` the receipt. It contains no decisions, because they
+            are made later.
     """
 
     __slots__ = ("_seed", "_source", "release", "terms")
@@ -545,7 +549,7 @@ class PartitionStrategy:
     def probability_of_keep(self, users: int) -> Fraction:
         """Return the exact probability that a key with this number of users is kept.
 
-        It costs nothing; but the answer about a private number is as private as the number.
+        This method costs nothing. The probability for a private number is as private as the number.
 
         Raises:
             ScoreError: it is not an integer.
@@ -575,14 +579,14 @@ class PartitionStrategy:
         """Return which keys of a column of counts to keep, by one fresh draw for each key.
 
         Args:
-            counts: numbers of users, a list, an array or a column; or `Counts`, in their order.
+            counts: numbers of users as a list, an array or a column; or `Counts`, in their order.
 
         Returns:
             Array of booleans, shape (n,), in the order of the counts.
 
         Raises:
             ParameterError: the `Counts` do not fit the strategy.
-            ScoreError: the counts cannot be read; the message quotes none.
+            ScoreError: the counts cannot be read; the message does not quote them.
             SourceError: the source failed.
         """
         unit = self.release.provenance.unit
@@ -596,17 +600,17 @@ class PartitionStrategy:
     def keep_keyed(self, key: object, users: int) -> bool:
         """Return whether to keep this key; the same key always uses the same draw.
 
-        Safe where an engine computes a key twice: U is HMAC-SHA-512 of the key under the secret
-        seed, and does not depend on the number of users.  The privacy is computational: it holds
-        against those who cannot tell HMAC-SHA-512 from random bits and do not have the seed.  For
-        data of another table make another strategy: with the same seed a key's two answers
-        together reveal its count.
+        An engine may compute a key twice: the draw is HMAC-SHA-512 of the key under the secret
+        seed, and does not depend on the number of users. The privacy is computational. It holds
+        against anyone who cannot distinguish HMAC-SHA-512 from random bits and does not have the
+        seed. Create another strategy for another table: with the same seed, the two answers for a
+        key together reveal its count.
 
         Args:
-            key: a text, or a number, which is the text of its shortest plain decimal, so that 1,
-                1.0 and '1' are one key: make keys texts before users are counted.  One that can be
-                no item (None, NaN, a date) is not kept.
-            users: its number of users; the same whenever the key is asked about.
+            key: a string, or a number, which stands for its shortest plain decimal: 1, 1.0 and '1'
+                are one key. Therefore convert keys to strings before users are counted. Keys of
+                other types (None, NaN, a date) are not kept.
+            users: number of users of the key; pass the same number each time.
 
         Raises:
             ScoreError: the number is not an integer.
@@ -659,9 +663,10 @@ def partition_strategy(
 ) -> PartitionStrategy:
     """Return a strategy that decides which keys of one table to keep; it is charged once, now.
 
-    The law, the guarantee, the neighbours and the arguments are those of `select_partitions`.  The
-    engine that counts must bound the users: each of them counts for `max_partitions` keys at most,
-    and the same bounded rows must give keys and values.
+    The law, the guarantee, the neighbours and the arguments are those of `select_partitions`. The
+    counting engine must bound the
+    users: each of them counts for at most `max_partitions` keys, and keys and values must come from
+        the same bounded rows.
 
     Bits: 256 for the seed of `keep_keyed`.
 
@@ -700,7 +705,7 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     if not isinstance(counts, Counts):
         return
     check_unit(counts.unit, unit)
-    check_cap(counts, max_partitions, "max_partitions", "count_distinct_users")
+    check_cap(counts, max_partitions, "max_partitions")
     if counts.places != "all":
         raise ParameterError(
             f"these are the {counts.places} largest counts of a table, a choice that depends on "

@@ -181,7 +181,8 @@ def measure(
 ) -> Numbers[int, Label]:
     """Release integers with exact noise.
 
-    Exactly one cost chooses the noise, and each needs the sensitivity of its norm:
+    Pass exactly one cost. It determines the noise and requires the sensitivity in the matching
+    norm:
 
     - epsilon, with sensitivity_l1: discrete Laplace noise, P(X = x) proportional to
       exp(-|x| epsilon / sensitivity_l1).
@@ -190,7 +191,7 @@ def measure(
     - mu, with sensitivity_l2_squared: a normal variable rounded to the nearest integer, of
       sigma**2 = sensitivity_l2_squared / mu**2 before rounding.
 
-    How many values there are, and their labels, are public.
+    The number of values and their labels are public.
 
     Guarantee: PureDP(epsilon); ZeroConcentratedDP(rho), and no more: discrete Gaussian noise is not
         Gaussian-DP; or GaussianDP(mu**2): integers plus rounded noise are the rounding of integers
@@ -198,28 +199,31 @@ def measure(
     Neighbours: as the sensitivity defines them.
     Source: Ghosh, Roughgarden and Sundararajan (2009) for discrete Laplace noise; Canonne, Kamath
         and Steinke (2020), Theorem 14 for discrete Gaussian noise; Dong, Roth and Su (2022).
-    Exactness: integers and enclosures; nothing is rounded.
-    Bits: discrete Laplace as `variates.discrete_laplace`; Gaussian 72 a value.  With sigma**2 above
-        2**20 discrete Gaussian noise takes some hundred bits a value, by rejection.
+    Exactness: all computation uses integers and enclosures, without rounding.
+    Bits: for discrete Laplace noise as for `variates.discrete_laplace`; for Gaussian noise 72 for
+        each value. If sigma**2 exceeds 2**20, discrete Gaussian noise takes a few hundred bits for
+        each value, by rejection.
     Reveals: nothing of the values; the time of rare refinements, and above sigma**2 = 2**20 all of
         the time, follows from the noise.
 
     Args:
         values: integers of any type: a list, an array, a column, or a mapping label -> value.
         epsilon, rho, mu: total cost of this call; exactly one, a positive rational.
-        sensitivity_l1: the largest sum of the absolute changes of all values, when one unit of
-            privacy is added or removed: c where a user counts in c cells at most, once in each.
-        sensitivity_l2_squared: the largest sum of their squares; c as well.
-        labels: the names of the values, if they are not a mapping.
+        sensitivity_l1: largest sum of the absolute changes of all values, if one unit of privacy is
+            added or removed. It is c if a user counts in at most c cells, once in each.
+        sensitivity_l2_squared: largest sum of the squared changes; in this case it is c, too.
+        labels: names of the values, if they are not a mapping.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: the cost is charged there before the first bit is drawn, and
             the result has a receipt.
 
     Returns:
-        Numbers: the noisy values as Python integers, in their order; `noise` says how noisy.
+        Numbers: the noisy values as Python integers, in the given order; `noise` describes their
+            noise.
 
     Raises:
-        ParameterError: a parameter is wrong, or the sensitivity is below what `Counts` can change.
+        ParameterError: a parameter is wrong, or the sensitivity is smaller than the possible change
+            of `Counts`.
         ScoreError: the values cannot be read.
         SourceError: the source failed.
 

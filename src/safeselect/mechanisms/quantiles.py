@@ -44,6 +44,7 @@ from safeselect.exact.parameters import (
     integer,
     rational,
     read_choice,
+    read_list,
 )
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.randomness.bits import Bits, exhausted, rounds
@@ -451,54 +452,56 @@ def quantile(
 ) -> Numbers[Any, Fraction]:
     """Choose a point of a public grid that is close to a quantile of private values.
 
-    P(g) is proportional to exp(-rate d(g)) for each point g of the grid, d(g) being how far
-    quantile n lies outside of the interval #{x < g} .. #{x <= g}, for n values x, each clamped to
-    the grid and rounded down to it; inside, d(g) is minus the way to the nearer end.  What of d is
-    above 0 is the error in ranks: at most (R / epsilon) ln(M / beta) with probability 1 - beta, M
-    being the number of points: a wide grid costs little.
-    Where no bounds are known, write those of the type, such as lowest=-2**63, highest=2**63 - 1,
-    which costs 44 R / epsilon ranks.
+    The n values x are first clamped to the grid and rounded down to its points. Each point g of the
+    grid is chosen with probability proportional to exp(-rate d(g)). Outside of the interval from
+    #{x < g} to #{x <= g}, d(g) is the distance of quantile * n from this interval. Inside, it is
+    minus the distance to the nearer end. A positive d(g) is an error in ranks. With probability 1 -
+    beta it is at most (R / epsilon) ln(M / beta), where M is the number of points, so a wide grid
+    costs little. If no bounds are known, pass those of the type, such as lowest=-2**63 and
+    highest=2**63 - 1, which costs 44 R / epsilon ranks.
 
     Guarantee: BoundedRange(epsilon), with rate = epsilon / R: R = 2 max(quantile, 1 - quantile) for
         add/remove neighbours, 2 for replace-one, 1 for the quantiles 0 and 1; each
         `max_contributions` times (`docs/mathematics.md`, section 18).
-    Neighbours: those that `neighbours` names, which must be the ledger's: values of one unit are
-        added or removed, or replaced by others.
-    Method: classes of points with equally many values below are drawn by inversion of one uniform
-        number with certified sums: the law over the points is exact, for any number of points and
-        any values: none, equal ones, duplicates.
-    Ties: at a run of equal values every quantile that falls into the run has error 0, and the run
-        is the likelier the deeper the quantile lies in it.  With ties="below", d(g) =
-        |#{x < g} - quantile n| instead, which counts what lies below alone.
+    Neighbours: those that `neighbours` names, which must be those of the ledger: the values of one
+        unit are added or removed, or replaced by others.
+    Method: points with the same number of values below them form a class. One class is drawn by
+        inversion of a uniform number with certified sums. The law of the points is exact for any
+        number of points and any values, including none and duplicates.
+    Ties: a quantile that falls into a run of equal values has error 0 there, and the probability of
+        the run is larger if the quantile lies deeper in it. With ties="below", d(g) = |#{x < g} -
+        quantile n|, which counts only the values below.
     Reveals: the requests to the source follow from the grid.  The time depends on how many values
         there are, on their order and on their types; it is not protected.
 
     Args:
-        values: one for each unit of privacy: a list, a tuple, a range, an array or a column of
-            numbers or dates.  Infinities are clamped.  A float stands for its shortest decimal, and
-            so does a number of any other type that equals a float and no integer: equal numbers lie
-            at one point.  True is 1.  Dates are those of the years 1 to 9999; of a time, its day
-            where its zone is.
+        values: one value for each unit of privacy, as a list, a tuple, a range, an array or a
+            column of numbers or dates. Infinities are clamped. A float stands for its shortest
+            decimal, and so does a number of any other type that equals a float but no integer, so
+            equal numbers lie at the same point. True is 1. Dates are those of the years 1 to 9999;
+            a time counts as its day in its own zone.
         quantile: rational from 0 to 1, such as "1/2".
-        lowest, highest: the ends of the grid, public: integers, dates, decimals or other rationals.
-        step: the distance of its points, a positive rational; of dates, a whole number of days.  A
-            small one costs little: a thousandth of the distance of the ends, say.
-        epsilon: total cost of this call; positive rational.  Or:
+        lowest, highest: public ends of the grid: integers, dates, decimals or other rationals.
+        step: distance between the points of the grid, a positive rational; for dates, an integer
+            number of days. A small step costs little, for example a thousandth of the distance
+            between the ends.
+        epsilon: total cost of this call, a positive rational; or pass `rho`.
         rho: total cost of this call in zCDP.
         neighbours: "add_remove" or "replace_one".
-        max_contributions: how many values one unit may have.
+        max_contributions: largest number of values of one unit.
         ties: "interval" or "below".
         source: source of random bytes; the default is a cryptographic generator.
-        ledger: `ledger.scope(...)`: charged before the values are looked at.
+        ledger: `ledger.scope(...)`: charged before the values are read.
 
     Returns:
-        Numbers: with one `value`, a point of the grid: an integer, a date, a decimal or a fraction,
-        as its ends are.
+        Numbers: with one `value`, a point of the grid. It is an integer, a date, a decimal or a
+            fraction, like the ends of the grid.
 
     Raises:
         ParameterError: a parameter is wrong.
-        ScoreError: the values have a class that is not read, which is found before the charge; or
-            one is missing, NaN, or no number or date: after a charge there is one sentence for all.
+        ScoreError: the type of the container is not supported (found before the charge), or a value
+            is missing, NaN, or not a number or date. After a charge, the message is the same for
+            all values.
         SourceError: the source failed.
         BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
 
@@ -531,25 +534,25 @@ def quantiles(
 ) -> Numbers[Any, Fraction]:
     """Choose points of a public grid for several quantiles, in nondecreasing order.
 
-    The middle quantile is drawn first; the values below it and the others are then cut apart, each
-    with its half of the grid and of the quantiles, down to single ones.  A unit is in one part a
-    level, so m quantiles cost floor(log2 m) + 1 draws, not m (after Kaplan, Schnapp and Stemmer
-    2022; `docs/mathematics.md`, section 18).  Equal values are cut apart too: each counts as 16
-    sixteenths at 16 places of its point.
+    The middle quantile is drawn first. It splits the values, the grid and the other quantiles into
+    two parts, which are treated in the same way, until each part has one quantile. At each level a
+    unit is in one part, so m quantiles cost floor(log2 m) + 1 draws, not m (after Kaplan, Schnapp
+    and Stemmer 2022; `docs/mathematics.md`, section 18). Equal values can be split, too: each
+    counts as 16 sixteenths at 16 places of its point.
 
     Guarantee: with `epsilon` alone LaplaceDominated(epsilon) (BoundedRange where m = 1); with
         `delta` ApproximateDP(epsilon, delta); with `rho` ZeroConcentratedDP(rho).  `parts` holds
         the guarantees of the levels.  For replace-one neighbours a level costs twice as much as a
         draw, because the value may leave one part and enter another.
     Neighbours, Method, Reveals: as for `quantile`.
-    Ties: as for `quantile`; with ties="below" values are not cut, and a point just above a run of
-        equal values is the first with the run below it.
+    Ties: as for `quantile`. With ties="below" equal values are not split, and the first point with
+        a run below it is the point just above the run.
 
     Args:
         quantiles: rationals from 0 to 1, all different, in any order.
-        delta: with epsilon: an (epsilon, delta) total, which allows less noise.
+        delta: with epsilon, for an (epsilon, delta) total, which allows less noise.
         values, lowest, highest, step, epsilon, rho, neighbours, max_contributions, ties, source,
-            ledger: as for `quantile`; max_contributions is 1 where there are several quantiles.
+            ledger: as for `quantile`; with several quantiles max_contributions must be 1.
 
     Returns:
         Numbers: `values` in the order of `quantiles`, which are their labels.
@@ -590,17 +593,12 @@ def release_quantiles(
         asked: the quantiles.
         treated: neighbours, max_contributions and ties, as a caller gave them.
     """
-    if isinstance(asked, (str, bytes)) or not isinstance(asked, Iterable):
-        raise ParameterError(
-            f"quantiles must be a list of numbers, got {describe(asked)}; for example "
-            "quantiles=['1/4', '1/2', '3/4']"
-        )
-    targets = tuple(_share(each) for each in asked)
+    example = "; for example quantiles=['1/4', '1/2', '3/4']"
+    targets = tuple(map(_share, read_list(asked, "quantiles", example)))
     if not targets or len(set(targets)) != len(targets):
         raise ParameterError("quantiles must be one or more different numbers")
-    neighbours, most, ties = treated
-    read_choice(neighbours, "neighbours", get_args(Neighbours))
-    read_choice(ties, "ties", get_args(Ties))
+    charge, each = charge_of(targets, grid.as_record(), paid, treated)
+    neighbours, _, ties = treated
     scope, several = read_ledger(ledger, monotonic=False), len(targets) > 1
     others = set(get_args(Neighbours)) - {neighbours}
     if scope is not None and scope.neighbours in others:
@@ -608,28 +606,15 @@ def release_quantiles(
             f"neighbours={neighbours!r} does not match scope {scope.name!r}; use "
             f"neighbours={scope.neighbours!r}"
         )
-    count = integer(most, "max_contributions", minimum=1, maximum=2**32)
-    if several and count > 1:
-        raise ParameterError(
-            "several quantiles are proved private for max_contributions=1 "
-            "only; ask for one quantile"
-        )
-    levels = len(targets).bit_length()
-    each = paid.per_draw(BoundedRange, levels)
-    guarantee = paid.guarantee(BoundedRange, each, levels)
     replaced = neighbours == "replace_one"
     # Of several, a replaced value may change two parts of a level: each is drawn at half the cost.
     spent = each / 2 if several and replaced else each
     source = resolve(source)
     later = reader(values)
-    mechanism = f"quantile{'s' * several}{'_below' * (ties == 'below')}/1"
     fine = _FINE if several and ties == "interval" else 1
-    parameters = grid.as_record() | {"neighbours": str(neighbours), "max_contributions": str(count)}
-    parameters |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
-    charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), parameters)
 
     def law_of(target: Fraction) -> Law:
-        moved = count * _range(target, replaced and not several) * fine
+        moved = _range(target, replaced and not several) * fine
         return Law(target, spent / moved, str(ties))
 
     with Call(
@@ -647,6 +632,40 @@ def release_quantiles(
         drawn = dict(zip(order, points, strict=True))
         values = tuple(grid.point(drawn[target]) for target in targets)
         return call.commit(Numbers(values=values, labels=targets, **call.header))
+
+
+def charge_of(
+    targets: Sequence[Fraction],
+    grid: Mapping[str, str],
+    paid: PrivacyCost,
+    treated: tuple[object, object, object],
+) -> tuple[Charge, Fraction]:
+    """The charge of these quantiles, and the epsilon of a draw for each value of a unit.
+
+    Args:
+        grid: as a record states it.
+        treated: neighbours, max_contributions and ties, as a caller gave them.
+
+    Raises:
+        ParameterError: one of these is wrong.
+    """
+    neighbours, most, ties = treated
+    read_choice(neighbours, "neighbours", get_args(Neighbours))
+    read_choice(ties, "ties", get_args(Ties))
+    count, several = integer(most, "max_contributions", minimum=1, maximum=2**32), len(targets) > 1
+    if several and count > 1:
+        raise ParameterError(
+            "several quantiles are proved private only for max_contributions=1; "
+            "request one quantile"
+        )
+    levels = len(targets).bit_length()
+    each = paid.per_draw(BoundedRange, levels)
+    guarantee = paid.guarantee(BoundedRange, each, levels)
+    parameters = {**grid, "neighbours": str(neighbours), "max_contributions": str(count)}
+    parameters |= {"quantiles": ", ".join(map(exact_text, targets)), "ties": str(ties)}
+    mechanism = f"quantile{'s' * several}{'_below' * (ties == 'below')}/1"
+    charge = Charge(mechanism, guarantee, ((BoundedRange(each), levels),), parameters)
+    return charge, each / count
 
 
 def _share(value: object) -> Fraction:

@@ -292,23 +292,24 @@ def best_of(
 ) -> Numbers[Any, Out]:
     """Run a private mechanism K times, and release only the run with the best score.
 
-    K has a truncated negative binomial law, P(K = k) proportional to
-    (1 - gamma)**k prod_{l < k} (l + eta) / (l + 1) for k >= 1: geometric for eta = 1 (Liu and
-    Talwar 2019), logarithmic for eta = 0.  With f(x) = E x**K and F(s) the chance that a run's
-    score is at most s, a score s is released with probability f(F(s)) - f(F(s-)).  Of equal scores
-    the first run's counts.  A random choice of a hyper-parameter belongs into the run: its every
-    run then tries one, and `guarantee.expected_runs` are tried.
+    K follows a truncated negative binomial law: P(K = k) is proportional to (1 - gamma)**k prod_{l
+    < k} (l + eta) / (l + 1) for k >= 1. It is geometric for eta = 1 (Liu and Talwar 2019) and
+    logarithmic for eta = 0. Let f(x) = E[x**K], and let F(s) be the probability that the score of a
+    run is at most s. Then a score s is released with probability f(F(s)) - f(F(s-)). Of equal
+    scores, the first run is released. To search over hyper-parameters, choose one at random inside
+    each run; on average `guarantee.expected_runs` of them are tried.
 
-    With `mean` K is Poisson instead, may be 0, and then nothing is released: the number of runs
-    varies least, for a cost that rises with the mean (Papernot and Steinke 2022, Theorem 6).
+    With `mean`, K follows a Poisson law and can be 0, in which case nothing is released. The number
+    of runs then varies least, but the cost rises with the mean (Papernot and Steinke 2022, Theorem
+    6).
 
-    A fixed number of runs is something else: it costs the composition of all of them.
+    A fixed number of runs is different: it costs the composition of all runs.
 
     Guarantee: Repeated(base, eta, gamma): (2 + eta) epsilon where base is epsilon-DP, and Rényi
         bounds that `compose` and a ledger use (Papernot and Steinke 2022, Theorem 2); with `mean`
         PoissonRepeated(base, mean).
     Neighbours: those of base.
-    Exactness: K by inversion against enclosed partial sums; its law is exact.
+    Exactness: K is drawn by inversion with enclosures of partial sums; its law is exact.
     Reveals: the time of the call tells K, and so do other things that a run does: files, logs,
         network, warnings, progress bars.  Whoever sees them sees more than the guarantee covers.
         K is not in the result or in any message.  The ledger states the time of charges to its
@@ -319,33 +320,35 @@ def best_of(
         read: too many close the scope.
 
     Args:
-        run: takes a scope and returns (score, output).  The scope goes to mechanisms as `ledger=`:
-            it charges nothing, and refuses what `base` does not cover.  Releases by other means are
-            checked by `scope.check(guarantee)`, or not at all.  A score is a number, exact or
-            float; NaN is worse than all.
-        base: what one run guarantees, its score and output included: PureDP, LaplaceDominated,
+        run: function that takes a scope and returns (score, output). Pass the scope to mechanisms
+            as `ledger=`: it charges nothing, and refuses releases that `base` does not cover. Call
+            `scope.check(guarantee)` for releases by other means; otherwise they are not checked. A
+            score is an exact number or a float; NaN is worse than all others.
+        base: guarantee of one run, including its score and output: PureDP, LaplaceDominated,
             BoundedRange or ZeroConcentratedDP.
-        gamma: rational between 0 and 1; smaller means more runs.
-        eta: rational, above -1 and at most 100, 1 by default; smaller costs less, and varies K
-            more.
-        mean: instead of gamma and eta: the mean of a Poisson number of runs, rational.
+        gamma: rational between 0 and 1; a smaller value means more runs.
+        eta: rational, above -1 and at most 100 (default: 1); a smaller value costs less, but K
+            varies more.
+        mean: mean of a Poisson number of runs, a rational; instead of gamma and eta.
         minimize: smaller scores are better.
         source: source of random bytes for K; the default is a cryptographic generator.
-        ledger: `ledger.scope(...)`: the whole call is charged there before the first run.  A call
-            that fails stays charged, and is not repeated.  What ends a run may depend on private
-            values, so none of its words goes on: find mistakes without a ledger, on made-up data,
-            where a run's own error is raised.
+        ledger: `ledger.scope(...)`: the whole call is charged there before the first run. A call
+            that fails remains charged, and is not repeated. The error of a run may depend on
+            private values, so its message is not passed on. To find mistakes, call without a ledger
+            on synthetic data; then the run's own error is raised.
 
     Returns:
-        Numbers: its `value` is the score of the run, as it returned it, and its one label the
-            output.  With `mean` it is empty where there was no run.
+        Numbers: its `value` is the score of the chosen run, and its only label is the output. With
+            `mean` it is empty if there was no run.
 
     Raises:
-        ParameterError: a parameter is wrong; or, without a ledger, a run returned no pair of a
+        ParameterError: a parameter is wrong; or, without a ledger, a run did not return a pair of a
             number and an output, or released more than `base` covers.
-        ScoreError: with a ledger, a run failed, for whatever reason; not told, and counted.
+        ScoreError: with a ledger, a run failed. The reason is not shown, and the ledger counts the
+            failure.
         KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, SystemExit: with a ledger, one of
-            these ended a run.  They go on new and empty, and SystemExit as SystemExit(1); counted.
+            these ended a run. A new, empty exception of the class is raised (SystemExit as
+            SystemExit(1)), and the ledger counts it.
         SourceError: the source failed.
         BudgetError: the ledger refuses the charge, or cannot be used (`LedgerError`).
 
@@ -379,23 +382,23 @@ def first_above(
 ) -> Numbers[Any, Out]:
     """Run a private mechanism until a run's score reaches a threshold, and release only that run.
 
-    After each run that does not reach it, the call ends with nothing with probability gamma.  With
-    p the chance that a run passes, a passing output x is released with probability
-    Q(x) / (gamma + (1 - gamma) p), Q being the law of one run.
+    After each run that does not reach the threshold, the call ends without a result with
+    probability gamma. Let Q be the law of one run, and p the probability that a run passes. Then a
+    passing output x is released with probability Q(x) / (gamma + (1 - gamma) p).
 
     Guarantee: PureDP(2 epsilon) where base is epsilon-DP, whatever gamma (Liu and Talwar 2019,
         Algorithm 1, without their cap on the number of runs).
     Neighbours, Exactness, Reveals: as for `best_of`.
 
     Args:
-        threshold: rational of either sign; public, and fixed before any run.
-        base: what one run guarantees: PureDP, LaplaceDominated or BoundedRange.
-        gamma: rational between 0 and 1; at most 1 / gamma runs are expected.
-        minimize: smaller scores are better: a score passes that is at most the threshold.
+        threshold: public rational of either sign, fixed before any run.
+        base: guarantee of one run: PureDP, LaplaceDominated or BoundedRange.
+        gamma: rational between 0 and 1; the expected number of runs is at most 1 / gamma.
+        minimize: smaller scores are better; a score passes if it is at most the threshold.
         run, source, ledger: as for `best_of`.
 
     Returns:
-        Numbers: as of `best_of`; empty where no run passed.
+        Numbers: as for `best_of`; empty if no run passed.
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `best_of`.
@@ -412,7 +415,7 @@ def first_above(
     one = Repeated(base, 1, gamma)  # type: ignore[arg-type]  # it reads them, and checks the base
     if base.pure is None:
         raise ParameterError(
-            "first_above is proved private for a base with an epsilon only, got "
+            "first_above is proved private only for a base with an epsilon, got "
             f"{describe(base)}; use best_of"
         )
     least, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, cast, get_args
 import numpy as np
 
 from safeselect import engine
-from safeselect.accounting.cost import UNPRICED, PrivacyCost, read_epsilon
+from safeselect.accounting.cost import UNPRICED, PrivacyCost
 from safeselect.engine import Ranking
 from safeselect.engine.arrays import GridScores, Indices
 from safeselect.engine.draws import Weights
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from safeselect.mechanisms.weights import GivenWeights, OrderedWeights
 
 CANDIDATES = "the number of candidates"
+Total = tuple[object, object, object]
 
 
 def permute_and_flip(
@@ -78,46 +79,48 @@ def permute_and_flip(
     """Choose one candidate with a large score by permute-and-flip.
 
     Candidate r wins with probability p_r * integral over [0, 1] of prod_{j != r} (1 - p_j t) dt,
-    where p_j = exp(-rate * (best score - score j)) and rate = epsilon / R, R being `range_`, or
-    `sensitivity` if monotonic, or twice the `sensitivity`.
+    where p_j = exp(-rate * (best score - score j)) and rate = epsilon / R. R is `range_`, or
+    `sensitivity` if monotonic, or otherwise twice the `sensitivity`.
 
     Guarantee: LaplaceDominated(epsilon), hence epsilon-DP (McKenna and Sheldon 2020).
-    Neighbours: whatever `sensitivity` was computed for; `monotonic=True` asserts add/remove
-        neighbours for which all scores move the same way, as counts do.
-    Method: the largest of score + exponential noise, which is the same mechanism (Ding, Kifer,
-        Saghaian, Steinke, Wang, Xiao and Zhang 2021): geometric noise on the grid of the scores,
-        ties broken uniformly at random.
-    Exactness: integers throughout; the law is the one above, not an approximation of it.
+    Neighbours: the pairs for which you computed `sensitivity`. `monotonic=True` asserts add/remove
+        neighbours between which all scores move in the same direction, as counts do.
+    Method: choose the largest sum of score and exponential noise, which is the same mechanism
+        (Ding, Kifer, Saghaian, Steinke, Wang, Xiao and Zhang 2021). On the grid of the scores this
+        is geometric noise, with ties broken uniformly at random.
+    Exactness: all computation uses integers; the law is exactly the one above.
 
     Args:
-        scores: n scores, or a mapping label -> score; larger is better.  A list, an array, or a
-            column of pandas, polars or Arrow, also as a table of one column.  Without `grid` every
-            score must be an integer, of whatever type: 3, 3.0, True and Decimal(3) are integers.
-        epsilon: total cost of this call; positive rational.  Or:
+        scores: n scores, or a mapping label -> score; larger is better. Pass a list, an array, a
+            column of pandas, polars or Arrow, or a table with one column. Without `grid` every
+            score must be an integer, of any type: 3, 3.0, True and Decimal(3) are integers.
+        epsilon: total cost of this call, a positive rational; or pass `rho`.
         rho: total cost of this call in zCDP.
-        sensitivity: largest change of any one score, in score units, when one unit of privacy (a
-            person, say) is added, removed or changed.  Or:
+        sensitivity: largest change of any one score, in score units, if one unit of privacy (such
+            as a person) is added, removed or changed; or pass `range_`.
         range_: largest difference between the changes of any two scores.
-        monotonic: all scores move the same way between neighbours; halves the noise.
+        monotonic: all scores move in the same direction between neighbours; halves the noise.
         minimize: smaller scores are better.
-        grid: public step of the scores, for those that are no integers: each is read as the nearest
-            multiple, halves up.  A thousandth of the sensitivity costs 0.2 % of accuracy; a grid as
-            coarse as the sensitivity makes the noise twice as wide, if monotonic three times.
-        on_grid: the true scores are multiples of `grid`, and each number handed over lies less than
-            half a step from its own, as k/n computed in floats does.  Then reading moves nothing.
-        score_error: with `grid`: how far a number handed over may lie from the score whose
-            sensitivity you declare, in score units; by default half a step.  It widens the noise.
-            0 where the numbers are exact, as fractions and decimals are.
-        labels: what to call the candidates.
+        grid: public step for scores that are not integers: each score is read as the nearest
+            multiple, halves up. A step of a thousandth of the sensitivity costs 0.2 % of accuracy.
+            A step as large as the sensitivity doubles the noise, or triples it if monotonic.
+        on_grid: asserts that the true scores are multiples of `grid`, and that each number lies
+            less than half a step from its true score, as k/n computed in floats does. Rounding then
+            changes nothing.
+        score_error: with `grid`, the largest distance between a number and the score whose
+            sensitivity you declare, in score units (default: half a step). It increases the noise.
+            Pass 0 if the numbers are exact, as fractions and decimals are.
+        labels: names of the candidates.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: what the call costs is charged there before the first bit is
             drawn, and the result has a receipt.
-        weights: public whole numbers, 2**24 in all at most: a candidate of weight w takes part as w
-            equal candidates.  A list in the order of the scores, or label -> weight: a mapping, or
-            a pandas column with its index.  With 0 a candidate takes no part; its score is read.
+        weights: public integers, at most 2**24 in total: a candidate of weight w counts as w equal
+            candidates. Pass a list in the order of the scores, a mapping label -> weight, or a
+            pandas column with its index. A candidate with weight 0 is excluded, but its score is
+            read.
 
     Returns:
-        Selection: the candidate's label and position, and what the release costs.
+        Selection: the candidate's label and position, and the cost of the release.
 
     Raises:
         ParameterError: a parameter is wrong.
@@ -129,9 +132,8 @@ def permute_and_flip(
         >>> permute_and_flip({"tea": 3, "milk": 900}, epsilon=1, sensitivity=1).label
         'milk'
     """
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
     return asked.choose(asked.calibrate("permute_and_flip"), scores, labels)
 
 
@@ -152,23 +154,24 @@ def exponential_mechanism(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose candidate r with probability proportional to weight r * exp(rate * score r).
+    """Choose one candidate, with probability proportional to weight * exp(rate * score).
 
-    rate = epsilon / R, R being `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`.
+    rate = epsilon / R. R is `range_`, or `sensitivity` if monotonic, or otherwise twice the
+    `sensitivity`.
 
     Guarantee: BoundedRange(epsilon), hence epsilon-DP and about (epsilon**2 / 8)-zCDP (McSherry
         and Talwar 2007; Dong, Durfee and Rogers 2020).  For many selections under zCDP it is the
         better choice, for one pure-DP selection permute-and-flip is.
     Neighbours, Raises: as for `permute_and_flip`.
-    Method: the largest of score + Gumbel noise, exactly: lattice floors of the noise from certified
-        enclosures of its distribution function, refined until the winner is decided; with weights
-        their enclosed logarithms are added.
+    Method: choose the largest sum of score and Gumbel noise. The noise is rounded down to the
+        lattice with certified enclosures of its distribution function, which are refined until the
+        winner is decided. With weights, enclosures of their logarithms are added.
 
     Args:
-        weights: public weights of the candidates, a base measure: rationals, all 1 by default.  A
-            list in the order of the scores, or label -> weight: a mapping, or a pandas column with
-            its index.  With 0 a candidate takes no part; its score is still read.  They must not
-            follow from the data, and change no guarantee.
+        weights: public rational weights of the candidates (default: all 1). Pass a list in the
+            order of the scores, a mapping label -> weight, or a pandas column with its index. A
+            candidate with weight 0 is excluded, but its score is read. Weights must not depend on
+            the data. They do not change the guarantee.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             labels, source, ledger: as for `permute_and_flip`.
 
@@ -179,9 +182,8 @@ def exponential_mechanism(
         >>> exponential_mechanism([3, 900, 5], epsilon=1, sensitivity=1, monotonic=True).index
         1
     """
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
     return asked.choose(asked.calibrate("exponential_mechanism"), scores, labels)
 
 
@@ -203,20 +205,21 @@ def exponential_mechanism_base2(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose candidate r with probability proportional to a rational power: base**(-score r / R).
+    """Choose one candidate, with probability proportional to a rational power, base**(-score / R).
 
-    R is `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`; so `base` is how much
-    less likely a candidate is whose score is lower by R.  Where scores and R are integers with
-    R = 1 all weights are rational numbers; (x / 2**y)**z is Ilvento's mechanism with these x, y, z.
-    With `epsilon` or `rho` the factor per grid step is the smallest x / 2**64 that is at least
-    exp(-epsilon / R).  The range of the scores is not limited.
+    R is `range_`, or `sensitivity` if monotonic, or otherwise twice the `sensitivity`. A candidate
+    whose score is lower by R has a probability that is smaller by the factor `base`. If scores are
+    integers and R = 1, all weights are rational numbers; base = (x / 2**y)**z gives Ilvento's
+    mechanism with these x, y, z. With `epsilon` or `rho`, the factor per grid step is the smallest
+    x / 2**64 that is at least exp(-epsilon / R). The range of the scores is not limited.
 
     Guarantee: BoundedRange(epsilon); with `base`, epsilon = -ln(base), rounded up to 64 bits.
     Neighbours, Raises: as for `permute_and_flip`.
-    Method: as `exponential_mechanism`.  Source: Ilvento (2020); Dong, Durfee and Rogers (2020).
+    Method: as for `exponential_mechanism`. Source: Ilvento (2020); Dong, Durfee and Rogers (2020).
 
     Args:
-        base: an exact rational between 0 and 1; instead of epsilon and rho.  The result keeps it.
+        base: an exact rational between 0 and 1, instead of epsilon and rho; `base` of the result
+            returns it.
         weights: as for `exponential_mechanism`; they multiply the powers.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
             labels, source, ledger: as for `permute_and_flip`.
@@ -228,9 +231,9 @@ def exponential_mechanism_base2(
         >>> exponential_mechanism_base2([3, 900], base="1/2", sensitivity=1, monotonic=True).base
         Fraction(1, 2)
     """
-    cost, factor = read_base(epsilon, rho, base)
+    total, factor = read_base(epsilon, rho, base)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read(total, scored, weights, source, ledger)
     return asked.choose(asked.calibrate_base2(factor), scores, labels)
 
 
@@ -254,16 +257,17 @@ def report_noisy_max(
 ) -> Selection[Label]:
     """Report the candidate with the largest noisy score, without releasing that score.
 
-    Here "exponential" names the *noise*, so `noise="exponential"` is permute-and-flip; the
-    exponential *mechanism* is `noise="gumbel"`.
+    The value "exponential" names the *noise*: `noise="exponential"` is permute-and-flip. For the
+    exponential *mechanism*, pass `noise="gumbel"`.
 
-    The noise is continuous, independent and identical for all candidates, of scale R / epsilon, R
-    being `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`.
+    The noise is continuous, independent and identically distributed for all candidates, with scale
+    R / epsilon. R is `range_`, or `sensitivity` if monotonic, or otherwise twice the `sensitivity`.
 
     Guarantee: LaplaceDominated(epsilon) with exponential and Laplace noise, BoundedRange(epsilon)
         with Gumbel noise (Ding et al. 2021; Dong, Durfee and Rogers 2020).
     Neighbours: as for `permute_and_flip`.
-    Exactness: the continuous laws, by lazily refined digits; nothing continuous is represented.
+    Exactness: the laws are exactly the continuous ones. Digits of the noise are drawn only as far
+        as needed.
 
     Args:
         noise: "exponential", "laplace" or "gumbel"; there is no default.
@@ -282,9 +286,8 @@ def report_noisy_max(
         1
     """
     read_choice(noise, "noise", get_args(Noise))
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, weights, source, ledger)
     return asked.choose(asked.calibrate(f"report_noisy_max_{noise}"), scores, labels)
 
 
@@ -305,40 +308,39 @@ def permute_and_flip_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose one candidate by permute-and-flip, and release its lead in noisy score.
+    """Choose one candidate by permute-and-flip, and release its gap to the next noisy score.
 
-    P(r wins with a gap of g or more) is the probability that permute-and-flip chooses r when its
-    score is lower by g.
+    The probability that r wins with a gap of at least g equals the probability that
+    permute-and-flip chooses r if the score of r is lower by g.
 
     Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for the winner and its gap together
         (Ding, Wang, Xiao, Zhang and Kifer 2023; for exponential noise `docs/mathematics.md`,
         Theorem 5).
     Neighbours: as for `permute_and_flip`.
-    Exactness: the gap is the floor of the continuous gap, in whole steps of gap_grid.  Scores more
-        than 2**64 - 1 grid steps behind the best count as so far behind.
+    Exactness: the gap is the continuous gap, rounded down to a multiple of gap_grid. Scores more
+        than 2**64 - 1 grid steps below the best count as 2**64 - 1 steps below it.
 
     Args:
-        gap_grid: public step of the gap in score units; by default that of the scores.  Coarser or
-            finer ones cost the same.
+        gap_grid: public step of the gap in score units (default: the step of the scores). It does
+            not change the cost.
         scores, epsilon, rho, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error,
-            labels, source, ledger: as for `permute_and_flip`; at least two candidates.
-            With `minimize` the gap is how much smaller the winner's noisy score is.
+            labels, source, ledger: as for `permute_and_flip`; at least two candidates. With
+            `minimize`, the gap is the next noisy score minus the winner's.
 
     Returns:
         Selection, with its gap.
 
     Raises:
-        ParameterError, ScoreError, SourceError: as for `permute_and_flip`; and ParameterError for
-            one candidate alone, or where a step of the coarsest grid that holds both gap_grid and
-            the scores is worth less than 2**-40 of the noise's scale.
+        ParameterError, ScoreError, SourceError: as for `permute_and_flip`. ParameterError also for
+            a single candidate, or if the coarsest common grid of gap_grid and the scores has a step
+            below 2**-40 of the noise's scale.
 
     Example:
         >>> permute_and_flip_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
         True
     """
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, None, source, ledger)
     return asked.on(scores, labels).choose_with_gap("permute_and_flip_with_gap", gap_grid)
 
 
@@ -359,12 +361,11 @@ def exponential_mechanism_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Choose by the exponential mechanism, and release the winner's lead in noisy score.
+    """Choose one by the exponential mechanism, and release its gap to the next noisy score.
 
-    Candidate r wins with probability proportional to exp(rate * score r); given that, rate * gap
-    follows the logistic law of location rate * score r - ln sum over j != r of
-    exp(rate * score j), conditioned to be positive.  rate = epsilon / R, as for
-    `exponential_mechanism`.
+    Candidate r wins with probability proportional to exp(rate * score r). Given the winner, rate *
+    gap follows the logistic law with location rate * score r - ln(sum over j != r of exp(rate *
+    score j)), conditioned to be positive. rate = epsilon / R, as for `exponential_mechanism`.
 
     Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for both together (Ding et al. 2023,
         Theorem 10).  Not BoundedRange: for epsilon up to 1 it costs about three to four times the
@@ -378,9 +379,8 @@ def exponential_mechanism_with_gap(
         >>> exponential_mechanism_with_gap([3, 900], epsilon=1, sensitivity=1).gap > 700
         True
     """
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, None, source, ledger)
     return asked.on(scores, labels).choose_with_gap("exponential_mechanism_with_gap", gap_grid)
 
 
@@ -402,10 +402,10 @@ def report_noisy_max_with_gap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[Label]:
-    """Report the candidate with the largest noisy score and its lead over the next candidate.
+    """Report the candidate with the largest noisy score, and its gap to the next noisy score.
 
-    Here "exponential" names the *noise*: that is `permute_and_flip_with_gap`; `noise="gumbel"` is
-    `exponential_mechanism_with_gap`.
+    The value "exponential" names the *noise*: `noise="exponential"` is `permute_and_flip_with_gap`,
+    and `noise="gumbel"` is `exponential_mechanism_with_gap`.
 
     Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for both together, with every noise
         (Ding et al. 2023).
@@ -424,9 +424,8 @@ def report_noisy_max_with_gap(
         True
     """
     read_choice(noise, "noise", get_args(Noise))
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, None, source, ledger)
     return asked.on(scores, labels).choose_with_gap(f"report_noisy_max_with_gap_{noise}", gap_grid)
 
 
@@ -452,45 +451,45 @@ def top_k(
 ) -> TopK[Label]:
     """Choose k candidates with large scores, best first.
 
-    Here "exponential" names the *mechanism* (one-shot Gumbel noise); exponential *noise* is
-    "one_shot_exponential".
+    The value "exponential" of `mechanism` names the exponential *mechanism*. For exponential
+    *noise*, pass "one_shot_exponential".
 
     - "one_shot_exponential": exponential noise of scale k R / epsilon, drawn once; the whole call
-      is one LaplaceDominated(epsilon).
-    - "exponential": k exponential mechanisms, each on the candidates that remain, which is the same
-      as one draw of Gumbel noise; each is BoundedRange.
+      satisfies LaplaceDominated(epsilon).
+    - "exponential": k exponential mechanisms, each on the remaining candidates, which is the same
+      as Gumbel noise, drawn once; each satisfies BoundedRange.
     - "exponential_base2": the same with rational weights.
-    - "permute_and_flip": k permute-and-flips, each on the candidates that remain; each is
-      LaplaceDominated.
-    - "laplace": Laplace noise, drawn once; an unordered set; with `delta` only.
+    - "permute_and_flip": k calls of permute-and-flip, each on the remaining candidates; each
+      satisfies LaplaceDominated.
+    - "laplace": Laplace noise, drawn once; the result is an unordered set; requires `delta`.
 
-    R is `range_`, or `sensitivity` if monotonic, or twice the `sensitivity`.
+    R is `range_`, or `sensitivity` if monotonic, or otherwise twice the `sensitivity`.
 
     Guarantee: with `epsilon` alone LaplaceDominated(epsilon) (BoundedRange for one draw of the
         exponential mechanism); with `delta` ApproximateDP(epsilon, delta); with `rho`
-        ZeroConcentratedDP(rho).  `parts` holds the guarantees of the draws, for `compose`.
+        ZeroConcentratedDP(rho). `parts` holds the guarantees of the draws, for `compose`.
     Neighbours: as for `permute_and_flip`.
-    Method: all candidates are looked at coarsely, k times for "permute_and_flip", once for the
-        others, and then up to 1.5 k of them exactly, with some 600 bytes and 10 us or more each:
-        for k close to n = 10**6 half a gigabyte.
+    Method: the noisy scores of all candidates are computed coarsely, k times for "permute_and_flip"
+        and once for the others. Up to 1.5 k of them are then computed exactly, which takes about
+        600 bytes and at least 10 us each. For k close to n = 10**6 this is half a gigabyte.
     Source: Durfee and Rogers (2019) for one-shot Gumbel noise; Ding et al. (2023) for one-shot
         exponential noise; Qiao, Su and Zhang (2021), Theorem 2.2, for "laplace".
 
     Args:
-        k: how many, from 1 to the number of candidates.
-        epsilon: total cost of this call; positive rational.
-        delta: with epsilon: an (epsilon, delta) total, which allows less noise.
+        k: number of candidates to choose, from 1 to the number of candidates.
+        epsilon: total cost of this call, a positive rational.
+        delta: with epsilon, for an (epsilon, delta) total, which allows less noise.
         rho: total cost of this call in zCDP, instead of epsilon.
-        mechanism: see above; by default "one_shot_exponential" for epsilon alone, "exponential"
-            where delta or rho is given.  Or a `StatedLaw`, a mechanism of your own: then the
-            guarantee is the one that you state, and nothing here proves it.
+        mechanism: see above (default: "one_shot_exponential" for epsilon alone, "exponential" with
+            delta or rho). It can also be a `StatedLaw`, a mechanism of your own, whose guarantee
+            you state and the library does not prove.
         weights: with "exponential" and "exponential_base2", as for `exponential_mechanism`; a
-            candidate that was chosen takes its whole weight with it.
+            chosen candidate is removed with its whole weight.
         scores, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, labels,
             source, ledger: as for `permute_and_flip`.
 
     Returns:
-        TopK; without an order for "laplace", whose order is not private.
+        TopK; unordered for "laplace", whose order is not private.
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
@@ -501,9 +500,8 @@ def top_k(
     """
     if mechanism is not None and not isinstance(mechanism, Planned):
         read_choice(mechanism, "mechanism", MECHANISMS, " or write a StatedLaw")
-    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, delta, rho), scored, weights, source, ledger)
     here = asked.on(scores, labels)
     count = integer(k, "k", minimum=1, maximum=here.size, limit=CANDIDATES)
     if mechanism == "laplace":
@@ -532,18 +530,18 @@ def top_k_with_gaps(
 ) -> TopK[Label]:
     """Choose the k candidates with the largest noisy scores, in order, with the k gaps below them.
 
-    The noise is drawn once, of scale k R / epsilon, R being `range_`, or `sensitivity` if
-    monotonic, or twice the `sensitivity`.  Gap l is the distance from the l-th noisy score to the
-    next; the last one leads to the best candidate that is not chosen.
+    The noise is drawn once, with scale k R / epsilon. R is `range_`, or `sensitivity` if monotonic,
+    or otherwise twice the `sensitivity`. Gap l is the l-th noisy score minus the next one. The last
+    gap leads to the best candidate that is not chosen.
 
     Guarantee: LaplaceDominated(epsilon), hence epsilon-DP, for the order and all k gaps together
         (Ding et al. 2023; for exponential noise `docs/mathematics.md`, Theorem 5).
     Neighbours: as for `permute_and_flip`.
 
     Args:
-        k: how many, from 1 to the number of candidates less one.
-        epsilon, rho: total cost of this call.
-        noise: "exponential", or "laplace", whose gaps have twice the variance.
+        k: number of candidates to choose, at least 1 and less than the number of candidates.
+        epsilon, rho: total cost of this call; pass one.
+        noise: "exponential" or "laplace"; Laplace noise doubles the variance of the gaps.
         scores, sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, gap_grid,
             labels, source, ledger: as for `permute_and_flip_with_gap`.
 
@@ -559,9 +557,8 @@ def top_k_with_gaps(
     """
     more = "; Gumbel noise is proved for one winner: exponential_mechanism_with_gap"
     read_choice(noise, "noise", get_args(GapNoise), more)
-    cost = PrivacyCost.read(epsilon=epsilon, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, rho), scored, None, source, ledger)
     here = asked.on(scores, labels)
     return here.in_order(*here.with_gaps(f"top_k_with_gaps_{noise}", k, gap_grid))
 
@@ -586,30 +583,30 @@ def top_k_above(
 ) -> TopK[Label]:
     """Choose up to k candidates, with gaps, whose noisy scores exceed a noisy threshold.
 
-    The threshold takes part as one more score and gets noise like all others: independent,
-    identical, continuous noise of scale k R / epsilon, R being the `sensitivity` if monotonic, else
-    twice that.  The order ends where the threshold comes.
+    The threshold counts as an additional score. All scores get independent, identically
+    distributed, continuous noise of scale k R / epsilon. R is the `sensitivity` if monotonic, or
+    otherwise twice the `sensitivity`. The list ends at the noisy threshold.
 
     Guarantee: LaplaceDominated(epsilon): a part of the k first of n + 1 with their gaps
         (Ding et al. 2023; `docs/mathematics.md`, section 12).  An outcome that ends with the
         threshold in place j is at most e**spent times as likely on a neighbour, spent being
         epsilon j / k: so much may an accountant of ex-post losses charge.  The call as such costs
         epsilon.
-    Neighbours: as for `permute_and_flip`.  There is no `range_`: the threshold does not move with
-        the scores, so a range of the scores alone would not cover it.
+    Neighbours: as for `permute_and_flip`. There is no `range_`, because the threshold does not move
+        with the scores. A range of the scores would not cover it.
 
     Args:
-        threshold: rational of either sign, in score units; public; the nearest step counts.
-        k: how many at most, from 1 to the number of candidates.
-        epsilon: total cost of this call; positive rational.
+        threshold: public rational of either sign, in score units; rounded to the nearest step.
+        k: largest number of candidates to choose, from 1 to the number of candidates.
+        epsilon: total cost of this call, a positive rational.
         noise: "exponential" or "laplace".
-        minimize: smaller scores are better, and those below the threshold are wanted.
+        minimize: smaller scores are better; choose those below the threshold.
         gap_grid: public step of the gaps, as for `top_k_with_gaps`.
         scores, sensitivity, monotonic, grid, on_grid, score_error, labels, source, ledger:
             as for `permute_and_flip`.
 
     Returns:
-        TopK, with its gaps; `spent` says how much of epsilon it used.
+        TopK, with its gaps; `spent` is the part of epsilon that it used.
 
     Raises:
         ParameterError, ScoreError, SourceError: as for `permute_and_flip`.
@@ -619,11 +616,10 @@ def top_k_above(
         (1,)
     """
     read_choice(noise, "noise", get_args(GapNoise))
-    cost = PrivacyCost(read_epsilon(epsilon), None, None)
     place = rational(threshold, "threshold", signed=True)
     size = rational(sensitivity, "sensitivity")
     scored = size, None, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, None, source, ledger)
+    asked = Asked.read((epsilon, None, None), scored, None, source, ledger)
     here = asked.on(scores, labels, threshold=place)
     last = here.size - 1  # where the threshold stands
     count = integer(k, "k", minimum=1, maximum=last)
@@ -655,32 +651,32 @@ def select_many(
 ) -> Batch[Label]:
     """Choose one candidate or k candidates in each row of a matrix of scores, independently.
 
-    The rows are fixed in advance: none depends on what was selected from another.  Where one does,
-    as in boosting or in synthetic data, call the single mechanism once a round.
+    The rows are fixed in advance: no row depends on a selection from another row. If a row does, as
+    in boosting or synthetic data, call the mechanism for a single row once per round.
 
     Guarantee: that of the whole batch.  `epsilon` is its total, split evenly: LaplaceDominated
         (epsilon), or with `delta` or `rho` calibrated as m k draws (of `max_rows` rows if given),
         ApproximateDP(epsilon, delta) or ZeroConcentratedDP(rho).  `parts` holds the guarantees of
         the draws.
-    Neighbours: one unit of privacy may change every row, or `max_rows` of them; `sensitivity` or
-        `range_` bounds the change within each row, as for `permute_and_flip`.  A unit that leaves a
-        row as it is learns nothing from it, so the cost is that of `max_rows` rows.
-    Method, exactness: row by row those of the mechanism named.
+    Neighbours: one unit of privacy may change every row, or at most `max_rows` rows. `sensitivity`
+        or `range_` bounds the change within each row, as for `permute_and_flip`. A row that a unit
+        does not change reveals nothing about this unit, so the cost is that of `max_rows` rows.
+    Method, exactness: for each row, those of the chosen mechanism.
 
     Args:
-        scores: shape (m, n): m rows, fixed in advance, of scores of the same n candidates.
-        k: how many in each row, best first, from 1 to n; one where it is left out.
-        max_rows: the most rows that one unit may change; all by default.  Whoever makes the rows
-            must enforce it, by counting a user in so many groups only, say.
+        scores: shape (m, n): m rows, fixed in advance, with scores of the same n candidates.
+        k: number of candidates in each row, best first, from 1 to n (default: one winner).
+        max_rows: largest number of rows that one unit can change (default: all). Your code must
+            enforce this limit, for example by counting each user in at most `max_rows` groups.
         mechanism: "permute_and_flip" (the default for epsilon alone), "exponential" (the default
             with delta or rho) or "exponential_base2".
         epsilon, delta, rho: total cost of the batch.
-        weights: of the n candidates, in every row; as for the mechanism named.
+        weights: weights of the n candidates in every row, as for the chosen mechanism.
         sensitivity, range_, monotonic, minimize, grid, on_grid, score_error, labels, source,
-            ledger: as for `permute_and_flip`; labels are those of the n candidates.
+            ledger: as for `permute_and_flip`; `labels` names the n candidates.
 
     Returns:
-        Batch: winners of shape (m,), or (m, k) where k is given.
+        Batch: winners of shape (m,), or (m, k) if k is given.
 
     Raises:
         ParameterError, ScoreError, SourceError, BudgetError: as for `permute_and_flip`.
@@ -691,11 +687,10 @@ def select_many(
     """
     if mechanism is not None:
         read_choice(mechanism, "mechanism", get_args(Peeled))
-    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    asked = Asked.read(cost, scored, weights, source, ledger)
+    asked = Asked.read((epsilon, delta, rho), scored, weights, source, ledger)
     here = asked.on(scores, labels, read_matrix)
-    name = mechanism or ("permute_and_flip" if cost.is_pure else "exponential")
+    name = mechanism or ("permute_and_flip" if asked.cost.is_pure else "exponential")
     rows, more = len(here.candidates.rows), {}
     if max_rows is not None:
         rows = integer(max_rows, "max_rows", minimum=1, maximum=rows, limit="the number of rows")
@@ -715,11 +710,14 @@ def select_many(
 
 
 @lru_cache(maxsize=256)  # of public numbers alone
-def _covered(size: Sensitivity, reading: Reading) -> tuple[Fraction, dict[str, str]]:
-    """The range in steps that the noise covers, and what is said of the scores."""
+def _covered(
+    size: Sensitivity, read: Reading, smaller: bool
+) -> tuple[Reading, Fraction, dict[str, str]]:
+    """The reading with its example, the range in steps that the noise covers, and what is said."""
+    reading = replace(read, example=size.size / 1000)
     steps = size.range_in_steps(reading)
-    covered = exact_text(steps * reading.step)
-    return steps, {**size.as_record, **reading.as_record, "effective_range": covered}
+    said = {**size.as_record, **reading.as_record, "minimize": "yes" if smaller else "no"}
+    return reading, steps, {**said, "effective_range": exact_text(steps * reading.step)}
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -752,7 +750,7 @@ class Asked:
     @classmethod
     def read(
         cls,
-        cost: PrivacyCost,
+        total: Total | None,
         scored: tuple[object, ...],
         weights: object,
         source: object,
@@ -761,18 +759,18 @@ class Asked:
         """Read and check the arguments of these names.
 
         Args:
+            total: epsilon, delta and rho; None where a base sets the noise instead.
             scored: sensitivity, range_, monotonic, minimize, grid, on_grid and score_error.
 
         Raises:
             ParameterError: one of them is wrong, or does not go with another.
         """
+        cost = UNPRICED if total is None else PrivacyCost.read(*total)
         sensitivity, range_, monotonic, minimize, grid, on_grid, score_error = scored
         size = Sensitivity.read(sensitivity=sensitivity, range_=range_, monotonic=monotonic)
         read = Reading.read(grid=grid, on_grid=on_grid, score_error=score_error)
-        reading = replace(read, example=size.size / 1000)
         smaller = flag(minimize, "minimize")
-        range_in_steps, said = _covered(size, reading)
-        recorded = {**said, "minimize": "yes" if smaller else "no"}
+        reading, range_in_steps, recorded = _covered(size, read, smaller)
         scope = read_ledger(ledger, monotonic=size.monotonic)
         given = None if source is None else resolve(source)
         heavy = None
@@ -848,7 +846,7 @@ class Asked:
         return here.in_order(plan)
 
 
-def read_base(epsilon: object, rho: object, base: object) -> tuple[PrivacyCost, Fraction | None]:
+def read_base(epsilon: object, rho: object, base: object) -> tuple[Total | None, Fraction | None]:
     """Read what base 2 may cost: epsilon or rho, or the factor of its weights instead.
 
     Raises:
@@ -856,8 +854,8 @@ def read_base(epsilon: object, rho: object, base: object) -> tuple[PrivacyCost, 
     """
     exactly_one({"epsilon": epsilon, "rho": rho, "base": base}, "for example epsilon=1")
     if base is None:
-        return PrivacyCost.read(epsilon=epsilon, rho=rho), None
-    return UNPRICED, rational(base, "base", below=1)
+        return (epsilon, None, rho), None
+    return None, rational(base, "base", below=1)
 
 
 def read_gap_grid(reading: Reading, plan: Calibration, gap_grid: object) -> Fraction:

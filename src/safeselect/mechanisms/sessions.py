@@ -631,7 +631,7 @@ class Session(InTurns):
 @final
 @sealed
 class SparseVector(Session):
-    """A session that answers whether values exceed a threshold, until k answers are "above".
+    """A session that tests values against a threshold and ends after k answers "above".
 
     The threshold gets noise X once, of scale sensitivity / (split * epsilon).  Each value gets its
     own noise Y, of scale c k sensitivity / ((1 - split) * epsilon); c is 2, or 1 if monotonic.
@@ -645,34 +645,36 @@ class SparseVector(Session):
         noise (`docs/mathematics.md`, section 12; Ding et al. 2023).
     Neighbours: those for which `sensitivity` was computed; `monotonic=True` asserts add/remove
         neighbours for which all values that may be asked move the same way.
-    Exactness: continuous noise is compared by bounds from the digits drawn.  Where these do not
-        decide, further digits are drawn.  So ties cost nothing, and nothing is rounded.
+    Exactness: continuous noise is compared by bounds from the digits drawn. If these do not decide,
+        further digits are drawn. Therefore ties cost nothing, and no number is rounded.
     Reveals: the number of random bits depends on values with a probability below 2**-50 an answer.
         Integers of different lengths take slightly different times.
 
-    A session is one object for one process.  It cannot be copied or pickled, shows no noise, and
-    refuses a child of a fork.  Threads may share it.  It is a context manager.
+    A session belongs to one process. It cannot be copied, pickled or used in a forked child, and it
+    never shows noise. Threads may share it. It is a context manager.
 
-    With a ledger, one record charges the whole cost when the session opens.  A second record
-    settles it when the session is exhausted or closed, and states how many of the k answers were
-    used.  At a value that cannot be read the session ends, and the second record counts the
-    refusal.  A session on a scope that is closed answers nothing.
+    With a ledger, one record charges the whole cost when the session opens. A second record settles
+    the charge when the session is exhausted or closed. It states how many of the k answers were
+    used. If a value cannot be read, the session ends, and the second record counts this refusal.
+    While the scope is closed, the session answers nothing.
 
     Args:
-        threshold: rational, of either sign, in score units; public.
-        k: how many answers above the threshold, 1 .. 2**20; answers below are free.
-        epsilon: total cost of the session; positive rational.
-        sensitivity: largest change of any one value, in score units, when one unit of privacy (a
-            person, say) is added, removed or changed.
-        monotonic: all values move the same way between neighbours; halves the values' noise.
+        threshold: public rational of either sign, in score units.
+        k: number of answers "above", from 1 to 2**20; answers "below" are free.
+        epsilon: total cost of the session, a positive rational.
+        sensitivity: largest change of any one value, in score units, if one unit of privacy (such
+            as a person) is added, removed or changed.
+        monotonic: all values move in the same direction between neighbours; halves the noise of the
+            values.
         noise: "exponential" (the smallest variance), "laplace" or "geometric".
-        split: the share of `epsilon` that the threshold's noise costs, between 0 and 1; by default
-            1 / (1 + (c k)**(2/3)), which minimizes the variance of the gap.
-        grid, on_grid, score_error: how values are read, as for `permute_and_flip`; without a grid
-            every value must be an integer.  With one, the threshold too goes to the nearest step.
-        gap_grid: public step of the gaps; by default that of the values.
+        split: share of `epsilon` for the noise of the threshold, between 0 and 1 (default: 1 / (1 +
+            (c k)**(2/3)), which minimizes the variance of the gap).
+        grid, on_grid, score_error: conversion of values, as for `permute_and_flip`. Without a grid
+            every value must be an integer. With a grid, the threshold is rounded to the nearest
+            step, too.
+        gap_grid: public step of the gaps (default: the step of the values).
         source: source of random bytes; the default is a cryptographic generator.
-        ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn; close
+        ledger: `ledger.scope(...)`: epsilon is charged there before the first bit is drawn. Close
             the session, or use a `with` block, to record its end.
 
     Raises:
@@ -714,23 +716,23 @@ class SparseVector(Session):
 @final
 @sealed
 class AdaptiveSparseVector(Session):
-    """A session that answers whether values exceed a threshold, with up to 2k answers "above".
+    """A session that tests values against a threshold, with at least k answers "above".
 
-    The threshold gets noise X once, as in `SparseVector`.  With e1 = (1 - split) * epsilon / k and
-    e2 = e1 / 2, each value gets two independent noises, of scale c sensitivity / e2 and
-    c sensitivity / e1, c = 2, or 1 if monotonic.  The first gives the answer "top" if value + noise
-    exceeds the noisy threshold by `sigma` or more; it costs e2.  Otherwise the second gives
-    "middle" if value + noise is at least the noisy threshold; it costs e1.  Otherwise the answer is
-    "below", and is free.  An answer above has a gap as in `SparseVector`, by the noise that gave
-    it.  The session continues while e1 is left: the savings of "top" pay for further answers.
+    The threshold gets noise X once, as in `SparseVector`. Let e1 = (1 - split) * epsilon / k and e2
+    = e1 / 2. Each value gets two independent noises, of scale c sensitivity / e2 and c sensitivity
+    / e1, where c is 2, or 1 if monotonic. If value + first noise exceeds the noisy threshold by at
+    least `sigma`, the answer is "top" and costs e2. Otherwise, if value + second noise is at least
+    the noisy threshold, the answer is "middle" and costs e1. Otherwise the answer is "below" and is
+    free. Answers "top" and "middle" have a gap as in `SparseVector`, with the noise that decided.
+    The session continues while e1 is left, so there can be up to 2k answers "top".
 
     Guarantee, Neighbours, Exactness, Reveals: as for `SparseVector`.  The remaining budget can be
         used in this session only: all of `epsilon` was charged when it opened.
 
     Args:
-        k: how many answers above the threshold are guaranteed, 1 .. 2**20.
-        sigma: positive rational, in score units; by default c sensitivity / e2 times the square
-            root of 2 (a fraction near it), which is the standard deviation of that Laplace noise.
+        k: guaranteed number of answers above the threshold, from 1 to 2**20.
+        sigma: positive rational, in score units (default: a fraction near c sensitivity / e2 times
+            the square root of 2, the standard deviation of Laplace noise of this scale).
         threshold, epsilon, sensitivity, monotonic, noise, split, grid, on_grid, score_error,
             gap_grid, source, ledger: as for `SparseVector`.
 
@@ -765,5 +767,5 @@ class AdaptiveSparseVector(Session):
 
     @property
     def budget(self) -> Fraction:
-        """How much epsilon is left for further answers of this session."""
+        """The part of epsilon that is left for further answers of this session."""
         return self._below.budget

@@ -24,23 +24,24 @@ _NAME = re.compile("[a-z][a-z0-9_]*/[1-9][0-9]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatedLaw(Planned):
-    """A mechanism of your own, for `top_k(mechanism=...)`; you state its guarantee.
+    """A mechanism of your own for `top_k(mechanism=...)`, whose guarantee you state.
 
-    You state this: if the difference between any two scores changes by at most R steps between
-    neighbours, then `choose` with rate = epsilon / (k R) keeps `promise(epsilon)`.  The library
-    computes R from `sensitivity`, `range_`, `monotonic` and `grid`, charges the guarantee before it
-    reads a score, and shows an error of `choose` to nobody.  It proves nothing about `choose`:
-    neither its law, nor what its running time and the number of its random bits reveal.
+    You assert: if the difference between any two scores changes by at most R steps between
+    neighbours, then `choose` with rate = epsilon / (k R) satisfies `promise(epsilon)`. The library
+    computes R from `sensitivity`, `range_`, `monotonic` and `grid`. It charges the guarantee before
+    it reads a score, and it never shows an error of `choose`. It does not verify
+    `choose`: neither its law, nor what its running time and its number of random bits reveal.
 
     Guarantee: stated by the caller.
 
     Args:
-        name: of the mechanism and version of its law, such as "staircase/1"; releases have
-            "stated_staircase/1".
-        promise: BoundedRange, LaplaceDominated or PureDP: what one call guarantees.
-        choose: (scores, k, rate, bits) -> the positions of k candidates, best first.  The scores
-            are private: integers, 0 for the best and below it by the number of steps of the grid.
-            `rate` is a `NoiseRate` per step; samplers take it, and `bits`.
+        name: name of the mechanism and version of its law, such as "staircase/1", which releases
+            show as "stated_staircase/1".
+        promise: guarantee of one call: BoundedRange, LaplaceDominated or PureDP.
+        choose: function (scores, k, rate, bits) that returns the positions of k candidates, best
+            first. The scores are private integers: 0 for the best candidate, and minus the distance
+            in grid steps for the others. `rate` is a `NoiseRate` per step. Samplers accept `rate`
+            and `bits`.
 
     Raises:
         ParameterError: an argument is wrong.
@@ -69,10 +70,10 @@ class StatedLaw(Planned):
             raise ParameterError(f"write StatedLaw('staircase/1', PureDP, choose), got {given}")
 
     def planned(self, cost: PrivacyCost, range_: Fraction, step: Fraction, k: int) -> Calibration:
-        """One draw, at the guarantee that the caller states; the range is in steps of the grid.
+        """Return the plan of one draw with the caller's guarantee; the range is in grid steps.
 
         Raises:
-            ParameterError: the cost allows no draw of this kind, or none at such a rate.
+            ParameterError: the cost allows no draw of this kind, or no draw at this rate.
         """
         each = cost.per_draw(self.promise, 1)
         rate = NoiseRate(each / (k * range_))

@@ -105,7 +105,7 @@ class Calibration:
     """A law with the numbers of a call, all of them public.
 
     Attributes:
-        mechanism: name of the mechanism and version of its law.
+        mechanism: name of the mechanism, with the version of its law.
         law: how it ranks.
         k: how many are chosen (in each row of scores).
         guarantee: what all draws cost together.

@@ -31,13 +31,7 @@ from safeselect.exact.parameters import Number, describe, exact_text, integer, r
 from safeselect.mechanisms.items import HeldCounts, check_unknown, hold_counts
 from safeselect.mechanisms.measure import Law, count_noise, noise_of
 from safeselect.mechanisms.sessions import InTurns
-from safeselect.promises.guarantees import (
-    ApproximateDP,
-    BoundedRange,
-    Guarantee,
-    PureDP,
-    ZeroConcentratedDP,
-)
+from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.randomness.guard import sealed
 from safeselect.randomness.source import Source, resolve
 from safeselect.release.call import Call, Charge, Scope, in_one_sentence, read_ledger, unit_of
@@ -142,7 +136,7 @@ class ListQuery:
         said = {"least_k_bar": str(self.least), "most_k_bar": str(self.most)}
         said |= {"noise_rate": exact_text(self.epsilon)}
         if self.least == self.most:
-            said |= {"offset": exact_text(self.offset_in_counts(self.most))}
+            said |= {"offset": exact_text(Fraction(self.offset(self.most), 1 << self.fineness))}
         cap = self.contributions
         return said if cap is None else said | {"max_contributions": str(cap)}
 
@@ -161,10 +155,6 @@ class ListQuery:
         m = k_bar if self.contributions is None else min(k_bar, self.contributions)
         grid = Fraction(1, 1 << self.fineness)
         return (1 << self.fineness) + gumbel_offset(self.epsilon, self.odds, m, grid)
-
-    def offset_in_counts(self, k_bar: int) -> Fraction:
-        """The offset in counts."""
-        return Fraction(self.offset(k_bar), 1 << self.fineness)
 
 
 def read_total(epsilon: object, delta: object) -> ApproximateDP:
@@ -265,8 +255,7 @@ def plan_with_counts(
     rho = rounded(whole - draws * BoundedRange(each).zcdp.rho)
     # One user moves each count by at most 1, so this is the largest sum of squares.
     moved = Fraction(k if contributions is None else min(k, contributions))
-    cost_of_counts, squared = ZeroConcentratedDP(rho), moved / (2 * rho)
-    law = Law("discrete Gaussian", cost_of_counts, "sensitivity_l2_squared", moved, squared)
+    law = Law.of(ZeroConcentratedDP(rho), moved)
     return ListQuery(k, least, most, each, odds(part), contributions), part, law
 
 
@@ -424,25 +413,28 @@ def unknown_domain_top_k(
 ) -> TopK[str]:
     """Choose up to k items with the largest counts when the set of items is private.
 
-    The k_bar largest counts compete with a bottom, which lies 1 + tau above the (k_bar + 1)-th.
+    The k_bar largest counts compete with a threshold, the bottom, which lies 1 + tau above the
+    (k_bar + 1)-th count.
 
-    - "gumbel": all of them get Gumbel noise of scale 1 / epsilon_0.  The result is the labels in
-      the order of their noisy counts, down to the bottom.  One user may have any number of items.
-    - "laplace": all get discrete Laplace noise of scale max_contributions / epsilon.  The result is
-      the labels *and* noisy counts above the noisy bottom, k at most.
-    - "gumbel" with `with_counts`: the labels come out as above, with a smaller epsilon_0, and each
-      gets its count plus discrete Gaussian noise of its own.  One user may have any number of
-      items: the noise covers k counts, however many occur or come out.
+    - "gumbel": all of them get Gumbel noise of scale 1 / epsilon_0. The result contains the labels
+      in the order of their noisy counts, down to the bottom. One user may have any number of items.
+    - "laplace": all of them get discrete Laplace noise of scale max_contributions / epsilon. The
+      result contains at most k labels *and* noisy counts above the noisy bottom.
+    - "gumbel" with `with_counts`: the labels are chosen as above, with a smaller epsilon_0. Each
+      count gets additional discrete Gaussian noise. One user may have any number of items, because
+      the noise covers k counts in any case.
 
-    A user counts at most once for an item.  Pass the whole table.  If the counting engine cut it,
-    pass at least the k_bar + 1 largest counts in the order (count descending, label ascending): the
-    (k_bar + 1)-th sets the bottom, which would lie too low without it.  `Counts` state what they
-    are, and are refused if they do not fit; for other counts `places` states it.
+    A user counts at most once for an item. Pass the whole table. If the counting engine returns
+    only the largest counts, pass at least the k_bar + 1 largest in the order (count descending,
+    label ascending). The (k_bar + 1)-th count sets the bottom, which would be too low without it.
+    `Counts` state how many counts they have, and are refused if they do not fit. For other counts,
+    pass `places`.
 
-    Items are texts, and labels are private, so no label is an error.  A number is its shortest
-    plain decimal: 1, 1.0, True and '1' are one item.  Several labels of one item keep the larger
-    count.  A label that can be no item (None, NaN, a date, a tuple, bytes) is dropped.  What a
-    reader made of `007`, `1.50` or `1e3` cannot be seen here: read items as text (`dtype=str`).
+    Items are strings. A number stands for its shortest plain decimal: 1, 1.0, True and '1' are one
+    item. If several labels are the same item, the largest count is kept. Labels of other types
+    (None, NaN, a date, a tuple, bytes) are dropped. No label is an error, because labels are
+    private. Read items as text (`dtype=str`), because a reader may change values such as `007`,
+    `1.50` or `1e3` unnoticed.
 
     Guarantee: ApproximateDP(epsilon, delta).  For "gumbel", a part d of delta pays for the bottom:
         tau = ln(m (1 - d) / d) / epsilon_0, rounded up, with m = min(k_bar, max_contributions).
@@ -452,35 +444,35 @@ def unknown_domain_top_k(
         m P(X - Y > tau) <= delta for the noise X of an item and Y of the bottom.  With "gumbel"
         and counts, half of delta is d, and (epsilon, delta / 2) follows from the zCDP of the draws
         and of the counts, rho, together; sigma**2 = min(k, max_contributions) / (2 rho).
-    Neighbours: tables that differ by all rows of one user, so that counts change by at most 1 and
-        all the same way; with `max_contributions`, at most that many counts change.  Not
-        replace-one.
+    Neighbours: tables that differ by all rows of one user, so that counts change by at most 1, all
+        in the same direction. With `max_contributions`, at most that many counts change.
+        Replace-one neighbours are not covered.
     Source: Durfee and Rogers (2019), Algorithms 1 and 2, with the thresholds that are proved in
         `docs/mathematics.md`, section 15; counts without a cap: after Rogers (2024), Theorem 15.1.
-    Exactness: integers throughout; the bottom is rounded up once to a public rational.
+    Exactness: all computation uses integers; the bottom is rounded up once to a public rational.
     Reveals: the time to find the k_bar + 1 largest depends on the table; the time after does not.
 
     Args:
         counts: `Counts`, a mapping label -> number of users, a pandas column with its index, or
-            numbers with `labels`; integers of any type.  Fewer than k items, or none, are not an
+            numbers with `labels`; integers of any type. Fewer than k items, or none, are not an
             error.
-        k: the largest number of labels.
-        k_bar: how many items compete, k or more; or a pair (least, most), in which one more draw
-            chooses it.
-        epsilon: total cost of this call, with delta; a positive rational.
-        delta: total cost of this call, with epsilon; a positive rational.
-        max_contributions: how many items one user may change; required for "laplace".
-        noise: see above; by default "laplace" if max_contributions is given, else "gumbel".
-        with_counts: release noisy counts with "gumbel" too; "laplace" always does.
-        places: how many of the largest counts these are, or "all"; required except for `Counts`.
-        labels: the items' labels, if counts is not a mapping.
+        k: largest number of labels.
+        k_bar: number of items that compete, k or more; or a pair (least, most), from which an
+            additional draw chooses it.
+        epsilon: total cost of this call, together with delta; a positive rational.
+        delta: total cost of this call, together with epsilon; a positive rational.
+        max_contributions: largest number of items that one user can change; required for "laplace".
+        noise: see above (default: "laplace" with max_contributions, otherwise "gumbel").
+        with_counts: also release noisy counts with "gumbel"; "laplace" always does.
+        places: number of largest counts that you pass, or "all"; required except for `Counts`.
+        labels: labels of the items, if counts is not a mapping.
         source: source of random bytes; the default is a cryptographic generator.
         ledger: `ledger.scope(...)`: epsilon and delta are charged there before the first bit is
             drawn, and the result has a receipt.
 
     Returns:
-        TopK: at most k labels, best first, often none; their noisy counts too, in users, with
-        "laplace" and `with_counts`, and then the largest noisy count first.
+        TopK: at most k labels, best first; the list can be empty. With "laplace" and `with_counts`
+            it also has the noisy numbers of users, largest first.
 
     Raises:
         ParameterError: a parameter is wrong, or does not fit the `Counts`.
@@ -571,16 +563,32 @@ class Spent:
     queries: int
 
 
+def plan_lists(
+    total: ApproximateDP, outcomes: object, queries: object
+) -> tuple[ListQuery, Charge, Spent]:
+    """Return a list of a session that a total pays for, what the session costs, and its limits.
+
+    Raises:
+        ParameterError: outcomes or queries are no such numbers.
+    """
+    most = integer(outcomes, "outcomes", minimum=1, maximum=_MOST_PLACES)
+    limit = Spent(most, integer(queries, "queries", minimum=1, maximum=_MOST_PLACES))
+    query, part = plan_list(total, (1, 1, 1), None, draws=most, lists=limit.queries)
+    parts = (BoundedRange(query.epsilon), most), (ApproximateDP(Fraction(0), part), 1)
+    limits = {name: str(number) for name, number in asdict(limit).items()} | COUNTED
+    return query, Charge(_MECHANISM, total, parts, limits), limit
+
+
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session of unknown-domain queries, each of which costs only the draws that it made.
+    """A session of unknown-domain queries, in which each query costs only the draws it made.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
-    draw and delta per query.  A list of k labels took k draws; one that ended at the bottom after
-    r < k labels took r + 1.  So a query costs min(r + 1, k) outcomes, one more where k_bar is
-    chosen.  Before a query, its largest cost, k (or k + 1), is reserved.  Afterwards the unused
-    part is returned; a query that fails returns nothing.
+    draw and delta per query. A list of k labels takes k draws. A list that ends at the bottom after
+    r < k labels takes r + 1 draws. A query therefore costs min(r + 1, k) outcomes, or one more if
+    it also chooses k_bar. Before each query, its largest cost of k (or k + 1) outcomes is reserved.
+    Afterwards the unused part is returned, unless the query failed.
 
     Guarantee: all queries together are ApproximateDP(epsilon, delta), however the queries and their
         tables are chosen.  There are at most `outcomes` draws, each BoundedRange(epsilon_0), and
@@ -590,26 +598,27 @@ class PayWhatYouGet(InTurns):
         `docs/mathematics.md`, Theorem 9.
     Reveals: `spent` follows from what was released.
 
-    A session belongs to one process: it cannot be copied, and a child of a fork cannot spend from
-    it.  Threads take turns.  With a ledger, one record charges the whole cost when the session
-    opens.  A second one settles it when the session is exhausted or closed, and states how many
-    outcomes and queries were used; the charge stands with and without it.  At counts that cannot be
-    read the session ends, and the second record counts the refusal.  While the scope is closed, the
-    session answers nothing.
+    A session belongs to one process. It cannot be copied, and a forked child cannot use it. Threads
+    take turns.
+
+    With a ledger, one record charges the whole cost when the session opens. A second record settles
+    the charge when the session is exhausted or closed. It states how many outcomes and queries were
+    used. The charge remains in any case. If counts cannot be read, the session ends, and the second
+    record counts this refusal. While the scope is closed, the session answers nothing.
 
     Args:
-        outcomes: how many outcomes all queries may cost together.
-        queries: how many queries there may be.
+        outcomes: largest number of outcomes of all queries together.
+        queries: largest number of queries.
         epsilon, delta: total cost of the session, charged when it opens.
-        ledger: `ledger.scope(...)`: epsilon and delta are charged there when the session opens;
-            close the session, or use a `with` block, to record what was used.
+        ledger: `ledger.scope(...)`: epsilon and delta are charged there when the session opens.
+            Close the session, or use a `with` block, to record the part that was used.
         source: as for `unknown_domain_top_k`.
 
     Raises:
         ParameterError: a parameter is wrong.
     """
 
-    __slots__ = ("_guarantee", "_limit", "_list", "_part", "_source", "_spent", "_unit")
+    __slots__ = ("_charge", "_guarantee", "_limit", "_list", "_source", "_spent", "_unit")
     _closed = BudgetError
 
     def __init__(
@@ -623,37 +632,27 @@ class PayWhatYouGet(InTurns):
         ledger: Scope | None = None,
     ) -> None:
         super().__init__()
-        most = integer(outcomes, "outcomes", minimum=1, maximum=_MOST_PLACES)
-        asked = integer(queries, "queries", minimum=1, maximum=_MOST_PLACES)
-        limit = self._limit = Spent(most, asked)
         whole = self._guarantee = read_total(epsilon, delta)
-        self._list, self._part = plan_list(whole, (1, 1, 1), None, draws=most, lists=limit.queries)
+        self._list, self._charge, self._limit = plan_lists(whole, outcomes, queries)
         self._source = source if source is None else resolve(source)
         scope = read_ledger(ledger, monotonic=True)
         self._unit = unit_of(scope)
         self._spent = Spent(0, 0)
         if scope is not None:
-            limits = {name: str(number) for name, number in asdict(limit).items()} | COUNTED
-            charge = Charge(_MECHANISM, whole, self._parts, limits)
-            self._open(charge, resolve(source), scope, lambda _: None)
+            self._open(self._charge, resolve(source), scope, lambda _: None)
 
     def _used(self) -> Mapping[str, int]:
         return asdict(self._spent)
 
     @property
-    def _parts(self) -> tuple[tuple[Guarantee, int], ...]:
-        bottoms = ApproximateDP(Fraction(0), self._part)
-        return (BoundedRange(self._list.epsilon), self._limit.outcomes), (bottoms, 1)
-
-    @property
     def guarantee(self) -> ApproximateDP:
-        """The cost of the whole session, however much of it is used."""
+        """The cost of the whole session, even if only a part of it is used."""
         return self._guarantee
 
     @property
-    def parts(self) -> tuple[Guarantee, ...]:
+    def parts(self) -> tuple[AnyGuarantee, ...]:
         """The guarantees whose composition `guarantee` is."""
-        return tuple(part for part, times in self._parts for _ in range(times))
+        return tuple(part for part, times in self._charge.parts for _ in range(times))
 
     @property
     def spent(self) -> Spent:
@@ -678,14 +677,14 @@ class PayWhatYouGet(InTurns):
     ) -> TopK[str]:
         """Choose up to k labels; the arguments are those of `unknown_domain_top_k`.
 
-        The result's `guarantee` is that of the whole session: do not add it up.
+        The `guarantee` of each result is that of the whole session. Do not add them up.
 
         Raises:
-            ParameterError, ScoreError: an argument is wrong, and nothing was spent; or the counts
-                cannot be read, and the query was spent, because that depends on the counts.  With a
-                ledger that ends the session.
-            BudgetError: too little of the session's budget is left, or it or the ledger's scope is
-                closed (`LedgerError`: the ledger cannot be used); nothing was spent.
+            ParameterError, ScoreError: an argument is wrong, and nothing was used; or the counts
+                cannot be read. In the second case the query was used, because the error depends on
+                the counts, and with a ledger the session ends.
+            BudgetError: the session has too little budget left, or the session or the scope is
+                closed (`LedgerError`: the ledger cannot be used); nothing was used.
             SourceError: the source failed, or the session belongs to another process.
         """
         k, least, most = read_places(k, k_bar)
@@ -707,9 +706,8 @@ class PayWhatYouGet(InTurns):
     def _draw(self, query: ListQuery, held: HeldCounts) -> TopK[str]:
         """Read the counts, on which no later error depends, and draw one list."""
         read = held.read if self._call is None else partial(in_one_sentence, held.read, _UNREAD)
-        paid, parts = self._guarantee, self._parts
         counted = {"k": str(query.k), "candidates": str(held.size)}
-        charge = Charge(_MECHANISM, paid, parts, {**_LISTED, **query.as_record, **counted})
+        charge = replace(self._charge, parameters={**_LISTED, **query.as_record, **counted})
         unit = self._unit or held.unit
         try:
             with Call(charge, read, source=self._source, scope=None, unit=unit) as call:

@@ -23,12 +23,13 @@ import numpy as np
 from safeselect.engine.arrays import Indices
 from safeselect.engine.draws import Cells, Weights
 from safeselect.errors import ParameterError
-from safeselect.exact.parameters import exact_text, rational
+from safeselect.exact.parameters import INTEGERS, exact_text, rational
 from safeselect.mechanisms.table import Calibration, Law
 from safeselect.promises.guarantees import BoundedRange
 from safeselect.scores.candidates import labels_of
 
-_DTYPES = {frozenset([int]): np.int64, frozenset([float]): np.float64}
+_WHOLE, _DOUBLE = INTEGERS - {bool, np.bool_}, frozenset((float, np.float64))
+_DTYPES = (_WHOLE, np.int64), (_WHOLE | _DOUBLE, np.float64), ({np.float32}, np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -50,6 +51,8 @@ class OrderedWeights:
     @classmethod
     def of(cls, cells: Cells) -> Self:
         """Take weights that were read."""
+        # Freed at once: glibc then keeps up to twice as much between calls, as in `engine.rows`.
+        np.empty(4 * len(cells), dtype=np.uint64)
         above = np.array(cells, dtype=bool)
         places = None if above.all() else np.flatnonzero(above)
         return cls(
@@ -108,11 +111,7 @@ class GivenWeights:
         """
         cells, copied = self.cells, plan.law.drawn == "again" and plan.k == 1
         if copied:  # each copy takes as much memory as a candidate
-            copied = (
-                cells.dtype.kind == "u"
-                and max(cells) <= 1 << 24
-                and sum(map(int, cells)) <= 1 << 24
-            )
+            copied = cells.dtype.kind == "u" and max(np.max(cells), np.sum(cells)) <= 1 << 24
         if plan.law.chosen or not (copied or plan.law.promise is BoundedRange):
             raise ParameterError(
                 "weights= requires the exponential mechanism (exponential_mechanism, or "
@@ -159,29 +158,35 @@ def _read(weights: Any) -> Cells:
 
 
 def _column(given: Any) -> Any:
-    """Integers or floats of one type as a column; None for what is read one by one."""
-    found = given
+    """Integers and floats as a column; None for what is read one by one."""
+    found, is_mixed = given, False
     if isinstance(given, list):
+        kinds = frozenset(map(type, given))
         try:
-            found = np.array(given, dtype=_DTYPES[frozenset(map(type, given))])
-        except (KeyError, OverflowError):
+            found = np.array(given, next(dtype for known, dtype in _DTYPES if kinds <= known))
+        except (StopIteration, OverflowError):
             return None
-    if found.ndim != 1 or not found.size or not np.min(found) >= 0:
+        is_mixed = not kinds.isdisjoint(_WHOLE)
+    if found.ndim != 1 or not found.size or found.dtype.kind not in "iuf" or found.itemsize > 8:
         return None
-    if found.dtype.kind in "iu":
-        return found.astype(np.uint64)
-    if found.dtype.kind != "f" or found.itemsize != 8:
+    is_whole = found.dtype.kind != "f"
+    if not is_whole:
+        printed = found if found.itemsize == 8 else found.astype(str)
+        found = np.add(printed.astype(np.float64), 0)  # -0 is 0
+        is_whole = np.rint(found[0]) == found[0] and np.array_equal(np.rint(found), found)
+        # Beyond these, a float may not be the whole number that it prints, or that it was made of.
+        most = 1 << 53 if is_whole or is_mixed else np.inf
+        if not np.max(found) < most or not _is_normal(found):
+            return None
+    if not np.min(found) >= 0:
         return None
-    if np.array_equal(np.rint(found), found):
-        # Beyond these, a float may not be the whole number that it prints.
-        return found.astype(np.uint64) if np.max(found) <= 1 << 53 else None
-    return found.astype(np.float64) if _is_normal(found) else None
+    return found.astype(np.uint64) if is_whole else found
 
 
 def _is_normal(floats: Any) -> bool:
     """Whether floats are 0 or normal: the number that one prints is within a 2**-53rd part."""
-    normal = np.count_nonzero(floats >= np.finfo(np.float64).tiny)
-    return bool(normal == np.count_nonzero(floats) and np.max(floats) < np.inf)
+    subnormal = np.logical_and(floats < np.finfo(np.float64).tiny, floats != 0)
+    return bool(np.max(floats) < np.inf) and not np.any(subnormal)
 
 
 def _digest(cells: Cells) -> str:

@@ -40,7 +40,7 @@ class _OfEpsilon:
         return PureDP(self.epsilon)
 
     def delta(self, epsilon: Number) -> Fraction:
-        """The smallest delta at this epsilon: what `profile` encloses; 0 from own epsilon on."""
+        """Return the smallest delta at this epsilon, from `profile`; 0 from own epsilon on."""
         at = rational(epsilon, "epsilon", zero=True)
         if at >= self.epsilon:
             return Fraction(0)
@@ -69,14 +69,14 @@ class PureDP(_OfEpsilon):
         return _concentrated(self, lambda e: e * -(-e).expm1() / (1 + (-e).exp()))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """The smallest epsilon at this delta; the inverse of `delta`.
+        """Return ApproximateDP with the smallest epsilon at this delta; the inverse of `delta`.
 
         Source: Kairouz, Oh and Viswanath (2015): randomized response dominates.
         """
         return _approximate(self, delta, lambda e, d, _: e + (1 - d * (1 + (-e).exp())).log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """The smallest delta of (epsilon, delta)-DP: (e**own - e**epsilon) / (1 + e**own)."""
+        """Return the smallest delta at this epsilon: (e**own - e**epsilon) / (1 + e**own)."""
         return -less.expm1() / (1 + (-own).exp())
 
 
@@ -102,11 +102,11 @@ class LaplaceDominated(_OfEpsilon):
         return _concentrated(self, lambda e: e + (-e).expm1())
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """The smallest epsilon at this delta: own epsilon + 2 ln(1 - delta), or 0."""
+        """Return ApproximateDP with the smallest epsilon: own epsilon + 2 ln(1 - delta), or 0."""
         return _approximate(self, delta, lambda e, _, rest: e + 2 * rest.log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """The smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
+        """Return the smallest delta at this epsilon: 1 - e**((epsilon - own epsilon) / 2)."""
         return -(less / 2).expm1()
 
 
@@ -135,13 +135,13 @@ class BoundedRange(_OfEpsilon):
         return _concentrated(self, rho)
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """The smallest epsilon at this delta; the inverse of `delta`."""
+        """Return ApproximateDP with the smallest epsilon at this delta; the inverse of `delta`."""
         return _approximate(
             self, delta, lambda e, d, _: e + 2 * (1 - (d * -(-e).expm1()).sqrt()).log()
         )
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """The smallest delta at this epsilon: (1 - e**((s - own) / 2))**2 / (1 - e**-own).
+        """Return the smallest delta at this epsilon: (1 - e**((s - own) / 2))**2 / (1 - e**-own).
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
@@ -170,7 +170,7 @@ class ZeroConcentratedDP:
         return self
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """An epsilon at this delta, for a nearly best order; certified at the order used.
+        """Return ApproximateDP with an epsilon that is certified at a nearly optimal order.
 
         Source: Canonne, Kamath and Steinke (2020), Proposition 12 and Corollary 13.
         """
@@ -218,14 +218,14 @@ class ApproximateDP:
         object.__setattr__(self, "delta", rational(self.delta, "delta", below=1))
 
     def approximate(self, delta: Number) -> ApproximateDP:
-        """The same epsilon at any larger delta.
+        """Return the guarantee with the same epsilon at a larger delta.
 
         Raises:
-            ParameterError: the delta asked for is smaller than the guarantee's own.
+            ParameterError: the requested delta is smaller than that of the guarantee.
         """
         at = rational(delta, "delta", below=1)
         if at < self.delta:
-            raise ParameterError(f"delta must be at least {self.delta}, the guarantee's own")
+            raise ParameterError(f"delta must be at least {self.delta}, as in the guarantee")
         return ApproximateDP(self.epsilon, at)
 
 

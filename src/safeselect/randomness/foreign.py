@@ -163,17 +163,12 @@ class ForeignSource(Guarded):
         members: the source's members, as read once.
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ()
 
     def __init__(self, members: Members) -> None:
         device = _device(members)
         self._guard = with_system_bytes(device) if members.production else device
-        self._name = f"ForeignSource({_NO_NAME.sub('_', members.name[:_LONGEST_NAME])})"
-
-    @property
-    def name(self) -> str:
-        """ForeignSource(...) around the name that the source gives itself."""
-        return self._name
+        self._guard.name = f"ForeignSource({_NO_NAME.sub('_', members.name[:_LONGEST_NAME])})"
 
 
 def guarded_foreign(value: object) -> ForeignSource:

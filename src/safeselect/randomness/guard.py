@@ -224,6 +224,7 @@ class Guard:
         worth: whether the bytes are good enough for production.
         unmixed: whether any callback's bytes are used without the system's bytes mixed in.
         parts: the guards of the sources that `draw` mixes; each tests its own bytes.
+        name: of the source, in results and records; if empty, that of its class.
 
     Attributes:
         born: the process that built the guard.
@@ -240,6 +241,7 @@ class Guard:
     worth: Worth = "no"
     unmixed: bool = False
     parts: tuple[Guard, ...] = ()
+    name: str = ""
     failed: bool = field(default=False, init=False)
     unfit: bool = field(default=False, init=False)
     born: Generation = field(default_factory=generation, init=False)
@@ -375,8 +377,8 @@ class Guarded:
 
     @property
     def name(self) -> str:
-        """The class's name."""
-        return type(self).__name__
+        """Its name in results and records, which says what it is made of."""
+        return self._guard.name or type(self).__name__
 
     @property
     def production(self) -> bool:

@@ -45,12 +45,12 @@ class Source(Protocol):
     def name(self) -> str:
         """The origin of the bytes in results and records, e.g. "OpenSSLSource".
 
-        For a source that is not this package's own, the name appears inside ForeignSource(...).
+        For sources of other packages, the name appears inside ForeignSource(...).
         """
 
     @property
     def production(self) -> bool:
-        """False for a source that only tests may use: its bytes can be predicted."""
+        """False for a source that only tests may use, because its bytes are predictable."""
 
     def begin(self) -> bytes:
         """Start one public call and return a nonce of NONCE_BYTES random bytes.
@@ -114,14 +114,14 @@ def _openssl_bytes(count: int) -> bytes:
 @final
 @own
 class OpenSSLSource(Guarded):
-    """Bytes of `ssl.RAND_bytes`, with fresh kernel bytes in every fill.
+    """Random bytes from `ssl.RAND_bytes`, with fresh kernel bytes in every fill.
 
-    The default source.  Up to 512 bytes at once, with the 16 that are tested, are the XOR of
-    OpenSSL's bytes and as many of the kernel's, and are tested as such: one of the two that is
-    stuck does no harm there.  For more bytes OpenSSL is given 32 fresh kernel bytes first, and
-    reseeds itself from the kernel: 5 us, and then about 0.14 ns a byte.
-    OpenSSL's configuration decides whether it runs in FIPS mode; this class makes no claim about
-    that, and the kernel's bytes are no part of it.
+    This is the default source. Requests of up to 512 bytes, including the 16 tested bytes, are the
+    XOR of OpenSSL's bytes and the same number of kernel bytes. The XOR is tested, so it does no
+    harm here if one of the two is stuck. For larger requests, OpenSSL first receives 32 fresh
+    kernel bytes and reseeds itself from the kernel. This takes 5 us, and then about 0.14 ns for
+    each byte. OpenSSL's configuration determines whether it runs in FIPS mode. This class makes no
+    claim about this mode, and the kernel's bytes are not part of it.
     """
 
     __slots__ = ()
@@ -206,14 +206,14 @@ def resolve(source: object | None) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What is known about a source at this moment, in words for records.
+    """The current facts about a source, in words for records.
 
     Args:
-        name: the source's name.  Only this package's classes have this package's names.
-        production: "yes" for the generators of OpenSSL and the system; "asserted" where other code
-            gives the bytes and asserts that they are good; "no" for sources for tests.
+        name: name of the source. Only classes of this package have names of this package.
+        production: "yes" for the generators of OpenSSL and the system; "asserted" if other code
+            provides the bytes and asserts that they are good; "no" for sources for tests.
         health: "passed" if the source passed the start-up tests and a canary in this process and
-            has not failed since; else "not tested".
+            has not failed since; otherwise "not tested".
     """
 
     name: str
@@ -222,13 +222,13 @@ class Observed:
 
 
 def observed(source: Source) -> Observed:
-    """Return what is known about a source or, for a combined source, about its weakest part.
+    """Return facts about a source or, for a combined source, about its weakest part.
 
     Args:
-        source: what `resolve` returned.
+        source: a result of `resolve`.
 
     Returns:
-        Observed: the source's name, and two words for records.
+        Observed: the name of the source, and two words for records.
 
     Raises:
         ParameterError: the source does not come from `resolve`.

@@ -40,7 +40,7 @@ class Charge:
     """What a release is and costs, in public terms.
 
     Attributes:
-        mechanism: name of the mechanism and version of its law.
+        mechanism: name of the mechanism, with the version of its law.
         guarantee: what it costs as a whole.
         parts: what its draws cost, each with how many there are.
         parameters: further public parameters, for the record.
@@ -195,24 +195,18 @@ class Call(Generic[Values]):
             pending.end(error)
 
     @property
-    def provenance(self) -> Provenance:
-        """What the result says of itself, once the call is charged."""
-        unit, neighbours, _ = self._said
-        if self.scope is not None:
-            unit, neighbours = self.scope.unit or unit, neighbours or self.scope.neighbours
-        utc = None if self._pending is None else self._pending.utc
-        return Provenance.of(tuple(self.charge.parameters.items()), unit, neighbours, utc)
-
-    @property
     def header(self) -> dict[str, Any]:
-        """The fields of `Release`, but for the receipt: what the result says of itself."""
-        charge = self.charge
+        """The fields of `Release`, but for the receipt, once the call is charged."""
+        charge, (unit, by, _) = self.charge, self._said
+        if self.scope is not None:
+            unit, by = self.scope.unit or unit, by or self.scope.neighbours
+        utc = None if self._pending is None else self._pending.utc
         return {
             "mechanism": charge.mechanism,
             "guarantee": charge.guarantee,
-            "parts": tuple(part for part, times in charge.parts for _ in range(times)),
+            "parts": tuple([part for part, times in charge.parts for _ in range(times)]),
             "source": source_name(self.bits.source),
-            "provenance": self.provenance,
+            "provenance": Provenance.of(tuple(charge.parameters.items()), unit, by, utc),
         }
 
     def commit(self, result: Result) -> Result:

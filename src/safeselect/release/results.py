@@ -59,8 +59,8 @@ class Receipt:
 
     Attributes:
         ledger: identity of the ledger.
-        record: place in the ledger of the record that holds the commitment.
-        salt: opens the commitment; only the caller has it.
+        record: position of the record that contains the commitment.
+        salt: salt that opens the commitment; only the caller has it.
     """
 
     ledger: str
@@ -159,17 +159,17 @@ class Provenance:
     """Public facts about a release, all fixed before the first random bit was drawn.
 
     Attributes:
-        unit: whose privacy, in the words of the ledger's scope or of the counts; or "not stated".
-        neighbours: which data sets are compared: in the words of the scope, or "add_remove" where
-            the scores are monotonic; or "not stated": those for which the sensitivity holds.
-        parameters: pairs of a name and an exact text, sorted: sensitivity or range, as declared and
-            as effective, monotonic, grid, number of candidates, k and others, as in the record of a
-            ledger.
-        version: of the library.
-        deciding_sha256: the hash of the library's files that decide a release.
-        source_tree_sha256: the hash of all its files.
-        utc: with `ledger=`, when the release was charged, to the day (or as finely as the ledger
-            says); otherwise None.
+        unit: unit of privacy, in the words of the ledger's scope or of the counts; or "not stated".
+        neighbours: relation of neighbouring data sets, in the words of the scope, or "add_remove"
+            if the scores are monotonic. If it is "not stated", it is the relation for which the
+            sensitivity holds.
+        parameters: sorted pairs of a name and an exact text, as in the record of a ledger, such as
+            k, the grid, and the declared and effective sensitivity or range.
+        version: version of the library.
+        deciding_sha256: hash of the library's files that decide a release.
+        source_tree_sha256: hash of all files of the library.
+        utc: with `ledger=`, the day of the charge (or its time, to the precision of the ledger);
+            otherwise None.
     """
 
     unit: str
@@ -194,10 +194,10 @@ class Provenance:
     def of(
         parameters: tuple[tuple[str, str], ...], unit: str | None, by: str | None, utc: str | None
     ) -> Provenance:
-        """Return the provenance of a release of this process; None stands for facts not stated.
+        """Return the provenance of a release of this process; pass None for facts not stated.
 
         Args:
-            by: the neighbours.
+            by: relation of neighbouring data sets.
         """
         # Where all scores move the same way, a unit is added or removed: that is what it asserts.
         implied = "add_remove" if ("monotonic", "yes") in parameters else NOT_STATED
@@ -217,16 +217,17 @@ def _beside(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Release:
-    """The fields and methods that all releases have.
+    """The common fields and methods of all releases.
 
     Attributes:
         mechanism: name of the mechanism and version of its law, such as "permute_and_flip/1".
-        guarantee: what the release costs, in the strongest kind that is proved; of a session, what
-            the whole session costs.
-        parts: the guarantees of its draws, whose composition `guarantee` is; for `compose`.
-        source: where the random bytes came from.
-        provenance: the public facts that a reader needs: unit, neighbours, parameters, library.
-        receipt: with `ledger=`, where the record of the release is and the salt of its commitment.
+        guarantee: cost of the release, as the strongest guarantee that is proved; for a session,
+            the cost of the whole session.
+        parts: guarantees of its draws, for `compose`; `guarantee` is their composition.
+        source: source of the random bytes.
+        provenance: public facts that a reader needs: unit, neighbours, parameters, library.
+        receipt: with `ledger=`, the position of the record of the release and the salt of its
+            commitment.
     """
 
     schema: ClassVar[str]
@@ -292,7 +293,7 @@ class _Scored(Release):
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The rate of the noise per unit, 1 / scale; None where the release has none such."""
+        """The rate of the noise per unit, 1 / scale; None if the release has no such noise."""
         return self.provenance.number("noise_rate")
 
     @property
@@ -306,12 +307,12 @@ class Selection(_Scored, Generic[Label]):
     """One candidate, chosen privately.
 
     Attributes:
-        label: the candidate's label (its position where no labels were given).
-        index: its position among the candidates, in the order in which they were passed.  Pass them
-            in an order that does not follow from the data.  None where the candidates came as a
-            mapping or as a labelled column: their order often follows from the data.
-        gap: from the functions `..._with_gap`, by how much the noisy score of the winner exceeds
-            the next, in score units, rounded down to a multiple of `gap_grid`; otherwise None.
+        label: label of the candidate, or its position if no labels were given.
+        index: position among the candidates, in the order in which they were passed. This order
+            must not depend on the data. None if the candidates came as a mapping or as a labelled
+            column, because their order often depends on the data.
+        gap: from the functions `..._with_gap`, the winner's noisy score minus the next one, in
+            score units, rounded down to a multiple of `gap_grid`; otherwise None.
     """
 
     schema: ClassVar[str] = "safeselect.selection/1"
@@ -336,16 +337,17 @@ class TopK(_Scored, Generic[Label]):
     """Several candidates, best first or without an order.
 
     Attributes:
-        labels: their labels (positions where no labels were given); fewer than k, perhaps none,
-            where a threshold or the bottom of an unknown domain ended the list.
-        indices: their positions, or None, as `Selection.index`.
-        ordered: whether they stand in the order of their noisy scores, best first.  Otherwise they
-            stand in the order of their positions, or, where these are not told, of their labels'
-            texts; the order of their noisy scores is not private and never released.
-        gaps: by how much each one's noisy score exceeds the next in the order, in score units,
-            rounded down to the gap grid; otherwise None.
-        counts: their noisy counts, or None; `noise` says how noisy.
-        k_bar: of an unknown domain, how many items competed; otherwise None.
+        labels: labels of the candidates, or positions if no labels were given. There are fewer than
+            k, perhaps none, if a threshold or the bottom of an unknown domain ended the list.
+        indices: positions of the candidates, or None, as `Selection.index`.
+        ordered: whether the candidates are in the order of their noisy scores, best first.
+            Otherwise they are in the order of their positions or, if these are not released, of the
+            text of their labels. The order of their noisy scores is then not private, and never
+            released.
+        gaps: each noisy score minus the next one in the order, in score units, rounded down to the
+            gap grid; or None.
+        counts: noisy counts, or None; `noise` describes their noise.
+        k_bar: number of items that competed in an unknown domain; otherwise None.
     """
 
     schema: ClassVar[str] = "safeselect.top-k/1"
@@ -386,10 +388,10 @@ class TopK(_Scored, Generic[Label]):
 
     @property
     def spent(self) -> Fraction | None:
-        """From `top_k_above`, how much of epsilon this very release used, ex post.
+        """From `top_k_above`, the part of epsilon that this release used, ex post.
 
         An outcome that ends with the threshold in place j is at most e**spent times as likely on a
-        neighbour, spent being epsilon j / k.  None where there was no threshold.
+        neighbour, where spent = epsilon j / k. None without a threshold.
         """
         k, epsilon = self.provenance.number("k"), getattr(self.guarantee, "epsilon", None)
         if k is None or epsilon is None or self.provenance.number("threshold") is None:
@@ -397,7 +399,7 @@ class TopK(_Scored, Generic[Label]):
         return Fraction(epsilon) * min(Fraction(len(self) + 1), k) / k
 
     def to_dict(self) -> Columns:
-        """Return a dict of lists: rank (if ordered), label, index, gap, count, low, high."""
+        """Return the columns rank (if ordered), label, index, gap, count, low, high as lists."""
         rank = range(1, len(self) + 1) if self.ordered else None
         gaps = None if self.gaps is None else map(float, self.gaps)
         counted = _near(self.counts, self.noise, least=0)
@@ -409,9 +411,9 @@ class Groups(Release, Generic[Label]):
     """The best candidates of each group of a public list, in one release.
 
     Attributes:
-        groups: the groups, in the order in which they were stated.
-        labels: for each group, its candidates, best first.
-        counts: for each group, the noisy counts of its candidates; or None.
+        groups: the groups, in the stated order.
+        labels: candidates of each group, best first.
+        counts: noisy counts of the candidates of each group, or None.
     """
 
     schema: ClassVar[str] = "safeselect.groups/1"
@@ -437,13 +439,8 @@ class Groups(Release, Generic[Label]):
         return dict(zip(self.groups, self.labels, strict=True))[group]
 
     @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units."""
-        return self.provenance.number("effective_range")
-
-    @property
     def noise_rate(self) -> Fraction | None:
-        """The rate of the noise per unit, 1 / scale; None where the release has none such."""
+        """The rate of the noise per unit, 1 / scale; None if the release has no such noise."""
         return self.provenance.number("noise_rate")
 
     @property
@@ -468,10 +465,11 @@ class Batch(_Scored, Generic[Label]):
     """Many independent selections, one for each row of scores.
 
     Attributes:
-        winners: int64, read-only: shape (m,), the winner of each row as a place in `names`, or
-            among the candidates where there are no names; or (m, k), the k best, best first.
-        names: the labels of the winners, in order of first occurrence; None where none were given.
-        indices: the positions of the winners among the candidates: int64, read-only, of the same
+        winners: read-only array of int64. Its shape is (m,), for the winner of each row, or (m, k),
+            for the k best, best first. Each entry is a position in `names` or, without names, among
+            the candidates.
+        names: labels of the winners, in order of first occurrence; None if none were given.
+        indices: positions of the winners among the candidates, as a read-only array of the same
             shape; or None, as `Selection.index`.
     """
 
@@ -502,7 +500,7 @@ class Batch(_Scored, Generic[Label]):
 
     @property
     def labels(self) -> list[Any]:
-        """The labels of the winners (positions where no labels were given): m, or m lists of k."""
+        """The labels of the winners, or positions without labels: a list of m, or m lists of k."""
         if self.names is None:
             return list(self.winners.tolist())
         return list(np.fromiter(self.names, dtype=object)[self.winners].tolist())
@@ -524,10 +522,11 @@ class Numbers(Release, Generic[Value, Label]):
     """Released numbers: measurements, quantiles, or the score of a chosen run.
 
     Attributes:
-        values: measurements are integers; quantiles are points of their grid: integers, dates,
-            decimals or fractions, as its ends are; a run's score is as the run returned it.
-        labels: what each is the value of: names, or None where they have none; of quantiles, what
-            was asked for, as fractions; of a run, what it returned beside its score.
+        values: measurements are integers. Quantiles are points of their grid: integers, dates,
+            decimals or fractions, like its ends. The score of a run is the value that the run
+            returned.
+        labels: names of the values, or None. For quantiles these are the requested quantiles, as
+            fractions. For a run it is the output of the run.
     """
 
     schema: ClassVar[str] = "safeselect.numbers/1"
@@ -549,17 +548,17 @@ class Numbers(Release, Generic[Value, Label]):
 
     @property
     def value(self) -> Value:
-        """The only value, as of `quantile`; of several, the first."""
+        """The first value, for results with only one, such as those of `quantile`."""
         return self.values[0]
 
     @property
     def noise_rate(self) -> Fraction | None:
-        """The rate of the noise per unit, 1 / scale; None where the release has none such."""
+        """The rate of the noise per unit, 1 / scale; None if the release has no such noise."""
         return self.provenance.number("noise_rate")
 
     @property
     def noise(self) -> Noise | None:
-        """The noise of each value, where it is added; quantiles and runs have none such."""
+        """The noise that was added to each value; None for quantiles and runs."""
         return Noise.of(dict(self.provenance.parameters))
 
     def to_dict(self) -> Columns:
@@ -573,19 +572,20 @@ class Numbers(Release, Generic[Value, Label]):
 class Answers(Release):
     """The answers of a session that compares values with a noisy threshold.
 
-    What a ledger keeps of a session at its end, and of a strategy that decides later, has no
-    answers, but what was `spent`.
+    If it was created at the end of a session, or for a strategy that decides later, it contains no
+    answers but the amounts in `spent`.
 
     Attributes:
-        consumed: how many values were answered, counted from the first.  It is less than the number
-            passed if the session ended at one of them; no value after that one was used.
+        consumed: number of values that were answered, from the first on. It is smaller than the
+            number passed if the session ended at one of them; no later value was used.
         indices: positions of the values above, ascending; all other consumed values are below.
-        gaps: by how much each of them is above, rounded down to the gap grid, in score units.
+        gaps: distance of each of them above the threshold, in score units, rounded down to the gap
+            grid.
         branches: "top" or "middle" for each of them, in an adaptive session.
-        costs: how much of the session's epsilon each of them used.
-        budget: how much epsilon is left for further answers of this session.
-        remaining: how many further answers above the threshold are guaranteed.
-        spent: what the session has used, by the names that its limits have among the parameters.
+        costs: part of the session's epsilon that each of them used.
+        budget: part of epsilon that is left for further answers of this session.
+        remaining: guaranteed number of further answers above the threshold.
+        spent: amounts that the session has used, by the names of its limits among the parameters.
     """
 
     schema: ClassVar[str] = "safeselect.answers/1"
@@ -609,11 +609,6 @@ class Answers(Release):
     def __len__(self) -> int:
         return len(self.indices)
 
-    @property
-    def effective_range(self) -> Fraction | None:
-        """The range of the change of the scores that the noise covers, in score units."""
-        return self.provenance.number("effective_range")
-
     def to_dict(self) -> Columns:
         """Return a dict of lists with a row for each value above: index, gap, branch, cost."""
         gaps, costs = map(float, self.gaps), map(float, self.costs)
@@ -627,12 +622,12 @@ SHAPES: tuple[type[Release], ...] = (Selection, TopK, Groups, Batch, Numbers, An
 def from_json(written: str) -> Release:
     """Read a release that `to_json` wrote; the result has the same class and equal fields.
 
-    The text may come from anybody: nothing but these classes is made of it.  Labels and values that
-    were neither texts nor numbers nor dates come back as `OtherLabel`.  That it is a release of a
-    ledger is another question, which `safeselect audit` answers.
+    The text may come from an untrusted source: only objects of these classes are created. Labels
+    and values that are neither strings nor numbers nor dates are returned as `OtherLabel`. This
+    function does not check that the release is in a ledger; `safeselect audit` does.
 
     Args:
-        written: one JSON object, of a schema that `docs/releases.md` lists.
+        written: a JSON object with one of the schemas in `docs/releases.md`.
 
     Returns:
         Selection, TopK, Groups, Batch, Numbers or Answers.
@@ -656,7 +651,7 @@ def json_schema(shape: type[Release]) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) for `to_json` of a class of releases.
 
     Raises:
-        ParameterError: it is none of the six classes of releases.
+        ParameterError: the argument is not one of the six classes of releases.
 
     Example:
         >>> json_schema(TopK)["title"]

@@ -272,24 +272,24 @@ class Candidates:
             ScoreError: a score is not a number, or the reading does not cover it.
         """
         extra = [] if threshold is None else [reading.nearest(threshold)]
-        scores_on_grid: GridScores = np.empty(
-            (len(self.rows), self.size + len(extra)), dtype=np.uint64
-        )
-        rows = self.rows
-        if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu" and reading.step == 1:
-            in_order(rows, minimize, scores_on_grid)
-            return scores_on_grid
-        with np.errstate(all="ignore"):  # a warning would tell of a score
-            for row, out in zip(rows, scores_on_grid, strict=True):
-                column = row if isinstance(row, Column) else Column(row, self.size)
-                numbers = column.numbers()
-                try:
-                    write_steps(numbers, reading, minimize, extra, out)
-                finally:
-                    # An array fetched for this call alone is ours; any other is the caller's.
-                    is_own = type(column.held) is Unread
-                    if is_own and isinstance(numbers, np.ndarray) and numbers.flags.writeable:
-                        numbers.fill(0)
+        shape = len(self.rows), self.size + len(extra)
+        scores_on_grid: GridScores = np.empty(shape, dtype=np.uint64)
+        plain = self.rows[0].held if isinstance(self.rows, tuple) else self.rows
+        is_all = type(plain) is np.ndarray and plain.size == scores_on_grid.size
+        if is_all and plain.dtype.kind in "iu" and reading.step == 1:
+            in_order(plain, minimize, scores_on_grid.reshape(plain.shape))
+        else:
+            with np.errstate(all="ignore"):  # a warning would tell of a score
+                for row, out in zip(self.rows, scores_on_grid, strict=True):
+                    column = row if isinstance(row, Column) else Column(row, self.size)
+                    numbers = column.numbers()
+                    try:
+                        write_steps(numbers, reading, minimize, extra, out)
+                    finally:
+                        # An array fetched for this call alone is ours; any other is the caller's.
+                        is_own = type(column.held) is Unread
+                        if is_own and isinstance(numbers, np.ndarray) and numbers.flags.writeable:
+                            numbers.fill(0)
         return scores_on_grid if self.is_matrix else scores_on_grid[0]
 
 
@@ -359,9 +359,10 @@ def _names(labels: object, size: int, brought: object = None) -> tuple[Any, ...]
         raise ScoreError("scores must contain at least one candidate")
     given = labels if brought is None else brought
     names: tuple[Any, ...] | None = None if given is None else read_labels(given, size)
-    is_written = brought is None and id(type(labels)) in LISTS
-    are_whole = all(isinstance(name, FLOATS) and name % 1 == 0 for name in names or ())
-    return tuple(map(int, names)) if names and are_whole and not is_written else names
+    if names is None or (brought is None and id(type(labels)) in LISTS):
+        return names
+    are_whole = all(isinstance(name, FLOATS) and name % 1 == 0 for name in names)
+    return tuple(map(int, names)) if are_whole else names
 
 
 def read_labels(labels: object, count: int) -> tuple[object, ...]:

@@ -31,19 +31,20 @@ _BY_BYTES = (
 class Counts(Mapping[Any, int]):
     """The number of users of each item, as `count_distinct_users` returns it.
 
-    A mapping label -> number of users; both are private.  Its repr, and messages about it, are
-    public: they quote the question, never the answer.
+    A mapping label -> number of users; both are private. Its repr and messages about it are public:
+    they show only the query, never the counts.
 
     Neighbours: adding or removing all rows of one user moves each count by at most 1, and all in
         the same direction; at most `max_contributions` of them.
 
     Args:
-        counts: label -> number of distinct users.  Labels of an unknown domain, and keys, are read
-            as texts, of which equal ones keep the larger count: 1, 1.0 and "1" are one.
-        places: how many of the largest counts these are, or "all".
-        max_contributions: for how many items a user was counted at most; None for any number.
-        unit: who is protected, in the words of the ledger's scope, such as "one rider"; None if
-            not stated.
+        counts: label -> number of distinct users. Labels of an unknown domain, and keys, are read
+            as strings. Equal strings keep the largest count: 1, 1.0 and "1" are equal.
+        places: number of largest counts, or "all".
+        max_contributions: largest number of items for which a user was counted; None for any
+            number.
+        unit: unit of privacy, in the words of the ledger's scope, such as "one rider"; None if not
+            stated.
 
     Raises:
         ParameterError: an argument is wrong.
@@ -123,14 +124,14 @@ class Counts(Mapping[Any, int]):
         """Raise an error if these counts do not suit a mechanism for a known domain.
 
         Args:
-            change: how far a unit moves the scores, as declared.
-            reading: how scores become steps.
-            unit: that of the ledger's scope; None without one.
-            replaced: neighbours replace one user by another.
+            change: the declared change of the scores.
+            reading: conversion of scores into steps.
+            unit: unit of the ledger's scope; None without a scope.
+            replaced: whether neighbours replace one user by another.
 
         Raises:
-            ParameterError: only the largest counts, a change below what one user makes, a grid on
-                which counts do not lie, or another unit.
+            ParameterError: these are only the largest counts, the change is smaller than that of
+                one user, the grid does not contain all counts, or the unit differs.
         """
         check_unit(self.unit, unit)
         if self.places != "all":

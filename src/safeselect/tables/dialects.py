@@ -211,7 +211,7 @@ def _dialect(name: str) -> Dialect:
 def _quoted(form: Dialect, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ParameterError(
-            f"a name may have no quotation mark and no backslash, got {describe(name)}; "
+            f"a name must not contain quotation marks or backslashes, got {describe(name)}; "
             "make a view with plain names"
         )
     return f"{form.quote}{name}{form.quote}"

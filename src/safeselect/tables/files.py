@@ -99,35 +99,36 @@ class TableAs:
         top_items(TableAs(["may.csv", "june.csv"], delimiter=";", trim=True), item="city", ...)
 
     Args:
-        table: as for `count_distinct_users`; or several paths of files with these columns, whose
-            rows are taken together.  A path with a star, of which there is no file, stands for all
-            files that match.  "-" is standard input, which holds a CSV file.
-        delimiter: between the cells of a CSV file, one character; by default a comma, and a tab
-            where the name ends in .tsv.
-        encoding: of a CSV file: "utf-8", "latin-1", "cp1252" (Windows in Western Europe and
-            America) or "utf-16".
-        ids: how users are told apart: "text", as written; or "numbers": blanks at both ends and
-            zeros before and behind a whole number mean nothing, so that "002628", "2628.0" and
-            " 2628" are one user.  What is no whole number stays as written.  Without it users are
-            told apart as written, too, and the command says so.
-        missing: words that stand for a missing value in any column, such as ["-", "k. A."].  Such
-            a cell is neither an item nor a user nor a value.
-        decimal: the mark before the decimals, "." or ",", of numbers in text.
-        thousands: the mark between thousands of numbers in text, such as ".".  A number that has it
-            elsewhere is an error.
-        dates: the form of dates in text, as for `strptime`, such as "%d.%m.%Y"; by default
-            2024-02-29.
-        trim: drop blanks at both ends of text; what is empty then is missing.
-        casefold: make letters small, by DuckDB's `lower`; "ß" stays "ß".
-        nfc: compose letters and their accents (Unicode's form NFC), so that both ways to write "é"
-            are one.
-        whole_numbers: read text such as "7.0" as "7": programs write integers so where one is
-            missing. Without it, "7.0" in one file and "7" in another are two users.
-        memory: the most memory that DuckDB may use, such as "2GB"; by default "4GB", or the four
-            fifths of a smaller machine that it takes by itself.  Beyond it DuckDB writes to a
-            private directory, which is removed afterwards.
+        table: as for `count_distinct_users`; or paths of several files with these columns, whose
+            rows are combined. If no file has a name with a star, such a path stands for all files
+            that match. "-" is standard input, which must be a CSV file.
+        delimiter: character between the cells of a CSV file (default: a comma, or a tab if the name
+            ends in .tsv).
+        encoding: encoding of a CSV file: "utf-8", "latin-1", "cp1252" (Windows in Western Europe
+            and America) or "utf-16".
+        ids: comparison of users: "text" compares them as written. "numbers" ignores surrounding
+            whitespace and zeros before and after an integer, so that "002628", "2628.0" and " 2628"
+            are one user; other ids are compared as written. Without `ids`, users are compared as
+            written, and the command prints a note.
+        missing: words that stand for a missing value in any column, such as ["-", "k. A."]. Such a
+            cell is neither an item nor a user nor a value.
+        decimal: decimal mark of numbers in text, "." or ",".
+        thousands: thousands separator of numbers in text, such as ".". A number with a separator in
+            another place is an error.
+        dates: format of dates in text, as for `strptime`, such as "%d.%m.%Y" (default: as in
+            2024-02-29).
+        trim: strip leading and trailing whitespace; empty text is then missing.
+        casefold: convert text to lower case, by DuckDB's `lower`; "ß" remains "ß".
+        nfc: normalize text to Unicode NFC, so that both encodings of "é" are equal.
+        whole_numbers: read text such as "7.0" as "7", because some programs write integers in this
+            way if one is missing. Without this option, "7.0" in one file and "7" in another are two
+            users.
+        memory: memory limit for DuckDB, such as "2GB" (default: "4GB", or four fifths of a smaller
+            machine). Beyond the limit, DuckDB writes to a private directory, which is removed
+            afterwards.
 
-    A public list of items or groups is tidied like the cells, and released as it was stated.
+        Items or groups of a public list are cleaned like the cells, and released as they were
+        stated.
 
     Raises:
         ParameterError: an argument is wrong.
@@ -179,17 +180,18 @@ class TableAs:
     def check(self, *, user: str, item: str | None = None) -> Look:
         """Inspect how the table is written, before a release, like `safeselect look`.
 
-        The result is exact and private: NOT FOR PUBLICATION.  Publish the options with
-        the release; one that is chosen because of it tells something of the table.
+        The result is exact and private: NOT FOR PUBLICATION. Publish the chosen options with the
+        release. An option that you choose because of this result reveals something about the table.
 
         Args:
-            user: the column that says whose row it is.
-            item: the column of the items, whose number for each user is then looked at too.
+            user: column that identifies the user of each row.
+            item: column of the items, to count items for each user, too.
 
         Returns:
-            Look: encoding, delimiter, rows without user, spellings of users and how many are the
-            same without zeros, blanks and capital letters, words for missing values, forms of
-            numbers and dates, and for each the arguments that settle it; as text, `str` shows it.
+            Look: encoding, delimiter, rows without a user, spellings of users (and how many are
+                equal without zeros, blanks and capital letters), words for missing values, and
+                forms of numbers and dates. For each it names the option to pass. `str` shows it as
+                text.
 
         Raises:
             InputError, ParameterError: the table or a column cannot be used.

@@ -77,27 +77,26 @@ def count_distinct_users(
 ) -> Counts:
     """Count the distinct users of each item, or of the items with the largest counts.
 
-    Neighbours: adding or removing all rows of one user moves every count by at most 1, and all in
-        the same direction: select with `sensitivity=1, monotonic=True`.  With `max_contributions`,
-        one user moves at most so many counts.
+    Neighbours: adding or removing all rows of one user moves every count by at most 1, all in the
+        same direction. Therefore select with `sensitivity=1, monotonic=True`. With
+        `max_contributions`, one user moves at most that many counts.
 
     Args:
         table: the path of a .csv, .csv.gz or .parquet file, a pandas or polars DataFrame, a pyarrow
             Table, a DuckDB relation, such as `connection.table("trips")`, a `TableAs` of one of
-            these, or a Spark DataFrame, such as `spark.table("trips")`, which is counted where it
-            is.
-        item: the column that holds the candidates.  Each is a text, and a number its shortest plain
-            decimal; read items as text (`dtype=str`), so that no reader changes them.
-        user: the column that says whose row it is; users are protected.
-        candidates: the items to count, all different, as a list or a column.  Other items are
-            dropped, and a candidate without rows counts 0.  Choose them without looking at the
-            file.  With None, every item found in the table is counted; the caller thereby asserts
-            that this set of items is public, or passes the counts to `select_partitions`.
-        places: how many of the largest counts; not with candidates.  None is all.  For
-            `unknown_domain_top_k`, ask for k_bar + 1.
-        max_contributions: the most items for which a user is counted, chosen by a fixed hash of
-            user and item; not with candidates.  None counts all.
-        unit: who is protected, in the words of the ledger's scope, such as "one rider"; a mechanism
+            these, or a Spark DataFrame, such as `spark.table("trips")`, which is counted in Spark.
+        item: column of the candidates. Each item is a string; a number stands for its shortest
+            plain decimal. Read items as text (`dtype=str`), so that no reader changes them.
+        user: column that identifies the user of each row; users are protected.
+        candidates: the items to count, all different, as a list or a column. Other items are
+            dropped, and a candidate without rows counts 0. Choose them without looking at the file.
+            With None, every item in the table is counted. You then assert that this set of items is
+            public, or pass the counts to `select_partitions`.
+        places: number of largest counts; not with candidates. None returns all. For
+            `unknown_domain_top_k`, pass k_bar + 1.
+        max_contributions: largest number of items for which a user is counted, chosen by a fixed
+            hash of user and item; not with candidates. None counts all.
+        unit: unit of privacy, in the words of the ledger's scope, such as "one rider". A mechanism
             then refuses a scope that protects another unit.
 
     Returns:
@@ -120,7 +119,7 @@ def count_distinct_users(
     cap = read_contributions(max_contributions)
     if (cap, places) != (None, None) and candidates is not None:
         raise ParameterError(
-            "max_contributions and places go without candidates: they are about all items"
+            "max_contributions and places apply to all items; omit them or candidates"
         )
     limit = None if places is None else _read_places(places)
     public = None if candidates is None else read_labels(candidates)
@@ -195,18 +194,18 @@ def top_items(
 
     Args:
         table, item, user, unit: as for `count_distinct_users`.
-        k: how many items, at most where the domain is unknown.
-        epsilon, delta, rho: total cost; an unknown domain needs epsilon and delta.
-        candidates: the items to choose from, made without looking at the table.
+        k: number of items; in an unknown domain, the largest number of items.
+        epsilon, delta, rho: total cost; an unknown domain requires epsilon and delta.
+        candidates: the items to choose from, listed without looking at the table.
         candidates_are_public: assert instead that the set of items in the table is public.
-        k_bar: how many items compete in an unknown domain, or a pair, as for
-            `unknown_domain_top_k`; 10 k by default.
-        max_contributions: in an unknown domain, the most items for which a user is counted; the
-            result has noisy counts too.
-        with_counts: release noisy counts without such a cap: all items of all users count.
-        mechanism: as for `top_k`, where the candidates are known.
-        rows: how many rows the table has, if that is public; a `SafeSelectWarning` says if delta
-            is above 1 / rows.
+        k_bar: number of items that compete in an unknown domain, or a pair, as for
+            `unknown_domain_top_k` (default: 10 k).
+        max_contributions: in an unknown domain, the largest number of items for which a user is
+            counted; the result then has noisy counts, too.
+        with_counts: release noisy counts without such a cap, so that all items of all users count.
+        mechanism: as for `top_k`, with known candidates.
+        rows: number of rows of the table, if it is public; a `SafeSelectWarning` reports a delta
+            above 1 / rows.
         source, ledger: as for `top_k`.
 
     Returns:
@@ -316,9 +315,10 @@ def top_items_by_group(
 ) -> results.Groups[str]:
     """Choose, for each group of a public list, the k items with the most distinct users.
 
-    A user is counted in at most `max_groups` groups, chosen by a fixed hash; the adapter enforces
-    it.  With 1, each group gets the whole budget, and a user of several groups counts in one of
-    them; with more, users count in more groups, and each gets a part.  "all" drops nobody.
+    A user is counted in at most `max_groups` groups, which a fixed hash chooses. With 1, each group
+    gets the whole budget, and a user of several groups counts in one of them. With more, users
+    count in more groups, and each group gets a part of the budget. With "all", users count in all
+    their groups.
 
     Guarantee: that of `max_groups` lists together: ApproximateDP(epsilon, delta) where the domain
         is unknown, otherwise that of `select_many` with max_rows=max_groups.  It is one release.
@@ -328,19 +328,20 @@ def top_items_by_group(
         group gets epsilon / max_groups and delta / max_groups.  Known candidates: `select_many`.
 
     Args:
-        group: the column that says to which group a row belongs.
-        groups: the groups, all different; made without looking at the table.  Rows of others are
-            dropped before the hash chooses.
+        group: column of the group of each row.
+        groups: the groups, all different, listed without looking at the table. Rows of other groups
+            are dropped before the hash chooses.
         groups_are_public: assert instead that the set of groups in the table is public.
-        max_groups: in how many groups a user counts at most; 1 by default.
-        groups_per_user: instead, in how many groups a usual user is, or number of groups -> number
-            of users who are in so many; a *public* fact, such as last year's figures. Then
-            max_groups is that with which an item needs the fewest users: `explain_groups`.
-        candidates: the items to choose from in each group; without them the items are private too.
-        max_contributions: in an unknown domain, the most items of a group for which a user counts;
-            the result has noisy counts too.
-        k_bar: how many items compete in each group of an unknown domain; 10 k by default.
-        mechanism: as for `select_many`, where the candidates are known.
+        max_groups: largest number of groups in which a user counts (default: 1).
+        groups_per_user: instead of max_groups, the number of groups of a typical user, or a mapping
+            number of groups -> number of users. It must be a *public* fact, such as last year's
+            figures. max_groups is then the value with which an item needs the fewest users, as in
+            `explain_groups`.
+        candidates: the items to choose from in each group; without them the items are private, too.
+        max_contributions: in an unknown domain, the largest number of items of a group for which a
+            user counts; the result then has noisy counts, too.
+        k_bar: number of items that compete in each group of an unknown domain (default: 10 k).
+        mechanism: as for `select_many`, with known candidates.
         table, item, user, k, epsilon, delta, rho, unit, source, ledger: as for `top_items`.
 
     Returns:
@@ -474,33 +475,36 @@ def select_keys(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> results.TopK[str]:
-    """Choose the items of a table that may be shown, like `safeselect keys`.
+    """Release as many items of a table as privacy allows, like `safeselect keys`.
 
         kept = select_keys("trips.parquet", item="city", user="rider", epsilon=1, delta="1e-9")
 
-    The engine counts the distinct users of each item, each user for `max_partitions` items at most,
-    chosen by a fixed hash of user and item; `select_partitions` does the rest.
+    The engine counts the distinct users of each item. Each user counts for at most `max_partitions`
+    items, which a fixed hash of user and item chooses. `select_partitions` then decides about the
+    items.
 
-    With noise="gaussian" a user of m items adds floor(sqrt(V / m)) to each, and an item is kept if
-    its sum plus discrete Gaussian noise reaches a threshold, both public.  It keeps more items than
-    a cap where most users have five items or more; see `estimates.explain_keys`.
+    With noise="gaussian" a user of m items adds the weight floor(sqrt(V / m)) to each of them. An
+    item is kept if the sum of its weights plus discrete Gaussian noise reaches a threshold. V and
+    the threshold are public. This law keeps more items than the table if most users have five or
+    more; `estimates.explain_keys` compares the two.
 
     Guarantee, neighbours: those of `select_partitions`; tables that differ by all rows of one user
-        are neighbours.  With noise="gaussian" the parts are ZeroConcentratedDP(V / (2 sigma**2))
-        and an own delta of delta / 2 at most (`docs/mathematics.md`, Theorem 19.4).
+        are neighbours. With noise="gaussian" the parts are ZeroConcentratedDP(V / (2 sigma**2)) and
+        an own delta of at most delta / 2 (`docs/mathematics.md`, Theorem 19.4).
 
     Args:
         table, item, user, unit: as for `count_distinct_users`.
         epsilon, delta, pre_threshold, with_counts, source, ledger: as for `select_partitions`.
-        max_partitions: for how many items a user is counted at most.  With one, each item loses
-            users that count elsewhere; with more, each decision gets a smaller share of epsilon.
-            With noise="gaussian" more cost little: some hundred is a good choice.
-        noise: "table" for the law of `select_partitions`; "gaussian" for weights, as above, without
+        max_partitions: largest number of items for which a user is counted. With one, each item
+            loses users that count for other items. With more, each decision gets a smaller share of
+            epsilon. With noise="gaussian" a larger cap costs little; some hundred is a good choice.
+        noise: "table" for the law of `select_partitions`; "gaussian" for weights, without
             pre_threshold and with_counts.
         rows: as for `top_items`.
 
     Returns:
-        TopK: the items that are kept, by their labels and not by their counts, perhaps none.
+        TopK: the kept items, in the order of their labels, not of their counts; the list can be
+            empty.
 
     Raises:
         InputError: the table or a column cannot be used.
@@ -558,21 +562,21 @@ def choose_cap(
 ) -> Selection[int]:
     """Choose privately a cap that covers all items of about the stated share of users.
 
-    A private quantile of the number of items per user, the smallest cap where several do as well:
-    each further item must be needed by 16 / epsilon users.
+    The cap is a private quantile of the number of items per user. Among similar caps the smallest
+    is preferred: each additional item must be needed by 16 / epsilon users.
 
     Guarantee, method: those of `permute_and_flip` with the scores -|t users(D) - s users| - c D for
         share = s / t, users(D) being how many users have D items or fewer.  A user moves a score by
         at most m = max(s, t - s), and one in another's place by at most m = t; c = 16 m / epsilon,
         rounded up, is public.
-    Neighbours: tables that differ by all rows of one user; where the ledger's scope has
-        "replace_one", tables in which all rows of one user are others.
+    Neighbours: tables that differ by all rows of one user; if the ledger's scope has "replace_one",
+        tables in which all rows of one user are replaced.
 
     Args:
         table, item, user, unit: as for `count_distinct_users`.
         epsilon: cost of this choice alone.
-        most: the largest cap that may be chosen, up to 10 000; public.
-        share: of the users who should lose nothing, between 0 and 1.
+        most: largest cap that can be chosen, public, at most 10 000.
+        share: share of users who should lose no item, between 0 and 1.
         source, ledger: as for `top_k`.
 
     Returns:

@@ -43,7 +43,7 @@ def read_candidates(path: str | os.PathLike[str], *, what: str = "candidate") ->
     r"""Read a public list of candidates or groups: UTF-8 text with one unique label per line.
 
     Args:
-        path: of the file.
+        path: path of the file.
         what: "candidate" or "group", for messages.
 
     Returns:

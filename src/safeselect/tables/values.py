@@ -55,18 +55,18 @@ _CELL = re.compile(
 def open_scores(path: object, *, label: str, score: str) -> Iterator[tuple[list[str], Any]]:
     r"""Open a table of scores with one candidate per row, as a context manager.
 
-    The labels, which are public as their number is, are read at once.  The type and the cells of
-    the column of scores are looked at when a mechanism reads the scores, which it does once; then
-    the table is closed.
+    The labels and their number are public, and the labels are read immediately. The type and the
+    cells of the column of scores are read when a mechanism reads the scores. It does this once, and
+    then the table is closed.
 
     Args:
         path: as the table of `count_distinct_users`; not a Spark DataFrame.
-        label: the column with the candidates' names, which are public.
-        score: the column with the scores.
+        label: column of the public names of the candidates.
+        score: column of the scores.
 
     Returns:
-        The labels in their order, and the scores, which are private and not read yet.  By the
-        declared type the scores are integers, exact decimals (text and DECIMAL) or binary floats
+        The labels in order, and the private scores, which are not read yet. The declared type
+        determines whether scores are integers, exact decimals (text and DECIMAL) or binary floats
         (FLOAT and DOUBLE).
 
     Raises:
@@ -143,21 +143,22 @@ def table_quantiles(
         grid = {"lowest": 0, "highest": 500, "step": "0.5"}
         found = table_quantiles("trips.parquet", quantiles=["1/2"], epsilon=1, **fares, **grid)
 
-    The engine takes one value for each user, by a public rule; `quantiles` does the rest.  A row
-    whose value or user is NULL, or whose value is NaN, or a text that is no number or no date, is
-    dropped: an error would tell of one user's cell.  A user of whom no row is left does not count.
+    The engine takes one value for each user, by a public rule, and passes it to `quantiles`. A row
+    is dropped if its user or value is NULL, or if its value is NaN or text that is not a number or
+    a date. An error would reveal a cell of one user. A user without remaining rows does not count.
 
     Guarantee, law: those of `quantiles`.
     Neighbours: tables that differ by all rows of one user, or, with "replace_one", in which all
-        rows of one user are others.
+        rows of one user are replaced.
 
     Args:
         table, user, unit: as for `count_distinct_users`; not a Spark DataFrame.
-        value: the column of values: integers, decimals, floats or dates.  In a CSV file, whose
-            cells are text, up to 38 digits alone are that integer, other numbers are floats, and
-            dates are as in 2024-02-29.  Equal numbers are one number in every type.
-        of: which value of a user counts: its "smallest", its "largest", or the "sum" of its
-            numbers, each to ten decimal places, and those beyond 10^18 and -10^18 as that.
+        value: column of values: integers, decimals, floats or dates. In a CSV file, cells of up to
+            38 digits are integers, other numbers are floats, and dates are written as in
+            2024-02-29. Numbers of different types are equal if their values are equal.
+        of: rule for the value of a user: the "smallest", the "largest", or the "sum" of the
+            numbers. In sums, each number is rounded to ten decimal places and clamped to -10^18 and
+            10^18.
         quantiles: as for `quantiles`: one or several, all different.
         lowest, highest, step, epsilon, delta, rho, neighbours, ties, source, ledger: as for
             `quantiles`.  A ledger is charged after the columns and before a row is read.

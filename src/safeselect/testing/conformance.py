@@ -29,7 +29,7 @@ _THREADS = 8
 
 
 def check_source(factory: Callable[[], Source]) -> tuple[str, ...]:
-    """Raise AssertionError, naming the rule, if sources from the factory break a rule.
+    """Raise AssertionError with the name of the rule if a source from the factory breaks one.
 
     Args:
         factory: builds a new source; called several times.

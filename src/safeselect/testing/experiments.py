@@ -18,12 +18,11 @@ from gmpy2 import pack, unpack
 from numpy.typing import NDArray
 
 from safeselect import engine
-from safeselect.accounting.cost import PrivacyCost
 from safeselect.engine.arrays import GridScores, Indices
 from safeselect.errors import ParameterError
 from safeselect.exact.interval import NoiseRate
 from safeselect.exact.parameters import Number, integer, read_choice
-from safeselect.mechanisms.select import CANDIDATES, Asked
+from safeselect.mechanisms.select import CANDIDATES, Asked, Total
 from safeselect.mechanisms.table import ORDERED, Calibration, Ordered, Peeled
 from safeselect.randomness.bits import Bits
 from safeselect.release.call import source_name
@@ -45,8 +44,9 @@ class Simulation:
     """Outcomes of many calls on the same scores.  NOT PRIVATE.
 
     Attributes:
-        indices: int64, the position of each call's winner; or shape (repetitions, k), best first.
-        source: where the bytes came from.
+        indices: int64 array with the position of each winner, or of shape (repetitions, k), best
+            first.
+        source: source of the bytes.
     """
 
     indices: Indices
@@ -58,12 +58,12 @@ class Probabilities:
     """The probabilities of all outcomes of one call.  NOT PRIVATE.
 
     Attributes:
-        indices: int64, the outcomes: the positions 0 .. n - 1; or shape (m, k), all m orders of k
-            candidates, best first.
-        values: the chance of each outcome.
-        error: each value is off by at most so much of itself, or is below 2**-1000; so the exact
-            sum of all values is off from 1 by at most so much too.
-        source: what they were computed from.
+        indices: int64 array of the outcomes: the positions 0 to n - 1; or shape (m, k), all m
+            ordered lists of k candidates, best first.
+        values: probability of each outcome.
+        error: bound on the relative error of each value, except of values below 2**-1000. The exact
+            sum of all values therefore differs from 1 by at most this bound.
+        source: origin of the probabilities.
     """
 
     indices: Indices
@@ -92,17 +92,17 @@ def simulate(
 ) -> Simulation:
     """Call a mechanism many times on synthetic scores, with the engine of releases.  NOT PRIVATE.
 
-    The scores are read once.  The calls are independent: the rows of a batch in which every row has
-    the same scores, or, with `k`, one ranking after another.
+    The scores are read once, and the calls are independent. They are the rows of a batch in which
+    every row has the same scores or, with `k`, separate rankings.
 
     Args:
         mechanism: "permute_and_flip", "exponential", "exponential_base2" or "one_shot_exponential",
             as for `top_k`; with one winner the last is permute-and-flip.
-        scores: as for `top_k`; made up, or public.
-        epsilon, delta, rho: what each call costs.
-        k: how many each call chooses, best first; one winner where it is left out.
-        repetitions: how many calls.
-        seed: the same seed gives the same outcomes.
+        scores: synthetic or public scores, as for `top_k`.
+        epsilon, delta, rho: cost of each call.
+        k: number of candidates that each call chooses, best first (default: one winner).
+        repetitions: number of calls.
+        seed: seed; the same seed gives the same outcomes.
         sensitivity, range_, monotonic, minimize, grid, on_grid, score_error: as for `top_k`.
 
     Returns:
@@ -121,9 +121,8 @@ def simulate(
     read_choice(mechanism, "mechanism", ORDERED)
     count = integer(repetitions, "repetitions", minimum=1, maximum=_MOST_DRAWS)
     source = SimulationSource(seed)
-    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    plan, steps = _read(mechanism, scores, cost, scored, k)
+    plan, steps = _read(mechanism, scores, (epsilon, delta, rho), scored, k)
     with Bits(source) as bits:
         if k is None:
             rows = np.broadcast_to(steps, (count, steps.size))
@@ -158,11 +157,12 @@ def probabilities(
     Exactness: enclosures and integers, rounded once, to the nearest float; see `error`.
 
     Args:
-        scores: as for `top_k`, made up, or public: n of them, n at most 10 000; or, with `k`, such
-            that at most 10 000 orders of k of them exist: 100 candidates for k = 2, 22 for k = 3.
+        scores: synthetic or public scores, as for `top_k`, at most 10 000. With `k`, there may be
+            at most 10 000 ordered
+        lists: 100 candidates for k = 2, 22 for k = 3.
         mechanism: "permute_and_flip", "exponential" or "exponential_base2".
-        epsilon, delta, rho: what the call costs.
-        k: how many it chooses, best first; one winner where it is left out.
+        epsilon, delta, rho: cost of the call.
+        k: number of candidates that the call chooses, best first (default: one winner).
         sensitivity, range_, monotonic, minimize, grid, on_grid, score_error: as for `top_k`.
 
     Raises:
@@ -178,9 +178,8 @@ def probabilities(
     """
     refuse_in_production("probabilities")
     read_choice(mechanism, "mechanism", get_args(Peeled))
-    cost = PrivacyCost.read(epsilon=epsilon, delta=delta, rho=rho)
     scored = sensitivity, range_, monotonic, minimize, grid, on_grid, score_error
-    plan, read = _read(mechanism, scores, cost, scored, k)
+    plan, read = _read(mechanism, scores, (epsilon, delta, rho), scored, k)
     if perm(read.size, plan.k) > _MOST:
         raise ParameterError(
             f"there are more than {_MOST} outcomes; use fewer candidates or a smaller k"
@@ -200,10 +199,10 @@ def probabilities(
 
 
 def _read(
-    mechanism: Ordered, scores: object, cost: PrivacyCost, scored: tuple[object, ...], k: object
+    mechanism: Ordered, scores: object, total: Total, scored: tuple[object, ...], k: object
 ) -> tuple[Calibration, GridScores]:
     """The noise of a call, and the scores in steps."""
-    asked = Asked.read(cost, scored, None, None, None)
+    asked = Asked.read(total, scored, None, None, None)
     candidates = asked.on(scores, None).candidates
     limit = candidates.size
     count = 1 if k is None else integer(k, "k", minimum=1, maximum=limit, limit=CANDIDATES)

@@ -63,23 +63,23 @@ def check_sensitivity(
 ) -> int:
     """Raise an error if a pair of neighbours exceeds the declaration; return the number of pairs.
 
-    Passing proves nothing: it shows that these pairs are not counter-examples.  Use made-up data,
-    because the exception quotes differences of scores.
+    A successful check proves nothing: it only shows that these pairs are not counterexamples. Use
+    synthetic data, because the exception quotes differences of scores.
 
-    Exactness: scores become whole steps by the rule of the mechanisms, and steps are compared, as
-        integers, with the range to which a mechanism with the same arguments calibrates its noise.
+    Exactness: scores are converted to integer steps, as in the mechanisms. The steps are compared
+        with the range for which a mechanism with the same arguments calibrates its noise.
 
     Args:
         score_function: data set -> scores of all candidates, a sequence, an array or a mapping.
-        neighbours: pairs of neighbouring data sets.  Try reordered ones too, where order is not
-            part of the data.
+        neighbours: pairs of neighbouring data sets. Also try other orders, if the order is not part
+            of the data.
         sensitivity: largest declared change of any one score, in score units.
         range_: largest declared difference between the changes of two candidates.
         monotonic: whether within a pair all scores move in one direction.
         grid, on_grid, score_error: as for the mechanism; without a grid scores must be integers.
 
     Returns:
-        How many pairs there were, at least 1.
+        The number of pairs, at least 1.
 
     Raises:
         SensitivityExceeded: a pair breaks a declaration; the first one found.

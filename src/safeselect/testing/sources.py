@@ -144,6 +144,7 @@ class RecordingSource(_ForTests):
         self._inner = guarded(inner)
         self._data, self._nonces, self._requests = bytearray(), list[bytes](), list[int]()
         self._play(self._draw, self._nonce)
+        self._guard.name = f"RecordingSource({self._inner.name})"
 
     def _draw(self, count: int) -> bytes:
         self._requests.append(count)
@@ -155,11 +156,6 @@ class RecordingSource(_ForTests):
     def _nonce(self, _: int) -> bytes:
         self._nonces.append(self._inner.begin())
         return self._nonces[-1]
-
-    @property
-    def name(self) -> str:
-        """The class's name with the name of the recorded source."""
-        return f"RecordingSource({self._inner.name})"
 
     @property
     def requests(self) -> list[int]:
@@ -182,8 +178,8 @@ class RecordingSource(_ForTests):
 class ReplaySource(_ForTests):
     """Replays the given bytes in order, and raises `SourceError` when they run out.
 
-    The tape feeds `fill` only.  `begin` plays the nonces; after the last one it returns the number
-    of the call.  It raises in a child of the process that built it.
+    The tape is used only for `fill`. `begin` returns the nonces and, after the last one, the number
+    of the call. The source raises an error in a forked child.
 
     Args:
         data: the tape.

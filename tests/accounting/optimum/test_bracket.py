@@ -11,6 +11,7 @@ from math import ceil, floor
 import mpmath
 import numpy as np
 import pytest
+from mpmath import mpmathify as mp
 
 from safeselect.accounting.optimum.bracket import Profile
 from safeselect.accounting.optimum.certified import delta_of
@@ -24,10 +25,6 @@ BITS = 120
 
 def profile(values: np.ndarray = CURVE, bits: int = BITS, *, upper: bool = True) -> Profile:
     return Profile.of(certain(bits, upper=upper), values, STEP)
-
-
-def mp(value: Fraction) -> mpmath.mpf:
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def chord(place: int, share: mpmath.mpf) -> mpmath.mpf:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 from effort import LONG
+from mpmath import mpmathify as mp
 
 from safeselect import LaplaceDominated, PureDP
 from safeselect.accounting.gaussian import GaussianDP
@@ -16,11 +17,6 @@ from safeselect.accounting.optimum.problem import BLOCK, ROW
 from safeselect.accounting.optimum.upper import Grid
 
 pytestmark = pytest.mark.claim("C2")
-
-
-def mp(value) -> mpmath.mpf:
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def true_profile(pair, s: mpmath.mpf) -> mpmath.mpf:

@@ -8,6 +8,7 @@ import mpmath
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from mpmath import mpmathify as mp
 
 from safeselect import LaplaceDominated
 from safeselect.accounting.optimum.bracket import Profile
@@ -16,11 +17,6 @@ from safeselect.accounting.optimum.pairs import Masses, chords, dots, product
 pytestmark = pytest.mark.claim("C2")
 FAST = settings(derandomize=True, deadline=None, max_examples=40)
 WEIGHTS = st.lists(st.integers(0, 2**40), min_size=1, max_size=12)
-
-
-def mp(value) -> mpmath.mpf:
-    value = Fraction(value)
-    return mpmath.mpf(value.numerator) / value.denominator
 
 
 def by_hand(one: Masses, other: Masses) -> dict[int, Fraction]:

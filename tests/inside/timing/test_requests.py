@@ -7,9 +7,7 @@ for all families of scores and all tapes.  A call that differs with probability 
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 from timed import MECHANISMS, families
 
 from safeselect.testing import DeterministicSource, RecordingSource
@@ -38,28 +36,3 @@ def test_requests_are_the_same_for_all_scores_and_tapes(mechanism: str, n: int) 
     usual = seen["all equal", 0]
     assert usual
     assert {key: value for key, value in seen.items() if value != usual} == {}
-
-
-@pytest.mark.claim("C4")
-@pytest.mark.parametrize(
-    "kind", ["list", "reals on a grid", "floats", "column of floats", "singles"]
-)
-def test_requests_are_the_same_for_other_types_of_scores(kind: str) -> None:
-    def read(scores: NDArray[np.int64]) -> dict[str, object]:
-        if kind == "list":
-            return {"scores": scores.tolist()}
-        if kind == "floats":
-            return {"scores": scores.astype(float)}
-        if kind == "column of floats":
-            return {"scores": scores / 3, "grid": "1/1000"}
-        if kind == "singles":
-            return {"scores": (scores / 3).astype(np.float32), "grid": "1/1024"}
-        return {"scores": (scores / 3).tolist(), "grid": "1/8"}
-
-    seen = {
-        requests("permute_and_flip", given.pop("scores"), tape, **given)
-        for scores in families(60).values()
-        for tape in range(TAPES)
-        for given in [read(scores)]
-    }
-    assert len(seen) == 1

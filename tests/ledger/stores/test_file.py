@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import LONG
 from ledgers import new, pure, scope
-from workers import LONG, kinds
+from workers import kinds
 
 from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
 from safeselect.ledger import repair
@@ -90,23 +91,6 @@ def test_a_hole_in_the_last_line_is_ignored_and_in_another_one_is_damage(path: P
         with pytest.raises(LedgerDamaged, match=r"record [45] "):
             Ledger.open(path)
     assert pages >= 5
-
-
-@pytest.mark.claim("C9")
-def test_every_change_of_the_file_is_found_against_its_head(path: Path) -> None:
-    ledger = Ledger.open(path)
-    head, whole = ledger.head, path.read_bytes()
-    for place in range(0, len(whole), 1 if LONG else 11):
-        changed = bytearray(whole)
-        changed[place] ^= 1 << place % 8
-        path.write_bytes(changed)
-        with pytest.raises((LedgerDamaged, LedgerRolledBack), match=r"record|log"):
-            Ledger.open(path, head=head)
-        # A running process reads old lines no more, and finds the change when it is asked to.
-        with pytest.raises((LedgerDamaged, LedgerRolledBack), match=r"record|log"):
-            ledger.check()
-    path.write_bytes(whole)
-    assert ledger.check(head=head).head == head
 
 
 def test_an_edit_of_what_a_charge_builds_on_stops_it(path: Path) -> None:

@@ -11,9 +11,7 @@ from ledgers import new, pure, scope
 from postgres import Server, needs_postgres
 from workers import ended, kinds, start_child
 
-import safeselect
-from safeselect import BudgetError, ChargeStands, Ledger, LedgerBusy, LedgerError, ParameterError
-from safeselect.ledger import scope as scope_module
+from safeselect import BudgetError, Ledger, LedgerBusy, LedgerError, ParameterError
 from safeselect.ledger.book import each_row
 from safeselect.ledger.store import Journal
 from safeselect.ledger.stores.postgres import PostgresStore
@@ -43,27 +41,6 @@ def test_without_psycopg_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ParameterError, match=r"psycopg; run .*\[postgres\]"):
         PostgresStore("", schema="s")
-
-
-@needs_postgres
-def test_a_budget_is_kept_and_found_again(store: PostgresStore) -> None:
-    with pytest.raises(LedgerError, match="does not exist"):
-        Ledger.open(store)
-    ledger = new(store, epsilon=1)
-    with pytest.raises(LedgerError, match="already exists; open it"):
-        new(store)
-    for _ in range(9):
-        scope(ledger).pay(pure("0.1")).released("blue", b"s" * 32)
-    again = Ledger.open(store)
-    result = safeselect.permute_and_flip(
-        {"red": 1, "blue": 9}, epsilon="0.1", sensitivity=1, ledger=scope(again)
-    )
-    assert result.receipt is not None
-    with pytest.raises(BudgetError, match=r"needs 0\.1 % of it and 0 % is left"):
-        scope(again).pay(pure("1e-6"))
-    checker = ledger.check(head=again.head)
-    assert (checker.count, checker.pending) == (22, set())
-    assert ledger.id == again.id
 
 
 @needs_postgres
@@ -221,34 +198,3 @@ def test_a_server_that_does_not_wait_for_its_disk_is_refused(
         server.stop()
         server.start()
     scope(ledger).pay(pure())
-
-
-@needs_postgres
-@pytest.mark.claim("C8")
-def test_a_row_that_is_locked_after_the_charge(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import psycopg
-
-    monkeypatch.setattr(scope_module, "OUTCOME_WAIT", 0)
-    made = new(PostgresStore(server.conninfo, schema="standing"), epsilon=1)
-    ledger = Ledger.open(PostgresStore(server.conninfo, schema="standing", wait=1))
-    kept: list[Any] = []
-    with psycopg.connect(server.conninfo) as other:
-
-        def outbox(request: str, charge: int, salt: bytes, output: str) -> None:
-            kept.append((charge, salt, output))
-            other.execute("SELECT FROM standing.state FOR UPDATE")
-
-        cost: dict[str, Any] = {"epsilon": "1/10", "sensitivity": 1}
-        asked = scope(ledger).asked("r", outbox=outbox)
-        with pytest.raises(ChargeStands, match="record 2 remains") as caught:
-            safeselect.permute_and_flip([1, 2], **cost, ledger=asked)
-        assert caught.value.charge == 2
-        there = scope(ledger)
-        with pytest.raises(LedgerBusy, match="nothing was charged"):
-            safeselect.permute_and_flip([1, 2], **cost, ledger=there)
-        other.rollback()
-    assert kinds(made)[2:] == ["charged"]
-    ledger.finish(*kept[0])
-    assert kinds(made)[2:] == ["charged", "released"]

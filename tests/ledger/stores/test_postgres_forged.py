@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.claim("C9"), needs_postgres]
 OTHERS: list[Any] = [
     *("", "x", " x", "x ", "0", "1", "01", "-1", "1/2", "2/4", "1e3", "\u202e", "\x7f", "\ud800"),
     *("é", '"', "\\", "a\nb", "x" * 201, "0" * 64, "9" * 30, "2026-01-01", "yes", "aborted"),
+    *("a\u0378", "a\u200bb", "2026-02-30", "2026-01-01T00Z", "AB" * 16),
     *([], ["x"], [[]], {}, {"x": "y"}, {"x": {}}, {"": ""}, {"x": []}, None, True, 1, 1.5),
 ]
 
@@ -74,7 +75,12 @@ def test_what_the_server_takes_every_reader_takes(place: Place, kind: str) -> No
     checker = ledger.check()
     common = {"schema": "safeselect.record/1", "ledger": ledger.id, "previous": checker.last}
     record = {**about, **common, "seq": str(checker.count)}
-    bodies = [json.dumps(each, sort_keys=True, separators=(",", ":")) for each in variants(record)]
+    records = [*variants(record), {**record, "parameters": {"k": "é" * 50_000}}]
+    deep: Any = {"type": "PureDP", "epsilon": "1"}
+    for _ in range(900):
+        deep = {"type": "About", "guarantee": deep}
+    records.append({**record, "guarantee": deep})
+    bodies = [json.dumps(each, sort_keys=True, separators=(",", ":")) for each in records]
     fine = canonical(record)
     taken = 0
     with closing(psycopg.connect(place.conninfo(CHARGER))) as connection:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from contextlib import closing
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from ledgers import TERMS, chained, pure, scope
+from ledgers import TERMS, pure, scope
 from postgres import needs_postgres
 from postgres_roles import APPROVER, CHARGER, OWNER, READER, Place, a_charge, refused
 from workers import ended, kinds, start_child
 
-from safeselect import Budget, BudgetError, Ledger, LedgerDamaged, LedgerError, ParameterError
+from safeselect import Budget, BudgetError, Ledger, LedgerError, ParameterError
 from safeselect.exact.parameters import exact_text
-from safeselect.ledger import Ed25519Signer, Row
+from safeselect.ledger import Row
 from safeselect.ledger.balance import add
 from safeselect.ledger.record import canonical, record_hash
 from safeselect.ledger.stores.postgres import send
@@ -179,22 +178,12 @@ def test_blocks_and_months_on_the_server(place: Place) -> None:
         "wards/north", "wards/south", "year/2026-11", "year/2026-12", "year/2027-01"
     ]  # fmt: skip
     north, south = scope(ledger, "wards/north"), scope(ledger, "wards/south")
-    north.pay(pure("1/2"))
     (north & south).pay(pure("1/4"))
-    with pytest.raises(BudgetError, match="scope 'wards/north' does not allow"):
-        (south & north).pay(pure("3/4"))
-    south.pay(pure("3/4"))
     for closed in ("wards", "wards/east", "wards/"):
         charge = {**a_charge(ledger, name="wards/north")["charges"][0], "scope": closed}
         with refused("names no scope"):
             place.append(CHARGER, {**a_charge(ledger, name="wards/north"), "charges": [charge]})
-    found = ledger.check().scopes
-    assert [found[f"wards/{each}"].spent["epsilon"] for each in ("north", "south")] == [
-        Fraction(3, 4), 1
-    ]  # fmt: skip
-    for name, blocks in (("wards/south", []), ("wards", []), ("wards", ["east", "south"])):
-        with pytest.raises(ParameterError, match=f"there is a scope '{name}' already"):
-            Ledger.open(place.owner).add_scope(name, Budget(**TERMS, epsilon=1, blocks=blocks))
+    assert ledger.check().scopes == ledger.scopes()
     for name, blocks, said in (
         ("wards", ["east", "south"], "the name of another one's block"),
         ("wards", [], "duplicate key"),
@@ -259,7 +248,10 @@ def test_no_role_writes_to_a_table_or_changes_a_function(place: Place, role: str
 
 
 def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
-    """Charges that no process would write, each with what the server says."""
+    """Charges that no process would write, each with what the server says.
+
+    Those that differ in one value are in `test_postgres_forged.py`.
+    """
     spent = {"epsilon": str(ledger.balance("a").spent["epsilon"])}
     fine = a_charge(ledger)
     (one,) = fine["charges"]
@@ -270,24 +262,14 @@ def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
         "charge": {"epsilon": f"{9 * 10**29 + 1}/{10**30}"},
         "after": {"epsilon": f"{10**30 + 1}/{10**30}"},
     }
-    about_zero = {"charge": {"epsilon": "-1/10"}, "after": {"epsilon": "0"}}
     return [
         (a_charge(ledger, **hair), "exceeds its cap"),
-        (a_charge(ledger, after={"epsilon": "1/10"}), "does not add up"),
-        (a_charge(ledger, after={"epsilon": "1/2"}), "does not add up"),
-        (a_charge(ledger, after={"epsilon": ["1/5"]}), "does not add up"),
-        (a_charge(ledger, charge={"epsilon": "10/100"}), "not in lowest terms"),
         (a_charge(ledger, charge={"epsilon": "1/1"}), "not in lowest terms"),
-        (a_charge(ledger, **about_zero), "not of its form"),
         (a_charge(ledger, charge={"epsilon": "1/0"}), "not of its form"),
         (a_charge(ledger, charge={"epsilon": "1/10\n"}), "cannot be printed"),
         ({**fine, "charges": [nothing]}, "costs nothing"),
         (a_charge(ledger, charge={"rho": "1/10"}), "not of its form"),
         (a_charge(ledger, charge={"epsilon": "1/10", "delta": "0"}), "the fields of its kind"),
-        ({**fine, "charges": []}, "names no scope|cannot extract"),
-        (a_charge(ledger, scope="b"), "names no scope|cannot extract"),
-        ({**fine, "charges": [one, one]}, "a scope twice"),
-        (a_charge(ledger, terms={"budget": {"epsilon": "100"}}), "the fields of its kind"),
         ({"kind": "gift"}, owners),
         ({"kind": "scope", "scope": "b", "terms": {}, "caps": {"epsilon": "9"},
           "max_refusals": "10", "utc": "now"}, owners),
@@ -296,14 +278,7 @@ def forgeries(ledger: Ledger) -> list[tuple[dict[str, Any], str]]:
         ({"kind": "created", "utc": "x", "library": {}, "signer": {}, "place": {}}, owners),
         ({**fine, "nonce": again["nonce"]}, "duplicate key"),
         ({**fine, "request": again["request"]}, "duplicate key"),
-        ({**fine, "more": "x"}, "the fields of its kind"),
         ({**fine, "": "x"}, "the fields of its kind"),
-        ({**fine, "purpose": {"a": "b"}}, "a value is no text"),
-        (a_charge(ledger, scope={"a": "b"}), "a value is no text"),
-        ({**fine, "seq": "9"}, "has another place"),
-        ({**fine, "previous": "0" * 64}, "another record was written meanwhile"),
-        ({**fine, "ledger": "0" * 32}, "has another place"),
-        ({**fine, "schema": "safeselect.record/2"}, "has another place"),
         ({"kind": "aborted", "charge": "0", "reason": "error"}, "awaits none"),
     ]  # fmt: skip
 
@@ -416,16 +391,6 @@ def test_settings_and_tables_of_a_session_change_no_function(place: Place) -> No
     assert ledger.balance("a").spent == {"epsilon": 0}
 
 
-def test_a_signed_ledger_on_the_server(place: Place) -> None:
-    signer = Ed25519Signer(b"k" * 32, key_id="k")
-    place.make(signer=signer, epsilon=1)
-    ledger = Ledger.open(place.store(CHARGER), signer=signer)
-    scope(ledger).pay(pure()).released("x", b"s" * 32)
-    with refused("not signed as the ledger is"):
-        place.append(CHARGER, a_charge(ledger))
-    assert ledger.check(public_keys=[signer.public_key]).count == 4
-
-
 def test_what_a_grant_refuses(place: Place) -> None:
     place.make(epsilon=1)
     for role, duty, said in (
@@ -516,15 +481,3 @@ def test_a_handler_in_the_middle_of_a_transaction_gets_another_connection(place:
     other = Ledger.open(store)
     scope(other).pay(pure())
     assert ledger.check().count == 3
-
-
-def test_rows_that_the_owner_adds_behind_the_servers_back_are_refused(place: Place) -> None:
-    ledger = place.make(epsilon=1)
-    scope(ledger).pay(pure("9/10"))
-    records = [record.content for record in ledger.records()]
-    records.append({**records[2], "nonce": "0" * 32})
-    line = json.loads(chained(records).splitlines()[-1])
-    body = canonical(line["record"])
-    place.sql("owner", "INSERT INTO records VALUES (3, %s, %s, '')", values=(body, line["hash"]))
-    with pytest.raises(LedgerDamaged, match="record 3 does not add up"):
-        scope(ledger).pay(pure())

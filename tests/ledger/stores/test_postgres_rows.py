@@ -34,84 +34,6 @@ KEY = Ed25519Signer(b"k" * 32, key_id="k")
 FALSE = "ab" * 64
 
 
-def nested(levels: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "PureDP", "epsilon": "1"}
-    for _ in range(levels):
-        found = {"type": "About", "guarantee": found}
-    return found
-
-
-SOURCE = {"name": "x", "production": "yes", "health": "passed"}
-WRONG: dict[str, dict[str, Any]] = {
-    "a purpose of 300 characters": {"purpose": "x" * 300},
-    "a purpose that turns the text round": {"purpose": "a\u202eb"},
-    "a purpose with a space at its end": {"purpose": "a "},
-    "no purpose": {"purpose": ""},
-    "a character that is none yet": {"purpose": "a\u0378"},
-    "a source without health": {"source": {"name": "x", "production": "yes"}},
-    "a source that may be for production": {"source": {**SOURCE, "production": "maybe"}},
-    "a source with a number": {"source": {**SOURCE, "health": 1}},
-    "a source that is a list": {"source": []},
-    "parts that are an object": {"parts": {}},
-    "parts with another field": {"parts": [{"count": "1", "each": nested(0), "x": "y"}]},
-    "parts without a number": {"parts": [{"count": "x", "each": nested(0)}]},
-    "a guarantee that is a list": {"guarantee": []},
-    "a guarantee 1200 levels deep": {"guarantee": nested(900)},
-    "a parameter that is a number": {"parameters": {"k": 1}},
-    "a parameter that is a list": {"parameters": {"k": ["1"]}},
-    "a parameter that is nothing": {"parameters": {"k": None}},
-    "a parameter whose name cannot be shown": {"parameters": {"a\u200bb": "1"}},
-    "parameters that their spelling makes too long": {"parameters": {"k": "é" * 50_000}},
-    "a library with a list": {"library": {"name": []}},
-    "a time in words": {"utc": "now"},
-    "a day that the calendar has not": {"utc": "2026-02-30"},
-    "a time finer than the clock": {"utc": "2026-01-01T00Z"},
-    "a nonce in capitals": {"nonce": "AB" * 16},
-    "a request with a further field": {"request": {"id": "a" * 64, "asked": "b" * 64, "x": "y"}},
-    "a request in capitals": {"request": {"id": "A" * 64, "asked": "b" * 64}},
-    "half a request": {"request": {"id": "a" * 64}},
-}
-
-
-@pytest.mark.parametrize("signer", [None, KEY])
-def test_no_row_that_a_charger_writes_ends_a_ledger(place: Place, signer: Any) -> None:
-    """Each is the record that a careless server would build of it, hashed as that."""
-    place.make(signer=signer, epsilon=1)
-    ledger = Ledger.open(place.store(CHARGER), signer=signer)
-    scope(ledger).pay(pure()).released("x", b"s" * 32)
-    session = scope(ledger).pay(pure(parameters={"answers": "3", "half": "1/2", "k": "x"}))
-    signature = FALSE if signer else ""
-    for name, change in WRONG.items():
-        with refused():
-            place.append(CHARGER, {**a_charge(ledger), **change}, signature)
-            pytest.fail(name)
-    long = f"1/{3**3000}"
-    with refused("not in lowest terms|too long"):
-        place.append(CHARGER, a_charge(ledger, charge={"epsilon": long}), signature)
-    outcome = {"kind": "settled", "charge": str(session.charge), "commitment": "0" * 64}
-    for spent in (
-        *({}, [], {"answers": "4"}, {"answers": "1/2"}, {"other": "1"}, {"half": "1"}),
-        *({"k": "1"}, {"answers": "01"}, {"answers": "-1"}, {"answers": 1}, {"answers": None}),
-    ):
-        with refused():
-            place.append(CHARGER, {**outcome, "spent": spent}, signature)
-            pytest.fail(str(spent))
-    for change in (
-        {"kind": "released", "commitment": "x"},
-        {"kind": "released", "commitment": "0" * 63},
-        {"kind": "aborted", "reason": "mercy"},
-        {"kind": "gift"},
-    ):
-        with refused():
-            place.append(CHARGER, {**outcome, **change}, signature)
-            pytest.fail(str(change))
-    again = Ledger.open(place.store(READER), public_keys=[signer.public_key] if signer else [])
-    assert again.check().count == 5
-    session.settled("y", {"answers": 3})
-    scope(ledger).pay(pure()).released("z", b"s" * 32)
-    assert again.check().scopes["a"].spent == {"epsilon": Fraction(3, 10)}
-
-
 TIMES = {"day": "2028-02-29", "hour": "2026-12-31T23Z", "minute": "2026-01-01T00:59Z"}
 
 
@@ -189,6 +111,8 @@ def test_only_the_key_sets_a_signature_aside(place: Place) -> None:
     """A record of kind "repaired" with a wrong signature is refused as every other."""
     place.make(signer=KEY, epsilon=1)
     mine = Ledger.open(place.store(CHARGER), signer=KEY)
+    with refused("not signed as the ledger is"):
+        place.append(CHARGER, a_charge(mine))
     place.append(CHARGER, a_charge(mine), FALSE)
     forged = {"kind": "repaired", "utc": "2026-01-01", "first": "2", "last": "2", "reason": "x"}
     with refused("permission denied"):
@@ -426,13 +350,10 @@ def test_a_release_without_epsilon_closes_its_way_on_the_server(place: Place) ->
             summed(place, wrong, *["1/100"] * len(wrong))
 
 
-def test_who_writes_alone_sends_one_statement_and_who_meets_another_queues(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is sent from now on."""
     import psycopg
 
-    place.make(epsilon=100)
-    mine, other = (Ledger.open(place.store(CHARGER)) for _ in range(2))
     execute, sent = psycopg.Connection.execute, list[str]()
 
     def counted(self: Any, query: Any, *more: Any, **options: Any) -> Any:
@@ -440,8 +361,15 @@ def test_who_writes_alone_sends_one_statement_and_who_meets_another_queues(
         return execute(self, query, *more, **options)
 
     monkeypatch.setattr(psycopg.Connection, "execute", counted)
-    there = scope(mine)
-    sent.clear()
+    return sent
+
+
+def test_who_writes_alone_sends_one_statement_and_who_meets_another_queues(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.make(epsilon=100)
+    mine, other = (Ledger.open(place.store(CHARGER)) for _ in range(2))
+    there, sent = scope(mine), watched(monkeypatch)
     there.pay(pure()).released("x", b"s" * 32)
     assert [query.partition("(")[0] for query in sent] == [
         f"SELECT {place.name}.charge",
@@ -477,21 +405,13 @@ def test_what_is_refused_without_the_lock_is_judged_anew(place: Place) -> None:
 def test_a_long_read_is_made_without_the_lock(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import psycopg
-
     place.make(epsilon=100)
     mine, other = (Ledger.open(place.store(CHARGER)) for _ in range(2))
     there = scope(mine)
     for _ in range(8):
         scope(other).pay(pure())
-    execute, sent = psycopg.Connection.execute, list[str]()
-
-    def counted(self: Any, query: Any, *more: Any, **options: Any) -> Any:
-        sent.append(query)
-        return execute(self, query, *more, **options)
-
     monkeypatch.setattr(postgres, "_MANY", 5)
-    monkeypatch.setattr(psycopg.Connection, "execute", counted)
+    sent = watched(monkeypatch)
     there.pay(pure())
     kinds_sent = ["begin" if "begin_charge" in each else each.split()[0] for each in sent]
     assert kinds_sent == ["SELECT", "begin", "ROLLBACK", "SELECT", "begin", "SELECT"]

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
+from effort import LONG
 from ledgers import new, pure, scope
 from stops import at_step
-from workers import LONG, ended, in_threads, kinds, start_child
+from workers import ended, kinds, start_child
 
 from safeselect import BudgetError, Ledger
 from safeselect.ledger import Pending, Scope
@@ -71,23 +71,6 @@ def test_eight_processes_never_overspend(tmp_path: Path) -> None:
     assert checker.scopes["a"].left == {"epsilon": 0}
     assert kinds(ledger).count("charged") == kinds(ledger).count("released") == 40
     assert checker.pending == set()
-
-
-def test_threads_share_a_ledger(tmp_path: Path) -> None:
-    for place in (":memory:", tmp_path / "budget.ledger"):
-        ledger = new(place, epsilon=1)
-        there, granted = scope(ledger), []
-
-        def spend(charge: Callable[..., object] = there.pay, to: Any = granted) -> None:
-            try:
-                while True:
-                    to.append(charge(pure("1/20")))
-            except BudgetError:
-                pass
-
-        in_threads(*[spend] * 6)
-        assert len(granted) == 20
-        assert ledger.check().scopes["a"].left == {"epsilon": 0}
 
 
 def dies_at(step: int, work: Callable[[], object]) -> bool:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import LONG
 from interrupts import stopped_at
 from ledgers import new, pure, scope
-from workers import LONG
 
 from safeselect import Ledger, LedgerBusy
 from safeselect.ledger.stores.file import FileStore

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-import time
 from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+from effort import LONG
 from ledgers import new, pure, scope
 from stops import at_step
-from workers import LONG, ended, kinds, start_child
+from workers import ended, kinds, start_child
 
 from safeselect import Ledger, LedgerBusy, LedgerDamaged, LedgerError, LedgerRolledBack
 from safeselect.ledger import Journal, Row
@@ -97,45 +96,6 @@ def fork_at_every_line(path: Path, charge_in_child: bool) -> None:
     # Until the charge is written the child is refused; then it has it, and cannot answer.
     assert {CHARGED, REFUSED} == set(seen)
     assert runs > 12
-
-
-def test_children_forked_while_another_thread_releases(tmp_path: Path) -> None:
-    path, rounds = tmp_path / "budget.ledger", 200 if LONG else 20
-    ledger = new(path, epsilon=10**6)
-    there, over, done = scope(ledger), threading.Event(), []
-
-    def release() -> None:
-        while not over.is_set():
-            there.pay(pure()).released("blue", b"s" * 32)
-            done.append(1)
-
-    threads = [threading.Thread(target=release) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-
-    def once() -> None:
-        while True:  # two hundred at once may wait longer than a call does: that is contention
-            try:
-                pending = there.pay(pure())
-            except LedgerBusy:
-                continue
-            break
-        while True:
-            with suppress(LedgerBusy):
-                pending.released("blue", b"s" * 32)
-                return
-
-    children = [start_child(once) for _ in range(rounds)]
-    codes = [ended(child) for child in children]
-    while len(done) <= 2:  # on a busy machine the children may be quicker
-        time.sleep(0.01)
-    over.set()
-    for thread in threads:
-        thread.join()
-    assert codes == [0] * rounds
-    assert len(done) > 2
-    assert kinds(ledger).count("released") == len(done) + rounds
-    assert ledger.check().pending == set()
 
 
 def test_a_child_that_lives_on_does_not_keep_its_parents_lock(tmp_path: Path) -> None:

@@ -124,11 +124,6 @@ PLANTED = [
         *("public", "found = top_k(", "list the candidates publicly"),
     ),
     Planted(
-        *("frames", "dearest_drug", pandas_visits, "patient"),
-        *("by_patient.clip(lower=0, upper=200)", "by_patient.clip(lower=0)"),
-        *("sensitivity", "chosen = exponential_mechanism(", "cap what one patient adds"),
-    ),
-    Planted(
         *("frames", "typical_stay", pandas_visits, "patient"),
         *("highest=60", 'highest=int(stays["days"].max())'),
         *("public", "middle = quantile(", "choose a constant"),

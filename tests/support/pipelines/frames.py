@@ -6,18 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from safeselect import (
-    SparseVector,
-    exponential_mechanism,
-    measure,
-    permute_and_flip,
-    quantile,
-    top_k,
-)
+from safeselect import SparseVector, measure, permute_and_flip, quantile, top_k
 from safeselect.tables import count_distinct_users
 
 WARDS = ["bone", "ear", "eye", "heart", "lung", "skin"]
-DRUGS = ["aspirin", "codeine", "ibuprofen", "insulin", "statin", "zinc"]
 
 
 def busiest_wards(visits: Any) -> dict[str, Any]:
@@ -40,28 +32,6 @@ def busiest_wards(visits: Any) -> dict[str, Any]:
     if first in urgent or second in urgent:
         report["alert"] = "beds may be short"
     return report
-
-
-def dearest_drug(visits: Any) -> Any:
-    """The drug that costs most, where one patient counts 200 at most for each."""
-    spent = visits[["patient", "drug", "cost"]].copy()
-    spent["drug"] = spent["drug"].str.strip().str.lower()
-    spent = spent[spent["drug"].isin(DRUGS)]
-    spent["cost"] = spent["cost"].fillna(0)
-
-    by_patient = spent.groupby(["patient", "drug"])["cost"].sum()
-    capped = by_patient.clip(lower=0, upper=200)
-    totals = capped.groupby("drug").sum()
-    scores = {}
-    for drug in DRUGS:
-        scores[drug] = int(totals.get(drug, 0))
-
-    chosen = exponential_mechanism(scores, epsilon="1/2", sensitivity=200, monotonic=True)
-
-    advice = "none"
-    if chosen.label == "insulin":
-        advice = "ask for another offer"
-    return {"drug": chosen.label, "advice": advice}
 
 
 def typical_stay(visits: Any) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from pipelines import GENRES, WARDS, plays, visits
+from pipelines import GENRES, plays
 
 import safeselect
 from safeselect import PureDP
@@ -195,27 +194,3 @@ def everything(rows):
 def test_no_kind_of_release_raises_a_false_alarm():
     report = replay(everything, plays(), unit="person", pairs=40)
     assert not report
-
-
-def shares(rows):
-    """Of the greatest cost, which is private."""
-    greatest = max((row["cost"] for row in rows), default=1)
-    first = {row["patient"]: row for row in reversed(rows)}
-    scores = {ward: Fraction(0) for ward in WARDS}
-    for row in first.values():
-        if row["ward"] in scores:
-            scores[row["ward"]] += Fraction(row["cost"] or 0, greatest)
-    return safeselect.permute_and_flip(scores, epsilon=1, sensitivity=1, grid="1/1000").label
-
-
-def common(rows):
-    """Rare wards are left out."""
-    counts = Counter(ward for ward, _ in {(row["ward"], row["patient"]) for row in rows})
-    scores = {ward: counts[ward] if counts[ward] >= 10 else 0 for ward in WARDS}
-    return safeselect.permute_and_flip(scores, epsilon=1, sensitivity=1, monotonic=True).label
-
-
-@pytest.mark.parametrize("pipeline", [shares, common])
-def test_a_limit_that_other_rows_set_is_found(pipeline):
-    (found,) = replay(pipeline, visits(), unit="patient").findings
-    assert found.kind == "sensitivity"

@@ -210,7 +210,7 @@ class Rows:
             raise LedgerDamaged(f"record {first} or a later one is missing {where}")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
-                raise LedgerDamaged(f"record {row.seq} {where} is not text")
+                raise LedgerDamaged(f"record {row.seq} {where} is not a string")
         return found
 
     def append(self, row: Row) -> Row:
@@ -480,7 +480,7 @@ class PostgresStore:
                     status = send(connection, self._schema, sent, self._wait, end)
                     if warnings or not status.startswith(end):
                         raise LedgerError(
-                            f"the ledger in {self.name}: the server warned while it committed, or "
+                            f"the ledger in {self.name}: the server reported a warning or "
                             "did not commit; nothing is released, and the charge may remain"
                         )
             except BaseException as error:

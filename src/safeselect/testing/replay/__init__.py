@@ -51,24 +51,25 @@ def replay(
 ) -> Report:
     """Run a pipeline on neighbouring data with equal outcomes, and report unexpected differences.
 
-    Nothing is charged: ledgers are replaced by copies of their budgets in memory.  Use made-up
-    data: the report quotes rows.
+    Nothing is charged, because ledgers are replaced by copies of their budgets in memory. Use
+    synthetic data, because the report quotes rows.
 
     Args:
-        pipeline: takes the data, and makes releases; the source as it is.
+        pipeline: function that takes the data and makes releases.
         data: a frame of pandas or polars, an Arrow table, a relation of DuckDB, an array, the path
             of a csv, jsonl or parquet file, a list of rows (mappings, tuples, dataclasses), or a
             mapping unit -> value; or several of them as a dict or a tuple.
-        unit: the column, or the place in a row, that says whose a row is; None if each row is a
-            unit of its own.
-        neighbours: "add_remove" or "replace_one"; or neighbours of your own, each like `data`.
-        pairs: how many neighbours to try.
-        seed: of the neighbours and of all random bits.
-        capture: what to compare besides the returned value: "prints", and paths of files that the
-            pipeline writes.
+        unit: column, or position in a row, that identifies the unit; None if each row is a separate
+            unit.
+        neighbours: "add_remove" or "replace_one"; or your own neighbouring data sets, in the form
+            of `data`.
+        pairs: number of neighbours to try.
+        seed: seed of the neighbours and of all random bits.
+        capture: additional outputs to compare: "prints", and paths of files that the pipeline
+            writes.
 
     Returns:
-        Report: true if something was found, so that a test says `assert not replay(...)`.
+        Report: true if there is a finding, so that a test can use `assert not replay(...)`.
 
     Raises:
         ParameterError: an argument is wrong; SAFESELECT_REQUIRE_PRODUCTION is set; or the pipeline

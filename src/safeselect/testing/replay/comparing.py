@@ -38,17 +38,18 @@ class Finding:
     """An actual or possible mistake, with two data sets that show it.
 
     Attributes:
-        kind: "sensitivity", "monotonic", "contributions", "identity" (an id is no unit), "public"
-            (an argument follows from the data), "charge" (so does the cost), "path" (so does which
-            releases are made, or whether) or "output" (data reach it by no release).
-        line: of the caller's code, as file:line; the call, or where the value is returned.
-        promise: what was promised.
-        seen: what was seen.
-        instead: what to write instead.
-        factor: by which the cost of the release grows, as far as these data show it; None where it
-            has no bound.
-        neighbour: how the second data set was made, and how much is the same in both.
-        rows: those that differ, in the one data set and in the other.
+        kind: "sensitivity", "monotonic", "contributions", "identity" (an id does not identify the
+            unit), "public" (an argument depends on the data), "charge" (the cost depends on the
+            data), "path" (the releases depend on the data) or "output" (data reach the output
+            without a release).
+        line: line of the caller's code, as file:line: the call, or the return of the value.
+        promise: the declaration that was broken.
+        seen: the observed difference.
+        instead: suggested code.
+        factor: factor by which the cost of the release grows on these data; None if it has no
+            bound.
+        neighbour: construction of the second data set, and the number of equal values.
+        rows: rows that differ, in the first and in the second data set.
     """
 
     kind: str
@@ -76,14 +77,14 @@ class Finding:
 class Report:
     """The findings of a replay.  It is true if there is a finding: `assert not replay(...)`.
 
-    It quotes rows of the data: not for publication.
+    It quotes rows of the data. Do not publish it.
 
     Attributes:
         findings: mistakes.
-        notes: what may be one: seen with odd data alone, such as an empty cell in a column that has
-            none, or an error where few units are left.
-        pairs: how many data sets were compared.
-        unseen: what was not looked at.
+        notes: possible mistakes that only unusual data show, such as an empty cell in a column
+            without empty cells, or an error with few units.
+        pairs: number of data sets that were compared.
+        unseen: parts that were not checked.
     """
 
     findings: tuple[Finding, ...]
