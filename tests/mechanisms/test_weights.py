@@ -111,6 +111,11 @@ def test_weights_may_differ_by_the_factor_that_the_message_names(extreme):
             )
 
 
+def test_small_whole_weights_have_the_logarithms_of_other_weights():
+    whole = np.arange(2000, dtype=np.uint64) % 50 + 1
+    assert np.array_equal(Weights.of(whole).units, Weights.of(whole / 1).units)
+
+
 def test_copies_may_add_up_to_the_number_that_the_message_names():
     PermuteAndFlip(epsilon=1, sensitivity=1, weights=[2**24 - 1, 1])
     with pytest.raises(ParameterError, match=r"at most 2\*\*24"):

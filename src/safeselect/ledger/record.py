@@ -460,7 +460,7 @@ def read_line(line: str, seq: int, at: int = 0) -> Row:
     start = end + len(_SIGNATURE)
     framed = line.startswith('{"hash":"') and line.startswith('","record":', 73)
     if end < 0 or not framed or not line.endswith('"}', start):
-        why = "it was changed or cut" if seq else "this is no ledger, or it was changed or cut"
+        why = "it was changed or cut" if seq else "this is not a ledger, or it was changed or cut"
         raise LedgerDamaged(f"record {seq} is not a line of a ledger: {why}")
     return Row(seq, line[84:end], line[9:73], line[start:-2], at)
 

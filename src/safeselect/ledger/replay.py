@@ -454,7 +454,7 @@ class Checker:
             LedgerRolledBack: the record that the published head names is missing.
         """
         if not self.count:
-            raise LedgerDamaged("there is no record: this is no ledger, or its first line was cut")
+            raise LedgerDamaged("there is no record: not a ledger, or its first line was cut")
         if self.unsigned:
             first = f"the signature of record {min(self.unsigned)} is wrong"
             raise LedgerDamaged(f"{first}: see safeselect.ledger.set_aside")

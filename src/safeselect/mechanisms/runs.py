@@ -415,7 +415,7 @@ def first_above(
     one = Repeated(base, 1, gamma)  # type: ignore[arg-type]  # it reads them, and checks the base
     if base.pure is None:
         raise ParameterError(
-            "first_above is proved private for a base with an epsilon only, got "
+            "first_above is proved private only for a base with an epsilon, got "
             f"{describe(base)}; use best_of"
         )
     least, smaller = rational(threshold, "threshold", signed=True), flag(minimize, "minimize")
