@@ -235,7 +235,7 @@ def estimate_from_gaps(
         15/4. Of two or three, each but the first moves towards the mean of those before it as the
         linear estimate does, but no further than min(5/2, (1 + h / 3)**3 / 24) scales, h being its
         height in nats: this adds less than 0.02 variances to the squared error, for all scores of
-        the winners below the best loser are. With one winner the result is its measurement.
+        the winners below the best loser. With one winner the result is its measurement.
     Exactness: rational in, rational out; O(k).
     Source: James and Stein (1961), Baranchik (1970); measured in `docs/measured.md`.
 
