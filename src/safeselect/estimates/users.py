@@ -169,7 +169,7 @@ def explain_items(
         max_groups: as for `tables.top_items_by_group`; 1 without groups.
 
     Raises:
-        ParameterError: a parameter is wrong, or there is no epsilon.
+        ParameterError: a parameter is wrong, or epsilons is empty.
 
     Example:
         >>> from safeselect.estimates import explain_items
@@ -253,7 +253,7 @@ def explain_keys(
         delta, max_partitions, pre_threshold, with_counts: as for `select_partitions`.
 
     Raises:
-        ParameterError: a parameter is wrong, or there is no epsilon.
+        ParameterError: a parameter is wrong, or epsilons is empty.
 
     Example:
         >>> from safeselect.estimates import explain_keys
@@ -326,7 +326,7 @@ def explain_groups(
         known: whether the candidates are known, so that no bottom is needed.
 
     Raises:
-        ParameterError: a parameter is wrong, or there is no epsilon.
+        ParameterError: a parameter is wrong, or epsilons is empty.
 
     Example:
         >>> from safeselect.estimates import explain_groups

@@ -187,7 +187,7 @@ def set_aside(
     Args:
         place: the store, opened by its owner.  First take the rights from who wrote the records.
         signer: the key of the ledger.
-        reason: why; one line that goes into the records.
+        reason: reason, one line for the records.
         head, witness: what is known elsewhere of the ledger, as for `Ledger.open`.
 
     Returns:
