@@ -65,7 +65,7 @@ a heading
     ):
         with pytest.raises(SystemExit, match="2"):
             parsed(*wrong)
-    assert (declared[1].told["help"], declared[4].heading) == ("the number of the values", "a heading")
+    assert (declared[1].told["help"], declared[4].heading) == ("how many there are", "a heading")
 
 
 def examples(commands: tuple[Command, ...], prefix: str = "safeselect"):
