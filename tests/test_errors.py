@@ -6,45 +6,35 @@ from fractions import Fraction
 import pytest
 
 from safeselect import errors
-from safeselect.errors import (
-    BudgetError,
-    ChargeStands,
-    LedgerBusy,
-    LedgerError,
-    RepeatedRequest,
-    SafeSelectError,
-    SafeSelectWarning,
-    from_outside,
-)
 
 OURS = [each for each in vars(errors).values() if isinstance(each, type)]
-RAISED = [each for each in OURS if issubclass(each, SafeSelectError)][1:]  # not the base
+RAISED = [each for each in OURS if issubclass(each, errors.SafeSelectError)][1:]  # not the base
 
 
 def test_every_error_is_ours_and_one_of_pythons():
     """Who knows only Python's own classes catches wrong arguments, or failures while running."""
     for kind in RAISED:
         assert issubclass(kind, ValueError) != issubclass(kind, RuntimeError), kind
-    assert not issubclass(SafeSelectWarning, SafeSelectError)
+    assert not issubclass(errors.SafeSelectWarning, errors.SafeSelectError)
 
 
 def test_a_repeated_request_and_an_empty_budget_are_refused_alike():
-    assert issubclass(RepeatedRequest, BudgetError)
-    assert not issubclass(BudgetError, LedgerError)
+    assert issubclass(errors.RepeatedRequest, errors.BudgetError)
+    assert not issubclass(errors.BudgetError, errors.LedgerError)
 
 
 def test_only_a_busy_ledger_may_be_asked_again():
-    assert [each for each in RAISED if getattr(each, "try_again", False)] == [LedgerBusy]
+    assert [each for each in RAISED if getattr(each, "try_again", False)] == [errors.LedgerBusy]
 
 
 def test_what_an_error_carries_is_its_own():
     asked = {"epsilon": Fraction(1)}
-    found = BudgetError("no", scope="a", asked=asked, left={})
+    found = errors.BudgetError("no", scope="a", asked=asked, left={})
     asked.clear()
     assert (found.scope, found.asked, found.left) == ("a", {"epsilon": 1}, {})
-    again = RepeatedRequest("no", scope="a, b", record=7, outcome="released")
+    again = errors.RepeatedRequest("no", scope="a, b", record=7, outcome="released")
     assert (again.scope, again.record, again.outcome) == ("a, b", 7, "released")
-    assert ChargeStands("no", charge=3).charge == 3
+    assert errors.ChargeStands("no", charge=3).charge == 3
 
 
 @pytest.mark.parametrize("kind", RAISED)
@@ -68,4 +58,4 @@ def test_errors_pass_between_processes(kind):
 )
 def test_what_comes_from_outside(error, outside):
     """An interrupt passes; whatever values cause is an error of ours, a panic of Rust too."""
-    assert from_outside(error) is outside
+    assert errors.from_outside(error) is outside

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from ledgers import new, scope
 
 import safeselect
-from safeselect import Budget, Ledger, ParameterError, RepeatedRequest, ScoreError, SourceError
+from safeselect import Budget, Ledger, ParameterError, RepeatedRequest, ScoreError
 from safeselect.mechanisms.select import Asked
 from safeselect.prepared import (
     ExponentialMechanism,
@@ -91,15 +90,6 @@ def test_nothing_is_charged_for_a_call_that_cannot_be() -> None:
     assert not source.requests
     assert ledger.balance("a").left == {"epsilon": Fraction(1)}
     assert len(choose([3, 1, 2, 4], labels=["a", "cd", "x", "y"]).labels) == 3
-
-
-def test_a_failure_of_the_default_source_ends_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    choose = PermuteAndFlip(epsilon=1, **COUNTS)
-    with monkeypatch.context() as patch:
-        patch.setattr(ssl, "RAND_status", lambda: False)
-        with pytest.raises(SourceError, match="has not been seeded"):
-            choose([3, 1, 2])
-    assert choose([3, 1, 2]).index in range(3)
 
 
 def test_what_is_forbidden_later_is_refused_later(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Sources that fail, stick, repeat, shorten or lie, at every byte of a whole release.
+"""Sources that fail, shorten or lie, at every byte of a whole release.
 
 There is no result; with a ledger the release is charged unless it failed before its charge; the
 record tells why there is no output; the next release, from a good source, works.
@@ -108,48 +108,3 @@ def test_a_device_that_breaks_at_any_byte(name, how):
     assert 0 < failed - charged <= nonces
     CALLS[name](source=CallbackSource(good), ledger=there)
     assert outcomes(ledger)[-2:] == ["charged", "settled" if "vector" in name else "released"]
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_a_device_that_sticks_or_repeats_itself(name):
-    """Noticed by the start-up test, by the nonce of the second call, or by the ledger."""
-    ledger = new(":memory:", epsilon=100, delta="1/2")
-    there = scope(ledger)
-    constant = CallbackSource(lambda count: b"\x5a" * count, exclusive=True)
-    with pytest.raises(SourceError, match="start-up test"):
-        CALLS[name](source=constant, ledger=there)
-    assert outcomes(ledger) == []
-
-    taken = good(2 * sum(TESTS))
-    position = 0
-
-    def loop(count: int) -> bytes:
-        """Good bytes, the same ones again from the second nonce on."""
-        nonlocal position
-        if count == NONCE and position > NONCE + sum(TESTS):
-            position = 0
-        piece = taken[position : position + count]
-        position += count
-        return piece
-
-    repeating = CallbackSource(loop, exclusive=True)
-    CALLS[name](source=repeating, ledger=there)
-    with pytest.raises(SourceError, match="stuck"):
-        CALLS[name](source=repeating, ledger=there)
-    position = 0
-    with pytest.raises(SourceError, match="its randomness is a copy"):
-        CALLS[name](source=CallbackSource(loop, exclusive=True), ledger=there)
-    assert outcomes(ledger) == ["charged", "settled" if "vector" in name else "released"]
-
-
-@pytest.mark.claim("C5")
-@pytest.mark.parametrize("name", CALLS)
-def test_two_sources_of_which_one_breaks(name):
-    """A combined source fails as a whole: no release from what is left."""
-    for byte in (0, 16, 50):
-        broken = CallbackSource(broken_at(byte, "raises"), exclusive=True)
-        ledger = new(":memory:", epsilon=100, delta="1/2")
-        source = safeselect.sources.CombinedSource(safeselect.sources.OpenSSLSource(), broken)
-        with pytest.raises(SourceError, match="the source failed while drawing"):
-            CALLS[name](source=source, ledger=scope(ledger))
-        assert outcomes(ledger) in ([], ["charged", "source"])

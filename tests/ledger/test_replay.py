@@ -63,6 +63,8 @@ def test_nothing_is_written_that_a_reader_would_refuse(tmp_path: Path) -> None:
         with pytest.raises(LedgerError, match=r"nothing was (written|charged)"):
             there.pay(pure(**wrong))
         assert path.read_bytes() == before
+    with pytest.raises(LedgerError, match="longer than 262144 bytes"):
+        there.pay(pure(parameters={"long": "x" * (2**18 - 300)}))
     there.pay(pure(parameters={"long": "x" * (2**18 - 3000)}))
 
 

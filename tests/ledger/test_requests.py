@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, ListStore, forge, new, pure, scope
+from ledgers import TERMS, Box, ListStore, forge, new, pure, scope
 from tapes import TapeSource
 from workers import ended, kinds, start_child
 
@@ -33,25 +33,6 @@ pytestmark = pytest.mark.claim("C8")
 
 ID = "0b5f6c1e-7d0e-4c57-a3f7-5b1f0c8f9a11"
 SALT = b"s" * 32
-
-
-class Box:
-    """An outbox in memory; may fail, before or after it has kept the entry."""
-
-    def __init__(self, fail: BaseException | None = None, *, keeps: bool = True) -> None:
-        self.fail, self.keeps = fail, keeps
-        self.entries: dict[str, tuple[int, bytes, str]] = {}
-        self.seen: list[list[str]] = []
-        self.ledger: Ledger | None = None
-
-    def __call__(self, request: str, charge: int, salt: bytes, output: str) -> None:
-        if self.ledger is not None:
-            self.seen.append(kinds(self.ledger))
-        if self.keeps:
-            assert request not in self.entries
-            self.entries[request] = charge, salt, output
-        if self.fail is not None:
-            raise self.fail
 
 
 def select(there: Any, **more: Any) -> Any:
@@ -185,11 +166,11 @@ def test_an_aborted_request_does_not_leave_its_identity_free(ledger: Ledger) -> 
 
 
 def test_the_outbox_gets_the_answer_before_it_is_released(ledger: Ledger) -> None:
-    box = Box()
-    box.ledger = ledger
+    seen: list[list[str]] = []
+    box = Box(lambda: seen.append(kinds(ledger)))
     result = select(scope(ledger).asked(ID, outbox=box))
-    assert box.seen == [["created", "scope", "charged"]]
-    charge, salt, output = box.entries[ID]
+    assert seen == [["created", "scope", "charged"]]
+    ((charge, salt, output),) = box.kept
     known = ledger.request(ID)
     assert known is not None
     assert (charge, salt) == (known.charge, result.receipt.salt)
@@ -207,7 +188,10 @@ def test_the_outbox_gets_the_answer_before_it_is_released(ledger: Ledger) -> Non
 def test_an_outbox_that_fails_withholds_the_answer(
     ledger: Ledger, mistake: type[Exception], keeps: bool
 ) -> None:
-    box = Box(mistake("could not keep: blue"), keeps=keeps)
+    def fail() -> None:
+        raise mistake("could not keep: blue")
+
+    box = Box(fail, keeps=keeps)
     said = f"the outbox failed with {mistake.__name__}"
     with pytest.raises(ChargeStands, match=said) as caught:
         select(scope(ledger).asked(ID, outbox=box))
@@ -221,7 +205,7 @@ def test_an_outbox_that_fails_withholds_the_answer(
     assert ledger.balance("a").refusals == 0
     if keeps:
         with pytest.raises(LedgerError, match="the ledger already has the outcome of charge 2"):
-            ledger.finish(*box.entries[ID])
+            ledger.finish(*box.kept[0])
     with pytest.raises(RepeatedRequest, match="which was aborted") as repeated:
         select(scope(ledger).asked(ID, outbox=box))
     assert repeated.value.outcome == "aborted"
@@ -235,7 +219,7 @@ def test_a_session_knows_requests_and_keeps_no_answer() -> None:
     with pytest.raises(RepeatedRequest, match="was already charged in record") as caught:
         safeselect.SparseVector(**given, ledger=asked)
     # A session that is settled at its end has answered before: there is no answer to be kept.
-    assert (caught.value.outcome, box.entries) == (None, {})
+    assert (caught.value.outcome, box.kept) == (None, [])
     assert ledger.balance("a").spent["epsilon"] * 9 == 1
 
 

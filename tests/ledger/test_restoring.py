@@ -170,17 +170,6 @@ def test_a_signed_ledger_is_repaired_with_its_key(tmp_path: Path) -> None:
     scope(ledger).pay(pure())
 
 
-def test_a_process_that_saw_more_refuses(tmp_path: Path) -> None:
-    path = tmp_path / "l"
-    lines = made(path)
-    ledger = Ledger.open(path)
-    there = scope(ledger)
-    path.write_bytes(b"".join([*lines[:5], spoil(lines[5]), *lines[6:]]))
-    repair(path)
-    with pytest.raises(LedgerRolledBack, match="is missing: the ledger was replaced"):
-        there.pay(pure())
-
-
 @pytest.mark.parametrize("call", ["write", "pwrite", "fdatasync", "ftruncate", "fsync"])
 def test_a_repair_that_dies_loses_nothing(tmp_path: Path, call: str) -> None:
     """Killed before each call: the bytes are in the file still, or beside it."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledgers import TERMS, new, pure, scope
+from ledgers import TERMS, Box, new, pure, scope
 from workers import kinds
 
 import safeselect
@@ -58,18 +58,6 @@ class Holding:
 
     def __call__(self, *_: object) -> None:
         fcntl.flock(self.file, fcntl.LOCK_EX)
-
-
-class Box:
-    """An outbox that keeps answers; when it has one, something may happen."""
-
-    def __init__(self, then: Callable[[], object] = lambda: None) -> None:
-        self.kept: list[tuple[int, bytes, str]] = []
-        self.then = then
-
-    def __call__(self, request: str, charge: int, salt: bytes, output: str) -> None:
-        self.kept.append((charge, salt, output))
-        self.then()
 
 
 def select(there: Any) -> Any:

@@ -230,10 +230,10 @@ class _Leaf:
 
 
 @final
-class _Tape:
+class Tape:
     """A source that gives its content and then fails."""
 
-    name = "bit tree"
+    name = "tape"
     production = False
 
     def __init__(self, content: bytes) -> None:
@@ -248,13 +248,13 @@ class _Tape:
         end = self._next + len(buffer)
         if end > len(self._bytes):
             self.ran_out = True
-            raise SourceError("the tape of a bit tree ended")
+            raise SourceError("the tape ended")
         buffer[:] = self._bytes[self._next : end]
         self._next = end
 
 
 def _run(run: Callable[[Bits], Hashable], content: int, length: int, max_bits: int) -> _Leaf:
-    tape = _Tape(content.to_bytes(max_bits // 8, "big"))
+    tape = Tape(content.to_bytes(max_bits // 8, "big"))
     with Bits(tape, piece=_PIECE) as bits:
         try:
             outcome, ended = run(bits), True

@@ -81,14 +81,22 @@ def _rate(low: Fraction, high: Fraction) -> str:
 
 def written(which: str, rows: Mapping[str, Json]) -> str:
     """The file: a line for each key of a row and for each tape, to be compared by eye."""
+    if which == "draws":
+        parts = (f" {json.dumps(name)}: {json.dumps(each)}" for name, each in rows.items())
+        return "{\n" + ",\n".join(parts) + "\n}\n"
+    return laid_out(rows, "told")
+
+
+def laid_out(rows: Mapping[str, Mapping[str, Json]], last: str) -> str:
+    """Rows with a line for each key, and for each item of the `last` one."""
 
     def row(content: Mapping[str, Json]) -> str:
-        keys = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in content.items() if k != "told"]
-        told = (f"   {json.dumps(k)}: {json.dumps(v)}" for k, v in content["told"].items())
-        return "{\n" + ",\n".join([*keys, '  "told": {\n' + ",\n".join(told) + "\n  }"]) + "\n }"
+        keys = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in content.items() if k != last]
+        items = (f"   {json.dumps(k)}: {json.dumps(v)}" for k, v in content[last].items())
+        return ",\n".join([*keys, f'  "{last}": {{\n' + ",\n".join(items) + "\n  }"])
 
-    one = json.dumps if which == "draws" else row
-    return "{\n" + ",\n".join(f" {json.dumps(k)}: {one(v)}" for k, v in rows.items()) + "\n}\n"
+    parts = (f" {json.dumps(name)}: {{\n{row(each)}\n }}" for name, each in rows.items())
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def now(which: str, name: str, row: Mapping[str, Json]) -> Json:

@@ -5,13 +5,12 @@ The definitions by mpmath, and bounds by integers and Taylor series only.
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 
 import mpmath
 from hypothesis import strategies as st
-
-ONE = 1 << 512
+from sampler_laws import exp_minus
+from tapes import Stream
 
 RATES = st.one_of(
     st.integers(-40, 20).map(lambda e: Fraction(2) ** e),
@@ -36,25 +35,9 @@ def survival(name: str, x: mpmath.mpf) -> mpmath.mpf:
 
 
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Enclose e**x for |x| < 200 by the series of e**(x / 2**12), squared 12 times."""
-    if x == 0:
-        return Fraction(1), Fraction(1)
-    if x < 0:
-        low, high = exp_bounds(-x)
-        return 1 / high, 1 / low
-    small = x / 2**12
-    down = small.numerator * ONE // small.denominator
-    term_low = term_high = total_low = total_high = ONE
-    for i in range(1, 90):
-        term_low = term_low * down // (ONE * i)
-        term_high = -(-term_high * (down + 1) // (ONE * i))
-        total_low += term_low
-        total_high += term_high
-    total_high += 2 * term_high + 2  # the rest is less than twice the last term
-    low, high = total_low, total_high
-    for _ in range(12):
-        low, high = low * low // ONE, -(-high * high // ONE)
-    return Fraction(low, ONE), Fraction(high, ONE)
+    """Enclose e**x for |x| < 200."""
+    low, high = exp_minus(abs(x))
+    return (low, high) if x <= 0 else (1 / high, 1 / low)
 
 
 def survival_bounds(law: str, x: Fraction) -> tuple[Fraction, Fraction]:
@@ -68,20 +51,11 @@ def survival_bounds(law: str, x: Fraction) -> tuple[Fraction, Fraction]:
     return 1 - inner_low, 1 - inner_high
 
 
-class Tape:
-    """A source of scripted integers: `fill` and `take` read the same endless stream of bits."""
+class Tape(Stream):
+    """Bits that follow from a seed."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-        self.requests: list[int] = []
-
-    def fill(self, buffer: memoryview) -> None:
-        self.requests.append(len(buffer))
-        buffer[:] = self._random.randbytes(len(buffer))
-
-    def take(self, count: int) -> int:
-        self.requests.append(-count)
-        return self._random.getrandbits(count)
+        super().__init__(seed=seed)
 
 
 class Same(Tape):

@@ -175,6 +175,19 @@ class Kept:
         self.head = head_of(self.lines)
 
 
+class Box:
+    """An outbox in memory; when it got an answer, something may happen."""
+
+    def __init__(self, then: Callable[[], object] = lambda: None, *, keeps: bool = True) -> None:
+        self.then, self.keeps = then, keeps
+        self.kept: list[tuple[int, bytes, str]] = []
+
+    def __call__(self, request: str, charge: int, salt: bytes, output: str) -> None:
+        if self.keeps:
+            self.kept.append((charge, salt, output))
+        self.then()
+
+
 def script(text: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
     """Start a Python process that runs this text; `tests/support` is on its path."""
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])

@@ -39,6 +39,7 @@ import numpy as np
 from public import PUBLIC
 
 import safeselect
+from known import laid_out
 
 PLACE = Path(__file__).parents[1] / "mission.json"
 KEYS = ("law", "call", "test", "broken", "answer")
@@ -206,21 +207,7 @@ def read(place: Path = PLACE) -> dict[str, dict[str, Json]]:
 
 def written(rows: Mapping[str, Mapping[str, Json]]) -> str:
     """The file: a line for each key of a row, and for each answer, to be compared by eye."""
-
-    def block(content: Mapping[str, Json], indent: str, inside: int) -> str:
-        lines = [
-            f"{indent}{json.dumps(name)}: "
-            + (block(each, indent + " ", inside - 1) if inside else json.dumps(each))
-            for name, each in content.items()
-        ]
-        return "{\n" + ",\n".join(lines) + f"\n{indent[1:]}}}"
-
-    def row(content: Mapping[str, Json]) -> str:
-        lines = [f"  {json.dumps(key)}: {json.dumps(content[key])}" for key in KEYS[:-1]]
-        return ",\n".join([*lines, f'  "answer": {block(content["answer"], "   ", 0)}'])
-
-    rows_ = [f" {json.dumps(name)}: {{\n{row(each)}\n }}" for name, each in rows.items()]
-    return "{\n" + ",\n".join(rows_) + "\n}\n"
+    return laid_out(rows, "answer")
 
 
 def record(name: str, place: Path = PLACE) -> list[str]:

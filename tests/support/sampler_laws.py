@@ -12,9 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import isqrt, log
 
-from exact_pmf import Choices, Law
+from exact_pmf import Choices, Law, Tape
 
-from safeselect.errors import SourceError
 from safeselect.exact.interval import NoiseRate
 from safeselect.randomness.bits import Bits
 from safeselect.testing import DeterministicSource
@@ -176,22 +175,6 @@ def coin_mass(chance: Bounds) -> Callable[[Hashable], Bounds]:
 
 
 # --------------------------------------------------------------------------------- tapes
-class Tape:
-    """A source that gives these bytes and no more."""
-
-    name = "tape"
-    production = False
-
-    def __init__(self, content: bytes) -> None:
-        self._left = content
-
-    def begin(self) -> bytes:
-        return bytes(16)
-
-    def fill(self, buffer: bytearray | memoryview, /) -> None:
-        if len(buffer) > len(self._left):
-            raise SourceError("the tape ended")
-        buffer[:], self._left = self._left[: len(buffer)], self._left[len(buffer) :]
 
 
 def scripted(*words: int, size: int = 64) -> Bits:
