@@ -50,7 +50,7 @@ from safeselect.ledger.record import START, Clock, head_of, read_head, spell
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.signing import Signer, is_key, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
-from safeselect.ledger.stores.turn import pause
+from safeselect.ledger.stores.turn import LOOK, pause
 from safeselect.ledger.witness import Untold, Witnessed
 from safeselect.promises.guarantees import Content
 from safeselect.release.progress import counted
@@ -339,7 +339,7 @@ class Turn:
                 )
             if asked is None:
                 pause()
-            elif asked.bell.wait(_POLL):
+            elif asked.bell.wait(LOOK):
                 asked.bell.clear()
         with lock:
             self._owner = me
@@ -362,7 +362,6 @@ if hasattr(os, "register_at_fork"):
 
 T = TypeVar("T")
 
-_POLL = 0.001  # seconds after which a thread looks itself: who was interrupted rings no bell
 _WAIT = 30
 _GROUP = 32  # records of one transaction
 
