@@ -22,9 +22,12 @@ BROKEN: dict[str, Break] = {
         "mechanisms/unknown.py:plan_counts", "NoiseRate(", "NoiseRate(2 * "
     ),
     "the width of counts of a list": Break(
-        "mechanisms/unknown.py:plan_with_counts", "(2 * rho)", "(128 * rho)"
+        "mechanisms/unknown.py:plan_with_counts", "DP(rho), moved)", "DP(rho), moved / 64)"
     ),
     "the rows of keys": Break("mechanisms/keys.py:_risen", ") + delta", ") + delta // 4"),
+    "the width of noise on weights": Break(
+        "mechanisms/weighted_keys.py:decided", "sums + noise", "sums + noise // 4"
+    ),
     "the width of Laplace noise": Break(
         "mechanisms/measure.py:of", "guarantee.epsilon / size", "2 * guarantee.epsilon"
     ),

@@ -225,6 +225,15 @@ def plan_list(
     return ListQuery(k, least, most, each, odds(part / lists), contributions), part
 
 
+def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho of 32 bits such that rho-zCDP gives this epsilon at this delta."""
+
+    def cost(rho: Fraction) -> Fraction:
+        return ZeroConcentratedDP(rho).approximate(delta).epsilon
+
+    return largest(cost, epsilon, bun_steinke_rho(epsilon, delta))
+
+
 @lru_cache(maxsize=64)
 def plan_with_counts(
     total: ApproximateDP, places: tuple[int, int, int], contributions: int | None
@@ -240,11 +249,7 @@ def plan_with_counts(
     """
     k, least, most = places
     part = total.delta / 2
-
-    def cost(rho: Fraction) -> Fraction:
-        return ZeroConcentratedDP(rho).approximate(part).epsilon
-
-    whole = largest(cost, total.epsilon, bun_steinke_rho(total.epsilon, part))
+    whole = rho_within(total.epsilon, part)
     draws = k + (least < most)
     each = per_draw_epsilon(BoundedRange, draws, rho=whole / 2)
     rho = rounded(whole - draws * BoundedRange(each).zcdp.rho)
@@ -422,7 +427,7 @@ def unknown_domain_top_k(
     A user counts at most once for an item. Pass the whole table. If the counting engine returns
     only the largest counts, pass at least the k_bar + 1 largest in the order (count descending,
     label ascending). The (k_bar + 1)-th count sets the bottom, which would be too low without it.
-    `Counts` state how many counts they have, and are refused if they do not fit. For other counts,
+    `Counts` state which counts they contain, and are refused if they do not fit. For other counts,
     pass `places`.
 
     Items are strings. A number stands for its shortest plain decimal: 1, 1.0, True and '1' are one
