@@ -27,8 +27,8 @@ class GaussianDP:
 
         GaussianDP(Fraction(1, 25))  # noise of standard deviation 5 at sensitivity 1
 
-    For continuous noise, and for what is made of it, such as its rounding to integers.  Discrete
-    Gaussian noise is not covered: its losses differ.
+    The class covers continuous noise and functions of it, such as its rounding to integers. It does
+    not cover discrete Gaussian noise, whose losses differ.
 
     Args:
         mu_squared: rational, at least 0.

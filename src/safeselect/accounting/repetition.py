@@ -73,8 +73,8 @@ class Repeated(Repetition):
     (`docs/mathematics.md`, section 18).
 
     Args:
-        base: what one run guarantees, its score included: PureDP, LaplaceDominated, BoundedRange
-            or ZeroConcentratedDP.
+        base: guarantee of one run, including its score: PureDP, LaplaceDominated, BoundedRange or
+            ZeroConcentratedDP.
         eta: rational, above -1 and at most 100.
         gamma: rational between 0 and 1.
 
@@ -155,7 +155,7 @@ class PoissonRepeated(Repetition):
     at most `mean` times the probability.  "Nothing" has the same probability on all data.
 
     Args:
-        base: what one run guarantees, as of `Repeated`.
+        base: guarantee of one run, as for `Repeated`.
         mean: of K; rational, above 0 and at most 10**6.
 
     Source: Papernot and Steinke (2022), Theorem 6, with a bound that holds for means below 1 as
@@ -180,7 +180,7 @@ class PoissonRepeated(Repetition):
 
     @property
     def zcdp(self) -> ZeroConcentratedDP:
-        """rho-zCDP, as of `Repeated`."""
+        """rho-zCDP, as for `Repeated`."""
         return _zcdp_of_repeated(self)
 
     @property

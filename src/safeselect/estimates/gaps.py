@@ -234,8 +234,8 @@ def estimate_from_gaps(
         degrees of freedom. No estimate moves by more than 5/2 scales of a measurement; of three,
         15/4. Of two or three, each but the first moves towards the mean of those before it as the
         linear estimate does, but no further than min(5/2, (1 + h / 3)**3 / 24) scales, h being its
-        height in nats: that adds less than 0.02 variances to the squared error, whatever the scores
-        of the winners below the best loser are. With one winner the result is its measurement.
+        height in nats: this adds less than 0.02 variances to the squared error, for all scores of
+        the winners below the best loser. With one winner the result is its measurement.
     Exactness: rational in, rational out; O(k).
     Source: James and Stein (1961), Baranchik (1970); measured in `docs/measured.md`.
 

@@ -177,7 +177,7 @@ def explain_items(
         max_groups: as for `tables.top_items_by_group`; 1 without groups.
 
     Raises:
-        ParameterError: a parameter is wrong, or there is no epsilon.
+        ParameterError: a parameter is wrong, or epsilons is empty.
 
     Example:
         >>> from safeselect.estimates import explain_items
@@ -268,7 +268,7 @@ def explain_keys(
             have so many.  Not from the table itself, whose distribution is private.
 
     Raises:
-        ParameterError: a parameter is wrong, or there is no epsilon.
+        ParameterError: a parameter is wrong, or epsilons is empty.
 
     Example:
         >>> from safeselect.estimates import explain_keys
@@ -388,7 +388,7 @@ def explain_groups(
         known: whether the candidates are known, so that no bottom is needed.
 
     Raises:
-        ParameterError: a parameter is wrong, or there is no epsilon.
+        ParameterError: a parameter is wrong, or epsilons is empty.
 
     Example:
         >>> from safeselect.estimates import explain_groups

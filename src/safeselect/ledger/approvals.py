@@ -283,7 +283,7 @@ class Proposals:
             name: the scope.
             limit: "epsilon", "delta" or "rho", a limit of the scope's budget.
             to: the new value.
-            reason: why; one line that goes into the records.
+            reason: reason, one line for the records.
         """
         known, why, after = text(name, "scope"), text(reason, "reason"), rational(to, "to")
         return self._of(lambda checker: raise_limit(checker, known, limit, after, why))

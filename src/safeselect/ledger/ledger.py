@@ -217,7 +217,7 @@ class Ledger:
 
         Args:
             name: the scope.
-            reason: why; one line that goes into the records.
+            reason: reason, one line for the records.
             refusals: number of further refusals that close it again, from 1 to 1000.
 
         Raises:

@@ -187,7 +187,7 @@ def set_aside(
     Args:
         place: the store, opened by its owner.  First take the rights from who wrote the records.
         signer: the key of the ledger.
-        reason: why; one line that goes into the records.
+        reason: reason, one line for the records.
         head, witness: what is known elsewhere of the ledger, as for `Ledger.open`.
 
     Returns:
@@ -245,7 +245,7 @@ def correct(
     def decide(checker: Checker) -> Iterator[Written]:
         if not named or not all(each.isdecimal() and int(each) < checker.count for each in named):
             raise ParameterError(
-                "charges must list one or more record numbers of charges in this ledger"
+                "charges must contain at least one record number of a charge in this ledger"
             )
         for first in range(0, len(named), _IN_A_LINE):
             listed: list[Content] = [*named[first : first + _IN_A_LINE]]

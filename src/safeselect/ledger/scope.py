@@ -602,7 +602,7 @@ class Scope:
             BudgetError: a cap does not allow it, or a scope is closed; none is charged.
             SourceError: the ledger has seen the nonce.
             LedgerBusy: others use the ledger; nothing was charged.
-            ChargeStands: it was charged, and what is kept elsewhere could not be told.
+            ChargeStands: the release was charged, but the witness could not be informed.
             LedgerError: the ledger cannot be used.
         """
         born, content = generation(), charged(self.purpose, payment)

@@ -664,9 +664,8 @@ def partition_strategy(
     """Return a strategy that decides which keys of one table to keep; it is charged once, now.
 
     The law, the guarantee, the neighbours and the arguments are those of `select_partitions`. The
-    counting engine must bound the
-    users: each of them counts for at most `max_partitions` keys, and keys and values must come from
-        the same bounded rows.
+    counting engine must limit the keys of each user to `max_partitions`, and keys and values must
+    come from the same limited rows.
 
     Bits: 256 for the seed of `keep_keyed`.
 

@@ -112,8 +112,8 @@ def permute_and_flip(
             Pass 0 if the numbers are exact, as fractions and decimals are.
         labels: names of the candidates.
         source: source of random bytes; the default is a cryptographic generator.
-        ledger: `ledger.scope(...)`: what the call costs is charged there before the first bit is
-            drawn, and the result has a receipt.
+        ledger: `ledger.scope(...)`: the cost is charged there before the first bit is drawn, and
+            the result has a receipt.
         weights: public integers, at most 2**24 in total: a candidate of weight w counts as w equal
             candidates. Pass a list in the order of the scores, a mapping label -> weight, or a
             pandas column with its index. A candidate with weight 0 is excluded, but its score is

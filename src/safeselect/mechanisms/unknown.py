@@ -427,7 +427,7 @@ def unknown_domain_top_k(
     A user counts at most once for an item. Pass the whole table. If the counting engine returns
     only the largest counts, pass at least the k_bar + 1 largest in the order (count descending,
     label ascending). The (k_bar + 1)-th count sets the bottom, which would be too low without it.
-    `Counts` state how many counts they have, and are refused if they do not fit. For other counts,
+    `Counts` state which counts they contain, and are refused if they do not fit. For other counts,
     pass `places`.
 
     Items are strings. A number stands for its shortest plain decimal: 1, 1.0, True and '1' are one

@@ -69,7 +69,7 @@ def read(written: object, shapes: Iterable[Any]) -> Any:
     """Read what `write` wrote of one of these classes.
 
     Raises:
-        InputError: it is no such text.
+        InputError: the text is not such an object.
     """
     if not isinstance(written, str):
         _refuse(f"it must be a string, got {type(written).__name__}")

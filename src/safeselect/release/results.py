@@ -633,7 +633,7 @@ def from_json(written: str) -> Release:
         Selection, TopK, Groups, Batch, Numbers or Answers.
 
     Raises:
-        InputError: it is no such text.
+        InputError: the text is not such an object.
 
     Example:
         >>> from safeselect import top_k

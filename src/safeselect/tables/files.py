@@ -100,8 +100,8 @@ class TableAs:
 
     Args:
         table: as for `count_distinct_users`; or paths of several files with these columns, whose
-            rows are combined. If no file has a name with a star, such a path stands for all files
-            that match. "-" is standard input, which must be a CSV file.
+            rows are combined. A path with a star stands for all matching files, unless a file has
+            exactly this name. "-" is standard input, which must be a CSV file.
         delimiter: character between the cells of a CSV file (default: a comma, or a tab if the name
             ends in .tsv).
         encoding: encoding of a CSV file: "utf-8", "latin-1", "cp1252" (Windows in Western Europe

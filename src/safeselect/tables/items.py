@@ -118,9 +118,7 @@ def count_distinct_users(
     warn_if_same(item=item, user=user)
     cap = read_contributions(max_contributions)
     if (cap, places) != (None, None) and candidates is not None:
-        raise ParameterError(
-            "max_contributions and places apply to all items; omit them or candidates"
-        )
+        raise ParameterError("max_contributions and places can only be used without candidates")
     limit = None if places is None else _read_places(places)
     public = None if candidates is None else read_labels(candidates)
     with open_keyed(table, item, user) as keyed:

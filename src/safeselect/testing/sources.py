@@ -127,9 +127,8 @@ class RecordingSource(_ForTests):
     """Passes on the bytes of another source, and records them and the sizes of the requests.
 
     It has two uses: to show that the sizes do not depend on the scores, and to replay a call with
-    `ReplaySource(recording.data, nonces=recording.nonces)`.  The recording and the release together
-    reveal the scores, so use it with made-up data only.  It raises in a child of the process that
-    built it.
+    `ReplaySource(recording.data, nonces=recording.nonces)`. The recording and the release together
+    reveal the scores, so use it only with synthetic data. It raises an error in a forked child.
 
     Args:
         inner: the source that is recorded.

@@ -133,7 +133,7 @@ def test_a_warning_during_the_commit_withholds_the_answer(
         with monkeypatch.context() as patch:
             patch.setattr(psycopg.Connection, "execute", warns)
             patch.setattr(store, "_queued", 0 if is_alone else 9)
-            with pytest.raises(LedgerError, match="warned while it committed"):
+            with pytest.raises(LedgerError, match="reported a warning"):
                 pending.released("blue", b"s" * 32)
         assert ledger.check().pending == set()
         pending = there.pay(pure())

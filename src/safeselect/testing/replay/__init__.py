@@ -74,7 +74,7 @@ def replay(
     Raises:
         ParameterError: an argument is wrong; SAFESELECT_REQUIRE_PRODUCTION is set; or the pipeline
             does not repeat itself on the same data.
-        BaseException: what the pipeline raises on the data themselves.
+        BaseException: the error that the pipeline raises on the original data.
 
     Example:
         >>> from safeselect import permute_and_flip
