@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from audited import Json, both, release
+from audited import Case, Json, both, certificate, release
+from written import EVERY
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -40,6 +42,17 @@ OTHERS = {
     "a day beside the grid": (values("2025-01-01"), OFF, "a day"),
     "without grid=": (both(step="0"), OFF, "a median"),
     "quantiles that cross": (values("1", "2", "3"), "has a smaller point", "quartiles"),
+    "a place beyond the candidates": (
+        release(index="2", label={"kind": "integer", "text": "2"}),
+        "more places than candidates",
+        "a position",
+    ),
+    "counts out of order": (
+        release(counts=["29989", "49999"]),
+        "not in the order of their counts",
+        "discovered with counts",
+    ),
+    "a run that does not pass": (values("4"), "score is below the threshold", "a run above"),
     "no run of best_of": (release(labels=NONE, values=NONE), "exactly one run", "the best of runs"),
 }
 
@@ -47,3 +60,11 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_an_output_that_cannot_be_is_refused(refuse: Any, name: str) -> None:
     refuse("output", *OTHERS[name])
+
+
+@pytest.mark.parametrize("name", ["a position", "a run above", "thirds and decimals"])
+def test_an_output_that_can_be_is_accepted(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], name: str
+) -> None:
+    _, lines, last = Case(tmp_path, certificate(), call=EVERY[name]).audit(capfdbinary)
+    assert lines["output"].startswith("holds"), last

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from safeselect import explain
+from safeselect import Budget, explain
 from safeselect.cli import main
 from safeselect.estimates import explain_groups, explain_items, explain_keys
+from safeselect.ledger import Balance
 
 PLANS = {
     "explain-items -k 5 --max-contributions 3 --epsilon 0.5 1 --delta 1e-7": explain_items(
@@ -57,3 +58,14 @@ def test_what_a_command_needs(line: str, reason: str, capsys) -> None:
 def test_the_table_of_explain_is_json_too(capsys) -> None:
     assert main(["explain", "-k", "2", "--epsilon", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == explain(2, 1).to_dict()
+
+
+def test_a_plan_is_the_forecast_of_a_whole_budget(capsys) -> None:
+    line = "ledger plan -k 5 --epsilon 1/10"
+    assert main([*line.split(), "--budget", "1"]) == 0
+    fresh = Balance.fresh(Budget("person", "add_remove", epsilon=1))
+    said = capsys.readouterr().out.removeprefix(f"{fresh}\n")
+    assert "10" in said
+    assert str(fresh) not in said
+    assert main(line.split()) == 2
+    assert "give a ledger and --scope, or only --budget" in capsys.readouterr().err

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from safeselect.cli import escaped
+from safeselect.cli._output import say
 
 
 @given(st.text(st.characters(exclude_categories=())))
@@ -23,3 +27,12 @@ def test_labels_that_are_not_text_are_written_as_text() -> None:
     assert escaped("a\\nb\nc\r\t\x00\x1b\x85\u2028\udc80") == (
         "a\\\\nb\\nc\\r\\t\\x00\\x1b\\x85\\u2028\\udc80"
     )
+
+
+def test_what_is_said_goes_to_standard_error_or_nowhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say("done")
+    monkeypatch.setattr(sys, "stderr", None)
+    say("nobody listens")
+    assert capsys.readouterr() == ("", "done\n")

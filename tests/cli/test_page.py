@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from safeselect.cli._page import as_html, as_text, columns
+import json
+
+from safeselect.cli._page import as_html, as_json, as_text, columns
 from safeselect.release.page import Html, Section, fill, join
 
 EVIL = '<b>&"{name}\x1b\u202e'
@@ -23,3 +25,12 @@ def test_every_value_is_escaped_and_html_is_not() -> None:
 def test_columns_are_as_wide_as_their_widest_cell() -> None:
     assert columns([("a", 10), ("long", "x")]) == ["a     10", "long  x"]
     assert columns([]) == []
+
+
+def test_a_page_is_json_too() -> None:
+    page = [Section("one", {"of": 7}, {"rows": [("a", "b")]})]
+    said = as_json(page)
+    assert said.endswith("\n")
+    assert json.loads(said) == [
+        {"title": "one", "facts": {"of": 7}, "tables": {"rows": [["a", "b"]]}}
+    ]

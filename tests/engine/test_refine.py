@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -107,7 +106,7 @@ def worded(public: Plan, words: list[int], slots: list[int], tails: dict[int, in
 
 @each_law
 def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
-    public = replace(plan(law, 1, NoiseRate(Fraction(1)), False), contenders=1)
+    public = plan(law, 1, NoiseRate(Fraction(1)), False)._replace(contenders=1)
     draws = worded(public, [40000] * 4, [HALF], {})
     steps = np.full(4, 3, dtype=np.uint64)
     assert rankings.combine(steps, draws, public) is None
@@ -125,7 +124,7 @@ def test_more_contenders_are_called_when_too_few_were(law: Law) -> None:
 
 @each_law
 def test_an_endless_tail_is_a_contender_whatever_its_score(law: Law) -> None:
-    public = replace(plan(law, 1, NoiseRate(Fraction(1)), False), contenders=2)
+    public = plan(law, 1, NoiseRate(Fraction(1)), False)._replace(contenders=2)
     draws = worded(public, [0, 40000, 40001, 40002], [HALF, HALF], {0: 0})._replace(endless=[0])
     steps = np.array([0, 500, 90, 80], dtype=np.uint64)
     assert rankings.combine(steps, draws, public) is None

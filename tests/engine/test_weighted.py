@@ -6,7 +6,6 @@ path and with gaps; both have the plan of the weighted one.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -74,7 +73,7 @@ def test_a_lower_end_takes_the_lower_end_of_a_logarithm(weight, score):
     """A ceiling at the last unit: one more leaves the order open."""
     noise_rate, precision, known = NoiseRate(Fraction(1, 3)), 32, (123 << 57, 64)
     weights = Weights.of(np.array([Fraction(weight), Fraction(1)]))
-    public = replace(plan(GUMBEL, 1, noise_rate, False, spread=weights.spread), weights=weights)
+    public = plan(GUMBEL, 1, noise_rate, False, spread=weights.spread)._replace(weights=weights)
     slow, _ = rate(noise_rate, precision)
     ((low, high), _) = weights.logs([0, 1], precision)
     assert low < high

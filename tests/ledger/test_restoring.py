@@ -19,7 +19,8 @@ from workers import ended, kinds, start_child
 
 from safeselect import Ledger, LedgerDamaged, LedgerError, LedgerRolledBack, ParameterError
 from safeselect.cli._main import main
-from safeselect.ledger import Ed25519Signer, append, repair, restoring
+from safeselect.ledger import Ed25519Signer, append, correct, repair, restoring
+from safeselect.ledger.stores.file import FileStore
 
 pytestmark = pytest.mark.claim("C9")
 
@@ -326,3 +327,20 @@ def test_the_command_appends_a_file_or_its_input(
     log.write_bytes(lines[-1].replace(b"released", b"settled!"))
     assert main(["ledger", "append", str(old), str(log)]) == 3
     assert old.read_bytes() == b"".join(lines)
+
+
+def test_a_store_may_run_the_work_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one does whose reply was lost: what the first run wrote is not there."""
+    lines, write = made(tmp_path / "l"), FileStore.write
+
+    def twice(store: FileStore, work: Callable[[Any], Any]) -> Any:
+        store.read(work)
+        return write(store, work)
+
+    monkeypatch.setattr(FileStore, "write", twice)
+    old = tmp_path / "old"
+    old.write_bytes(b"".join(lines[:5]))
+    old.chmod(0o600)
+    assert append(old, lines).head == head_at(lines, 7)
+    about: dict[str, Any] = {"advisory": "a", "sha256": "0" * 64, "charges": [2], "reason": "x"}
+    assert correct(old, **about).startswith("8:")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -53,9 +52,8 @@ def test_all_words_of_few_digits_bound_the_published_law(inputs, output):
     least, rate = min(scores), Fraction(inputs["rate"])
     steps = [int(4 * (score - least)) for score in scores]
     measure = Weights.of(np.array(weights))
-    public = replace(
-        plan(GUMBEL, 1, NoiseRate(rate / 4), False, spread=measure.spread), weights=measure
-    )
+    public = plan(GUMBEL, 1, NoiseRate(rate / 4), False, spread=measure.spread)
+    public = public._replace(weights=measure)
     size = {2: 7, 3: 5}[len(steps)]
     counts, undecided = [0] * len(steps), 0
     for words in itertools.product(range(1 << size), repeat=len(steps)):
@@ -111,6 +109,11 @@ def test_weights_may_differ_by_the_factor_that_the_message_names(extreme):
             ExponentialMechanism(
                 epsilon=1, sensitivity=1, weights=[extreme[0], extreme[1] + Fraction(1, 2**100)]
             )
+
+
+def test_small_whole_weights_have_the_logarithms_of_other_weights():
+    whole = np.arange(2000, dtype=np.uint64) % 50 + 1
+    assert np.array_equal(Weights.of(whole).units, Weights.of(whole / 1).units)
 
 
 def test_copies_may_add_up_to_the_number_that_the_message_names():

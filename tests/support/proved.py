@@ -407,7 +407,7 @@ def left_out(
     """The contenders by the keys of words, or by noise of 64 digits; and the bound of the rest."""
     spread = 0 if weights is None else weights.spread
     plan = draws.plan(NOISES[law], 1, NoiseRate(rate), False, spread=spread)
-    plan = replace(plan, weights=weights)
+    plan = plan._replace(weights=weights)
     if bits == 16:
         one = drawn(law, v, [1 << 63] * len(v))
     else:

@@ -119,8 +119,7 @@ def fixed_point(noise_rate: NoiseRate, unit_bits: int, reach: int) -> FixedPoint
     return FixedPoint(steps, shift, unit << back >> _DIGITS, back)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The public numbers of a ranking.
 
     Args:
@@ -263,10 +262,13 @@ class Weights:
         least, most = int(np.argmin(weights)), int(np.argmax(weights))
         if weights[least] == weights[most]:
             return None
-        units = np.empty(len(weights), dtype=np.int64)
+        is_small = weights.dtype.kind == "u" and weights[most] < min(len(weights), _LOGS)
+        different = np.arange(int(weights[most]) + 1) if is_small else weights
+        units = np.empty(len(different), dtype=np.int64)
         for start in range(0, units.size, _LOGS):
             block = slice(start, start + _LOGS)
-            _write_logs(weights[block], units[block])
+            _write_logs(different[block], units[block])
+        units = take(units, weights.astype(np.int64)) if is_small else units
         units += (LOG_ERROR >> 1) - int(units[least])
         found = cls(weights, least, units, 0, {})
         return replace(found, spread=1 + (found.exact_log(most, 64)[1] >> 64))

@@ -15,7 +15,7 @@ suffices (see `draws`), and never what is released.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
@@ -82,7 +82,7 @@ def noisy_top_k(
     law = LAWS[noise]
     public = plan(law, k, noise_rate, True, gap_unit) if gaps else plan(law, k, noise_rate, False)
     if weights is not None:
-        public = replace(plan(law, k, noise_rate, gaps, gap_unit, weights.spread), weights=weights)
+        public = plan(law, k, noise_rate, gaps, gap_unit, weights.spread)._replace(weights=weights)
     return _ranked(scores_on_grid, public, bits)
 
 

@@ -10,7 +10,7 @@ further digits.  Afterwards the code certifies that all other rows are clear.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
 
@@ -52,7 +52,7 @@ class BatchPlan:
 def batch_plan(law: Law, n: int, noise_rate: NoiseRate, spread: int = 0) -> BatchPlan:
     """Compute the plan of a batch with n candidates a row."""
     one, rows = plan(law, 1, noise_rate, False, spread=spread), max(1, _BLOCK // n)
-    ranking = replace(one, precision=_PRECISION, rate=rate(noise_rate, _PRECISION))
+    ranking = one._replace(precision=_PRECISION, rate=rate(noise_rate, _PRECISION))
     return BatchPlan(rows, _capacity(n, rows, 2 * ERROR + one.loss), ranking)
 
 
@@ -98,7 +98,7 @@ def noisy_max_rows(
     """
     rows, n = scores_on_grid.shape
     public = batch_plan(LAWS[noise], n, noise_rate, 0 if weights is None else weights.spread)
-    ranking = replace(public.ranking, weights=weights)
+    ranking = public.ranking._replace(weights=weights)
     winners = np.empty(rows, dtype=np.int64)
     # Freed at once: glibc then keeps up to twice as much, a block's memory, between blocks.  It
     # would return it to the system otherwise, and faulting it in again doubles the time.

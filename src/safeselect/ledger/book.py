@@ -50,7 +50,7 @@ from safeselect.ledger.record import START, Clock, head_of, read_head, spell
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.signing import Signer, is_key, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
-from safeselect.ledger.stores.turn import pause
+from safeselect.ledger.stores.turn import LOOK, pause
 from safeselect.ledger.witness import Untold, Witnessed
 from safeselect.promises.guarantees import Content
 from safeselect.release.progress import counted
@@ -215,7 +215,7 @@ def judged(checker: Checker, written: Written, ledger: str, signer: Signer | Non
     if signer is not None:
         signature = signer.sign(signed_message("record", hash_)).hex()
     try:
-        return checker.read(Row(checker.count, body, hash_, signature))
+        return checker.read(Row(checker.count, body, hash_, signature), is_ours=True)
     except LedgerDamaged as error:
         said = f"nothing was written, because readers would reject the record: {error}"
         raise LedgerError(said) from None
@@ -270,6 +270,7 @@ class Asked:
         deadline: until when it is tried again while others hold the lock.
         reading: the record as it was judged; it may be in the ledger.
         answer: what came of it; None until somebody knows.
+        bell: rings when it is answered, and when its turn may have come.
     """
 
     decide: Callable[[Checker], Written]
@@ -277,6 +278,12 @@ class Asked:
     deadline: int
     reading: Reading | None = None
     answer: Reading | Exception | None = None
+    bell: threading.Event = field(default_factory=threading.Event)
+
+    def ring(self, answer: Reading | Exception | None) -> None:
+        """Wake the thread that waits, with an answer or to take its turn."""
+        self.answer = answer
+        self.bell.set()
 
 
 @final
@@ -301,12 +308,12 @@ class Turn:
         """Begin anew; also in a child, where the threads that held and waited do not exist."""
         self._lock, self._owner, self.queue = threading.Lock(), 0, deque[Asked]()
 
-    def take(self, work: Callable[[], T], wait: int = 0, is_done: Callable[[], bool] = bool) -> T:
+    def take(self, work: Callable[[], T], wait: int = 0, asked: Asked | None = None) -> T:
         """Run the work in this thread's turn.
 
         Args:
             wait: seconds to wait, if that is longer than usual.
-            is_done: whether the work has nothing left to do, and needs no turn.
+            asked: the record that the work writes; once it is answered, no turn is needed.
 
         Raises:
             LedgerBusy: other threads took too long, or this thread is in a turn already, for
@@ -316,7 +323,7 @@ class Turn:
         wait = max(wait, self._wait)
         deadline = time.monotonic_ns() + wait * 10**9
         while (lock := self._lock).locked():
-            if is_done():
+            if asked is not None and asked.answer is not None:
                 return work()
             # Checked twice: a thread may be switched between taking the lock and recording it.
             mine = mine + 1 if self._owner == me else 0
@@ -330,7 +337,10 @@ class Turn:
                     f"other threads used the ledger for {wait} seconds; nothing was charged, try "
                     "again"
                 )
-            pause()
+            if asked is None:
+                pause()
+            elif asked.bell.wait(LOOK):
+                asked.bell.clear()
         with lock:
             self._owner = me
             done = work()
@@ -460,9 +470,7 @@ class Book:
         queue.append(asked)
         while True:
             try:
-                answer = self._turn.take(
-                    lambda: self._serve(asked), wait, lambda: bool(asked.answer)
-                )
+                answer = self._turn.take(lambda: self._serve(asked), wait, asked)
                 break
             except BaseException as error:
                 try:
@@ -536,11 +544,13 @@ class Book:
             except LedgerBusy as error:
                 for each in batch:
                     if time.monotonic_ns() > each.deadline:
-                        each.answer = copy(error)
+                        each.ring(copy(error))
                 pause()
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 if len(batch) == 1:
-                    batch[0].answer = error
+                    batch[0].ring(error)
+        with suppress(IndexError):
+            queue[0].ring(None)
         return asked.answer
 
     def _write(self, batch: Sequence[Asked]) -> None:
@@ -565,9 +575,9 @@ class Book:
             untold = error
         for asked, answer in answers:
             if untold is not None and isinstance(answer, Reading):
-                asked.answer = Untold(answer, untold)
+                asked.ring(Untold(answer, untold))
             else:
-                asked.answer = answer
+                asked.ring(answer)
 
     def _add(
         self, journal: Journal, batch: Sequence[Asked]
@@ -600,7 +610,8 @@ class Book:
             reading.row = journal.append(reading.row)
             asked.reading = reading
             answers.append((asked, reading))
-            checker = checker.after(reading)
+            if asked is not batch[-1]:
+                checker = checker.after(reading)
         return known, answers
 
     def _know(self, known: Known) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -356,17 +355,18 @@ class Checker:
         budgets = {name: balance.budget for name, balance in reading.scopes.items()}
         return Record(reading.record, hash_, signature, self.library, budgets)
 
-    def read(self, row: Row, *, verify: bool = True) -> Reading:
+    def read(self, row: Row, *, verify: bool = True, is_ours: bool = False) -> Reading:
         """Judge the next record, and change nothing.
 
         Args:
             verify: whether to check its signature, if a later record's signature covers it too.
+            is_ours: whether `spell` has just made its body and hash.
 
         Raises:
             LedgerDamaged, LedgerRolledBack: as `check` does.
         """
         where, is_signed = f"record {self.count}", True
-        record = read_row(row, where)
+        record = read_row(row, where, is_ours=is_ours)
         if record["seq"] != str(self.count) or record["previous"] != self.last:
             raise LedgerDamaged(f"{where} does not follow the record before it")
         if (record["kind"] == "created") != (self.count == 0):
@@ -440,8 +440,10 @@ class Checker:
 
     def after(self, reading: Reading) -> Checker:
         """Return what judges the record after this one, if the two share none of `Reading.keys`."""
-        ahead = copy(self)
-        ahead.scopes = ChainMap(dict(reading.scopes), self.scopes)
+        ahead: Checker = object.__new__(Checker)
+        for name in Checker.__slots__:
+            setattr(ahead, name, getattr(self, name))
+        ahead.scopes = ChainMap({**reading.scopes}, *getattr(self.scopes, "maps", (self.scopes,)))
         ahead.library = reading.record.get("library", self.library)
         ahead.count, ahead.last = self.count + 1, reading.row.hash
         return ahead

@@ -51,6 +51,7 @@ def profile_of(law: Masses, step: Fraction, s: mpmath.mpf) -> mpmath.mpf:
         (LaplaceDominated("0.7"), "1/16"),
         (GaussianDP("1/4"), "1/64"),
         (GaussianDP(4), "1/16"),
+        (GaussianDP(4), "1/64"),  # atoms at every fourth step
     ],
 )
 def test_chords_bound_a_profile_from_both_sides(pair, step):

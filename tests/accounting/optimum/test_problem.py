@@ -37,3 +37,19 @@ def test_ranges_are_rounded_to_the_side_of_the_bound(name, cells):
         assert all(abs(a - b) <= b / 50 for a, b in zip(found, true, strict=True))
         if all(not each % step for each in true):
             assert found == true
+
+
+@pytest.mark.parametrize("upwards", [True, False])
+def test_ranges_without_a_common_measure_are_multiples_of_a_step(upwards):
+    for name in ("two", "three"):
+        problem = Problem.of([(part, 1) for part in UNLIKE[name]], DELTA, Fraction(8))
+        step, listed = problem.on_grid(16, upwards=upwards)
+        assert all(not epsilon % step for epsilon, _ in ranges_of(listed))
+
+
+def test_sizes_of_many_digits_are_cut_and_keep_nine():
+    true = Fraction(7**30, 8**30)
+    problem = Problem.of([(BoundedRange(true), 4)], DELTA, Fraction(8))
+    ((above, _),), ((below, _),) = ranges_of(problem.above), ranges_of(problem.below)
+    assert below < true < above < below * (1 + Fraction(1, 2**31))
+    assert max(above.denominator, below.denominator) < 2**64

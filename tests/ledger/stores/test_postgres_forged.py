@@ -59,8 +59,12 @@ def spellings(body: str) -> Iterator[str]:
 
 
 @pytest.mark.slow("some thousand statements")
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
 @pytest.mark.parametrize("kind", ["charged", "released", "settled", "aborted"])
-def test_what_the_server_takes_every_reader_takes(place: Place, kind: str) -> None:
+def test_what_the_server_takes_every_reader_takes(
+    place: Place, kind: str, *, is_known: bool
+) -> None:
+    """Also what is like an earlier record, and differs in what two records never share."""
     import psycopg
 
     place.make(epsilon=1)
@@ -72,6 +76,9 @@ def test_what_the_server_takes_every_reader_takes(place: Place, kind: str) -> No
     about |= {"spent": {"answers": "2"}} if kind == "settled" else {}
     if kind == "charged":
         about = {**a_charge(ledger), "request": asked, "library": {"name": "x"}}
+        if is_known:
+            place.append(CHARGER, {**about, "request": {}, "nonce": "0" * 32})
+            about["charges"] = a_charge(ledger)["charges"]
     checker = ledger.check()
     common = {"schema": "safeselect.record/1", "ledger": ledger.id, "previous": checker.last}
     record = {**about, **common, "seq": str(checker.count)}

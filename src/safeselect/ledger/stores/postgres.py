@@ -8,9 +8,10 @@
 - Each thread keeps one connection, or each transaction borrows one from a pool.  A forked child
   loses its parent's.
 - A writer that nobody disturbs sends its record after the last one that it has seen: one way there
-  and back.  The server refuses it if another record came between.  Then this writer reads without
-  the lock what is missing, takes the lock, and does so for its next 20 records: it gets its turn.
-  Whatever else is refused is decided anew under the lock.  Readers do not wait.
+  and back.  The server refuses it if another record came between.  Then this writer queues, reads
+  what is missing while another one still writes, takes the lock, and does so for its next 20
+  records: it gets its turn.  Whatever else is refused is decided anew under the lock.  Readers do
+  not wait.
 - A commit is on the server's disk before it returns.  A server that does not wait for its disk is
   refused.  So is a standby server: if it lags behind, that looks like a rollback.  A warning during
   the commit, for example that a standby was not waited for, is an error.
@@ -22,7 +23,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -125,24 +125,29 @@ def borrowed(pool: Connections, psycopg: ModuleType) -> Iterator[tuple[Connectio
         raise LedgerBusy(said) from None
     guard(connection)
     connection.add_notice_handler(notice)
-    before = [getattr(connection, name) for name in _SETTINGS]
+    # Nothing is prepared: another pool may be behind this one.  Values are sent as literals.
+    ours = [True, psycopg.rows.tuple_row, None, psycopg.ClientCursor]
+    before = _settings(connection)
     try:
         if connection.info.encoding != "utf-8":
             raise LedgerError("the pool's connections must have client_encoding=utf8")
-        # Nothing is prepared: another pool may be behind this one.  Values are sent as literals.
-        ours = (True, psycopg.rows.tuple_row, None, psycopg.ClientCursor)
-        for name, value in zip(_SETTINGS, ours, strict=True):
-            setattr(connection, name, value)
+        _settings(connection, ours)
         yield connection, warnings
     finally:
         if generation() == born:
             connection.remove_notice_handler(notice)
-            if connection.info.transaction_status.name == "IDLE":
-                for name, value in zip(_SETTINGS, before, strict=True):
-                    setattr(connection, name, value)
-            else:
+            if connection.info.transaction_status:
                 connection.close()
+            elif not isinstance(pool, OwnPool):
+                _settings(connection, before)
             pool.putconn(connection)
+
+
+def _settings(connection: Connection, new: Sequence[object] = ()) -> list[object]:
+    found = [getattr(connection, name) for name in _SETTINGS]
+    for name, value in zip(_SETTINGS, new if found != new else (), strict=False):
+        setattr(connection, name, value)
+    return found
 
 
 class Lost(Exception):
@@ -160,19 +165,23 @@ class Rows:
     Args:
         connection: None where nothing is asked.
         last: the last row that was seen.
-        lock: begins a transaction with the lock.  It is sent with the first query, and given back
-            for a long read, which is made without it.
+        locks: what begins a transaction in the queue, and what then takes the lock.  Each is sent
+            before a query; the second one when nearly all rows were read.
     """
 
-    __slots__ = ("_connection", "_is_long", "_is_whole", "_lock", "_schema", "last", "new")
+    __slots__ = ("_connection", "_is_near", "_is_whole", "_locks", "_schema", "last", "new")
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
     def __init__(
-        self, connection: Connection, schema: str, last: Row | None = None, lock: str = ""
+        self,
+        connection: Connection,
+        schema: str,
+        last: Row | None = None,
+        locks: Sequence[str] = (),
     ) -> None:
         self._connection, self._schema, self.last = connection, schema, last
         self.new: list[Row] = []
-        self._lock, self._is_long = lock, False
+        self._locks, self._is_near = locks, True
         # Whether the end was reached: a reader far away does not run after writers.
         self._is_whole = connection is None
 
@@ -182,30 +191,30 @@ class Rows:
             return [self.last]
         if self._connection is None:
             raise Moved
-        found = [] if self._lock and not self._is_long else self._asked("", first, count)
-        if self._lock and len(found) < _MANY:
-            found = self._asked(f"{self._lock}; ", first, count)
-            if len(found) < _MANY:
-                self._lock = ""
-            else:
-                self._connection.execute("ROLLBACK")
-                self._is_long = True
-        self._is_whole = not self._lock and 0 < len(found) < count
+        while True:
+            lock = "".join(self._locks[: self._is_near])
+            found = self._asked(lock or _ROWS, first, count)
+            self._locks = self._locks[self._is_near :]
+            self._is_near = len(found) < _MANY
+            if not self._locks or len(found) > 1:
+                break  # rows are checked while another one still writes
+        self._is_whole = not self._locks and 0 < len(found) < count
         self.last = found[-1] if found else self.last
         return found
 
-    def _asked(self, before: str, first: int, count: int) -> list[Row]:
-        """Return rows, if the server may be used."""
-        said = self._connection.execute(before + _ROWS.format(self._schema, first, count))
+    def _asked(self, query: str, first: int, count: int) -> list[Row]:
+        """Return rows, if the server may be used; the functions that lock see to that."""
+        said = self._connection.execute(query.format(self._schema, first, count))
         while said.nextset():
             pass
         values = said.fetchall()
         where = f"in schema {self._schema} of PostgreSQL"
-        if not values or any(version != FORMAT for version, *_ in values):
-            raise LedgerError(f"the ledger {where} is not of format {FORMAT}")
-        if not values[0][1]:
-            raise LedgerError(f"the ledger {where} {_UNSAFE}")
-        found = [Row(*row) for _, _, *row in values if row[0] is not None]
+        if query is _ROWS:
+            if not values or any(version != FORMAT for *_, version, _ in values):
+                raise LedgerError(f"the ledger {where} is not of format {FORMAT}")
+            if not values[0][-1]:
+                raise LedgerError(f"the ledger {where} {_UNSAFE}")
+        found = [Row(*row[:4]) for row in values if row[0] is not None]
         if [row.seq for row in found] != list(range(first, first + len(found))):
             raise LedgerDamaged(f"record {first} or a later one is missing {where}")
         for row in found:
@@ -215,9 +224,6 @@ class Rows:
 
     def append(self, row: Row) -> Row:
         """Keep a row until the work is done."""
-        if self._lock:
-            lock, self._lock = self._lock, ""
-            self._asked(f"{lock}; ", row.seq, 1)
         self.new.append(row)
         self.last = row
         return row
@@ -237,10 +243,10 @@ def send(connection: Connection, schema: str, rows: Sequence[Row], wait: int, en
     """
     statements, values = list[str](), list[object]()
     for row in rows:
-        kind = json.loads(row.body)["kind"]
-        if kind not in _FUNCTIONS:
-            raise LedgerError(f"a server does not store records of kind {kind!r}")
-        statements.append(f"SELECT {schema}.{_FUNCTIONS[kind]}(%s, %s, %s, %s)")
+        kind = _KIND.search(row.body)  # the server refuses the record of another kind
+        if kind is None or kind[1] not in _FUNCTIONS:
+            raise LedgerError("a server does not store records of this kind")
+        statements.append(f"SELECT {schema}.{_FUNCTIONS[kind[1]]}(%s, %s, %s, %s)")
         values += [wait, row.body, row.hash, row.signature]
     done = connection.execute("; ".join(filter(None, [*statements, end])), values or None)
     while done.nextset():
@@ -248,6 +254,7 @@ def send(connection: Connection, schema: str, rows: Sequence[Row], wait: int, en
     return str(done.statusmessage)
 
 
+_KIND = re.compile(r'"kind":"([a-z]+)"')
 _FUNCTIONS = {
     **dict.fromkeys(("created", "repaired", "corrected"), "note"),
     "charged": "charge",
@@ -263,9 +270,11 @@ _BEGIN = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
 _IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 _OLDEST = 130000  # gcd of numeric
-_ROWS = """SELECT version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery(), found.*
+_ROWS = """SELECT found.*, version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
     FROM {0}.format LEFT JOIN LATERAL (SELECT seq, body, hash, signature FROM {0}.records
     WHERE seq >= {1} ORDER BY seq LIMIT {2}) AS found ON true"""
+_LOCKED = "SELECT seq, body, hash, signature FROM {0}."
+_LOCK = _LOCKED + "lock_state({1}, {2})"
 _TRIES = 3
 _MANY = 100  # rows that are not read under the lock
 _QUEUED = 20
@@ -400,15 +409,15 @@ class PostgresStore:
         """
         born, lost = generation(), 0
         # Read committed: what is read after the lock is all that was committed before.
-        begin = f"{_BEGIN}; SELECT {self._schema}.begin_charge({self._wait})"
+        locks = f"{_BEGIN}; {_LOCKED}begin_charge({{1}}, {{2}}, {self._wait})", _LOCK
         with self._translated():
             while True:
                 is_alone, sent = False, list[Row]()
                 try:
                     with self._transaction(sent) as connection:
                         is_alone, self._queued = not self._queued, max(0, self._queued - 1)
-                        here, lock = (None, "") if is_alone else (connection, begin)
-                        journal = Rows(here, self._schema, self._last, lock)
+                        here = None if is_alone else connection
+                        journal = Rows(here, self._schema, self._last, () if is_alone else locks)
                         done = work(journal)
                         if is_alone and not journal.new:
                             raise Moved  # a refusal is told of all records

@@ -4,8 +4,8 @@ Nobody but the owner writes to a table.  Others call functions that run with the
 Each function takes a record and checks it: that it is canonical JSON with the fields of its kind,
 printable, of the stated hash, and that it follows from the records before it.
 
-- A charger has `begin_charge`, `charge` and `settle`.
-- An approver has `begin_charge`, `open_scope`, `raise_limit` and `replace_key`.
+- A charger has `begin_charge`, `lock_state`, `charge` and `settle`.
+- An approver has `begin_charge`, `lock_state`, `open_scope`, `raise_limit` and `replace_key`.
 - A reader has SELECT on the records, and so have the others.
 
 The server has no keys, so signatures and approvals are left to the processes.  Names and literals
@@ -26,8 +26,8 @@ FORMAT = 1
 
 GRANTS = {
     "reader": (),
-    "charger": ("begin_charge", "charge", "settle"),
-    "approver": ("begin_charge", "open_scope", "raise_limit", "replace_key"),
+    "charger": ("begin_charge", "lock_state", "charge", "settle"),
+    "approver": ("begin_charge", "lock_state", "open_scope", "raise_limit", "replace_key"),
 }
 """The functions that a role may execute, by its duty."""
 
@@ -39,12 +39,17 @@ MOVED, UNSAFE = "SL001", "SL002"
 _TABLES = (
     "CREATE TABLE format (version integer NOT NULL)",
     f"INSERT INTO format VALUES ({FORMAT})",  # noqa: S608 - a constant of ours
+    # Beside each record what no two may share: the nonce of a charge or, for an outcome, the place
+    # of its charge; and the identity of a request.
     """CREATE TABLE records (
     seq bigint PRIMARY KEY CHECK (seq >= 0),
     body text NOT NULL,
-    hash text NOT NULL UNIQUE,
-    signature text NOT NULL
+    hash text NOT NULL,
+    signature text NOT NULL,
+    key text UNIQUE,
+    request text
 )""",
+    "CREATE UNIQUE INDEX ON records (request) WHERE request IS NOT NULL",
     # What follows from the records.  The one row of state is also what writers lock.
     """CREATE TABLE state (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -52,32 +57,31 @@ _TABLES = (
     last text NOT NULL,
     ledger text,
     signed boolean,
-    clock text
+    clock text,
+    utc text
 )""",
     f"INSERT INTO state (last) VALUES ('{'0' * 64}')",  # noqa: S608 - a constant of ours
+    # The amounts of a scope in their order, and of each the cap and the total, above and below the
+    # line.  An amount without a cap is no way.
     """CREATE TABLE scopes (
     name text PRIMARY KEY,
+    quoted text NOT NULL,
     terms jsonb NOT NULL,
     refusals bigint NOT NULL DEFAULT 0,
-    max_refusals bigint NOT NULL
+    max_refusals bigint NOT NULL,
+    names text[] NOT NULL,
+    above numeric[] NOT NULL,
+    below numeric[] NOT NULL,
+    cap_above numeric[],
+    cap_below numeric[]
 )""",
-    # Numbers above and below the line.  The amounts of way 0 stay within their caps, and those of
-    # one other way: so a total may exceed the cap of a way that is not used, or that has no cap.
-    """CREATE TABLE amounts (
-    scope text REFERENCES scopes,
-    name text,
-    way smallint NOT NULL DEFAULT 0,
-    cap numeric[],
-    total numeric[] NOT NULL DEFAULT ARRAY[0, 1],
-    PRIMARY KEY (scope, name)
-)""",
-    "CREATE TABLE nonces (nonce text PRIMARY KEY)",
-    "CREATE TABLE requests (id text PRIMARY KEY)",
-    """CREATE TABLE open_charges (
-    charge bigint PRIMARY KEY,
-    scopes text[] NOT NULL,
-    parameters jsonb NOT NULL
-)""",
+    # What lies, after the amounts, between nonce, previous hash, request, place and time: charges
+    # that differ from an earlier one in these alone are not spelled and checked anew.
+    "CREATE TABLE forms (digest bytea PRIMARY KEY, pieces text[] NOT NULL)",
+    # A writer who queues first locks one of two rows, where at most two are the first: one writes,
+    # and the other reads meanwhile what was written.
+    "CREATE TABLE queues (place integer PRIMARY KEY)",
+    "INSERT INTO queues VALUES (0), (1)",
     "CREATE TABLE printable (first integer PRIMARY KEY, last integer NOT NULL)",
 )
 
@@ -85,13 +89,11 @@ _TABLES = (
 _FUNCTIONS = (
     """CREATE FUNCTION only_grows() RETURNS trigger {settings} AS
 $$BEGIN
-    IF TG_OP = 'INSERT' AND NEW.seq = (SELECT coalesce(max(seq), -1) + 1 FROM records) THEN
-        RETURN NEW;
-    END IF;
-    RAISE EXCEPTION 'records are only appended, never changed or removed';
+    RAISE EXCEPTION 'records are only appended, by functions, never changed or removed';
 END$$""",
-    """CREATE TRIGGER only_appended BEFORE INSERT ON records
-FOR EACH ROW EXECUTE FUNCTION only_grows()""",
+    """CREATE TRIGGER only_appended BEFORE INSERT ON records FOR EACH ROW
+WHEN (current_setting('safeselect.place', true) IS DISTINCT FROM NEW.seq::text)
+EXECUTE FUNCTION only_grows()""",
     """CREATE TRIGGER never_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON records
 FOR EACH STATEMENT EXECUTE FUNCTION only_grows()""",
     # ---------------------------------------------------------------------------- texts and numbers
@@ -129,6 +131,15 @@ $$BEGIN
             FROM jsonb_array_elements(value) WITH ORDINALITY AS items (item, place)
         ), '') || ']';
     WHEN 'trueobject' THEN
+        -- Most are of texts that need no escape.
+        IF octet_length(value::text) = length(value::text)
+            AND translate(value::text, chr(92) || chr(127) || '[', '') = value::text
+            AND strpos(substr(value::text, 2), '{{') = 0 THEN
+            RETURN '{{' || coalesce((
+                SELECT string_agg('"' || key || '":"' || item || '"', ',' ORDER BY key COLLATE "C")
+                FROM jsonb_each_text(value) AS items (key, item)
+            ), '') || '}}';
+        END IF;
         RETURN '{{' || coalesce((
             SELECT string_agg(spelled(to_jsonb(name), levels) || ':' || spelled(item, levels - 1),
                 ',' ORDER BY name COLLATE "C")
@@ -153,10 +164,11 @@ END$$""",
     # A text for people, in one line.
     """CREATE FUNCTION line(value jsonb) RETURNS text {inner} AS
 $$BEGIN
-    IF jsonb_typeof(value) IS DISTINCT FROM 'string' THEN
-        RAISE EXCEPTION 'a value is no text';
+    IF (jsonb_typeof(value) = 'string' AND length(value #>> '{{}}') BETWEEN 1 AND 200
+        AND btrim(value #>> '{{}}') = value #>> '{{}}') IS NOT TRUE THEN
+        RAISE EXCEPTION 'a value is no text, or not of its form';
     END IF;
-    RETURN formed(value #>> '{{}}', '[^ ](.{{0,198}}[^ ])?');
+    RETURN value #>> '{{}}';
 END$$""",
     # An object with these fields, and no other.
     """CREATE FUNCTION shaped(value jsonb, fields text[]) RETURNS jsonb {inner} AS
@@ -192,10 +204,13 @@ END$$""",
     # A number as two: above and below the line, in lowest terms.
     f"""CREATE FUNCTION rational(written text) RETURNS numeric[] {{inner}} AS
 $$DECLARE
-    above numeric := split_part(formed(written, '(0|[1-9][0-9]*)(/[1-9][0-9]*)?'), '/', 1);
+    above numeric := split_part(written, '/', 1);
     below numeric := coalesce(nullif(split_part(written, '/', 2), ''), '1');
 BEGIN
-    IF greatest(above, below) >= {2**MAX_BITS} OR strpos(written, '/') > 0
+    IF (written = above || CASE WHEN strpos(written, '/') > 0 THEN '/' || below ELSE '' END
+        AND translate(written, '0123456789/', '') = '') IS NOT TRUE THEN
+        RAISE EXCEPTION 'a number is not of its form';
+    ELSIF greatest(above, below) >= {2**MAX_BITS} OR below = 0 OR strpos(written, '/') > 0
         AND (below = 1 OR gcd(above, below) <> 1) THEN
         RAISE EXCEPTION 'a number is too long, or not in lowest terms';
     END IF;
@@ -216,185 +231,265 @@ BEGIN
     RETURN ARRAY[div(above, common), div(below, common)];
 END$$""",
     # -------------------------------------------------------------------------------------- records
-    # Locks the ledger until the commit, which is then durable whatever the session says.
-    f"""CREATE FUNCTION hold(wait integer) RETURNS state {{inner}} AS
-$$DECLARE
-    here state%ROWTYPE;
-BEGIN
-    IF pg_is_in_recovery() OR current_setting('fsync') <> 'on' THEN
-        RAISE EXCEPTION 'the server only follows another, or does not wait for its disk'
-            USING ERRCODE = '{UNSAFE}';
-    END IF;
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'a record is only written in a transaction that is read committed'
-            USING ERRCODE = '{UNSAFE}';
-    END IF;
-    PERFORM set_config('synchronous_commit', 'on', true),
-        set_config('lock_timeout', wait || 's', true);
-    SELECT * INTO STRICT here FROM state FOR UPDATE;
-    RETURN here;
-END$$""",  # noqa: S608
-    """CREATE FUNCTION begin_charge(wait integer) RETURNS void SECURITY DEFINER {settings} AS
+    # Says that the commit is durable and waits for locks only so long, whatever the session says.
+    f"""CREATE FUNCTION begun(wait integer) RETURNS text {{inner}} AS
 $$BEGIN
-    PERFORM hold(wait);
+    IF pg_is_in_recovery() OR current_setting('fsync') <> 'on'
+        OR current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'a record is only written where the server waits for its disk, follows no '
+            'other, and in a transaction that is read committed' USING ERRCODE = '{UNSAFE}';
+    END IF;
+    RETURN set_config('synchronous_commit', 'on', true)
+        || set_config('lock_timeout', wait || 's', true);
+END$$""",
+    # Queues until the commit; returns what is there then.
+    """CREATE FUNCTION begin_charge(first bigint, most integer, wait integer)
+RETURNS SETOF records SECURITY DEFINER {settings} AS
+$$DECLARE
+    drawn integer := floor(2 * random());
+BEGIN
+    PERFORM begun(wait);
+    PERFORM FROM queues WHERE place = drawn FOR UPDATE;
+    RETURN QUERY SELECT * FROM records WHERE seq >= first ORDER BY seq LIMIT most;
+END$$""",
+    # Locks the ledger until the commit; returns what is there then.
+    """CREATE FUNCTION lock_state(first bigint, most integer)
+RETURNS SETOF records SECURITY DEFINER {settings} AS
+$$BEGIN
+    PERFORM FROM state FOR UPDATE;
+    RETURN QUERY SELECT * FROM records WHERE seq >= first ORDER BY seq LIMIT most;
 END$$""",
     # What only the owner writes: the first record, and notes on others.
     """CREATE FUNCTION note{record} AS
 $$BEGIN
-    PERFORM hold(wait);
-    INSERT INTO records VALUES ((body::jsonb ->> 'seq')::bigint, body, hash, signature);
+    PERFORM begun(wait), set_config('safeselect.place', body::jsonb ->> 'seq', true);
     UPDATE state SET count = count + 1, last = hash, ledger = body::jsonb ->> 'ledger',
         signed = signature <> '', clock = coalesce(clock, body::jsonb ->> 'clock');
+    INSERT INTO records VALUES ((body::jsonb ->> 'seq')::bigint, body, hash, signature);
 END$$""",
-    # Adds a record of a kind with these fields, and perhaps one more; returns it.
-    f"""CREATE FUNCTION appended(wait integer, body text, hash text, signature text, kinds text,
-    fields text[], more text DEFAULT NULL) RETURNS jsonb {{inner}} AS
+    # Checks a record of a kind with these fields, and perhaps one more, of any texts.
+    """CREATE FUNCTION formed_record(record jsonb, body text, kinds text, fields text[],
+    more text DEFAULT NULL) RETURNS jsonb {inner} AS
+$$BEGIN
+    IF canonical(record, 8) <> body THEN
+        RAISE EXCEPTION 'a record has another hash or spelling';
+    END IF;
+    PERFORM formed(record ->> 'kind', kinds);
+    RETURN shaped(record, fields || ARRAY['schema', 'kind', 'ledger', 'seq', 'previous']
+        || CASE WHEN record ? more THEN ARRAY[more] END);
+END$$""",
+    # Locks the ledger until the commit, and adds a record of the right form; returns its place.
+    f"""CREATE FUNCTION appended(wait integer, record jsonb, body text, hash text, signature text,
+    key text DEFAULT NULL, request text DEFAULT NULL) RETURNS bigint {{inner}} AS
 $$DECLARE
-    here state%ROWTYPE := hold(wait);
-    record jsonb;
+    here state%ROWTYPE;
+    begun text := begun(wait);
 BEGIN
     IF length(body) + length(signature) > {LONGEST - 200} THEN
         RAISE EXCEPTION 'a record is too long';
-    END IF;
-    record := body;
-    IF here.last IS DISTINCT FROM record ->> 'previous' THEN
-        RAISE EXCEPTION 'another record was written meanwhile' USING ERRCODE = '{MOVED}';
-    ELSIF here.signed IS DISTINCT FROM (formed(signature, '([0-9a-f][0-9a-f])*') <> '') THEN
-        RAISE EXCEPTION 'a record is not signed as the ledger is';
-    ELSIF canonical(record, 8) <> body OR hash IS DISTINCT FROM encode(sha256(
+    ELSIF hash IS DISTINCT FROM encode(sha256(
         decode('{RECORD_DOMAIN.hex()}', 'hex') || convert_to(body, 'UTF8')), 'hex') THEN
         RAISE EXCEPTION 'a record has another hash or spelling';
-    ELSIF (record ->> 'schema', record ->> 'ledger', record ->> 'seq')
-        IS DISTINCT FROM ('{SCHEMA}', here.ledger, here.count::text) THEN
+    END IF;
+    UPDATE state SET count = count + 1, last = hash WHERE last = record ->> 'previous'
+        RETURNING * INTO here;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'another record was written meanwhile' USING ERRCODE = '{MOVED}';
+    ELSIF here.signed IS DISTINCT FROM (signature <> '' AND formed(signature, '([0-9a-f][0-9a-f])*')
+        IS NOT NULL) THEN
+        RAISE EXCEPTION 'a record is not signed as the ledger is';
+    ELSIF (record ->> 'schema' = '{SCHEMA}' AND record ->> 'ledger' = here.ledger
+        AND record ->> 'seq' = (here.count - 1)::text) IS NOT TRUE THEN
         RAISE EXCEPTION 'a record has another place';
+    ELSIF record ? 'utc' AND record ->> 'utc' IS DISTINCT FROM here.utc THEN
+        UPDATE state SET utc = instant(record ->> 'utc', here.clock);
     END IF;
-    PERFORM formed(record ->> 'kind', kinds), shaped(record, fields || ARRAY['schema', 'kind',
-        'ledger', 'seq', 'previous'] || CASE WHEN record ? more THEN ARRAY[more] END);
-    IF 'utc' = ANY (fields) THEN
-        PERFORM instant(record ->> 'utc', here.clock);
-    END IF;
-    INSERT INTO records VALUES (here.count, body, hash, signature);
-    UPDATE state SET count = here.count + 1, last = hash;
-    RETURN record;
+    begun := set_config('safeselect.place', record ->> 'seq', true);
+    INSERT INTO records VALUES (here.count - 1, body, hash, signature, key, request);
+    RETURN here.count - 1;
 END$$""",  # noqa: S608
     # -------------------------------------------------------------------------------------- charges
-    # Adds a price to the sums of a scope; returns them as the record spells them.
-    """CREATE FUNCTION charge_scope(charged text, price jsonb) RETURNS jsonb {inner} AS
+    # Adds a price to the sums of a scope; returns what the record states of both.
+    """CREATE FUNCTION charge_scope(charged text, price jsonb) RETURNS text {inner} AS
 $$DECLARE
-    after jsonb;
-    is_allowed boolean;
+    here scopes%ROWTYPE;
+    cost numeric[];
+    total numeric[];
+    after text := '';
+    paid text := '';
+    is_free boolean := true;
+    within text[] := '{{}}';
 BEGIN
-    IF NOT EXISTS (SELECT FROM scopes WHERE name = charged AND refusals < max_refusals) THEN
+    SELECT * INTO here FROM scopes WHERE name = charged AND refusals < max_refusals;
+    IF NOT FOUND THEN
         RAISE EXCEPTION 'a charge names no scope, or a scope is closed';
     END IF;
-    -- The amounts of way 0, if there are any, and of one other way.
-    WITH sums AS (
-        UPDATE amounts SET total = added(total, rational(price ->> name)) WHERE scope = charged
-        RETURNING name, way, cap, total
-    ), ways AS (
-        SELECT way, bool_and(cap IS NOT NULL AND total[1] * cap[2] <= cap[1] * total[2]) AS fits
-        FROM sums GROUP BY way
-    )
-    SELECT (SELECT jsonb_object_agg(name, CASE total[2] WHEN 1 THEN total[1]::text
-            ELSE total[1] || '/' || total[2] END) FROM sums),
-        (SELECT coalesce(bool_and(fits) FILTER (WHERE way = 0), true)
-            AND bool_or(fits) FILTER (WHERE way > 0) FROM ways)
-        INTO after, is_allowed;
-    PERFORM shaped(price, ARRAY(SELECT jsonb_object_keys(after)));
-    IF NOT EXISTS (SELECT FROM jsonb_each_text(price) AS amounts WHERE value <> '0') THEN
+    FOR i IN 1 .. cardinality(here.names) LOOP
+        cost := rational(price ->> here.names[i]);
+        total := added(ARRAY[here.above[i], here.below[i]], cost);
+        here.above[i] := total[1];
+        here.below[i] := total[2];
+        after := after || ',"' || here.names[i] || '":"' || total[1]
+            || CASE total[2] WHEN 1 THEN '' ELSE '/' || total[2] END || '"';
+        paid := paid || ',"' || here.names[i] || '":"' || (price ->> here.names[i]) || '"';
+        is_free := is_free AND cost[1] = 0;
+        IF total[1] * here.cap_below[i] <= here.cap_above[i] * total[2] THEN
+            within := within || here.names[i];
+        END IF;
+    END LOOP;
+    -- Own deltas are always within their cap, and one way: epsilon with its other half, or another.
+    IF here.names && ARRAY['own_delta'] AND NOT within && ARRAY['own_delta'] THEN
+        within := '{{}}';
+    ELSIF here.names && ARRAY['not_pure'] AND NOT within && ARRAY['not_pure'] THEN
+        within := array_remove(within, 'epsilon');
+    END IF;
+    IF is_free THEN
         RAISE EXCEPTION 'a charge costs nothing';
-    ELSIF is_allowed IS NOT TRUE THEN
+    ELSIF within <@ ARRAY['own_delta', 'not_pure'] THEN
         RAISE EXCEPTION 'a charge exceeds its cap';
     END IF;
-    RETURN after;
+    UPDATE scopes SET above = here.above, below = here.below WHERE name = charged;
+    RETURN ',{{"after":{{' || substr(after, 2) || '}},"charge":{{' || substr(paid, 2)
+        || '}},"scope":' || here.quoted || '}}';
+END$$""",
+    # Checks what charges have in common; returns what comes between that in which they differ.
+    f"""CREATE FUNCTION form_of(record jsonb) RETURNS text[] {{inner}} AS
+$$DECLARE
+    source jsonb := object(record -> 'source', true);
+    each jsonb;
+    parts text := '';
+BEGIN
+    IF (line(record -> 'purpose') IS NOT NULL AND line(record -> 'mechanism') IS NOT NULL
+        AND source ->> 'production' IN ('yes', 'asserted', 'no')) IS NOT TRUE THEN
+        RAISE EXCEPTION 'a charge does not have the fields of its kind';
+    END IF;
+    FOR i IN 0 .. jsonb_array_length(record -> 'parts') - 1 LOOP
+        each := record -> 'parts' -> i;
+        parts := concat(parts, ',{{{{"count":"', formed(each ->> 'count', '[1-9][0-9]{{{{0,17}}}}'),
+            '","each":', canonical(object(each -> 'each', false), 4), '}}}}');
+    END LOOP;
+    RETURN ARRAY[
+        concat(',"guarantee":', canonical(object(record -> 'guarantee', false), 6),
+            ',"kind":"charged","ledger":"', record ->> 'ledger', '"', CASE WHEN record ? 'library'
+                THEN ',"library":' || canonical(object(record -> 'library', true), 2) END,
+            ',"mechanism":', spelled(record -> 'mechanism', 1), ',"nonce":"'),
+        concat('","parameters":', canonical(object(record -> 'parameters', true), 2), ',"parts":[',
+            substr(parts, 2), '],"previous":"'),
+        concat('","purpose":', spelled(record -> 'purpose', 1), ',"request":'),
+        ',"schema":"{SCHEMA}","seq":"',
+        concat('","source":{{{{"health":', spelled(source -> 'health', 1), ',"name":',
+            spelled(source -> 'name', 1), ',"production":"', source ->> 'production',
+            '"}}}},"utc":"'),
+        '"}}}}'];
 END$$""",
     """CREATE FUNCTION charge{record} AS
 $$DECLARE
-    record jsonb := appended(wait, body, hash, signature, 'charged', ARRAY['utc', 'purpose',
-        'mechanism', 'guarantee', 'parts', 'parameters', 'source', 'nonce', 'request', 'charges'],
-        'library');
+    record jsonb := body;
     request jsonb := record -> 'request';
-    each jsonb;
+    nonce text := formed(record ->> 'nonce', '[0-9a-f]{{32}}');
+    asked text := '{{}}';
+    form bytea := sha256(convert_to((record
+        - ARRAY['charges', 'nonce', 'previous', 'request', 'seq', 'utc'])::text, 'UTF8'));
+    found text[];
+    pieces text[];
+    place bigint;
+    charged text;
+    charges text := '';
     names text[] := '{{}}';
 BEGIN
-    PERFORM line(record -> 'purpose'), line(record -> 'mechanism'),
-        object(record -> 'guarantee', false), object(record -> 'parameters', true),
-        object(coalesce(record -> 'library', '{{}}'), true),
-        object(shaped(record -> 'source', ARRAY['name', 'production', 'health']), true),
-        formed(record -> 'source' ->> 'production', 'yes|asserted|no');
-    FOR each IN SELECT * FROM jsonb_array_elements(record -> 'parts') LOOP
-        PERFORM object(shaped(each, ARRAY['count', 'each']) -> 'each', false),
-            formed(each ->> 'count', '[1-9][0-9]{{0,17}}');
-    END LOOP;
-    FOR each IN SELECT * FROM jsonb_array_elements(record -> 'charges') LOOP
-        PERFORM shaped(each, ARRAY['scope', 'charge', 'after']);
-        IF each ->> 'scope' = ANY (names) THEN
-            RAISE EXCEPTION 'a charge names a scope twice';
-        ELSIF charge_scope(line(each -> 'scope'), each -> 'charge') <> each -> 'after' THEN
-            RAISE EXCEPTION 'a charge does not add up';
-        END IF;
-        names := names || (each ->> 'scope');
-    END LOOP;
-    IF names = '{{}}' THEN
-        RAISE EXCEPTION 'a charge names no scope';
-    END IF;
-    INSERT INTO open_charges VALUES ((record ->> 'seq')::bigint, names, record -> 'parameters');
-    INSERT INTO nonces VALUES (formed(record ->> 'nonce', '[0-9a-f]{{32}}'));
     IF request <> '{{}}' THEN
-        PERFORM formed(shaped(request, ARRAY['id', 'asked']) ->> 'asked', '{hash}');
-        INSERT INTO requests VALUES (formed(request ->> 'id', '{hash}'));
+        asked := '{{"asked":"' || formed(request ->> 'asked', '{hash}') || '","id":"'
+            || formed(request ->> 'id', '{hash}') || '"}}';
+    END IF;
+    SELECT forms.pieces INTO found FROM forms WHERE digest = form;
+    pieces := coalesce(found, form_of(record));
+    place := appended(wait, record, body, hash, signature, nonce, request ->> 'id');
+    IF found IS NULL THEN
+        DELETE FROM forms WHERE place % 1000 = 0;  -- so that they are some thousand at most
+        INSERT INTO forms VALUES (form, pieces);
+    END IF;
+    FOR i IN 0 .. jsonb_array_length(record -> 'charges') - 1 LOOP
+        charged := record -> 'charges' -> i ->> 'scope';
+        IF charged = ANY (names) THEN
+            RAISE EXCEPTION 'a charge names a scope twice';
+        END IF;
+        names := names || charged;
+        charges := charges || charge_scope(charged, record -> 'charges' -> i -> 'charge');
+    END LOOP;
+    IF charges = '' OR body <> concat('{{"charges":[', substr(charges, 2), ']', pieces[1], nonce,
+        pieces[2], record ->> 'previous', pieces[3], asked, pieces[4], place, pieces[5],
+        record ->> 'utc', pieces[6]) THEN
+        RAISE EXCEPTION 'a charge does not add up, or has another spelling';
     END IF;
 END$$""",
     # The outcome of an open charge: a commitment to an output, or a reason why there is none.
     """CREATE FUNCTION settle{record} AS
 $$DECLARE
-    kind text := body::jsonb ->> 'kind';
-    record jsonb := appended(wait, body, hash, signature, 'released|settled|aborted', CASE kind
-        WHEN 'aborted' THEN ARRAY['charge', 'reason']
-        WHEN 'settled' THEN ARRAY['charge', 'commitment', 'spent']
-        ELSE ARRAY['charge', 'commitment'] END);
-    place bigint := formed(record ->> 'charge', '0|[1-9][0-9]{{0,17}}');
-    ended open_charges%ROWTYPE;
+    record jsonb := body;
+    kind text := record ->> 'kind';
+    place bigint := record ->> 'charge';
+    seq bigint;
+    charged jsonb;
+    there text[];
 BEGIN
-    DELETE FROM open_charges WHERE charge = place RETURNING * INTO ended;
-    IF NOT FOUND THEN
+    -- In most of them no text needs an escape: they are spelled at once.
+    IF body <> concat('{{"charge":"', place, '","commitment":"', record ->> 'commitment',
+        '","kind":"released","ledger":"', record ->> 'ledger', '","previous":"',
+        record ->> 'previous', '","schema":"', record ->> 'schema', '","seq":"', record ->> 'seq',
+        '"}}') THEN
+        PERFORM formed_record(record, body, 'released|settled|aborted', CASE kind
+            WHEN 'aborted' THEN ARRAY['charge', 'reason']
+            WHEN 'settled' THEN ARRAY['charge', 'commitment', 'spent']
+            ELSE ARRAY['charge', 'commitment'] END);
+    END IF;
+    IF (place::text = record ->> 'charge' AND (record ->> 'commitment' COLLATE "C" ~ '^{hash}$'
+        OR kind = 'aborted' AND record ->> 'reason' IN ('source', 'interrupt', 'error', 'input')))
+        IS NOT TRUE THEN
+        RAISE EXCEPTION 'an outcome is not of its form';
+    END IF;
+    seq := appended(wait, record, body, hash, signature, place::text);
+    SELECT earlier.body INTO charged FROM records AS earlier WHERE earlier.seq = place;
+    IF (charged ->> 'kind' = 'charged') IS NOT TRUE THEN
         RAISE EXCEPTION 'an outcome is of a charge that awaits none';
     END IF;
+    there := ARRAY(SELECT each ->> 'scope' FROM jsonb_array_elements(charged -> 'charges') AS each);
     IF kind = 'aborted' THEN
-        PERFORM formed(record ->> 'reason', 'source|interrupt|error|input');
         UPDATE scopes SET refusals = refusals + 1
-            WHERE record ->> 'reason' = 'input' AND name = ANY (ended.scopes);
-    ELSE
-        PERFORM formed(record ->> 'commitment', '{hash}');
-    END IF;
-    IF kind = 'released' AND EXISTS (
-        SELECT FROM scopes WHERE name = ANY (ended.scopes) AND refusals >= max_refusals
+            WHERE record ->> 'reason' = 'input' AND name = ANY (there);
+    ELSIF kind = 'released' AND EXISTS (
+        SELECT FROM scopes WHERE name = ANY (there) AND refusals >= max_refusals
     ) THEN
         RAISE EXCEPTION 'a scope is closed';
     ELSIF kind = 'settled' AND (record -> 'spent' = '{{}}' OR EXISTS (
         SELECT FROM jsonb_each_text(object(record -> 'spent', true)) AS used,
-            rational(used.value) AS amount, rational(ended.parameters ->> used.key) AS most
+            rational(used.value) AS amount,
+            rational(charged -> 'parameters' ->> used.key) AS most
         WHERE amount[2] <> 1 OR amount[1] * most[2] > most[1]
     )) THEN
         RAISE EXCEPTION 'a session used other amounts than were reserved';
     END IF;
 END$$""",
     # --------------------------------------------------------------------------------------- scopes
-    # The amounts that add up under these terms, each with its way.
-    """CREATE FUNCTION ways(terms jsonb) RETURNS TABLE (name text, way integer) LANGUAGE sql AS
-$$SELECT * FROM (VALUES ('rho', 1), ('epsilon', 1), ('not_pure', 1), ('own_delta', 0))
-        AS found (name, way) WHERE CASE name WHEN 'not_pure' THEN terms ?& ARRAY['epsilon', 'delta']
-            WHEN 'own_delta' THEN terms ? 'delta' ELSE terms ? name END
-    UNION ALL SELECT 'moment_' || place, place + 1
-    FROM generate_series(1, jsonb_array_length(terms -> 'excesses')) AS place$$""",
+    # The amounts that add up under these terms.
+    """CREATE FUNCTION names_of(terms jsonb) RETURNS text[] {inner} AS
+$$BEGIN
+    RETURN ARRAY(SELECT name FROM unnest(ARRAY['rho', 'epsilon', 'not_pure', 'own_delta'] || ARRAY(
+        SELECT 'moment_' || place FROM generate_series(1, jsonb_array_length(terms -> 'excesses'))
+            AS place)) AS name
+        WHERE CASE name WHEN 'not_pure' THEN terms ?& ARRAY['epsilon', 'delta']
+            WHEN 'own_delta' THEN terms ? 'delta' ELSE terms ? name OR name ~ '^moment' END
+        ORDER BY name COLLATE "C");
+END$$""",
     # A scope, or one for each of its blocks; no other begins with the name of blocks and a slash.
     """CREATE FUNCTION open_scope{record} AS
 $$DECLARE
-    record jsonb := appended(wait, body, hash, signature, 'scope',
+    record jsonb := formed_record(body::jsonb, body, 'scope',
         ARRAY['utc', 'scope', 'terms', 'caps', 'max_refusals'], 'approvals');
+    seq bigint := appended(wait, record, body, hash, signature);
     scope text := line(record -> 'scope');
     terms jsonb := object(record -> 'terms', false);
     blocks text[] := ARRAY(SELECT line(value) FROM jsonb_array_elements(terms -> 'blocks'));
+    names text[];
     opened text;
 BEGIN
     IF EXISTS (
@@ -403,33 +498,39 @@ BEGIN
     ) THEN
         RAISE EXCEPTION 'a scope has the name of another one''s block';
     ELSIF blocks <> '{{}}' THEN
-        INSERT INTO scopes VALUES (scope, '{{}}', 0, -1);
+        INSERT INTO scopes VALUES (scope, '', '{{}}', 0, -1, '{{}}', '{{}}', '{{}}');
     END IF;
     FOREACH opened IN ARRAY CASE blocks WHEN '{{}}' THEN ARRAY[scope]
         ELSE ARRAY(SELECT scope || '/' || block FROM unnest(blocks) AS block) END LOOP
-        INSERT INTO scopes VALUES (opened, terms -> 'budget', 0,
-            formed(record ->> 'max_refusals', '[1-9][0-9]{{0,6}}')::bigint);
-        INSERT INTO amounts (scope, name, way) SELECT opened, * FROM ways(terms -> 'budget');
+        names := names_of(terms -> 'budget');
+        INSERT INTO scopes VALUES (opened, canonical(to_jsonb(opened), 1), terms -> 'budget', 0,
+            formed(record ->> 'max_refusals', '[1-9][0-9]{{0,6}}')::bigint, names,
+            array_fill(0, ARRAY[cardinality(names)]), array_fill(1, ARRAY[cardinality(names)]));
         PERFORM capped(opened, record -> 'caps');
     END LOOP;
 END$$""",
     # Sets the caps of a scope, of amounts that it has; the pair of epsilon is stated whole.
     """CREATE FUNCTION capped(asked text, caps jsonb) RETURNS void {inner} AS
-$$BEGIN
-    UPDATE amounts SET cap = CASE WHEN caps ? name THEN rational(caps ->> name) END
-        WHERE scope = asked;
-    IF object(caps, true) - ARRAY(SELECT name FROM amounts WHERE scope = asked) <> '{{}}'
-        OR EXISTS (
-            SELECT FROM amounts WHERE scope = asked AND name !~ '^moment_' AND cap IS NULL
-        ) THEN
+$$DECLARE
+    known text[];
+BEGIN
+    UPDATE scopes SET cap_above = ARRAY(SELECT CASE WHEN caps ? each THEN
+            (rational(caps ->> each))[1] END FROM unnest(names) AS each),
+        cap_below = ARRAY(SELECT CASE WHEN caps ? each THEN
+            (rational(caps ->> each))[2] END FROM unnest(names) AS each)
+        WHERE name = asked RETURNING names INTO known;
+    IF object(caps, true) - known <> '{{}}' OR EXISTS (
+        SELECT FROM unnest(known) AS each WHERE each !~ '^moment_' AND NOT caps ? each
+    ) THEN
         RAISE EXCEPTION 'a cap is missing, or of an amount that there is not';
     END IF;
 END$$""",
     # A limit of the terms goes up to the ceiling that they state; logarithms are not computed here.
     """CREATE FUNCTION raise_limit{record} AS
 $$DECLARE
-    record jsonb := appended(wait, body, hash, signature, 'raised', ARRAY['utc', 'scope', 'limit',
+    record jsonb := formed_record(body::jsonb, body, 'raised', ARRAY['utc', 'scope', 'limit',
         'before', 'after', 'caps', 'reason', 'approvals']);
+    seq bigint := appended(wait, record, body, hash, signature);
     scope text := line(record -> 'scope');
     "limit" text := line(record -> 'limit');
     reason text := line(record -> 'reason');
@@ -454,8 +555,9 @@ BEGIN
 END$$""",
     """CREATE FUNCTION replace_key{record} AS
 $$DECLARE
-    record jsonb := appended(wait, body, hash, signature, 'key',
+    record jsonb := formed_record(body::jsonb, body, 'key',
         ARRAY['utc', 'signer', 'replaces', 'handover', 'approvals']);
+    seq bigint := appended(wait, record, body, hash, signature);
 BEGIN
     PERFORM object(record -> 'signer', true);
 END$$""",
