@@ -93,22 +93,17 @@ def test_users_are_the_first_whose_probability_is_enough(epsilon, delta, most, l
 def test_the_laws_of_keys_are_compared_at_their_best_caps(per_user):
     """Users needed of all who have a key, from the law of each cap; the rest is averages."""
     spread = per_user if isinstance(per_user, dict) else {per_user: 1}
-    pairs = sum(n * d for d, n in spread.items())
-    caps = {1 << power for power in range(max(spread).bit_length())} | {*spread}
-    by_cap, by_weight = {}, {}
-    for cap in caps:
+    pairs, by_cap, by_weight = sum(n * d for d, n in spread.items()), {}, {}
+    for cap in {1 << power for power in range(max(spread).bit_length())} | {*spread}:
         terms = WeightedTerms.read(1, "1e-6", cap)
-        counted = sum(n * min(d, cap) for d, n in spread.items())
-        weight = sum(
-            n * min(d, cap) * isqrt(terms.squared // min(d, cap)) for d, n in spread.items()
-        )
+        held = [(n, min(d, cap)) for d, n in spread.items()]
         (alone,) = explain_keys([1], "1e-6", max_partitions=cap).plans
-        by_cap[cap] = ceil(alone.users * Fraction(pairs, counted))
+        by_cap[cap] = ceil(alone.users * Fraction(pairs, sum(n * m for n, m in held)))
+        weight = sum(n * m * isqrt(terms.squared // m) for n, m in held)
         by_weight[cap] = (terms.threshold + 1.644854 * 2**13) * pairs / weight
     plans = explain_keys([1], "1e-6", keys_per_user=per_user)
     table, weights = plans.plans
-    assert (table.noise, table.users) == ("table", min(by_cap.values()))
-    assert by_cap[table.max_partitions] == table.users
+    assert table.users == min(by_cap.values()) == by_cap[table.max_partitions]
     assert (weights.noise, weights.max_partitions) == (
         "gaussian",
         min(by_weight, key=by_weight.get),

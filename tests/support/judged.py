@@ -509,9 +509,32 @@ def _pay(found: Observation) -> None:
 # ------------------------------------------------------------------------ keys
 
 
+def _weighted_keys(found: Observation) -> None:
+    """Theorem 19.4: half of delta hides the keys of one user alone, the rest is that of zCDP."""
+    epsilon, delta = float(Fraction(found.args["epsilon"])), Fraction(found.args["delta"])
+    (shared, _), (lone, _) = _parts(found)
+    stated = dict(found.result.provenance.parameters)
+    squared, threshold = int(stated["sensitivity_l2_squared"]), int(stated["threshold"])
+    for draw in _draws(found, "DiscreteGaussian"):
+        variance = draw.more["sigma_squared"]
+        _covered(squared / (2 * variance), shared.rho, squared / (2 * variance), "the weights")
+        passes = 0.0
+        for keys in range(1, found.args["max_partitions"] + 1):
+            above = threshold - math.isqrt(squared // keys) - 0.5
+            alone = math.erfc(above / math.sqrt(2 * variance)) / 2
+            passes = max(passes, -math.expm1(keys * math.log1p(-alone)))
+        _is(math.isclose(passes, lone.delta, rel_tol=1e-4), f"{passes} is drawn, {lone} charged")
+    _is(delta / WIDER <= 2 * lone.delta <= delta, f"{lone} of {delta}")
+    whole = entitled.concentrated_delta(float(shared.rho), epsilon)
+    _is(whole <= float(delta) / 2 * (1 + entitled.SLACK), f"{whole} is drawn, {delta} charged")
+
+
 def _keys(found: Observation) -> None:
     """Theorems 19.1 and 19.2 for each key, and the composition of those of one user."""
     args = found.args
+    if args.get("noise") == "gaussian":
+        _weighted_keys(found)
+        return
     most = args.get("max_partitions") or 1
     moved = max(most, args.get("moved", 0))
     epsilon, delta = Fraction(args["epsilon"]), Fraction(args["delta"])

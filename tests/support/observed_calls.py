@@ -668,6 +668,7 @@ CASES["select_keys"] = Case(
         **{name: calls for name, calls in _DECIDED.items() if name != "max_partitions"},
         **_OPENED,
         "max_partitions": [{"max_partitions": 2}, {"max_partitions": 8}],
+        "noise": [{"noise": "gaussian", "max_partitions": 2}],
         # Of a table, keys below it are not even read: so some must lie above.
         "pre_threshold": [{"pre_threshold": 3}, {"pre_threshold": 5}],
         "table": [{"table": _RIDES}, {"table": _TRIPS.to_pandas()}, _SMALL],

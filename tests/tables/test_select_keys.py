@@ -119,7 +119,6 @@ def test_users_count_by_weights(most: int, monkeypatch: pytest.MonkeyPatch) -> N
         ({"noise": "laplace"}, ParameterError, "noise must be"),
         ({"noise": "gaussian", "with_counts": True}, ParameterError, "with_counts and pre_"),
         ({"noise": "gaussian", "pre_threshold": 2}, ParameterError, "with_counts and pre_"),
-        ({"noise": "gaussian", "max_partitions": 0}, ParameterError, "max_partitions"),
         ({"noise": "gaussian", "max_partitions": 9, "epsilon": "1/999"}, ParameterError, "most 7"),
     ],
 )
