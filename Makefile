@@ -43,7 +43,7 @@ QUICK ?= -m "not slow and not nightly" $(addprefix --ignore=tests/, \
   $(addprefix spec/test_, bernoulli.py discrete_gaussian.py discrete_laplace.py geometric.py \
     lazy.py rankings.py rounds.py) \
   accounting/optimum $(addprefix accounting/test_, composition.py laws.py moments.py \
-    other_bounds.py pure.py rate.py repetition.py) \
+    pure.py rate.py repetition.py) \
   $(addprefix mechanisms/test_, equal_inputs.py \
     quantile_laws.py sessions_privacy.py threads_and_forks.py top_k_above.py \
     unknown_privacy.py weights.py))

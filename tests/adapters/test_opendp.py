@@ -157,6 +157,24 @@ def test_bad_parameters_are_refused_when_a_measurement_is_made(
         _flip(*first, **given)
 
 
+def test_names_and_numbers_are_refused() -> None:
+    args = *space(), PURE
+    with pytest.raises(ParameterError, match="noise must be"):
+        ours.make_report_noisy_max(*args, 1, noise="gauss")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="noise must be"):
+        ours.make_top_k_with_gaps(*args, 1, k=1, noise="gumbel")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="mechanism must be"):
+        ours.make_top_k(*args, 1, k=1, mechanism="laplace")  # type: ignore[arg-type]
+    for k in (0, -1, True, 1.0):
+        with pytest.raises(ParameterError, match="k must be"):
+            ours.make_top_k(*args, 1, k=k)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="gap_grid must be greater than zero"):
+        ours.make_top_k_with_gaps(*args, 1, k=1, gap_grid=0)
+    made = _flip(*args, 1)
+    with pytest.raises(dp.OpenDPException, match="d_in must be at least zero"):
+        made.map(-1)
+
+
 def test_without_the_library_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(ParameterError, match=r"opendp; run .*\[opendp\]"):

@@ -1,12 +1,9 @@
-"""Rankings: against a brute-force oracle, and exhaustively at toy widths."""
+"""Rankings: against a brute-force oracle, and at the last place of a ceiling."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -119,71 +116,6 @@ def test_against_brute_force(law: Law, data: st.DataObject) -> None:
     result = rankings.combine(np.array(steps, dtype=np.uint64), draws, public)
     assert result is not None
     check(steps, draws, public, result)
-
-
-def toy(
-    steps: list[int], public: Plan, width: int, slot_bits: int
-) -> Iterator[tuple[Ranking | None, Fraction]]:
-    """Every outcome of draw and combine at a small word width, with its probability."""
-    n = len(steps)
-    given_slots = min(n, public.contenders)
-    share = Fraction(1, 1 << (width * n + slot_bits * given_slots))
-    for digits in product(range(1 << width), repeat=n):
-        words = np.array(digits, dtype=np.uint16)
-        endless = [i for i, word in enumerate(digits) if word == 0]
-        for slots in product(range(1 << slot_bits), repeat=given_slots):
-            draws = Draws(list(slots), slot_bits, width, 0, words, endless=endless)
-            yield rankings.combine(np.array(steps, dtype=np.uint64), draws, public), share
-
-
-def exact_law(law: Law, steps: list[int], noise_rate: NoiseRate) -> list[float]:
-    """The winner's law: closed forms, independent of the engine."""
-    lam = float(nats(noise_rate))
-    if law is GUMBEL:
-        weights = [mpmath.exp(lam * s) for s in steps]
-        return [float(w / sum(weights)) for w in weights]
-    if law is EXPONENTIAL:
-        chances = [mpmath.exp(-lam * (max(steps) - s)) for s in steps]
-        return [
-            float(p * mpmath.quad(lambda t, r=r: mpmath.fprod(
-                1 - q * t for j, q in enumerate(chances) if j != r), [0, 1]))
-            for r, p in enumerate(chances)
-        ]  # fmt: skip
-    t = lam * abs(steps[0] - steps[1])
-    loser = float(mpmath.exp(-t) * (2 + t) / 4)
-    return [1 - loser, loser] if steps[0] >= steps[1] else [loser, 1 - loser]
-
-
-def compatible(
-    public: Plan, steps: list[int], width: int, slot_bits: int, noise_rate: NoiseRate
-) -> float:
-    """Check every winner's bounds; return the share of what was left undecided."""
-    found: Counter[int | None] = Counter()
-    for result, share in toy(steps, public, width, slot_bits):
-        found[None if result is None else result.indices[0]] += share  # type: ignore[assignment]
-    undecided = float(found[None])
-    for winner, chance in enumerate(exact_law(public.law, steps, noise_rate)):
-        assert float(found[winner]) <= chance + 1e-12, f"{winner} wins too often"
-        assert chance <= float(found[winner]) + undecided + 1e-12, f"{winner} wins too rarely"
-    return undecided
-
-
-@pytest.mark.claim("C1")
-@each_law
-@pytest.mark.parametrize("steps", [[0, 2], [3, 3]])
-def test_exhaustively_for_two(law: Law, steps: list[int]) -> None:
-    noise_rate = NoiseRate(Fraction(1, 3))
-    assert compatible(plan(law, 1, noise_rate, False), steps, 5, 2, noise_rate) < 0.15
-
-
-@pytest.mark.parametrize(
-    ("law", "contenders"), [(EXPONENTIAL, 2), (GUMBEL, 3)], ids=("exponential", "gumbel")
-)
-def test_exhaustively_for_three(law: Law, contenders: int) -> None:
-    # With two contenders the third is left out by its word and the certificate.
-    noise_rate = NoiseRate(Fraction(2, 3))
-    public = replace(plan(law, 1, noise_rate, False), contenders=contenders)
-    assert compatible(public, [0, 4, 1], 4, 1, noise_rate) < 0.6
 
 
 def largest_ceiling(score: int, low: Fraction, noise_rate: NoiseRate) -> int:

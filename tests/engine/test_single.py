@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import mpmath
 import pytest
 from lattice_oracle import Tape, survival_bounds
 
@@ -53,33 +52,6 @@ def test_refining_narrows_and_never_moves(name):
         assert before[0] <= after[0] <= after[1] <= before[1]
         assert after[1] - after[0] < (before[1] - before[0]) >> 40
         assert drawn.precision == precision + 64
-
-
-@pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 5), Fraction(4)])
-def test_the_geometric_number_is_geometric(rate):
-    """All V by their first ten digits: a prefix counts where its first and last V agree."""
-    prefix, digits = 10, 104
-    rest = digits - prefix
-    counts: dict[int, int] = {}
-    undecided = 0
-    for word in range(1 << prefix):
-        ends = [word << rest, (word + 1 << rest) - 1]
-        try:
-            drawn = (enclosed_noise("geometric", NoiseRate(rate), digits, Given(v)) for v in ends)
-            steps, other = (each.steps for each in drawn)
-        except IndexError:  # further digits were asked for: all zeros, or all ones
-            steps, other = 0, 1
-        if steps == other:
-            counts[steps] = counts.get(steps, 0) + 1
-        else:
-            undecided += 1
-    mpmath.mp.dps = 30
-    assert undecided < 100
-    for steps in range(30):
-        exact = mpmath.exp(-rate * steps) - mpmath.exp(-rate * (steps + 1))
-        low = mpmath.mpf(counts.get(steps, 0)) / (1 << prefix)
-        # A step has two ends, so at most two prefixes are missing from it.
-        assert low <= exact <= low + mpmath.mpf(2) / (1 << prefix)
 
 
 def test_a_rational_base_is_refused_rather_than_misread():

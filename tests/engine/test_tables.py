@@ -7,29 +7,19 @@ from functools import cache
 from itertools import pairwise
 
 import mpmath
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lattice_oracle import RATES, quantile, survival_bounds
+from lattice_oracle import RATES, quantile
 
 from safeselect.engine.laws import EXPONENTIAL, GUMBEL, LAPLACE, Law
-from safeselect.engine.tables import TAIL_BITS, TAIL_DIGITS, bound_table, keys
+from safeselect.engine.tables import TAIL_BITS, bound_table, keys
 from safeselect.exact.interval import NoiseRate
 
 pytestmark = pytest.mark.claim("C1")
 
 LAWS = [EXPONENTIAL, LAPLACE, GUMBEL]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-
-
-@cache
-def survival(law: str, steps: int) -> tuple[int, int]:
-    """Enclose 2**160 * S(steps / 64)."""
-    low, high = survival_bounds(law, Fraction(steps, 64))
-    return (low.numerator << 160) // low.denominator, -(
-        -(high.numerator << 160) // high.denominator
-    )
 
 
 def noise(law: Law, word: int, width: int = 16) -> mpmath.mpf:
@@ -59,18 +49,6 @@ def test_tail_words_say_nothing_and_others_something(law: Law) -> None:
         assert words[1 << TAIL_BITS :].min() >= 1
 
 
-@each_law
-def test_every_tail_threshold_is_the_ceiling(law: Law) -> None:
-    result = bound_table(law)
-    assert np.all(result.tail_thresholds[:-1] <= result.tail_thresholds[1:])
-    for number, threshold in enumerate(reversed(result.tail_thresholds.tolist())):
-        low, high = survival(law.name, law.lowest + number)
-        shift = 160 - (16 - TAIL_BITS + TAIL_DIGITS)
-        exact = {-(-low >> shift), -(-high >> shift)}
-        assert len(exact) == 1
-        assert threshold == min(exact.pop(), 1 << TAIL_DIGITS)
-
-
 @given(st.sampled_from(LAWS), RATES)
 @settings(max_examples=60, deadline=None)
 def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> None:
@@ -93,15 +71,3 @@ def test_a_key_is_rounded_up_by_two_units_at_most(law: Law, rate: Fraction) -> N
     assert far + most < 1 << public.bits
     assert public.bits <= 32
     assert near + most <= far
-
-
-@each_law
-@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(4), Fraction(99, 100)], ids=str)
-def test_every_key_is_rounded_up(law: Law, rate: Fraction) -> None:
-    public, source = keys(law, NoiseRate(rate)), bound_table(law)
-    unit = rate / Fraction(2) ** public.shift * 2**32
-    pairs = [(source.word_bounds, public.word_bounds), (source.tail_bounds, public.tail_bounds)]
-    for bounds, found in pairs:
-        for bound, key in zip(bounds.tolist(), found.tolist(), strict=True):
-            # Tail words say nothing.
-            assert (key - 1) * unit.numerator >= bound * unit.denominator or bound == key == 0

@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 from lattice_oracle import Tape
 
 from engine import LAWS
 from safeselect.engine import rankings
-from safeselect.engine.allowances import LOG_ERROR
 from safeselect.engine.draws import GUARD, Weights, plan, rate
 from safeselect.engine.laws import GUMBEL, lower_end, upper_ends
 from safeselect.engine.rankings import certified_order
@@ -85,61 +83,3 @@ def test_a_lower_end_takes_the_lower_end_of_a_logarithm(weight, score):
     for ceiling, decided in ((least, True), (least + 1, False)):
         found = certified_order([0], [score], [known], (0, ceiling), public, precision)
         assert (found is not None) == decided
-
-
-EDGES = [
-    1,
-    1 + Fraction(1, 2**52),
-    Fraction(1023, 1024),
-    Fraction(3, 2),
-    Fraction(2**53 - 1, 2**52),
-]
-
-
-@pytest.mark.parametrize(
-    "weights",
-    [
-        np.random.default_rng(1).integers(1, 2**64, 3000, dtype=np.uint64),
-        np.arange(1, 20_000, dtype=np.uint64),
-        np.ldexp(np.random.default_rng(2).random(3000) + 0.5, np.arange(3000) % 2040 - 1020),
-        [Fraction(2) ** power * edge / 3 for power in (-2048, 0, 5, 2047) for edge in EDGES],
-        [
-            Fraction(1024 + cell, 1024) + Fraction(half, 2048)
-            for cell in range(8)
-            for half in (0, 1)
-        ],
-    ],
-)
-def test_every_logarithm_is_enclosed(weights):
-    """By mpmath: the bound of all candidates, in both units, and the enclosures of contenders."""
-    measure = Weights.of(np.array(weights))
-    exact = [
-        Fraction(str(w))
-        if isinstance(w, np.floating)
-        else Fraction(int(w))
-        if isinstance(w, np.integer)
-        else w
-        for w in weights
-    ]
-    least, nats = min(exact), Fraction(1, 700)
-    with mpmath.workprec(300):
-        logs = [
-            mpmath.log(
-                mpmath.mpf(w.numerator * least.denominator) / (w.denominator * least.numerator)
-            )
-            for w in exact
-        ]
-        over = [int(unit) - log * 2**32 for unit, log in zip(measure.units, logs, strict=True)]
-        assert 0 <= min(over) <= max(over) <= LOG_ERROR
-        over = [int(key) - log * 700 for key, log in zip(measure.keys(nats), logs, strict=True)]
-        assert 0 <= min(over) <= max(over) < 1.01
-        for precision in (32, 50, 56, 144):
-            ends = measure.logs(list(range(len(exact))), precision)
-            for (low, high), log in zip(ends, logs, strict=True):
-                assert (
-                    low
-                    <= log * 2**precision
-                    <= high
-                    <= low + 2 + (2 << max(0, precision % 144 - 50))
-                )
-    assert max(logs) <= measure.spread < max(logs) + 1.001

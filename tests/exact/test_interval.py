@@ -34,10 +34,6 @@ def ends(interval: Interval) -> tuple[Fraction, Fraction]:
     return interval.fractions()
 
 
-def hull(low: Interval, high: Interval) -> Interval:
-    return Interval(low.lower, high.upper, low.precision)
-
-
 def contains(interval: Interval, value: Fraction) -> bool:
     if not interval.bounded:
         return True
@@ -232,48 +228,6 @@ def test_cancellation_is_overcome_by_more_precision():
 
     assert x * x / 2 < rounded_up(bound) < x * x * Fraction(2**63 + 2, 2**64)
     assert rounded_down(bound) > x * x * Fraction(2**63 - 2, 2**64)
-
-
-def test_what_is_unbounded_at_first_is_looked_at_with_more_precision():
-    """1 + 2**-200 is 1 to 128 bits, and the logarithm of what is left of it says nothing."""
-    one = Fraction(1)
-
-    def bound(bits: int) -> Interval:
-        return (Interval.of(one + Fraction(1, 2**200), bits) - Interval.of(one, bits)).log()
-
-    below, above = precise(mpmath.log, Fraction(1, 2**200))
-    assert not bound(128).bounded
-    assert below <= rounded_up(bound) <= above * (1 - Fraction(1, 2**60))
-
-
-def test_the_enclosure_has_to_be_narrower_than_the_rounding():
-    """Of p / 4 - 2 bits: 128 and 256 are too few; the rounding of 512 is as if it were exact."""
-    third = Fraction(1, 3)
-    exact = Fraction(math.ceil(third * 2**65), 2**65)
-    assert rounded_up(lambda bits: Interval.of(third, bits // 4 - 2)) == exact
-    assert rounded_down(lambda bits: Interval.of(third, bits // 4 - 2)) == exact - Fraction(
-        1, 2**65
-    )
-
-
-def test_a_rounding_begins_at_the_end_that_is_on_its_side():
-    """1 is a number of 64 bits, and the enclosure lies on both sides of it."""
-    around = hull(
-        Interval.of(1 - Fraction(1, 2**100), 128), Interval.of(1 + Fraction(1, 2**100), 128)
-    )
-    low, high = around.fractions()
-    assert low < 1 < high
-    assert rounded_down(lambda _: around) < 1 < rounded_up(lambda _: around)
-
-
-def test_an_exact_zero_is_answered_within_bounds():
-    """No precision separates zero from its enclosure; the end that holds is returned."""
-    up = rounded_up(
-        lambda bits: (
-            Interval.of(3, bits).sqrt() * Interval.of(3, bits).sqrt() - Interval.of(3, bits)
-        )
-    )
-    assert 0 <= up <= Fraction(1, 2**30_000)
 
 
 def test_what_stays_unbounded_is_a_parameter_error():

@@ -68,7 +68,6 @@ def survivals(group, case):
 
 
 @pytest.mark.parametrize("group", ["e3_noisy_max_gap_joint_survival", "e_em_gap_conditional"])
-@pytest.mark.claim("C1")
 def test_gaps_by_reference_values_of_30_digits(group):
     """Of all that have a gap of this or more; the bounds exclude noise of another rate."""
     case = VECTORS[group]["cases"]["v1@rate=1"]

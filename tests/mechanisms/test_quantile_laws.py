@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from quantile_laws import QUANTILES, TIES, distance, grid_law, joint, point_law, run_law, whole
+from quantile_laws import QUANTILES, TIES, distance, grid_law, point_law, run_law, whole
 
 from safeselect.mechanisms.quantiles import Law, Part, _range, draw_point
 from vectors import vectors
@@ -40,22 +40,6 @@ def test_published_probabilities_of_a_grid_of_all_integers(inputs, output):
     for start, after, chance in run_law(part, Law(share, rate, "below")):
         by_class[sum(x - first < start for x in data)] += (after - start) * chance
     assert all(near(p, Fraction(q), 25) for p, q in zip(by_class, output, strict=True))
-
-
-@pytest.mark.parametrize(("inputs", "output"), cases("recursive_quantiles_joint"))
-@pytest.mark.claim("C1")
-def test_published_probabilities_of_three_quantiles(inputs, output):
-    """The shipped recursion with every point as a branch: all outcomes, with exact shares."""
-    shares = [Fraction(x) for x in inputs["quantiles"]]
-    first = inputs["lowest"]
-    part = whole(inputs["data"], first, inputs["highest"])
-    law = joint(part, shares, Fraction(inputs["epsilon_per_level"]), "below")
-    assert abs(sum(law.values()) - 1) < Fraction(1, 10**20)
-    likeliest = sorted(law.values(), reverse=True)[:5]
-    for outcome, given in output.items():
-        found = law[tuple(int(x) - first for x in outcome.split(","))]
-        assert near(found, given)
-        assert found >= likeliest[-1] - Fraction(1, 10**20)
 
 
 # ------------------------------------------------------- the law, for all small multisets

@@ -21,7 +21,6 @@ from safeselect import AdaptiveSparseVector, BudgetError, SourceError, SparseVec
 from safeselect.engine import single
 from safeselect.engine.single import WholeNoise
 from safeselect.mechanisms import sessions
-from safeselect.mechanisms.sessions import BELOW, compare
 from safeselect.spec import sessions as spec
 from safeselect.testing import DeterministicSource
 
@@ -29,7 +28,6 @@ pytestmark = [pytest.mark.claim("C2")]
 
 KINDS = [SparseVector, AdaptiveSparseVector]
 BASE = {"threshold": 5, "k": 2, "epsilon": 1, "sensitivity": 1}
-SURE = {"threshold": 5, "k": 2, "epsilon": 2**20, "sensitivity": 1}  # no noise worth the name
 
 
 def opened(kind=SparseVector, **options):
@@ -160,40 +158,6 @@ def test_every_run_is_the_one_specified(kind, options, noise, support, many, mon
         assert script.rates == rates
 
 
-@pytest.mark.parametrize("least", [0, 3])
-@pytest.mark.parametrize("cell", [1, 4])
-def test_decide_answers_exactly_when_all_numbers_agree(least, cell):
-    for low, high in product(range(-3, 12), repeat=2):
-        if low > high:
-            continue
-        answers = {BELOW if x < least else x // cell for x in range(low, high + 1)}
-        found = compare(low, high, least, cell)
-        assert found == (answers.pop() if len(answers) == 1 else None)
-
-
-# ------------------------------------------------------------------------------- end of a session
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_session_ends_with_its_last_answer(kind):
-    messages = set()
-    for values in ([100] * 9, [0, 100] * 9, [10**9] * 9):
-        session = kind(**SURE)
-        found = session.query_many(values)
-        adaptive = kind is AdaptiveSparseVector
-        assert len(found.indices) == (3 if adaptive else 2)  # 2 + what two tops have saved
-        assert found.consumed == found.indices[-1] + 1
-        assert found.remaining == session.remaining == 0
-        assert session._noise is None  # dropped, not only locked
-        for call in (lambda s=session: s.query(0), lambda s=session: s.query_many([10**9])):
-            with pytest.raises(
-                BudgetError, match="this session has released all the answers above t"
-            ) as caught:
-                call()
-            messages.add(str(caught.value))
-    assert len(messages) == 1
-
-
 # ------------------------------------------------------------------- state, threads and processes
 
 
@@ -257,13 +221,3 @@ def test_as_many_values_as_fit_into_a_request_and_around_it(kind):
     for count in (fit - 1, fit, fit + 1, 2 * fit + 1):
         found = kind(**fine, source=TapeSource(seed=2)).query_many([10**9] * count)
         assert found.consumed == len(found.indices) == len(set(found.gaps)) == count
-
-
-def test_values_are_cut_at_the_reach():
-    """As far as the reach the gap follows the value, one step for one step; from there it stays."""
-    reach, gaps = sessions._REACH, []
-    for value in (reach + 4, reach + 5, reach + 6, 3 * reach):
-        gaps.append(opened(k=1, source=TapeSource(seed=9)).query(value).gap)
-        assert not opened(k=1, source=TapeSource(seed=9)).query(-value).above
-    assert gaps[1] - gaps[0] == 1
-    assert gaps[1] == gaps[2] == gaps[3]

@@ -55,17 +55,6 @@ def test_rates_cover_what_scores_may_move(
         assert abs(float(top.margin * plain.value_rate / 2) - 2**0.5) < 1e-10
 
 
-@each_case
-def test_the_default_split_is_the_best_for_both_moves(
-    options: dict[str, Any], one_way: Any, both_ways: Any, monotonic: Any
-) -> None:
-    for spread, given in ((both_ways, options), (monotonic, {**options, "monotonic": True})):
-        session = SparseVector(threshold=5, k=7, epsilon=1, **given)
-        share = session.threshold_rate * Fraction(one_way)
-        best = 1 / (1 + float(7 * Fraction(spread) / Fraction(one_way)) ** (2 / 3))
-        assert abs(float(share) - best) < 1e-9
-
-
 @pytest.mark.parametrize("noise", ["exponential", "laplace", "geometric"])
 @pytest.mark.parametrize("grid", [None, 2])
 def test_the_means_of_the_noises_are_subtracted(noise: str, grid: Any) -> None:

@@ -216,9 +216,6 @@ def test_the_largest_in_the_fixed_order(mapping: bool) -> None:
             assert list(zip(read.labels, read.counts.tolist(), strict=True)) == wanted
 
 
-# ----------------------------------------------------------------------- what it is charged
-
-
 @pytest.mark.parametrize(
     "epsilon",
     [Fraction(1, 1000), *(Fraction(n, 64) for n in (1, 2, 3, 4, 5, 64, 65, 128, 129)), 10**6],

@@ -103,18 +103,6 @@ def test_otherwise_the_systems_bytes_are_mixed_in(monkeypatch):
 
 
 @pytest.mark.parametrize("exclusive", [False, True])
-def test_the_function_is_asked_for_what_the_docstring_says(exclusive):
-    device = Device()
-    source = CallbackSource(device, exclusive=exclusive)
-    source.begin()
-    source.fill(bytearray(9))
-    source.begin()
-    assert device.sizes == [16, *[1024] * 4, 16, 9 + 16, 16]
-    source.fill(bytearray(2**21))
-    assert device.sizes[-2:] == [2**20 + 16] * 2
-
-
-@pytest.mark.parametrize("exclusive", [False, True])
 def test_it_keeps_the_rules(exclusive):
     check_source(lambda: CallbackSource(os.urandom, exclusive=exclusive))
 

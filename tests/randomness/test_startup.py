@@ -1,8 +1,5 @@
 """Start-up tests: each one catches what it is for, at its limit and not below it."""
 
-from fractions import Fraction
-from math import comb
-
 import pytest
 
 from safeselect.errors import SourceError
@@ -76,29 +73,6 @@ def test_ones_may_be_off_by_646(sign, excess, expected):
             flipped += 1
         position = (position + 37) % (8 * SIZE)
     assert problem_of(bytearray(number.to_bytes(SIZE, "big"))) == expected
-
-
-def binomials(trials, first, count):
-    """comb(trials, k) for k = first, first + 1, ..."""
-    value = comb(trials, first)
-    for k in range(first, first + count):
-        yield value
-        value = value * (trials - k) // (k + 1)
-
-
-def test_the_limit_of_the_proportion_test_has_the_false_alarm_rate_stated():
-    def chance(least):
-        weights = (c * 255 ** (511 - k) for k, c in enumerate(binomials(511, 0, 512)) if k >= least)
-        return Fraction(sum(weights), 256**511)
-
-    assert chance(19) < Fraction(1, 2**40) < chance(18)
-
-
-def test_the_limit_of_the_monobit_test_has_the_false_alarm_rate_stated():
-    bits = 8 * SIZE
-    at_646, *beyond = binomials(bits, bits // 2 + 646, 1500)
-    # The part left out, above 2146 ones too many, is below 2**-400.
-    assert 2 * sum(beyond) * 2**40 < 2**bits < 2 * (at_646 + sum(beyond)) * 2**40
 
 
 @pytest.mark.parametrize("answer", [b"", bytes(1023), bytes(1025)])

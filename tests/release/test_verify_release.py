@@ -201,15 +201,6 @@ def test_the_documented_command_accepts_a_right_release(clone, folder):
     assert said.returncode == 0
 
 
-def test_the_documented_command_refuses(clone, folder):
-    field(f"Requires-Dist: evil ; {MARKER}")(folder)
-    forged.sums(folder)
-    said = typed(clone, folder)
-    assert f"FAILED  wheel    {UNDECLARED}evil" in said.stdout
-    assert said.stdout.splitlines()[-1].startswith("REFUSED")
-    assert said.returncode == 1
-
-
 def nested(name: str) -> bytes:
     """A file that an extra field names otherwise: Info-ZIP's Unicode path."""
     path = name.encode()

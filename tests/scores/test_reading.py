@@ -12,7 +12,6 @@ from math import ceil, lcm
 
 import numpy as np
 import pytest
-from sparse_vector_laws import Rules, certify
 
 from safeselect import ParameterError, ScoreError, SparseVector, permute_and_flip
 from safeselect.scores.candidates import hand_over, read_values
@@ -69,46 +68,6 @@ def test_a_score_moves_as_far_as_is_said_and_no_further(size, error, grid):
         assert change.range_in_steps(reading) == sum(reading.moves(size, monotonic=monotonic))
 
 
-@pytest.mark.parametrize(("size", "error", "grid"), CASES)
-def test_two_scores_move_apart_as_far_as_is_said_and_no_further(size, error, grid):
-    """The two changes differ by the range at most, what is handed over by 4e more."""
-    reading = reading_of(grid, error)
-    apart = size + 4 * reading.error
-    lattice = Lattice(reading, size, apart + grid)
-    between = int(apart * lattice.fine)
-    # The smaller change over one period: a whole step more moves both scores by one.
-    found = max(
-        lattice.moves(change + between).max() - lattice.moves(change).min()
-        for change in range(-lattice.period, 1)
-    )
-    assert found == reading.range_of(size) == ceil(apart / grid) + 1
-    change = Sensitivity.read(sensitivity=None, range_=size, monotonic=False)
-    assert change.range_in_steps(reading) == found
-
-
-@pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize("size", SIZES)
-def test_on_the_grid_no_score_moves_by_a_part_of_a_step(size, grid):
-    reading = reading_of(grid, on_grid=True)
-    if size < grid:
-        for given in ({"sensitivity": size}, {"sensitivity": size, "monotonic": True}):
-            with pytest.raises(ParameterError, match="sensitivity is less than one step"):
-                permute_and_flip([1, 2], epsilon=1, grid=grid, on_grid=True, **given)
-        with pytest.raises(ParameterError, match="range_ is less than one step"):
-            permute_and_flip([1, 2], epsilon=1, grid=grid, on_grid=True, range_=size)
-        return
-    most = max(k for k in range(100) if k * grid <= size)
-    assert reading.moves(size, monotonic=True) == (most, 0)
-    assert reading.moves(size, monotonic=False) == (most, most)
-    assert reading.range_of(size) == most
-    # Less than half a step away: from -1/2 (halves go up) to just below +1/2.
-    for whole in range(-3, 4):
-        for part in range(-50, 50):
-            number = (whole + Fraction(part, 100)) * grid
-            assert reading.nearest(number) == whole
-            assert read_values(hand_over([number]), reading) == [whole]
-
-
 @pytest.mark.parametrize(
     ("options", "match"),
     [
@@ -162,35 +121,3 @@ def test_a_message_proposes_a_thousandth_of_what_the_caller_declared(given, prop
     effective = change.range_in_steps(reading) * reading.step
     plain = change.range_in_steps(INTEGERS)
     assert plain < effective <= plain * Fraction(1005, 1000)
-
-
-# ---------------------------------------------------------------------------------------- sessions
-
-EPSILON = 4
-NOISES = ("exponential", "laplace", "geometric")
-# Moves of [-1, 2] steps, and mirrored.
-ROUNDED = {"sensitivity": 1, "monotonic": True, "grid": 1, "score_error": "1/4", "threshold": 1}
-MOVES = (range(-1, 3), range(-2, 2))
-
-
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("answers", [1, 2])
-def test_a_monotonic_session_of_rounded_values_keeps_its_promise(noise, answers):
-    """All transcripts of up to three queries, for all neighbours within [-b, a] and mirrored."""
-    session = SparseVector(k=answers, epsilon=EPSILON, noise=noise, **ROUNDED)
-    found = certify(Rules.of(session._terms), monotone=True, n=3, moves=MOVES)
-    assert found.loss <= EPSILON + 1e-9
-    assert found.excess <= 1e-9
-
-
-# Of values in 0 .. 3 two answers with Laplace noise, which has two tails, lose little.
-@pytest.mark.parametrize(
-    ("noise", "answers"),
-    [("exponential", 1), ("exponential", 2), ("geometric", 1), ("geometric", 2), ("laplace", 1)],
-)
-def test_calibrated_to_a_alone_it_would_not(noise, answers):
-    session = SparseVector(k=answers, epsilon=EPSILON, noise=noise, split="1/4", **ROUNDED)
-    rules = Rules.of(session._terms)
-    assert certify(rules, monotone=True, n=3, moves=MOVES).loss <= EPSILON + 1e-9
-    broken = rules.with_rate(rules.ways[0].rate * 3 / 2)
-    assert certify(broken, monotone=True, n=3, moves=MOVES).loss > EPSILON + 0.01

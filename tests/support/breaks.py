@@ -173,6 +173,7 @@ _BY_CLAIMS = {
             "ZeroConcentratedDP(rho), moved",
             "ZeroConcentratedDP(2 * rho), moved",
         ),
+        ("mechanisms/unknown.py:plan_with_counts", "odds(part), con", "odds(4 * part), con"),
         ("release/call.py:read_ledger", 'monotonic and scope.neighbours == "replace_one"', "False"),
         ("scores/counts.py:check_known", "        check_unit(self.unit, unit)", "        return"),
         ("tables/frames.py:_text", "item(cell)", "str(cell)"),

@@ -31,14 +31,13 @@ def path(tmp_path: Path) -> str:
     return str(place)
 
 
+def run(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
 def test_proofs_without_coq_fail(path: str, tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [shutil.which("make") or "make", "-C", ROOT, f"PROOFS={tmp_path / 'build'}", "proofs"],
-        env={"PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    make = shutil.which("make") or "make"
+    ran = run(make, "-C", ROOT, f"PROOFS={tmp_path / 'build'}", "proofs", PATH=path)
     assert ran.returncode != 0
     assert NO_COQ in ran.stderr
 
@@ -49,13 +48,7 @@ def test_ci_without_coq_fails(path: str, tmp_path: Path) -> None:
     for name in (".ci/run", "proofs/install.sh"):
         (place / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / name, place / name)
-    ran = subprocess.run(
-        [place / ".ci" / "run"],
-        env={"PATH": path, "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = run(place / ".ci" / "run", PATH=path, HOME=str(tmp_path))
     assert ran.returncode != 0
     assert NO_COQ in ran.stderr
     assert "--- make demo\n" in ran.stdout
@@ -65,13 +58,8 @@ def test_ci_without_coq_fails(path: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["quick", "oldest"])
 def test_a_list_of_the_makefile_names_what_is_there(target: str) -> None:
     """Whoever moves a file of tests moves it in `QUICK` and `SMALL` too."""
-    ran = subprocess.run(
-        ["make", "-C", ROOT, "-n", target],
-        env={**os.environ, "MAKEFLAGS": ""},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ran = run("make", "-C", ROOT, "-n", target, **{**os.environ, "MAKEFLAGS": ""})
+    assert ran.returncode == 0
     named = re.findall(r"(?<=[ =])tests/[\w/.]+", ran.stdout)
     assert len(named) > 5
     assert [each for each in named if not (ROOT / each).exists()] == []
