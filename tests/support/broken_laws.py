@@ -22,7 +22,7 @@ BROKEN: dict[str, Break] = {
         "mechanisms/unknown.py:plan_counts", "NoiseRate(", "NoiseRate(2 * "
     ),
     "the width of counts of a list": Break(
-        "mechanisms/unknown.py:plan_with_counts", "(2 * rho)", "(128 * rho)"
+        "mechanisms/unknown.py:plan_with_counts", "DP(rho), moved", "DP(64 * rho), moved"
     ),
     "the rows of keys": Break("mechanisms/keys.py:_risen", ") + delta", ") + delta // 4"),
     "the width of Laplace noise": Break(

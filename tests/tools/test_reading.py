@@ -111,7 +111,7 @@ def test_the_page_says_a_round_number_that_is_not_exceeded() -> None:
         (r"import at most (\d+) files with", len(files), 5),
         (r"files with at most (\d+) lines of code", sum(file.lines for file in files), 300),
         (r"without `delta` runs at most (\d+) of", len(pure), 5),
-        (r"by at most (\d+) further files of `accounting/`", more, 5),
+        (r"with at most (\d+) further files of `accounting/`", more, 5),
     ):
         stated = re.findall(words, PAGE)
         assert stated, words
