@@ -18,6 +18,9 @@ PLANS = {
     "explain-keys --with-counts --pre-threshold 9 --epsilon 0.5 1 --delta 1e-7": explain_keys(
         ["0.5", 1], "1e-7", pre_threshold=9, with_counts=True
     ),
+    "explain-keys --keys-per-user 30 --epsilon 0.5 1 --delta 1e-7": explain_keys(
+        ["0.5", 1], "1e-7", keys_per_user=30
+    ),
     "explain-groups -k 5 --known --groups 12 --groups-per-user 6 --epsilon 1": explain_groups(
         5, [1], groups=12, groups_per_user=6, known=True
     ),
@@ -31,7 +34,8 @@ def test_a_command_is_the_function_of_its_name(line: str, capsys) -> None:
     assert capsys.readouterr().out == f"{plans}\n"
     assert main([*line.split(), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    read = {name: [c if c is None else Fraction(c) for c in told[name]] for name in told}
+    words = {name: told.pop(name) for name in ("noise",) if name in told}
+    read = {name: [c if c is None else Fraction(c) for c in told[name]] for name in told} | words
     assert read == plans.to_dict()
 
 

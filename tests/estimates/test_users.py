@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from math import ceil, isqrt
 
 import pytest
 
 from safeselect import ParameterError, partition_strategy, select_many, unknown_domain_top_k
 from safeselect.cli import main
 from safeselect.estimates import explain_groups, explain_items, explain_keys
+from safeselect.mechanisms.weighted_keys import WeightedTerms
 
 ITEMS = [(5, "0.5", "1e-7"), (5, 1, "1e-7"), (1, 4, "1e-9"), (20, "0.05", "1e-6")]
 KEYS = [
@@ -85,6 +87,35 @@ def test_users_are_the_first_whose_probability_is_enough(epsilon, delta, most, l
         assert keeps(users) >= chance > keeps(users - 1)
     assert plan.even_odds >= least
     assert (plan.standard_deviation is not None) is counts
+
+
+@pytest.mark.parametrize("per_user", [1, 4, 6, 100, {1: 30, 20: 10, 500: 1}])
+def test_the_laws_of_keys_are_compared_at_their_best_caps(per_user):
+    """Users needed of all who have a key, from the law of each cap; the rest is averages."""
+    spread = per_user if isinstance(per_user, dict) else {per_user: 1}
+    pairs = sum(n * d for d, n in spread.items())
+    caps = {1 << power for power in range(max(spread).bit_length())} | {*spread}
+    by_cap, by_weight = {}, {}
+    for cap in caps:
+        terms = WeightedTerms.read(1, "1e-6", cap)
+        counted = sum(n * min(d, cap) for d, n in spread.items())
+        weight = sum(
+            n * min(d, cap) * isqrt(terms.squared // min(d, cap)) for d, n in spread.items()
+        )
+        (alone,) = explain_keys([1], "1e-6", max_partitions=cap).plans
+        by_cap[cap] = ceil(alone.users * Fraction(pairs, counted))
+        by_weight[cap] = (terms.threshold + 1.644854 * 2**13) * pairs / weight
+    plans = explain_keys([1], "1e-6", keys_per_user=per_user)
+    table, weights = plans.plans
+    assert (table.noise, table.users) == ("table", min(by_cap.values()))
+    assert by_cap[table.max_partitions] == table.users
+    assert (weights.noise, weights.max_partitions) == (
+        "gaussian",
+        min(by_weight, key=by_weight.get),
+    )
+    assert weights.users == pytest.approx(min(by_weight.values()), abs=1.01)
+    assert plans.best().noise == ("table" if per_user in (1, 4) else "gaussian")
+    assert str(plans).count("best") == 1
 
 
 # ------------------------------------------------------------------------------------ groups

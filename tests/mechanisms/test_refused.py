@@ -367,7 +367,15 @@ REFUSED: dict[str, list[str]] = {
         "explain_keys([], '1e-7')",
         "explain_groups(**{**GROUPS, 'epsilons': []})",
     ],
-    "use a larger epsilon": ["explain_keys(['1e-9'], '1e-7')"],
+    "use a larger epsilon": [
+        "explain_keys(['1e-9'], '1e-7')",
+        "explain_keys(['1e-9'], '1e-7', keys_per_user=3)",
+    ],
+    "keys_per_user compares caps": [
+        "explain_keys([1], '1e-7', keys_per_user=3, max_partitions=2)",
+        "explain_keys([1], '1e-7', keys_per_user=3, with_counts=True)",
+    ],
+    "keys_per_user must name at least one user": ["explain_keys([1], '1e-7', keys_per_user={})"],
     "groups_per_user must name at least one user": [
         "explain_groups(**{**GROUPS, 'groups_per_user': {}})"
     ],

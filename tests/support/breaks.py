@@ -185,6 +185,7 @@ _BY_CLAIMS = {
             '_FLOAT.replace("%nan", "%no").format(cell=wide',
         ),
         ("mechanisms/keys.py:_floor", "return (delta", "return (2 * delta"),
+        ("mechanisms/weighted_keys.py:_planned", "total.delta / 2", "total.delta"),
         (
             "scores/candidates.py:scores_on_grid",
             "dtype=np.uint64)",

@@ -25,6 +25,9 @@ BROKEN: dict[str, Break] = {
         "mechanisms/unknown.py:plan_with_counts", "DP(rho), moved", "DP(64 * rho), moved"
     ),
     "the rows of keys": Break("mechanisms/keys.py:_risen", ") + delta", ") + delta // 4"),
+    "the width of noise on weights": Break(
+        "mechanisms/weighted_keys.py:decided", "sums + noise", "sums + noise // 4"
+    ),
     "the width of Laplace noise": Break(
         "mechanisms/measure.py:of", "guarantee.epsilon / size", "2 * guarantee.epsilon"
     ),

@@ -13,6 +13,8 @@ import safeselect as s
 from safeselect.accounting.cost import PrivacyCost
 from safeselect.ledger import scope as charged
 from safeselect.mechanisms.groups import plan_known, plan_unknown, release_by_group
+from safeselect.mechanisms.keys import release_keys
+from safeselect.mechanisms.weighted_keys import WeightedTerms
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.randomness.source import resolve
 
@@ -83,6 +85,9 @@ TABLES: dict[str, Callable[..., Any]] = {
         {**COUNTS, "\u2028": 70_000, -(10**60): 90_000},
         with_counts=True,
         **KEYS,
+    ),
+    "keys by weights": lambda **o: release_keys(
+        WeightedTerms.read(**KEYS), COUNTS, None, o.get("source"), o.get("ledger")
     ),
     "no keys": partial(s.select_partitions, {}, with_counts=True, **KEYS),
     "a strategy": lambda **o: s.partition_strategy(**KEYS, **o).release,

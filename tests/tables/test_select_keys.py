@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from safeselect.tables import count_distinct_users, items, select_keys
 
 pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
+pc = pytest.importorskip("pyarrow.compute")
 
 COLUMNS = {"item": "city", "user": "rider"}
 COST = {"epsilon": 1, "delta": "1e-6"}
@@ -51,6 +55,19 @@ def test_a_bound_goes_without_candidates() -> None:
 
 def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """All counts, with the bound and the arguments; items below the pre-threshold are left out."""
+    seen = spied(monkeypatch)
+    found = select_keys(
+        TABLE, **COLUMNS, **COST, max_partitions=2, pre_threshold=20, with_counts=True
+    )
+    assert found.mechanism == "select_partitions_with_counts/1"
+    ((counts, terms),) = seen
+    assert counts == {city: n for city, n in kept(ROWS, 2).items() if n >= 20}
+    assert 0 < len(counts) < len(kept(ROWS, 2))
+    assert (terms.max_partitions, terms.pre_threshold, terms.with_counts) == (2, 20, True)
+
+
+def spied(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, int], Any]]:
+    """What the engine counted for each release, and its terms."""
     seen: list[tuple[dict[str, int], Any]] = []
     original = items.release_keys
 
@@ -61,14 +78,33 @@ def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None
         return original(terms, found, *more)
 
     monkeypatch.setattr(items, "release_keys", spy)
-    found = select_keys(
-        TABLE, **COLUMNS, **COST, max_partitions=2, pre_threshold=20, with_counts=True
-    )
-    assert found.mechanism == "select_partitions_with_counts/1"
-    ((counts, terms),) = seen
-    assert counts == {city: n for city, n in kept(ROWS, 2).items() if n >= 20}
-    assert 0 < len(counts) < len(kept(ROWS, 2))
-    assert (terms.max_partitions, terms.pre_threshold, terms.with_counts) == (2, 20, True)
+    return seen
+
+
+def weighed(rows: Iterable[tuple[Any, Any]], squared: int, most: int) -> Counter[str]:
+    """The sums of weights by their definition, from the items that each user keeps."""
+    sums: Counter[str] = Counter()
+    for user in {user for item, user in rows if None not in (item, user)}:
+        own = kept([row for row in rows if row[1] == user], most)
+        sums.update(dict.fromkeys(own, isqrt(squared // len(own))))
+    return sums
+
+
+@pytest.mark.parametrize("most", [1, 7, 60])
+def test_users_count_by_weights(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's weight follows from its own items; a row twice, or without an item, is no item."""
+    seen = spied(monkeypatch)
+    rows = [(each, user) for user in range(45) for each in (*range(user), None, 0, 0)]
+    table = pa.table({"city": [item for item, _ in rows], "rider": [user for _, user in rows]})
+    call = {**COLUMNS, **COST, "max_partitions": most, "noise": "gaussian"}
+    found = select_keys(table, **call)
+    ((sums, terms),) = seen
+    assert found.mechanism == "select_partitions_gaussian/1"
+    assert sums == weighed(rows, terms.squared, most)
+    gone = table.filter(pc.not_equal(table["rider"], 44))
+    select_keys(gone, **call)
+    moved = {key: value - seen[1][0].get(key, 0) for key, value in sums.items()}
+    assert 0 < sum(value**2 for value in moved.values()) <= terms.squared
 
 
 @pytest.mark.parametrize(
@@ -80,6 +116,11 @@ def test_the_whole_table_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None
         ({"delta": 1}, ParameterError, "delta"),
         ({"unit": "house"}, ParameterError, "house"),
         ({"rows": 0}, ParameterError, "rows"),
+        ({"noise": "laplace"}, ParameterError, "noise must be"),
+        ({"noise": "gaussian", "with_counts": True}, ParameterError, "with_counts and pre_"),
+        ({"noise": "gaussian", "pre_threshold": 2}, ParameterError, "with_counts and pre_"),
+        ({"noise": "gaussian", "max_partitions": 0}, ParameterError, "max_partitions"),
+        ({"noise": "gaussian", "max_partitions": 9, "epsilon": "1/999"}, ParameterError, "most 7"),
     ],
 )
 def test_what_is_wrong_without_the_rows_costs_nothing(

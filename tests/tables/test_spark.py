@@ -109,6 +109,17 @@ def test_keys_are_those_of_duckdb_though_every_task_fails_once(
     assert ours == theirs
 
 
+def test_weights_are_those_of_duckdb(spark: Any) -> None:
+    found = []
+    for each in (spark.createDataFrame(ROWS, "item STRING, user BIGINT"), table(ROWS)):
+        with open_keyed(each, "item", "user") as keyed:
+            sql = counts_of_items(contributions=3, places=0, squared=1000)
+            sums, labels = keyed.columns(sql)
+            found.append(dict(zip(labels.to_pylist(), sums.to_pylist(), strict=True)))
+    assert found[0] == found[1]
+    assert len({*found[0].values()}) > 9
+
+
 def test_pairs_of_a_person_stay_where_they_are(spark: Any) -> None:
     """Rows are brought to their person once; then only counts move."""
     frame = spark.createDataFrame(ROWS, "item STRING, user BIGINT")

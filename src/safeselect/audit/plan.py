@@ -35,6 +35,7 @@ from safeselect.mechanisms.unknown import (
     read_contributions,
     read_places,
 )
+from safeselect.mechanisms.weighted_keys import WeightedTerms
 from safeselect.promises.guarantees import ApproximateDP, BoundedRange, PureDP, ZeroConcentratedDP
 from safeselect.release.call import Charge
 from safeselect.release.codec import read_count
@@ -312,6 +313,14 @@ def _of_keys(stated: Stated) -> Plan:
     return _charged(stated, charge, least if terms.with_counts else None)
 
 
+def _of_weighted_keys(stated: Stated) -> Plan:
+    terms = WeightedTerms.read(
+        stated.total.epsilon, stated.total.delta, stated.whole("max_partitions")
+    )
+    charge = terms.charge(stated.name.removesuffix("_gaussian"))
+    return Plan(terms.total, charge.parts, charge.parameters)
+
+
 def _of_lists(stated: Stated) -> Plan:
     limits = stated.whole("outcomes"), stated.whole("queries")
     return _charged(stated, plan_lists(stated.total, *limits)[1])
@@ -321,6 +330,7 @@ _PLANS: Mapping[str, Callable[[Stated], Plan]] = {
     "unknown_domain_top_k_": _of_list,
     "pay_what_you_get_": _of_lists,
     "top_k_by_group_": _of_groups,
+    "select_partitions_gaussian": _of_weighted_keys,
     "select_partitions": _of_keys,
     "partition_strategy": _of_keys,
     "measure_": _of_measurement,

@@ -88,6 +88,7 @@ _TABLE: dict[str, tuple[type[Release], tuple[str, ...], str]] = {
     "top_k_by_group_exponential": (Groups, ("k groups",), f"{_GROUPS}; {_PEELED}; {_EXPONENTIAL}"),
     "select_partitions": (TopK, ("max_partitions",), _KEYS),
     "select_partitions_with_counts": (TopK, ("max_partitions",), _KEYS),
+    "select_partitions_gaussian": (TopK, ("", ""), f"{_THEOREM} 19.4"),
     "partition_strategy": (Answers, ("max_partitions",), _KEYS),
     "partition_strategy_with_counts": (Answers, ("max_partitions",), _KEYS),
     "measure_discrete_laplace": (Numbers, _ONCE, "Ghosh, Roughgarden and Sundararajan (2009)"),

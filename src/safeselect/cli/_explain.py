@@ -44,6 +44,7 @@ GROUPS = declare("""
 --known  the set of candidates is public
 --mechanism NAME {permute_and_flip,exponential}  with --known
 """)
+PER_USER = declare("--keys-per-user M integer  compare --noise for users of M items each")
 BUDGETED = (
     declare("""
 FILE optional  ledger (or use --budget)
@@ -127,7 +128,7 @@ EXPLAIN_GROUPS = _planning(
 EXPLAIN_KEYS = _planning(
     explain_keys,
     "compute how many users an item needs to appear in the output of keys",
-    (*DELTA, *CAPPED),
+    (*DELTA, *CAPPED, *PER_USER),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )
 PLAN = Command(

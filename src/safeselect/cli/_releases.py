@@ -120,7 +120,11 @@ CAPPED = declare("""
 --pre-threshold T integer =1  never show an item with fewer than T users
 --with-counts  also print noisy numbers of users, at no extra cost: item, tab, count
 """)
-KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *COUNTER)
+WEIGHED = declare("""
+--noise LAW {table,gaussian} =table  gaussian: for users of many items, who count by weights; more
+    items D then cost little. safeselect explain-keys --keys-per-user compares the two
+""")
+KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *WEIGHED, *COUNTER)
 POINTS = declare("""
 --value COL required  column of the values, numbers or dates
 --user COL required  column that identifies the user of each row

@@ -114,17 +114,22 @@ _LAST = 20  # the table ends with the first threshold below 2**-44
 GaussianLaw = DiscreteGaussian | RoundedGaussian
 
 
-def draw_symmetric(n: int, law: GaussianLaw, bits: Bits) -> NDArray[np.int64]:
+def draw_symmetric(
+    n: int, law: GaussianLaw, bits: Bits, *, tabled: Fraction = MOST_TABLED
+) -> NDArray[np.int64]:
     """Draw n independent numbers of this law, int64.
 
     Bits: 72 each.
+
+    Args:
+        tabled: up to this sigma squared they are looked up in a table.
     """
     words = random_lanes(n, bits)
     signs = np.empty(n, dtype=np.uint8)
     fill(signs, bits)
     found = np.zeros(n, dtype=np.int64)
     unsure = np.ones(n, dtype=np.bool_)
-    if law.sigma_squared <= MOST_TABLED:
+    if law.sigma_squared <= tabled:
         leads, margin = _table(law)
         below = np.searchsorted(leads, words, side="right")
         found = np.subtract(leads.size, below).astype(np.int64)

@@ -6,9 +6,10 @@ A small cap on a user's items or groups hides users, a large one costs noise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, isqrt
 from typing import Any
 
 from safeselect.accounting.cost import PrivacyCost, rounded_text
@@ -25,6 +26,7 @@ from safeselect.mechanisms.unknown import (
     read_places,
     read_total,
 )
+from safeselect.mechanisms.weighted_keys import WeightedTerms
 from safeselect.promises.guarantees import ApproximateDP
 from safeselect.release.page import Section, as_part
 from safeselect.scores.reading import flag
@@ -34,7 +36,7 @@ COMPETING = 10  # times k: the default of k_bar, also of `top_items`
 _MOST = 2**31 - 1
 Need = Callable[[int], tuple[Fraction, Fraction | None]]
 """max_groups -> users needed for an item, as they are counted; standard deviation of a count."""
-Column = list[Fraction | int | None]
+Column = list[Fraction | int | str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class Plan:
         certain: for keys, the smallest number of users with which a key is always kept.
         max_groups: largest number of groups in which a user is counted.
         kept: for groups, the share of pairs of user and group that are counted.
+        noise: with `keys_per_user`, the law of keys: "table" or "gaussian".
+        max_partitions: with `keys_per_user`, the cap with which this law needs the fewest users.
     """
 
     epsilon: Fraction
@@ -65,11 +69,15 @@ class Plan:
     certain: int | None = None
     max_groups: int | None = None
     kept: Fraction | None = None
+    noise: str | None = None
+    max_partitions: int | None = None
 
 
 _SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
     "epsilon": ("epsilon", rounded_text),
     "max_groups": ("max_groups", str),
+    "noise": ("noise", str),
+    "max_partitions": ("max_partitions", str),
     "kept": ("counted", lambda kept: f"{decimal(100 * kept)} %"),
     "users": ("users needed", str),
     "even_odds": ("even odds", str),
@@ -243,14 +251,21 @@ def explain_keys(
     max_partitions: int = 1,
     pre_threshold: int = 1,
     with_counts: bool = False,
+    keys_per_user: int | Mapping[int, int] | None = None,
 ) -> Plans:
     """Return the number of users that a key needs to be kept, for several epsilons.
+
+    With `keys_per_user` it compares the two laws of `tables.select_keys`. The facts are public, and
+    no data is read. For each `noise` the result has the cap with which a key needs the fewest
+    users. A cap does not count all keys of a user; a weight reduces the user's part in each key.
 
     Exactness: the numbers come from the table that `select_partitions` uses.
 
     Args:
         epsilons: total costs to compare, one or several.
         delta, max_partitions, pre_threshold, with_counts: as for `select_partitions`.
+        keys_per_user: how many keys a usual user has; or number of keys -> number of users who
+            have so many.  Not from the table itself, whose distribution is private.
 
     Raises:
         ParameterError: a parameter is wrong, or there is no epsilon.
@@ -263,7 +278,16 @@ def explain_keys(
         0.5      30            26         51      2.822
         1        16            14         28      1.38
         counted users needed to be kept with probability 0.95, 0.5 and 1; ...
+        >>> explain_keys(1, "1e-6", keys_per_user=100).best().noise
+        'gaussian'
     """
+    if keys_per_user is not None:
+        if (max_partitions, pre_threshold, with_counts) != (1, 1, False):
+            raise ParameterError(
+                "keys_per_user compares caps, and cannot be used with max_partitions, "
+                "pre_threshold or with_counts"
+            )
+        return _both_laws(_each_of(epsilons), delta, _read_per_user(keys_per_user, "keys"))
     asked = max_partitions, pre_threshold, with_counts
     every = [Terms.read(epsilon, delta, *asked) for epsilon in _each_of(epsilons)]
     terms = every[0]
@@ -276,6 +300,44 @@ def explain_keys(
         "counted users needed to be kept with probability 0.95, 0.5 and 1; standard deviation of "
         "a count",
     )
+
+
+def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, Fraction]) -> Plans:
+    """For each epsilon and each law of keys the cap that needs the fewest users."""
+    totals = [read_total(each, delta) for each in epsilons]
+    size = max(shares)
+    caps = sorted({1 << power for power in range(size.bit_length())} | {*shares})
+    laws = {"table": _by_table, "gaussian": _by_weights}
+    plans: list[Plan] = []
+    for total in totals:
+        for noise, need in laws.items():
+            tried = []
+            for cap in caps:
+                with suppress(ParameterError):  # a cap that this cost does not permit
+                    users = ceil(need(total, cap, shares) * _counted(shares, size))
+                    tried.append(Plan(total.epsilon, users, noise=noise, max_partitions=cap))
+            plans += [_best(tried)] if tried else []
+    if not plans:
+        raise ParameterError("neither law keeps keys at this cost; use a larger epsilon")
+    return Plans(
+        f"keys, users as stated: {_listed(shares)}, delta = {rounded_text(totals[0].delta)}",
+        tuple(plans),
+        "users of all who have a key, for it to be kept with probability 0.95",
+    )
+
+
+def _by_table(total: ApproximateDP, cap: int, shares: Mapping[int, Fraction]) -> Fraction:
+    """Users needed for a key, for each key that a user has on average."""
+    terms = Terms.read(total.epsilon, total.delta, cap, 1, False)
+    return terms.table.first_row(_CHANCE) / _counted(shares, cap)
+
+
+def _by_weights(total: ApproximateDP, cap: int, shares: Mapping[int, Fraction]) -> Fraction:
+    """The same, where users count by weights."""
+    terms = WeightedTerms.read(total.epsilon, total.delta, cap)
+    held = [(share, min(each, cap)) for each, share in shares.items()]
+    weighed = [share * keys * isqrt(terms.squared // keys) for share, keys in held]
+    return terms.needed(_CHANCE) / sum(weighed, Fraction(0))
 
 
 def plan_keys(terms: Terms) -> Plan:
@@ -351,17 +413,20 @@ def explain_groups(
             places, cap = read_k_bar(count, k_bar), read_contributions(max_contributions)
             spent, need = total.epsilon, need_unknown(total, count, places, cap)
         plans += _tried(spent or Fraction(0), size, shares, need)
-    listed = ", ".join(f"{decimal(100 * share)} % in {each}" for each, share in shares.items())
     leads = (
         "lead over another item, to come before it"
         if known
         else "lead over the first item that is not considered, to be shown"
     )
     return Plans(
-        f"top {count} in each of {size} groups; users as stated: {listed}",
+        f"top {count} in each of {size} groups; users as stated: {_listed(shares)}",
         tuple(plans),
         f"users of all: {leads} with probability 0.95",
     )
+
+
+def _listed(shares: Mapping[int, Fraction]) -> str:
+    return ", ".join(f"{decimal(100 * share)} % in {each}" for each, share in shares.items())
 
 
 def best_max_groups(groups: int, shares: Mapping[int, Fraction], need: Need) -> int:
@@ -375,17 +440,22 @@ def read_groups_per_user(groups_per_user: object) -> Mapping[int, Fraction]:
     Returns:
         Number of groups -> share of the users.
     """
-    if not isinstance(groups_per_user, Mapping):
-        return {integer(groups_per_user, "groups_per_user", minimum=1, maximum=_MOST): Fraction(1)}
+    return _read_per_user(groups_per_user, "groups")
+
+
+def _read_per_user(stated: object, what: str) -> Mapping[int, Fraction]:
+    name = f"{what}_per_user"
+    if not isinstance(stated, Mapping):
+        return {integer(stated, name, minimum=1, maximum=_MOST): Fraction(1)}
     users = {
-        integer(each, "a number of groups", minimum=1, maximum=_MOST): integer(
+        integer(each, f"a number of {what}", minimum=1, maximum=_MOST): integer(
             count, "a number of users", minimum=0, maximum=2**63 - 1
         )
-        for each, count in groups_per_user.items()
+        for each, count in stated.items()
     }
     every = sum(users.values())
     if not every:
-        raise ParameterError("groups_per_user must name at least one user")
+        raise ParameterError(f"{name} must name at least one user")
     return {each: Fraction(count, every) for each, count in sorted(users.items()) if count}
 
 

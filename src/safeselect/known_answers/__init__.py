@@ -36,7 +36,8 @@ from safeselect.accounting.cost import PrivacyCost
 from safeselect.errors import SafeSelectError
 from safeselect.exact.interval import Interval, NoiseRate
 from safeselect.mechanisms.groups import plan_known, plan_unknown
-from safeselect.mechanisms.keys import PartitionStrategy
+from safeselect.mechanisms.keys import PartitionStrategy, release_keys
+from safeselect.mechanisms.weighted_keys import WeightedTerms
 from safeselect.release.progress import counted
 from safeselect.release.results import Release
 
@@ -191,6 +192,9 @@ def _budget(given: Mapping[str, Json], neighbours: str) -> Any:
 
 _CALLS: dict[str, Callable[..., Any]] = {
     "by group": _by_group,
+    "keys by weights": lambda cost, sums, source=None, ledger=None: release_keys(
+        WeightedTerms.read(*cost), sums, None, source, ledger
+    ),
     "samplers.coin": lambda bits, step: samplers.Coin.of(
         lambda precision: NoiseRate(Fraction(1, 2)).power(1, 0, precision), step
     ).toss(bits),

@@ -46,6 +46,7 @@ from safeselect.exact.parameters import Number, integer
 from safeselect.mechanisms.items import NOT_WHOLE, check_cap, hold_counts, item, whole_counts
 from safeselect.mechanisms.key_columns import BATCH, KeyColumns, read_columns
 from safeselect.mechanisms.unknown import COUNTED, read_total
+from safeselect.mechanisms.weighted_keys import WeightedTerms
 from safeselect.promises.guarantees import ApproximateDP, PureDP
 from safeselect.randomness.bits import Bits
 from safeselect.randomness.source import Source, resolve
@@ -286,6 +287,7 @@ class Terms:
         max_partitions: in how many keys one user counts at most.
         pre_threshold: a key with fewer users is never kept.
         with_counts: whether noisy counts are released too.
+        squared: None; a user adds 1 to each of its keys, and no weight.
     """
 
     total: ApproximateDP
@@ -293,6 +295,7 @@ class Terms:
     max_partitions: int
     pre_threshold: int
     with_counts: bool
+    squared = None
 
     @classmethod
     def read(
@@ -335,6 +338,10 @@ class Terms:
         """The chances to be kept."""
         return keep_table(self.each.epsilon, self.each.delta, with_counts=self.with_counts)
 
+    def draw(self, size: int, bits: Bits) -> NDArray[np.int64]:
+        """Draw the thresholds of so many keys."""
+        return draw_thresholds(self.table, size, bits)
+
     def decided(self, users: _Whole, threshold: _Whole) -> tuple[Any, _Whole]:
         """Which keys of so many users are kept at these thresholds; and noisy counts, if kept."""
         return users - (self.pre_threshold - 1) >= threshold, users + (
@@ -352,6 +359,9 @@ class Terms:
         }
         mechanism = f"{name}_with_counts/1" if self.with_counts else f"{name}/1"
         return Charge(mechanism, self.total, ((self.each, self.max_partitions),), parameters)
+
+
+KeyTerms = Terms | WeightedTerms
 
 
 @lru_cache(maxsize=64)
@@ -458,7 +468,7 @@ def select_partitions(
 
 
 def release_keys(
-    terms: Terms, counts: object, labels: object, source: Source | None, scope: Scope | None
+    terms: KeyTerms, counts: object, labels: object, source: Source | None, scope: Scope | None
 ) -> TopK[str]:
     """The steps of `select_partitions`, once its parameters are read."""
     check_partitions(counts, terms.max_partitions, unit_of(scope))
@@ -472,14 +482,16 @@ def release_keys(
         return call.commit(TopK(labels=labels, counts=found, ordered=False, **call.header))
 
 
-def _decided(terms: Terms, keys: KeyColumns, bits: Bits) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def _decided(
+    terms: KeyTerms, keys: KeyColumns, bits: Bits
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The keys that are kept, by their labels, and their noisy counts.
 
     As many thresholds are drawn as counts were passed, whether or not they are keys.
     """
     found: list[tuple[str, int]] = []
     for start in range(0, keys.passed, BATCH):
-        drawn = draw_thresholds(terms.table, min(BATCH, keys.passed - start), bits)
+        drawn = terms.draw(min(BATCH, keys.passed - start), bits)
         users = keys.users[start : start + BATCH]
         drawn = drawn[: users.size]
         kept, noisy = terms.decided(users, drawn)

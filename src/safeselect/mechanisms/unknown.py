@@ -225,6 +225,15 @@ def plan_list(
     return ListQuery(k, least, most, each, odds(part / lists), contributions), part
 
 
+def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho of 32 bits such that rho-zCDP gives this epsilon at this delta."""
+
+    def cost(rho: Fraction) -> Fraction:
+        return ZeroConcentratedDP(rho).approximate(delta).epsilon
+
+    return largest(cost, epsilon, bun_steinke_rho(epsilon, delta))
+
+
 @lru_cache(maxsize=64)
 def plan_with_counts(
     total: ApproximateDP, places: tuple[int, int, int], contributions: int | None
@@ -240,11 +249,7 @@ def plan_with_counts(
     """
     k, least, most = places
     part = total.delta / 2
-
-    def cost(rho: Fraction) -> Fraction:
-        return ZeroConcentratedDP(rho).approximate(part).epsilon
-
-    whole = largest(cost, total.epsilon, bun_steinke_rho(total.epsilon, part))
+    whole = rho_within(total.epsilon, part)
     draws = k + (least < most)
     each = per_draw_epsilon(BoundedRange, draws, rho=whole / 2)
     rho = rounded(whole - draws * BoundedRange(each).zcdp.rho)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,10 @@ from safeselect.estimates.users import (
     read_groups_per_user,
     read_k_bar,
 )
-from safeselect.exact.parameters import Number, exact_text, integer, rational
+from safeselect.exact.parameters import Number, exact_text, integer, rational, read_choice
 from safeselect.ledger import Scope
 from safeselect.mechanisms.groups import Tables, plan_known, plan_unknown, release_by_group
-from safeselect.mechanisms.keys import Terms, release_keys
+from safeselect.mechanisms.keys import KeyTerms, Terms, release_keys
 from safeselect.mechanisms.select import permute_and_flip, top_k
 from safeselect.mechanisms.table import Mechanism, Peeled
 from safeselect.mechanisms.unknown import (
@@ -39,6 +39,7 @@ from safeselect.mechanisms.unknown import (
     read_total,
     unknown_domain_top_k,
 )
+from safeselect.mechanisms.weighted_keys import KeyNoise, WeightedTerms
 from safeselect.randomness.source import Source, resolve
 from safeselect.release import results
 from safeselect.release.call import is_replaced
@@ -468,6 +469,7 @@ def select_keys(
     max_partitions: int = 1,
     pre_threshold: int = 1,
     with_counts: bool = False,
+    noise: KeyNoise = "table",
     rows: int | None = None,
     unit: str | None = None,
     source: Source | None = None,
@@ -481,15 +483,23 @@ def select_keys(
     items, which a fixed hash of user and item chooses. `select_partitions` then decides about the
     items.
 
+    With noise="gaussian" a user of m items adds the weight floor(sqrt(V / m)) to each of them. An
+    item is kept if the sum of its weights plus discrete Gaussian noise reaches a threshold. V and
+    the threshold are public. This law keeps more items than the table if most users have five or
+    more; `estimates.explain_keys` compares the two.
+
     Guarantee, neighbours: those of `select_partitions`; tables that differ by all rows of one user
-        are neighbours.
+        are neighbours. With noise="gaussian" the parts are ZeroConcentratedDP(V / (2 sigma**2)) and
+        an own delta of at most delta / 2 (`docs/mathematics.md`, Theorem 19.4).
 
     Args:
         table, item, user, unit: as for `count_distinct_users`.
         epsilon, delta, pre_threshold, with_counts, source, ledger: as for `select_partitions`.
         max_partitions: largest number of items for which a user is counted. With one, each item
             loses users that count for other items. With more, each decision gets a smaller share of
-            epsilon.
+            epsilon. With noise="gaussian" a larger cap costs little; some hundred is a good choice.
+        noise: "table" for the law of `select_partitions`; "gaussian" for weights, without
+            pre_threshold and with_counts.
         rows: as for `top_items`.
 
     Returns:
@@ -509,7 +519,17 @@ def select_keys(
         ('Rome',)
     """
     # What `select_partitions` would refuse is refused before the table is looked at.
-    terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
+    terms: KeyTerms
+    read_choice(noise, "noise", get_args(KeyNoise))
+    if noise == "table":
+        terms = Terms.read(epsilon, delta, max_partitions, pre_threshold, with_counts)
+    elif with_counts is not False or pre_threshold != 1:
+        raise ParameterError(
+            "with_counts and pre_threshold cannot be used with noise='gaussian', which decides by "
+            "weights and not by numbers of users"
+        )
+    else:
+        terms = WeightedTerms.read(epsilon, delta, max_partitions)
     _warn_delta(terms.total.delta, rows)
     scope = check_scope(unit, ledger, monotonic=True)
     warn_if_same(item=item, user=user)
@@ -517,7 +537,10 @@ def select_keys(
     # A replay needs the same thresholds for the same keys.
     places = 0 if bytes_from.production else None
     sql = counts_of_items(
-        contributions=terms.max_partitions, least=terms.pre_threshold, places=places
+        contributions=terms.max_partitions,
+        least=terms.pre_threshold,
+        places=places,
+        squared=terms.squared,
     )
     library("pyarrow", "tables")
     with open_keyed(table, item, user) as keyed:

@@ -93,12 +93,22 @@ WITH pairs AS (
   FROM safeselect_rows
   WHERE item IS NOT NULL AND person IS NOT NULL {known}
 ), placed AS (
-  SELECT item, ROW_NUMBER() OVER (PARTITION BY person ORDER BY {items_by_hash}) AS place
+  SELECT item, ROW_NUMBER() OVER (PARTITION BY person ORDER BY {items_by_hash}) AS place{held}
   FROM pairs
 )
-SELECT CAST(item AS STRING) AS label, COUNT(*) AS users
+SELECT CAST(item AS STRING) AS label, {users} AS users
 FROM placed
 WHERE place <= {contributions}
+"""
+
+_ONE_EACH = {"held": "", "users": "COUNT(*)"}
+_BY_WEIGHT = {
+    "held": ", COUNT(*) OVER (PARTITION BY person) AS held",
+    "users": "CAST(SUM(CAST(FLOOR(SQRT(FLOOR(CAST({squared} AS DOUBLE) / "
+    "LEAST(held, {contributions})))) AS BIGINT)) AS BIGINT)",
+}
+"""What a person adds to each of its items: 1, or an integer weight, of which the squares add up to
+`squared` at most.  Doubles hold it exactly (`docs/mathematics.md`, section 19).
 """
 
 
@@ -108,8 +118,9 @@ def counts_of_items(
     contributions: int | None = None,
     least: int = 1,
     places: int | None = None,
+    squared: int | None = None,
 ) -> str:
-    """The statement of counts: the text of each item, and its distinct users.
+    """The statement of counts: the text of each item, and its distinct users or their weights.
 
     Args:
         among: count the items on a public list alone.
@@ -118,10 +129,13 @@ def counts_of_items(
         least: leave out items of fewer persons: that depends on an item's own count alone.
         places: so many of the largest counts; None all, in the order of the labels; 0 all, in any
             order.
+        squared: with a cap, what the squares of a person's weights add up to at most.
     """
     known, capped = _AMONG_CANDIDATES if among else "", contributions is not None
-    counted = _CAPPED if capped else _COUNTED
-    counted = counted.format(known=known, contributions=contributions, **_BY_HASH)
+    counted, added = _CAPPED if capped else _COUNTED, _BY_WEIGHT if squared else _ONE_EACH
+    public = {"known": known, "contributions": contributions, "squared": squared}
+    added = {name: form.format_map(public) for name, form in added.items()}
+    counted = counted.format(**public, **added, **_BY_HASH)
     order = "ORDER BY label" if places is None else f"ORDER BY users DESC, label LIMIT {places}"
     return f"{counted}GROUP BY item HAVING users >= {least} {order if places != 0 else ''}"
 

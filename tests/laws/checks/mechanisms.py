@@ -21,6 +21,7 @@ from checks.grouped import first_of_groups, rows_of_groups
 from checks.runs import runs
 from checks.tables import KEYS, MEASURES
 from checks.weighted import weighted
+from checks.weighted_keys import weighted_keys
 
 from safeselect.mechanisms.select import (
     exponential_mechanism,
@@ -244,8 +245,8 @@ LISTS: Mapping[str, ListCase] = {
 """By name."""
 
 
-OTHERS: tuple[Check, ...] = (*weighted(ONE_SHOT), *grids(), *runs())
-"""With weights, quantiles, private runs."""
+OTHERS: tuple[Check, ...] = (*weighted(ONE_SHOT), *grids(), *runs(), *weighted_keys())
+"""With weights, quantiles, private runs, keys by weights."""
 
 
 def names() -> tuple[str, ...]:
