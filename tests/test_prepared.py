@@ -11,7 +11,7 @@ import pytest
 from ledgers import new, scope
 
 import safeselect
-from safeselect import Budget, Ledger, ParameterError, RepeatedRequest, ScoreError
+from safeselect import Budget, Ledger, ParameterError, ScoreError
 from safeselect.mechanisms.select import Asked
 from safeselect.prepared import (
     ExponentialMechanism,
@@ -153,20 +153,4 @@ def test_on_two_scopes_every_call_charges_both(name: str) -> None:
             spent = ledger.balance(name_of_scope).spent
             assert spent == {name: calls * amount for name, amount in price.items()}
     assert len(receipts) == 3
-    ledger.check()
-
-
-@pytest.mark.parametrize("name", PAID)
-def test_one_that_asks_a_request_refuses_the_second_call(name: str) -> None:
-    """Every call is the same request, so the second one is a repetition: nothing is charged."""
-    prepare, _, given = PAID[name]
-    ledger, one, other = two_scopes()
-    for scope_of_both, what in ((one.asked("r-1"), "a"), ((one & other).asked("r-2"), "b")):
-        choose = prepare(**COUNTS, **given, ledger=scope_of_both)
-        choose([3, 900, 5, 7])
-        spent = ledger.balance(what).spent
-        for scores in ([3, 900, 5, 7], [900, 3, 5, 7]):
-            with pytest.raises(RepeatedRequest, match="this request was already charged"):
-                choose(scores)
-            assert ledger.balance(what).spent == spent
     ledger.check()

@@ -61,13 +61,13 @@ def unchanged(how: str, names: list[str]) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         place = execute_claims.copy(Path(folder) / "copy", BROKEN[how])
         found = subprocess.run(
-            [sys.executable, place / "tests" / "support" / "mission.py", "check", *names],
+            [sys.executable, place / "tests" / "support" / "known.py", "check", *names],
             env=execute_claims.environment(place),
             capture_output=True,
             text=True,
             check=False,
         )
-    other = found.stdout.splitlines()
+    other = [line.removeprefix("mission: ") for line in found.stdout.splitlines()]
     # A broken copy may also fail as a whole: then nothing is as it was.
     return [name for name in names if name not in other] if found.returncode == 1 else names
 

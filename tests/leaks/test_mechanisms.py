@@ -165,46 +165,6 @@ def test_scores_in_the_place_of_another_argument(name):
 # ------------------------------------------------------------------------------- sources
 
 
-class Failing:
-    """A function for `CallbackSource` that fails at some request and says what it must not."""
-
-    def __init__(self, at: int, how: object) -> None:
-        self.at, self.how, self.asked = at, how, 0
-
-    def __call__(self, count: int) -> bytes:
-        self.asked += 1
-        if self.asked <= self.at:
-            return os.urandom(count)
-        if isinstance(self.how, BaseException):
-            raise self.how
-        return self.how  # type: ignore[return-value]
-
-
-HOWS = {
-    "error": ValueError(NUMBER, LABEL),
-    "memory": MemoryError(str(NUMBER)),
-    "number": NUMBER,
-    "short": str(NUMBER).encode(),
-    "text": str(NUMBER) * 1000,
-}
-
-
-@pytest.mark.claim("C10")
-@pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("name", ALL)
-def test_sources_that_fail_at_every_request(name, how):
-    for at in range(12):  # 4 for start-up tests, one for the nonce, then those of the call
-        callback = Failing(at, HOWS[how])
-        source = safeselect.sources.CallbackSource(callback, exclusive=True)
-        result = check(lambda s=source: ALL[name](private(name), source=s))
-        if callback.asked <= at:
-            break
-        assert isinstance(result, SourceError)
-        assert result.__context__ is None
-        check(lambda s=source: ALL[name](private(name), source=s))
-    assert at >= 5
-
-
 class Raising:
     """A source of one's own, whose exceptions pass as they are; at some request it raises one."""
 

@@ -50,7 +50,7 @@ def test_sessions_and_releases_in_any_order_never_exceed_a_scope(seed: int) -> N
                     each = safeselect.PayWhatYouGet(
                         outcomes=4, queries=2, epsilon=size, delta="1e-9", ledger=there
                     )
-                    parts = each._parts
+                    parts = each._charge.parts
                 else:
                     kind = SparseVector if action == "s" else AdaptiveSparseVector
                     each, parts = kind(**asked, ledger=there), ()

@@ -76,17 +76,13 @@ def test_a_row_whose_counts_move_both_ways_is_looked_at():
 
 
 def test_a_digest_of_weights_follows_their_order():
-    """The record of a charge, against the texts of the weights in the order of the candidates."""
+    """What is recorded, against the texts of the weights in the order of the candidates."""
 
     def recorded(weights: Any, **more: Any) -> str:
-        ledger = Ledger.create(":memory:", {"a": Budget("person", "add_remove", epsilon=9)})
-        there = ledger.scope("a", unit="person", neighbours="add_remove", purpose="a test")
-        given = {"epsilon": 1, "sensitivity": 1, "weights": weights, "ledger": there}
-        exponential_mechanism([3, 5, 4], **given, **more)
-        ExponentialMechanism(**given)([3, 5, 4], **more)
-        records = [record.content for record in ledger.records()]
-        found = {each["parameters"]["weights"] for each in records if each["kind"] == "charged"}
-        (one,) = found
+        given = {"epsilon": 1, "sensitivity": 1, "weights": weights}
+        first = exponential_mechanism([3, 5, 4], **given, **more)
+        second = ExponentialMechanism(**given)([3, 5, 4], **more)
+        (one,) = {dict(each.provenance.parameters)["weights"] for each in (first, second)}
         return one
 
     def look() -> None:

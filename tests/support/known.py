@@ -3,9 +3,9 @@
     python tests/support/known.py check [ROW ...]   compare these rows, or all but the large ones
     python tests/support/known.py record SET ROW    record this row anew, and show what changed
 
-SET is small, large, written, or draws: what reaches the engine, on the first tape of each row of
-the small set that draws, as `observer` sees it.  There is no way to record all: a changed answer
-needs a sentence in the change log.
+SET is small, large, written, mission (`mission.py`), or draws: what reaches the engine, on the
+first tape of each row of the small set that draws, as `observer` sees it.  There is no way to
+record all: a changed answer needs a sentence in the change log.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import mission
 from observer import Draw, observed
 
 from safeselect import known_answers
@@ -27,7 +28,9 @@ Rows = dict[str, dict[str, Json]]
 
 
 def place(which: str) -> Path:
-    """The file of a set of the package that is imported, or of the draws."""
+    """The file of a set of the package that is imported, of the mission, or of the draws."""
+    if which == "mission":
+        return mission.PLACE
     here = Path(__file__).parents[1] / "known" / "draws.json"
     return here if which == "draws" else Path(known_answers.__file__).with_name(f"{which}.json")
 
@@ -84,7 +87,7 @@ def written(which: str, rows: Mapping[str, Json]) -> str:
     if which == "draws":
         parts = (f" {json.dumps(name)}: {json.dumps(each)}" for name, each in rows.items())
         return "{\n" + ",\n".join(parts) + "\n}\n"
-    return laid_out(rows, "told")
+    return laid_out(rows, "answer" if which == "mission" else "told")
 
 
 def laid_out(rows: Mapping[str, Mapping[str, Json]], last: str) -> str:
@@ -103,6 +106,8 @@ def now(which: str, name: str, row: Mapping[str, Json]) -> Json:
     """A row as it is answered now."""
     if which == "draws":
         return draws(name, read("small")[name])
+    if which == "mission":
+        return {**row, "answer": mission.answer(name, row)}
     stated: list[Json] = []
     told = {kind: answer(name, row, kind, stated) for kind in row["told"]}
     return {**row, "stated": stated, "told": told}
@@ -124,7 +129,7 @@ def record(which: str, name: str) -> list[str]:
 def check(names: list[str], backwards: bool = False) -> list[str]:
     """The rows that answer otherwise than recorded, of these, or of all but the large ones."""
     other = []
-    for which in known_answers.SETS if names else ("small", "written"):
+    for which in (*known_answers.SETS, "mission") if names else ("small", "written"):
         rows = read(which)
         chosen = [name for name in rows if not names or name in names]
         for name in reversed(chosen) if backwards else chosen:

@@ -12,10 +12,7 @@ Tapes are SHAKE-256 of the row's name and the tape's, in five ways; inputs come 
 `RandomState`.  So an answer is the same alone, in any order, and whatever the source's hash is: the
 hash, clocks, nonces, salts and receipts are left out.
 
-    python tests/support/mission.py check [ROW ...]     compare all rows, or these
-    python tests/support/mission.py record ROW          record this row anew, and show what changed
-
-There is no way to record all: a changed answer needs a sentence in the change log.
+`known.py` records a row anew.
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-import sys
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -39,7 +35,6 @@ import numpy as np
 from public import PUBLIC
 
 import safeselect
-from known import laid_out
 
 PLACE = Path(__file__).parents[1] / "mission.json"
 KEYS = ("law", "call", "test", "broken", "answer")
@@ -203,46 +198,3 @@ def read(place: Path = PLACE) -> dict[str, dict[str, Json]]:
     """The rows, by name."""
     found: dict[str, dict[str, Json]] = json.loads(place.read_text("utf-8"))
     return found
-
-
-def written(rows: Mapping[str, Mapping[str, Json]]) -> str:
-    """The file: a line for each key of a row, and for each answer, to be compared by eye."""
-    return laid_out(rows, "answer")
-
-
-def record(name: str, place: Path = PLACE) -> list[str]:
-    """Record one row anew; the lines say what changed."""
-    rows = read(place)
-    if name not in rows:
-        raise SystemExit(f"there is no row {name!r}")
-    before, after = rows[name].get("answer", {}), answer(name, rows[name])
-    rows[name]["answer"] = after
-    place.write_text(written(rows), "utf-8")
-    return [
-        f"{name}, {kind}:\n  - {json.dumps(before.get(kind))}\n  + {json.dumps(after[kind])}"
-        for kind in after
-        if before.get(kind) != after[kind]
-    ]
-
-
-def check(names: list[str]) -> list[str]:
-    """The rows, of all or of these, that answer otherwise than recorded, in this order."""
-    rows = read()
-    return [name for name in names or rows if answer(name, rows[name]) != rows[name]["answer"]]
-
-
-def main(words: list[str]) -> int:
-    """What the module says."""
-    if words[:1] == ["check"]:
-        other = check(words[1:])
-        print("".join(f"{name}\n" for name in other) + f"rows with another answer: {len(other)}")
-        return int(bool(other))
-    if words[:1] == ["record"] and len(words) == 2:
-        print("\n".join(record(words[1])) or "nothing changed")
-        return 0
-    print("mission.py check [ROW ...], or record ROW", file=sys.stderr)
-    return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
