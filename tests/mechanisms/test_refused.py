@@ -372,8 +372,8 @@ REFUSED: dict[str, list[str]] = {
         "explain_keys(['1e-9'], '1e-7', keys_per_user=3)",
     ],
     "keys_per_user compares caps": ["explain_keys([1], '1e-7', keys_per_user=3, max_partitions=2)"],
-    "keys_per_user must name at least one user": ["explain_keys([1], '1e-7', keys_per_user={})"],
-    "groups_per_user must name at least one user": [
+    "keys_per_user must include at least one user": ["explain_keys([1], '1e-7', keys_per_user={})"],
+    "groups_per_user must include at least one user": [
         "explain_groups(**{**GROUPS, 'groups_per_user': {}})"
     ],
     "a number of groups": ["explain_groups(**{**GROUPS, 'groups_per_user': {0: 1}})"],

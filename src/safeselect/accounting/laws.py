@@ -163,7 +163,7 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**-(x**2/2 sigma2).
+    """An integer that changes by at most `shift`, plus noise with P(x) ~ e**(-x**2 / (2 sigma2)).
 
         DiscreteGaussian(9) # a count with a standard deviation slightly below 3
 

@@ -207,12 +207,11 @@ class PoissonRepeated(Repetition):
         return _approximate(self, at, at / self.mean)
 
     def most_likelier(self, precision: int) -> Interval:
-        """Return the factors of a moment: the mean, and the probability of no run."""
+        """Return an enclosure of the mean of K plus the probability of no run."""
         return self.mean + (-Interval.of(self.mean, precision)).exp()
 
     def log_moment(self, one: Interval, excess: Interval) -> Interval:
-        """Return P(K = 0) + mean e**(...), with the largest increase of a probability at 1 + 1/(a -
-        1)."""
+        """Return ln(P(K = 0) + mean e**s), with s the moment of one run plus a term."""
         mean = Interval.of(self.mean, one.precision)
         # (1 + 1/(a - 1)) p exceeds p' by at most this, so a p' - (a - 1) p.
         change = change_of(self.base, 1 / excess + 1)

@@ -48,7 +48,7 @@ GRID = declare("""
 --grid G  public step to which non-integer scores are rounded, such as a thousandth of the
     sensitivity; the noise accounts for the rounding
 --on-grid  true scores are multiples of G; scores in the file are off by less than half a step
---score-error E  largest distance of a score from the one with the declared change (default: G/2)
+--score-error E  largest distance of a score from the score with the declared change (default: G/2)
 """)
 MECHANISM = declare(f"""
 --mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: as for explain)
@@ -68,7 +68,7 @@ how FILE is read
 --trim  strip leading and trailing whitespace
 --casefold  convert text to lower case, including --groups and --candidates files
 --nfc  normalize text to Unicode NFC
---whole-numbers  read text such as 7.0 as 7; some programs write ids this way if one is missing
+--whole-numbers  read text such as 7.0 as 7; some programs write all ids so if any is missing
 --memory SIZE  memory limit for DuckDB, such as 2GB (default: 4GB, less on a small machine)
 """)
 COLUMNS = declare("""
@@ -84,7 +84,7 @@ unknown domain
 """)
 WITH_COUNTS = declare("""
 unknown domain
---with-counts  print noisy counts of all items of each user, without a cap
+--with-counts  print noisy counts in which each user counts for all of their items, without a cap
 """)
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
@@ -128,7 +128,7 @@ KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *WEIGHED, *COUNTER)
 POINTS = declare("""
 --value COL required  column of the values, numbers or dates
 --user COL required  column that identifies the user of each row
---of RULE {smallest,largest,sum} required  which value counts for a user with several rows
+--of RULE {smallest,largest,sum} required  value that is used for a user with several rows
 --quantiles Q several required  quantiles, such as 1/4 1/2 3/4
 --lowest V required  lowest value of the public grid, a number or a date such as 2024-02-29
 --highest V required  highest value of the public grid
@@ -139,7 +139,7 @@ MEASURED = declare("""
 --epsilon E required  total cost, with --sensitivity-l1: discrete Laplace noise
 | --rho R  total cost as zCDP, with --sensitivity-l2-squared
 | --mu M  total cost as Gaussian privacy, with --sensitivity-l2-squared
---sensitivity-l1 S required  largest sum of the changes of all values by one unit
+--sensitivity-l1 S required  largest sum of the absolute changes of all values when one unit changes
 | --sensitivity-l2-squared S  largest sum of the squares of these changes
 """)
 VALUES = declare("""

@@ -31,7 +31,7 @@ def _run(options: argparse.Namespace) -> int:
         if place:
             place.touch(exist_ok=False)
     except OSError as error:
-        raise InputError(f"the certificate requires a new file: {error.strerror}") from None
+        raise InputError(f"cannot write a new certificate file: {error.strerror}") from None
     with patch.dict(os.environ):
         # Known bytes are fine: this process reads no data, and releases nothing but made-up scores.
         os.environ.pop("SAFESELECT_REQUIRE_PRODUCTION", None)

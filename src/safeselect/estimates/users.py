@@ -365,7 +365,7 @@ def explain_groups(
     max_contributions: int | None = None,
     mechanism: str | None = None,
 ) -> Plans:
-    """Compare values of `max_groups` for lists by group, from *public* facts, without data.
+    """Compare values of `max_groups` for lists by group, using *public* facts and no data.
 
     Method: a user of m groups counts in C of them. A hash chooses these groups independently of
         their size, so a group keeps the share min(m, C) / m of such users. The noise is that of C
@@ -455,7 +455,7 @@ def _read_per_user(stated: object, what: str) -> Mapping[int, Fraction]:
     }
     every = sum(users.values())
     if not every:
-        raise ParameterError(f"{name} must name at least one user")
+        raise ParameterError(f"{name} must include at least one user")
     return {each: Fraction(count, every) for each, count in sorted(users.items()) if count}
 
 

@@ -505,7 +505,7 @@ class Balance:
         )
 
     def fits(self, asked: object) -> int | None:
-        """Return the number of further releases of one kind that fit, or None if it has no limit.
+        """Return how many more releases of one kind fit, or None if any number fits.
 
         Args:
             asked: a guarantee, something that has one, such as a release, or a function that makes

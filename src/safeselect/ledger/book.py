@@ -232,7 +232,7 @@ _FAILURES: tuple[tuple[type[Exception], Literal["repeated", "refused", "busy", "
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event at a ledger.
+    """An event that concerns a ledger.
 
     Attributes:
         kind: "charged", "released", "settled" or "aborted" if such a record was written. Otherwise

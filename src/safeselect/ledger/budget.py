@@ -84,7 +84,7 @@ class Terms:
         if self.epsilon is None and self.own_delta != self.delta:
             raise ParameterError("with rho, all of delta is reserved for the deltas of releases")
         if len(self.weights) != len(self.excesses) or bool(self.excesses) != (self.rest > 0):
-            raise ParameterError("each order needs a weight, each remainder of delta an order")
+            raise ParameterError("orders need weights, and remainders of delta need orders")
         if any(each <= 0 for each in self.excesses + self.weights) or sum(self.weights) > 1:
             raise ParameterError("orders must be above 1, weights positive with a sum of at most 1")
         if len(set(self.excesses)) != len(self.excesses):

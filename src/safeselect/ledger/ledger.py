@@ -174,7 +174,7 @@ class Ledger:
         return cls(book)
 
     def close(self) -> None:
-        """Close the store permanently; close sessions first, because that writes records."""
+        """Close the store; close sessions first, because closing a session writes a record."""
         self._book.close()
 
     def __enter__(self) -> Ledger:

@@ -496,7 +496,7 @@ class Scope:
         return replace(self, names=self.names + other.names, asking=asking)
 
     def fits(self, asked: object) -> int | None:
-        """Return the number of further releases of one kind that fit, or None if it has no limit.
+        """Return how many more releases of one kind fit, or None if any number fits.
 
         Args:
             asked: as for `Balance.fits`.

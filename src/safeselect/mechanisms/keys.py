@@ -557,7 +557,7 @@ class PartitionStrategy:
         return self.terms.table.chance(_read(users) - self.terms.pre_threshold + 1)
 
     def should_keep(self, users: int) -> bool:
-        """Return whether to keep a key with this number of users, by a fresh draw.
+        """Return whether to keep a key with this number of users, from a fresh draw.
 
         Raises:
             ScoreError: it is not an integer; the message does not quote it.
@@ -566,7 +566,7 @@ class PartitionStrategy:
         return self._decided(users) is not None
 
     def noisy_count_if_kept(self, users: int) -> int | None:
-        """Return the noisy number of users of a key by a fresh draw, or None if it is not kept.
+        """Return a key's noisy number of users, from a fresh draw, or None if the key is not kept.
 
         Raises:
             ParameterError: the strategy was made without `with_counts=True`.

@@ -141,7 +141,7 @@ class BoundedRange(_OfEpsilon):
         )
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon: (1 - e**((s - own) / 2))**2 / (1 - e**-own).
+        """Return the smallest delta: (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own).
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """

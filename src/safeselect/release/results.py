@@ -648,7 +648,7 @@ def from_json(written: str) -> Release:
 
 
 def json_schema(shape: type[Release]) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) for `to_json` of a class of releases.
+    """Return the JSON Schema (draft 2020-12) for the `to_json` output of a release class.
 
     Raises:
         ParameterError: the argument is not one of the six classes of releases.

@@ -558,7 +558,7 @@ def choose_cap(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> Selection[int]:
-    """Choose privately a cap that covers all items of about the stated share of users.
+    """Privately choose a cap that covers all items of about the stated share of users.
 
     The cap is a private quantile of the number of items per user. Among similar caps the smallest
     is preferred: each additional item must be needed by 16 / epsilon users.
