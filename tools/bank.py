@@ -30,7 +30,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from mutants import LAWS, Break, copy
+from mutants import Break, copy, python
 
 BANK = ROOT / "tests" / "vectors" / "bank.json"
 LOG = ROOT / "build" / "bank.jsonl"
@@ -68,25 +68,11 @@ def failures(package: Path, words: Sequence[str]) -> list[str]:
     """The tests that fail in a copy, chosen and stopped as `words` say."""
     calm = ("-q", "--assert=plain", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist")
     try:
-        run = python(package, "-m", "pytest", *calm, *words)
+        run = python(package, "-m", "pytest", *calm, *words, seconds=SECONDS)
     except subprocess.TimeoutExpired:
         return [f"more than {SECONDS} s"]
     found = re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", run.stdout, re.MULTILINE)
     return found or ([f"pytest: {run.returncode}"] if run.returncode not in (0, 5) else [])
-
-
-def python(package: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with a copy of the package, from the root of the repository."""
-    path = os.pathsep.join((str(package), str(LAWS)))
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS,
-    )
 
 
 def verdict(fault: Mapping[str, Any], left_out: Iterable[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ that no break of its claim makes fail is listed, and is an error.
 A file keeps what was noticed and which breaks were made in time, so that a run goes on where the
 last one stopped: first in few seconds for each break, then in more for what is left.
 
-    make execute ARGS='--claims C5 C7 --seconds 60 --kept /tmp/noticed.json'
+    make execute ARGS='--claims C5 C7 --seconds 60 --kept FILE'
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import os
 import random
 import re
 import subprocess
@@ -27,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from mutants import PACKAGE, copy
+from mutants import PACKAGE, copy, python
 
 LOG = ROOT / "build" / "mirrored.jsonl"
 SECONDS = 120  # of one change
@@ -108,20 +107,9 @@ def failure(module: Path, source: str, test: str) -> str | None:
     with tempfile.TemporaryDirectory() as place:
         package = copy(Path(place))
         (package / "safeselect" / module.relative_to(PACKAGE)).write_text(source)
-        folders = ("tests/support", "tests/laws", "tools")
-        paths = [str(package), *(str(ROOT / each) for each in folders)]
-        run = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE", "-m", "not nightly"]
-        more = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+        calm = ("-x", "-q", "--tb=no", "-rfE", "-m", "not nightly", "-p", "no:cacheprovider")
         try:
-            done = subprocess.run(
-                [*run, "-p", "no:cacheprovider", test],
-                cwd=ROOT,
-                env={**os.environ, **more},
-                capture_output=True,
-                text=True,
-                timeout=SECONDS,
-                check=False,
-            )
+            done = python(package, "-m", "pytest", *calm, test, seconds=SECONDS)
         except subprocess.TimeoutExpired:
             return None
     found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)

@@ -62,9 +62,8 @@ NIGHTLY = {
         "execute",
         30,
         {
-            "evidence": r"^evidence: (\d+)$",
-            "failed under a break": r"^failed under a break: (\d+)$",
-            "no break noticed": r"^no break noticed: (\d+)$",
+            "evidence": r"^of (\d+) pieces of evidence no break noticed: \d+$",
+            "no break noticed": r"^of \d+ pieces of evidence no break noticed: (\d+)$",
             "anyhow": r"^failed without a break: (\d+)$",
         },
     ),

@@ -7,12 +7,9 @@ What breaks a claim, and the evidence that must notice, stands in `breaks`.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from mutants import LAWS, Break, copy
+from mutants import Break, copy, python
 
 _CHANGES = {
     "two rows of a batch share their words": [
@@ -419,14 +416,7 @@ def first_failure(package: Path, *more: str) -> str | None:
     Raises:
         RuntimeError: the copy cannot be imported.
     """
-    path = os.pathsep.join((str(package), str(LAWS)))
-    run = subprocess.run(
-        [sys.executable, "-c", _FIRST, *more],
-        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = python(package, "-c", _FIRST, *more)
     if run.returncode not in (10, 11):
         raise RuntimeError(run.stderr[-1000:])
     return run.stdout.strip() if run.returncode == 11 else None

@@ -127,6 +127,26 @@ def copy(place: Path, breaks: Iterable[Break] = ()) -> Path:
     return place
 
 
+def python(
+    package: Path, *words: str, seconds: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run Python with a copy of the package, from the root of the repository.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer than so many seconds.
+    """
+    path = os.pathsep.join((str(package), str(LAWS)))
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+    )
+
+
 def evidence(package: Path, *killers: str) -> bool:
     """Whether this evidence holds for a copy of the package.
 
@@ -146,16 +166,7 @@ def evidence(package: Path, *killers: str) -> bool:
         # Plainly: nobody reads how the broken copy differs.
         options = ("-q", "-x", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist")
         command = ["-m", "pytest", *options, *killers]
-    path = os.pathsep.join((str(package), str(LAWS)))
-    run = subprocess.run(
-        [sys.executable, *command],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
+    run = python(package, *command, seconds=100)
     if run.returncode not in holds:
         raise RuntimeError(f"{killers}: {run.stdout[-500:]}{run.stderr[-500:]}")
     return holds[run.returncode]

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 SAID = {part.target: "" for part in nightly.PARTS.values()} | {
     "soak": "      1200 releases  10** -1.0  one\n       300 releases  10** -2.0  two\n",
     "laws": "the rate of a list: 3 tests and 3 answers of 3 rows, 5 s\nrows: 87\nnot noticed: 0\n",
+    "execute": "failed without a break: 0\nof 9 pieces of evidence no break noticed: 1\n    C1 x\n",
     "test": "= 5 passed, 1 skipped in 3.00s =\n",
     "dropins": "= 68 passed in 3.00s =\n= 67 passed in 3.00s =\n= 93 passed in 3.00s =\n",
 }
@@ -42,6 +43,7 @@ def test_all_parts_run_and_show_their_figures_and_a_failure_is_kept(fails, tmp_p
     assert [name for name, row in rows.items() if row[0] == " FAILED "] == [fails] * bool(fails)
     assert rows["soak"][2] == " releases 1500 "
     assert rows["laws"][2] == " rows 87, not noticed 0 "
+    assert rows["execute"][2] == " evidence 9, no break noticed 1, anyhow 0 "
     assert rows["long"][2] == " tests 5 passed, 1 skipped in 3.00s "
     assert rows["dropins"][2] == " tests passed 228 "
     asked = (tmp_path / "asked").read_text().splitlines()
@@ -58,7 +60,7 @@ def test_a_part_that_takes_too_long_is_ended_with_its_children_and_has_failed(tm
     assert found.figures == "tests 5"
 
 
-def test_a_night_is_shorter_than_three_hours_and_writes_its_table(tmp_path, monkeypatch):
+def test_a_night_is_shorter_than_three_hours_and_writes_its_table(tmp_path, monkeypatch, capsys):
     assert sum(part.minutes for part in nightly.NIGHTLY.values()) < 180
     asked = []
     monkeypatch.setattr(nightly, "git", lambda *words: asked.append(words) or "")
@@ -70,8 +72,9 @@ def test_a_night_is_shorter_than_three_hours_and_writes_its_table(tmp_path, monk
     assert text.index("| two | passed | 60 | figures |") < text.index("| one |")
     assert [words[0] for words in asked if words[0] != "rev-parse"] == ["add", "commit"] * 2
     monkeypatch.setattr(nightly, "git", lambda *words: " M file")
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="2"):
         nightly.main(["--commit"])
+    assert "a commit that is checked out unchanged" in capsys.readouterr().err
 
 
 def test_every_target_that_runs_tests_is_a_part():

@@ -264,8 +264,8 @@ def explain_keys(
     Args:
         epsilons: total costs to compare, one or several.
         delta, max_partitions, pre_threshold, with_counts: as for `select_partitions`.
-        keys_per_user: how many keys a usual user has; or number of keys -> number of users who
-            have so many.  Not from the table itself, whose distribution is private.
+        keys_per_user: number of keys of a typical user, or a mapping number of keys -> number of
+            users. Do not take it from the table itself, whose distribution is private.
 
     Raises:
         ParameterError: a parameter is wrong, or epsilons is empty.
