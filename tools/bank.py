@@ -3,7 +3,7 @@
 The faults of `tests/vectors/bank.json` were written by somebody who had not read the tests.  Each
 is planted alone, in a copy of the package.  Known answers are asked as `safeselect verify` asks
 them, with the hash of the code set aside; then the tests of `make quick` run until one fails; then
-those of `make test`, first those of the fault's room.  A test that takes too long has noticed.
+those of `make test`: first known answers and the fault's room.  What takes too long has noticed.
 Before all, a copy that differs in comments is tested: a test that fails there is left out.
 
 Each verdict is a line of `build/bank.jsonl`.  A fault that has one is not planted again.  The table
@@ -75,6 +75,14 @@ def failures(package: Path, words: Sequence[str]) -> list[str]:
     return found or ([f"pytest: {run.returncode}"] if run.returncode not in (0, 5) else [])
 
 
+def first(package: Path, words: Sequence[str], places: Sequence[str]) -> list[str]:
+    """The first test that fails, of the first place that has one; or none."""
+    for place in places:
+        if found := failures(package, ["-x", *words, place]):
+            return found[:1]
+    return []
+
+
 def verdict(fault: Mapping[str, Any], left_out: Iterable[str]) -> dict[str, Any]:
     """What notices one fault: of known answers whether, of tests the first."""
     change = Break(fault["place"], fault["text"], fault["other"])
@@ -82,13 +90,11 @@ def verdict(fault: Mapping[str, Any], left_out: Iterable[str]) -> dict[str, Any]
     with tempfile.TemporaryDirectory() as place:
         package = copy(Path(place), [change])
         known = python(package, "-c", KNOWN).returncode != 0
-        quick = failures(package, ["-x", *options("quick"), *out])
         own = f"tests/{change.file.partition('/')[0]}"
-        tests = quick
-        for where in ([own] if (ROOT / own).is_dir() else []), ["tests"]:
-            if where and not tests:
-                tests = failures(package, ["-x", *options("test"), *out, *where])
-    return {"known answers": known, "quick": quick[:1], "test": tests[:1]}
+        places = ["tests/known", *([own] if (ROOT / own).is_dir() else []), "tests"]
+        quick = first(package, [*options("quick"), *out], places[::2])
+        tests = quick or first(package, [*options("test"), *out], places)
+    return {"known answers": known, "quick": quick, "test": tests}
 
 
 def with_a_comment() -> list[str]:
