@@ -227,7 +227,7 @@ def read_parts(guarantees: Iterable[Accounted]) -> _Counted:
     for guarantee in given:
         if not isinstance(guarantee, Accounted):
             raise ParameterError(
-                f"every part must be a guarantee, got {describe(guarantee)}; pass for example "
+                f"every part must be a guarantee, got {describe(guarantee)}; pass, for example, "
                 "result.guarantee or PureDP('0.5')"
             )
     return _ordered((guarantee, 1) for guarantee in given)
@@ -269,7 +269,7 @@ def _plain(parts: _Counted) -> Composition:
         return Composition(whole, basic(whole))
     rhos = [(g.zcdp.rho, count) for g, count in plain if not isinstance(g, ApproximateDP)]
     if deltas:
-        raise ParameterError("adding ZeroConcentratedDP or ApproximateDP parts requires delta=")
+        raise ParameterError("composing ZeroConcentratedDP or ApproximateDP parts requires delta=")
     return Composition(ZeroConcentratedDP(total(rhos)), CONCENTRATED)
 
 

@@ -225,7 +225,7 @@ def _read_base(base: object) -> None:
     if not isinstance(base, Base):
         raise ParameterError(
             "base must be PureDP, LaplaceDominated, BoundedRange or ZeroConcentratedDP, got "
-            f"{describe(base)}; privacy of repeated runs is proved for these only"
+            f"{describe(base)}; the privacy of repeated runs is proved only for these"
         )
 
 

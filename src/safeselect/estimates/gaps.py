@@ -146,7 +146,7 @@ def variance_ratio(*rates: Number, noise: _Noise, measured_rate: Number) -> Frac
         Fraction(1, 2)
     """
     if not rates:
-        raise ParameterError("give one rate, or two: one for each noise term in a gap")
+        raise ParameterError("pass one rate, or two rates: one for each noise term of a gap")
     read_choice(noise, "noise", tuple(_VARIANCES))
     own = rational(measured_rate, "measured_rate")
     relative = sum(((own / rational(rate, "rates")) ** 2 for rate in rates), Fraction(0))
@@ -201,7 +201,7 @@ def read_winners(
         raise ParameterError("measurements must not be empty")
     between = [centred(gap, gap_grid) for gap in read_released_list(gaps, "gaps")]
     if len(between) not in (k - 1, k):
-        raise ParameterError(f"{k} measurements need {k - 1} or {k} gaps, got {len(between)}")
+        raise ParameterError(f"{k} measurements require {k - 1} or {k} gaps, got {len(between)}")
     return measured, between
 
 
@@ -370,7 +370,7 @@ def estimate_from_answers(
     measured = read_released_list(measurements, "measurements")
     heights = [read_gap(gap) for gap in read_released_list(gaps, "gaps")]
     if not measured or len(measured) != len(heights):
-        raise ParameterError("give at least one gap, and one for each measurement")
+        raise ParameterError("pass at least one gap, and one gap for each measurement")
     high = [centred(each, gap_grid) for each in heights]
     order = sorted(range(len(high)), key=lambda place: -high[place])
     placed = tuple(measured[place] for place in order), tuple(high[place] for place in order)

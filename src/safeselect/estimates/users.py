@@ -155,7 +155,7 @@ def _each_of(epsilons: Number | Iterable[Number]) -> list[Number]:
     one = isinstance(epsilons, str) or not isinstance(epsilons, Iterable)
     found: list[Any] = [epsilons] if one else [*epsilons]  # type: ignore[misc]  # told by `one`
     if not found:
-        raise ParameterError("give at least one epsilon")
+        raise ParameterError("pass at least one epsilon")
     return found
 
 
@@ -196,7 +196,7 @@ def explain_items(
     totals = [read_total(each, delta) for each in _each_of(epsilons)]
     uncapped = flag(with_counts, "with_counts") and cap is None
     if uncapped and groups > 1:
-        raise ParameterError("with_counts with groups requires max_contributions")
+        raise ParameterError("with_counts requires max_contributions if there are groups")
     plans = [plan_items(total, count, places, cap, groups, uncapped) for total in totals]
     counts = "counts, all items of each user" if uncapped else "no counts"
     if cap is not None:
@@ -318,7 +318,7 @@ def _both_laws(epsilons: Iterable[Number], delta: Number, shares: Mapping[int, F
                     tried.append(Plan(total.epsilon, users, noise=noise, max_partitions=cap))
             plans += [_best(tried)] if tried else []
     if not plans:
-        raise ParameterError("neither law keeps keys at this cost; use a larger epsilon")
+        raise ParameterError("neither noise law keeps keys at this cost; use a larger epsilon")
     return Plans(
         f"keys, users as stated: {_listed(shares)}, delta = {rounded_text(totals[0].delta)}",
         tuple(plans),

@@ -329,8 +329,8 @@ class Turn:
             mine = mine + 1 if self._owner == me else 0
             if mine > 1:
                 raise LedgerBusy(
-                    "a signal handler cannot use the ledger while its thread is using it; nothing "
-                    "was charged, try again afterwards"
+                    "a signal handler cannot use the ledger while the thread that it interrupted "
+                    "is using it; nothing was charged, try again afterwards"
                 )
             if time.monotonic_ns() > deadline:
                 raise LedgerBusy(
@@ -398,7 +398,7 @@ class Book:
     def make(self, id_: str, first: Sequence[Written]) -> None:
         """Write the first records: the ledger's, and one for each scope."""
         if self._witness is not None and self._witness.ask() is not None:
-            raise LedgerError("the witness already has a ledger; each ledger needs its own")
+            raise LedgerError("the witness already has a ledger; each ledger needs its own witness")
 
         def work(journal: Journal) -> Known:
             known = Known(Checker(self.public_keys))
@@ -426,7 +426,7 @@ class Book:
         self._published = head
         if self._witness is not None and self._witness.ask() is None and head is None:
             # Nothing would tell the ledger from any older copy.
-            raise LedgerError("the witness has no ledger yet; pass head= when you first open one")
+            raise LedgerError("the witness has no head yet; pass head= when you first use it")
         self._turn.take(self._look)
 
     def reported(self, event: Event, work: Callable[[], T]) -> T:

@@ -432,8 +432,8 @@ def external_charge(
     name = text(mechanism, "mechanism")
     if not _NAMED.fullmatch(name) or _OURS.fullmatch(name):
         raise ParameterError(
-            "mechanism must be a library and a law, such as 'opendp/laplace', optionally with a "
-            f"version of the law, got {name!r}"
+            "mechanism must name a library and a law, such as 'opendp/laplace', optionally with "
+            f"a version of the law, got {name!r}"
         )
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ParameterError(f"parameters must map names to strings, got {describe(parameters)}")
@@ -628,8 +628,8 @@ class Scope:
             ]
             if int.from_bytes(payment.nonce, "big") in checker.nonces:
                 raise SourceError(
-                    "the source returned a nonce that this ledger already has, so its randomness "
-                    "is a copy; nothing was charged or released"
+                    "the source returned a nonce that this ledger already has, so the source "
+                    "repeats its bytes; nothing was charged or released"
                 )
             ran = library()
             stated: dict[str, Content] = {} if checker.library == ran else {"library": {**ran}}

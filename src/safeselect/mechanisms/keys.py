@@ -537,7 +537,7 @@ class PartitionStrategy:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError("a strategy cannot change after it was paid for; create another")
+        raise FrozenInstanceError("a strategy cannot be changed after its charge; create another")
 
     def __repr__(self) -> str:
         return f"<PartitionStrategy {self.release.mechanism}, {self.release.guarantee}>"
@@ -707,7 +707,7 @@ def check_partitions(counts: object, max_partitions: int, unit: str | None) -> N
     check_cap(counts, max_partitions, "max_partitions")
     if counts.places != "all":
         raise ParameterError(
-            f"these are the {counts.places} largest counts of a table, a choice that depends on "
+            f"these are the {counts.places} largest counts of a table, whose choice depends on "
             "all users; use count_distinct_users(...), which counts the whole table"
         )
 

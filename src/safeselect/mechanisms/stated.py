@@ -67,7 +67,7 @@ class StatedLaw(Planned):
         kinds = BoundedRange, LaplaceDominated, PureDP
         if not (is_named and self.promise in kinds and callable(self.choose)):
             given = ", ".join(map(describe, (self.name, self.promise, self.choose)))
-            raise ParameterError(f"write StatedLaw('staircase/1', PureDP, choose), got {given}")
+            raise ParameterError(f"StatedLaw takes a name, a guarantee and a function, got {given}")
 
     def planned(self, cost: PrivacyCost, range_: Fraction, step: Fraction, k: int) -> Calibration:
         """Return the plan of one draw with the caller's guarantee; the range is in grid steps.

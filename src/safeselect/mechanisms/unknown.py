@@ -302,7 +302,7 @@ def plan_of_list(
     k, least, most = places
     if laplace:
         if least < most:
-            raise ParameterError("noise='laplace' takes one k_bar")
+            raise ParameterError("noise='laplace' requires a single k_bar")
         share = ApproximateDP(total.epsilon / lists, total.delta / lists)
         offset, noise_rate, said = plan_counts(share, least, contributions or 0)
         said["max_contributions"] = str(contributions)
@@ -725,7 +725,7 @@ class PayWhatYouGet(InTurns):
             raise BudgetError("the session has no queries left")
         if left.outcomes < worst:
             raise BudgetError(
-                f"the session has {left.outcomes} outcomes left, but this query can cost {worst}; "
+                f"the session has {left.outcomes} outcomes left, but this query can use {worst}; "
                 "use a smaller k"
             )
 

@@ -225,7 +225,7 @@ class ApproximateDP:
         """
         at = rational(delta, "delta", below=1)
         if at < self.delta:
-            raise ParameterError(f"delta must be at least {self.delta}, as in the guarantee")
+            raise ParameterError(f"delta must be at least {self.delta}, the delta of the guarantee")
         return ApproximateDP(self.epsilon, at)
 
 

@@ -203,7 +203,7 @@ class Rows:
                 raise LedgerError(f"the ledger {where} {_UNSAFE}")
         found = [Row(*row[:4]) for row in values if row[0] is not None]
         if [row.seq for row in found] != list(range(first, first + len(found))):
-            raise LedgerDamaged(f"record {first} or a later one is missing {where}")
+            raise LedgerDamaged(f"record {first} or a later record is missing {where}")
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
                 raise LedgerDamaged(f"record {row.seq} {where} is not a string")
@@ -313,11 +313,11 @@ class PostgresStore:
         pool: Connections | None = None,
     ) -> None:
         if (conninfo is None) == (pool is None):
-            raise ParameterError("give either conninfo or pool=")
+            raise ParameterError("pass either conninfo or pool=")
         if conninfo is not None and not isinstance(conninfo, str):
             raise ParameterError("conninfo must be a libpq connection string")
         if pool is not None and not isinstance(pool, Connections):
-            raise ParameterError(f"pool must be a psycopg_pool.ConnectionPool: {describe(pool)}")
+            raise ParameterError(f"pool must be a psycopg ConnectionPool, got {describe(pool)}")
         if not isinstance(schema, str) or not _NAME.fullmatch(schema):
             raise ParameterError(f"schema must be a plain lower-case name, got {describe(schema)}")
         self._psycopg: ModuleType = library("psycopg", "postgres")
