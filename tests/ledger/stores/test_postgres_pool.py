@@ -128,8 +128,8 @@ def test_wrong_arguments() -> None:
     for arguments, said in (
         ({}, "pass either conninfo or pool="),
         ({"conninfo": "x", "pool": object()}, "pass either conninfo or pool="),
-        ({"pool": object()}, "must be a psycopg_pool.ConnectionPool"),
-        ({"pool": "x"}, "must be a psycopg_pool.ConnectionPool"),
+        ({"pool": object()}, "must be a psycopg ConnectionPool"),
+        ({"pool": "x"}, "must be a psycopg ConnectionPool"),
     ):
         with pytest.raises(ParameterError, match=said):
             PostgresStore(schema="x", **arguments)  # type: ignore[arg-type]
