@@ -90,7 +90,7 @@ def estimate_from_threshold(
     variance_ratio: Number,
     gap_grid: Number | None = None,
 ) -> Fraction:
-    """Return the inverse-variance average of a measurement and threshold + gap.
+    """Return the inverse-variance weighted average of a measurement and threshold + gap.
 
     Over all runs, reported or not, threshold + gap is an unbiased estimate of the value.  Among
     reported values, those near or below the threshold are overestimated.  Answers of one session
@@ -219,7 +219,7 @@ def estimate_from_gaps(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates of the k winners' scores, robust against the bias of gaps.
+    """Return estimates of the k winners' scores that are robust against the bias of gaps.
 
     For all scores, the mean squared error, averaged over the winners, is not noticeably larger than
     that of the measurements alone. If the gaps are right, it is nearly as small as that of
@@ -345,7 +345,7 @@ def estimate_from_answers(
     measured_rate: Number,
     gap_grid: Number | None = None,
 ) -> tuple[Fraction, ...]:
-    """Return estimates of the values that a sparse vector session answered "above", in order.
+    """Return estimates, in order, of the values for which a sparse vector session answered "above".
 
     This function works like `estimate_from_gaps`: each gap is a height above the noisy threshold.
     All answers of the session share the noise of the threshold, so it cancels. Answers of different

@@ -252,7 +252,7 @@ _TEST = b"safeselect/key test"
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Creates proposals, which take effect only with `Ledger.enact`.
+    """Creates proposals, which take effect only after approvers have signed them.
 
     Every method raises `ParameterError` if a parameter is wrong or the ledger has no approvers, and
     `LedgerError` if the ledger cannot be used.

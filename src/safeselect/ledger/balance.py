@@ -264,7 +264,7 @@ class Budget:
         return ", ".join(f"{name} {rounded_text(value)}" for name, value in limits.items())
 
     def statement(self) -> str:
-        """Return the promise of all releases of the scope together and its conditions."""
+        """Return the promise for all releases of the scope together, and its conditions."""
         promise = f"all releases charged here are together {self._promised()}"
         if self.ceiling:
             now = f"until it is raised, and with the decision to raise it, {self._promised()}"
@@ -282,7 +282,7 @@ class Budget:
         return f"{self.numbers()} {kind}"
 
     def as_record(self) -> dict[str, Content]:
-        """Return the content of the budget for a record."""
+        """Return the budget in the form in which a record contains it."""
         terms = self.terms
         stated: dict[str, Content] = {
             **exact_texts(terms.limits),

@@ -411,7 +411,7 @@ def unknown_domain_top_k(
     source: Source | None = None,
     ledger: Scope | None = None,
 ) -> TopK[str]:
-    """Choose up to k items with the largest counts when the set of items is private.
+    """Choose up to k items with large counts when the set of items is private.
 
     The k_bar largest counts compete with a threshold, the bottom, which lies 1 + tau above the
     (k_bar + 1)-th count.
@@ -582,7 +582,7 @@ def plan_lists(
 @final
 @sealed
 class PayWhatYouGet(InTurns):
-    """A session of unknown-domain queries, in which each query costs only the draws it made.
+    """A session of unknown-domain queries; each query costs only the draws that it made.
 
     A query has the law of `unknown_domain_top_k` with Gumbel noise, with the session's epsilon per
     draw and delta per query. A list of k labels takes k draws. A list that ends at the bottom after
