@@ -76,8 +76,8 @@ class PureDP(_OfEpsilon):
         return _approximate(self, delta, lambda e, d, _: e + (1 - d * (1 + (-e).exp())).log())
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon: (e**own - e**epsilon) / (1 + e**own), where own is
-        self.epsilon."""
+        """Return the smallest delta at this epsilon: (e**own - e**epsilon) / (1 + e**own), where
+        own is self.epsilon."""
         return -less.expm1() / (1 + (-own).exp())
 
 
@@ -144,8 +144,8 @@ class BoundedRange(_OfEpsilon):
         )
 
     def profile(self, own: Interval, less: Interval) -> Interval:
-        """Return the smallest delta at this epsilon: (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own),
-        where own is self.epsilon.
+        """Return the smallest delta at this epsilon:
+        (1 - e**((epsilon - own) / 2))**2 / (1 - e**-own), where own is self.epsilon.
 
         Source: Dong, Durfee and Rogers (2020), the case of one mechanism.
         """
