@@ -154,20 +154,21 @@ def commits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Commit]]:
     """What happens in the next commits of writers, in place of them."""
     import psycopg
 
-    execute, plan, writing = psycopg.Connection.execute, list[Commit](), set[int]()
+    execute, plan, writing = psycopg.ClientCursor.execute, list[Commit](), set[int]()
 
     def planned(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         if "begin_charge" in query:
-            writing.add(id(self))
-        alone = self.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+            writing.add(id(self.connection))
+        alone = self.connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         is_sent = alone and (".charge(" in query or ".settle(" in query)
-        if is_sent or (query.endswith("COMMIT") and id(self) in writing):
-            writing.discard(id(self))
+        if is_sent or (query.endswith("COMMIT") and id(self.connection) in writing):
+            writing.discard(id(self.connection))
             if plan:
-                return plan.pop(0)(self, lambda: execute(self, query, *more, **options))
+                commit = partial(execute, self, query, *more, **options)
+                return plan.pop(0)(self.connection, commit)
         return execute(self, query, *more, **options)
 
-    monkeypatch.setattr(psycopg.Connection, "execute", planned)
+    monkeypatch.setattr(psycopg.ClientCursor, "execute", planned)
     yield plan
     plan.clear()
 
@@ -371,13 +372,13 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is sent from now on."""
     import psycopg
 
-    execute, sent = psycopg.Connection.execute, list[str]()
+    execute, sent = psycopg.ClientCursor.execute, list[str]()
 
     def counted(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         sent.append(query)
         return execute(self, query, *more, **options)
 
-    monkeypatch.setattr(psycopg.Connection, "execute", counted)
+    monkeypatch.setattr(psycopg.ClientCursor, "execute", counted)
     return sent
 
 
@@ -430,7 +431,7 @@ def test_a_long_read_is_made_without_the_lock(
     for _ in range(8):
         scope(other).pay(pure())
     monkeypatch.setattr(postgres, "_MANY", 5)
-    execute, locked = psycopg.Connection.execute, list[bool]()
+    execute, locked = psycopg.ClientCursor.execute, list[bool]()
 
     def looked(self: Any, query: Any, *more: Any, **options: Any) -> Any:
         done = execute(self, query, *more, **options)
@@ -442,7 +443,7 @@ def test_a_long_read_is_made_without_the_lock(
                 locked.append(True)
         return done
 
-    monkeypatch.setattr(psycopg.Connection, "execute", looked)
+    monkeypatch.setattr(psycopg.ClientCursor, "execute", looked)
     there.pay(pure())
     assert locked == [False, False, True]
     assert mine.check().count == 11

@@ -120,35 +120,23 @@ END$$""",
 $$BEGIN
     CASE (levels > 0)::text || jsonb_typeof(value)
     WHEN 'truestring' THEN
-        RETURN quoted(value #>> '{{}}');
+        RETURN CASE WHEN value::text COLLATE "C" ~ '^[ -~]*$' AND strpos(value::text, chr(92)) = 0
+            THEN value::text ELSE quoted(value #>> '{{}}') END;
     WHEN 'truearray' THEN
         RETURN '[' || coalesce((
-            SELECT string_agg(spelled(item, levels - 1), ',' ORDER BY place)
+            SELECT string_agg(canonical(item, levels - 1), ',' ORDER BY place)
             FROM jsonb_array_elements(value) WITH ORDINALITY AS items (item, place)
         ), '') || ']';
     WHEN 'trueobject' THEN
-        -- Most are of texts that need no escape.
-        IF octet_length(value::text) = length(value::text)
-            AND translate(value::text, chr(92) || chr(127) || '[', '') = value::text
-            AND strpos(substr(value::text, 2), '{{') = 0 THEN
-            RETURN '{{' || coalesce((
-                SELECT string_agg('"' || key || '":"' || item || '"', ',' ORDER BY key COLLATE "C")
-                FROM jsonb_each_text(value) AS items (key, item)
-            ), '') || '}}';
-        END IF;
         RETURN '{{' || coalesce((
-            SELECT string_agg(spelled(to_jsonb(name), levels) || ':' || spelled(item, levels - 1),
-                ',' ORDER BY name COLLATE "C")
+            SELECT string_agg(canonical(to_jsonb(name), levels) || ':'
+                || canonical(item, levels - 1), ',' ORDER BY name COLLATE "C")
             FROM jsonb_each(value) AS items (name, item)
         ), '') || '}}';
     ELSE
         RAISE EXCEPTION 'a value is missing, too deep, or no text, list or object';
     END CASE;
 END$$""",
-    # The same; of a text in ASCII without escapes, which most are, without a call.
-    """CREATE FUNCTION spelled(value jsonb, levels integer) RETURNS text LANGUAGE sql AS
-$$SELECT CASE WHEN jsonb_typeof(value) = 'string' AND value::text COLLATE "C" ~ '^[ -~]*$'
-    AND strpos(value::text, chr(92)) = 0 THEN value::text ELSE canonical(value, levels) END$$""",
     # A text of a form: a regular expression.
     """CREATE FUNCTION formed(value text, form text) RETURNS text {inner} AS
 $$BEGIN
@@ -360,13 +348,13 @@ BEGIN
         concat(',"guarantee":', canonical(object(record -> 'guarantee', false), 6),
             ',"kind":"charged","ledger":"', record ->> 'ledger', '"', CASE WHEN record ? 'library'
                 THEN ',"library":' || canonical(object(record -> 'library', true), 2) END,
-            ',"mechanism":', spelled(record -> 'mechanism', 1), ',"nonce":"'),
+            ',"mechanism":', canonical(record -> 'mechanism', 1), ',"nonce":"'),
         concat('","parameters":', canonical(object(record -> 'parameters', true), 2), ',"parts":[',
             substr(parts, 2), '],"previous":"'),
-        concat('","purpose":', spelled(record -> 'purpose', 1), ',"request":'),
+        concat('","purpose":', canonical(record -> 'purpose', 1), ',"request":'),
         ',"schema":"{SCHEMA}","seq":"',
-        concat('","source":{{{{"health":', spelled(source -> 'health', 1), ',"name":',
-            spelled(source -> 'name', 1), ',"production":"', source ->> 'production',
+        concat('","source":{{{{"health":', canonical(source -> 'health', 1), ',"name":',
+            canonical(source -> 'name', 1), ',"production":"', source ->> 'production',
             '"}}}},"utc":"'),
         '"}}}}'];
 END$$""",
