@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any
 
 import pytest
-from ledgers import pure, scope
+from ledgers import TERMS, pure, scope
 from postgres import Server, needs_postgres
-from postgres_roles import CHARGER, READER, Place, a_charge, refused
+from postgres_roles import APPROVER, CHARGER, READER, Place, a_charge, refused
 from workers import ended, kinds
 
 from safeselect import (
+    Budget,
     BudgetError,
     Ledger,
     LedgerDamaged,
@@ -39,13 +40,14 @@ TIMES = {"day": "2028-02-29", "hour": "2026-12-31T23Z", "minute": "2026-01-01T00
 
 def test_a_time_is_exactly_as_fine_as_the_ledgers_clock(place: Place) -> None:
     place.make(epsilon=1)
-    path = f"set_config('search_path', '{place.name}', false)"  # as the functions set it
-    asked = f"SELECT {place.name}.instant(%s, %s) FROM {path}"  # noqa: S608
+    about: dict[str, Any] = {"kind": "scope", "caps": {"epsilon": "1"}, "max_refusals": "10"}
+    about["terms"] = Budget(**TERMS, epsilon=1).as_record()
     for clock, fine in TIMES.items():
-        assert place.sql("owner", asked, values=(fine, clock)) == [(fine,)]
-        for wrong in {*TIMES.values(), "2027-02-29"} - {fine}:
-            with refused("not as fine|not of its form|out of range|invalid input"):
-                place.sql("owner", asked, values=(wrong, clock))
+        place.sql("owner", "UPDATE state SET clock = %s", values=(clock,))
+        for wrong in {*TIMES.values(), "2027-02-29", "infinity", "10000-01-01"} - {fine}:
+            with refused("not as fine|out of range|invalid input"):
+                place.append(APPROVER, {**about, "scope": clock, "utc": wrong})
+        place.append(APPROVER, {**about, "scope": clock, "utc": fine})
 
 
 def test_a_false_signature_is_set_aside_and_nothing_is_forgotten(place: Place) -> None:

@@ -57,8 +57,7 @@ _TABLES = (
     last text NOT NULL,
     ledger text,
     signed boolean,
-    clock text,
-    utc text
+    clock text
 )""",
     f"INSERT INTO state (last) VALUES ('{'0' * 64}')",  # noqa: S608 - a constant of ours
     # The amounts of a scope in their order, and of each the cap and the total, above and below the
@@ -154,27 +153,6 @@ $$BEGIN
     END IF;
     RETURN value #>> '{{}}';
 END$$""",
-    # An object with these fields, and no other.
-    """CREATE FUNCTION shaped(value jsonb, fields text[]) RETURNS jsonb {inner} AS
-$$BEGIN
-    IF (value ?& fields AND object(value, false) - fields = '{{}}') IS NOT TRUE THEN
-        RAISE EXCEPTION 'an object does not have the fields of its kind';
-    END IF;
-    RETURN value;
-END$$""",
-    # A time that the calendar has, exactly as fine as the ledger's clock.
-    """CREATE FUNCTION instant(value text, clock text) RETURNS text {inner} AS
-$$DECLARE
-    bare text := rtrim(formed(value, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T0-9:Z]{{0,10}}'), 'Z');
-    whole text := to_char((bare || substr('0001-01-01T00:00:00', length(bare) + 1))::timestamp,
-        'YYYY-MM-DD"T"HH24:MI:SS');
-BEGIN
-    IF value IS DISTINCT FROM (CASE clock WHEN 'day' THEN left(whole, 10)
-        WHEN 'hour' THEN left(whole, 13) || 'Z' WHEN 'minute' THEN left(whole, 16) || 'Z' END) THEN
-        RAISE EXCEPTION 'a time is not as fine as the clock of the ledger';
-    END IF;
-    RETURN value;
-END$$""",
     # An object of texts, perhaps with further objects in it.
     """CREATE FUNCTION object(value jsonb, is_flat boolean) RETURNS jsonb {inner} AS
 $$BEGIN
@@ -246,13 +224,17 @@ END$$""",
     # Checks a record of a kind with these fields, and perhaps one more, of any texts.
     """CREATE FUNCTION formed_record(record jsonb, body text, kinds text, fields text[],
     more text DEFAULT NULL) RETURNS jsonb {inner} AS
-$$BEGIN
+$$DECLARE
+    known text[] := fields || ARRAY['schema', 'kind', 'ledger', 'seq', 'previous']
+        || CASE WHEN record ? more THEN ARRAY[more] END;
+BEGIN
     IF canonical(record, 8) <> body THEN
         RAISE EXCEPTION 'a record has another hash or spelling';
+    ELSIF (formed(record ->> 'kind', kinds) IS NOT NULL AND record ?& known
+        AND record - known = '{{}}') IS NOT TRUE THEN
+        RAISE EXCEPTION 'an object does not have the fields of its kind';
     END IF;
-    PERFORM formed(record ->> 'kind', kinds);
-    RETURN shaped(record, fields || ARRAY['schema', 'kind', 'ledger', 'seq', 'previous']
-        || CASE WHEN record ? more THEN ARRAY[more] END);
+    RETURN record;
 END$$""",
     # Locks the ledger until the commit, and adds a record of the right form; returns its place.
     f"""CREATE FUNCTION appended(wait integer, record jsonb, body text, hash text, signature text,
@@ -260,6 +242,9 @@ END$$""",
 $$DECLARE
     here state%ROWTYPE;
     begun text := begun(wait);
+    bare text := rtrim(record ->> 'utc', 'Z');
+    whole text := to_char((bare || substr('0001-01-01T00:00:00', length(bare) + 1))::timestamp,
+        'YYYY-MM-DD"T"HH24:MI:SS');
 BEGIN
     IF length(body) + length(signature) > {LONGEST - 200} THEN
         RAISE EXCEPTION 'a record is too long';
@@ -277,8 +262,10 @@ BEGIN
     ELSIF (record ->> 'schema' = '{SCHEMA}' AND record ->> 'ledger' = here.ledger
         AND record ->> 'seq' = (here.count - 1)::text) IS NOT TRUE THEN
         RAISE EXCEPTION 'a record has another place';
-    ELSIF record ? 'utc' AND record ->> 'utc' IS DISTINCT FROM here.utc THEN
-        UPDATE state SET utc = instant(record ->> 'utc', here.clock);
+    ELSIF record ? 'utc' AND record ->> 'utc' IS DISTINCT FROM (CASE here.clock
+        WHEN 'day' THEN left(whole, 10) WHEN 'hour' THEN left(whole, 13) || 'Z'
+        WHEN 'minute' THEN left(whole, 16) || 'Z' END) THEN
+        RAISE EXCEPTION 'a time is not as fine as the clock of the ledger';
     END IF;
     begun := set_config('safeselect.place', record ->> 'seq', true);
     INSERT INTO records VALUES (here.count - 1, body, hash, signature, key, request);
