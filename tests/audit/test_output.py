@@ -47,6 +47,19 @@ OTHERS = {
         "more places than candidates",
         "a position",
     ),
+    "a gap beside its grid": (release(gap="1/2"), "multiples of their grid step", "a gap"),
+    "a gap below 0": (release(gaps=["7", "-1"]), "not multiples of", "top k with gaps"),
+    "a count below 0": (
+        release(counts=["7", "-1"]),
+        "smallest possible count is 0",
+        "discovered with counts",
+    ),
+    "a count far below": (
+        release(counts=["7", "-999"]),
+        "smallest possible count is -",
+        "discovered with counts, no cap",
+    ),
+    "counts that are not kept": (release(counts=["7"] * 5), "a count of 7", "keys with counts"),
     "counts out of order": (
         release(counts=["29989", "49999"]),
         "not in the order of their counts",
