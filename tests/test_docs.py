@@ -76,7 +76,8 @@ def test_the_table_of_mathematics_has_every_theorem_and_section() -> None:
     listed = [name for row, *_ in rows for name in re.findall(rf"^\| {theorem}", row)]
     assert len(at) > 20
     assert sorted(listed) == sorted(re.findall(rf"\*\*{theorem}", page)) == sorted(at)
-    starts = {int(each[1]): each.start() for each in re.finditer(r"^## (\d+)\.", page, re.MULTILINE)}
+    heads = re.finditer(r"^## (\d+)\.", page, re.MULTILINE)
+    starts = {int(each[1]): each.start() for each in heads}
     numbered = {int(each) for row, *_ in rows for each in re.findall(r"\((\d+)\)$", row)}
     held = {max(n for n in starts if starts[n] < place) for place in at.values()}
     assert numbered | held == set(starts) - {max(starts)}
