@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from audited import Case, Json, both, certificate, release
-from written import EVERY
+from audited import Json, both, release
 
 pytestmark = pytest.mark.claim("C8")
 
@@ -73,11 +71,3 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_an_output_that_cannot_be_is_refused(refuse: Any, name: str) -> None:
     refuse("output", *OTHERS[name])
-
-
-@pytest.mark.parametrize("name", ["a position", "a run above", "thirds and decimals"])
-def test_an_output_that_can_be_is_accepted(
-    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], name: str
-) -> None:
-    _, lines, last = Case(tmp_path, certificate(), call=EVERY[name]).audit(capfdbinary)
-    assert lines["output"].startswith("holds"), last
