@@ -8,10 +8,9 @@
 - Each thread keeps one connection, or each transaction borrows one from a pool.  A forked child
   loses its parent's.
 - A writer that nobody disturbs sends its record after the last one that it has seen: one way there
-  and back.  The server refuses it if another record came between.  Then this writer queues, reads
-  what is missing while another one still writes, takes the lock, and does so for its next 20
-  records: it gets its turn.  Whatever else is refused is decided anew under the lock.  Readers do
-  not wait.
+  and back.  The server refuses it if another record came between.  Then this writer takes the lock
+  first, and does so for its next 20 records: it gets its turn.  Whatever else is refused is decided
+  anew under the lock.  Readers do not wait.
 - A commit is on the server's disk before it returns.  A server that does not wait for its disk is
   refused.  So is a standby server: if it lags behind, that looks like a rollback.  A warning during
   the commit, for example that a standby was not waited for, is an error.
@@ -158,6 +157,11 @@ class Moved(Exception):
     """What was decided without the lock must be decided with it."""
 
 
+_ROWS = """SELECT found.*, version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
+    FROM {0}.format LEFT JOIN LATERAL (SELECT seq, body, hash, signature FROM {0}.records
+    WHERE seq >= {1} ORDER BY seq LIMIT {2}) AS found ON true"""
+
+
 @final
 class Rows:
     """The rows of a transaction, as a `Journal`; `append` keeps rows in `new`, to be sent.
@@ -165,23 +169,18 @@ class Rows:
     Args:
         connection: None where nothing is asked.
         last: the last row that was seen.
-        locks: what begins a transaction in the queue, and what then takes the lock.  Each is sent
-            before a query; the second one when nearly all rows were read.
+        query: reads rows, and perhaps takes the lock if they are few.
     """
 
-    __slots__ = ("_connection", "_is_near", "_is_whole", "_locks", "_schema", "last", "new")
+    __slots__ = ("_connection", "_is_whole", "_query", "_schema", "last", "new")
     torn: Torn | None = None  # a transaction exists as a whole or not at all
 
     def __init__(
-        self,
-        connection: Connection,
-        schema: str,
-        last: Row | None = None,
-        locks: Sequence[str] = (),
+        self, connection: Connection, schema: str, last: Row | None = None, query: str = _ROWS
     ) -> None:
         self._connection, self._schema, self.last = connection, schema, last
         self.new: list[Row] = []
-        self._locks, self._is_near = locks, True
+        self._query = query
         # Whether the end was reached: a reader far away does not run after writers.
         self._is_whole = connection is None
 
@@ -191,25 +190,13 @@ class Rows:
             return [self.last]
         if self._connection is None:
             raise Moved
-        while True:
-            lock = "".join(self._locks[: self._is_near])
-            found = self._asked(lock or _ROWS, first, count)
-            self._locks = self._locks[self._is_near :]
-            self._is_near = len(found) < _MANY
-            if not self._locks or len(found) > 1:
-                break  # rows are checked while another one still writes
-        self._is_whole = not self._locks and 0 < len(found) < count
-        self.last = found[-1] if found else self.last
-        return found
-
-    def _asked(self, query: str, first: int, count: int) -> list[Row]:
-        """Return rows, if the server may be used; the functions that lock see to that."""
-        said = self._connection.execute(query.format(self._schema, first, count))
+        count = min(count, _MANY)
+        said = self._connection.execute(self._query.format(self._schema, first, count))
         while said.nextset():
             pass
         values = said.fetchall()
         where = f"in schema {self._schema} of PostgreSQL"
-        if query is _ROWS:
+        if self._query is _ROWS:
             if not values or any(version != FORMAT for *_, version, _ in values):
                 raise LedgerError(f"the ledger {where} is not of format {FORMAT}")
             if not values[0][-1]:
@@ -220,6 +207,9 @@ class Rows:
         for row in found:
             if not all(isinstance(value, str) for value in (row.body, row.hash, row.signature)):
                 raise LedgerDamaged(f"record {row.seq} {where} is not a string")
+        self._query = self._query.removeprefix(_BEGIN)
+        self._is_whole = 0 < len(found) < count
+        self.last = found[-1] if found else self.last
         return found
 
     def append(self, row: Row) -> Row:
@@ -266,17 +256,13 @@ _FUNCTIONS = {
 
 T = TypeVar("T")
 
-_BEGIN = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED"
+_BEGIN = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED; "
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
 _IS_OWNER = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = %s"
 _OLDEST = 130000  # gcd of numeric
-_ROWS = """SELECT found.*, version, current_setting('fsync') = 'on' AND NOT pg_is_in_recovery()
-    FROM {0}.format LEFT JOIN LATERAL (SELECT seq, body, hash, signature FROM {0}.records
-    WHERE seq >= {1} ORDER BY seq LIMIT {2}) AS found ON true"""
-_LOCKED = "SELECT seq, body, hash, signature FROM {0}."
-_LOCK = _LOCKED + "lock_state({1}, {2})"
+_LOCK = "SELECT seq, body, hash, signature FROM {{0}}.begin_charge({{1}}, {{2}}, {0})"
 _TRIES = 3
-_MANY = 100  # rows that are not read under the lock
+_MANY = 100  # rows that are read at once; so many are not read under the lock
 _QUEUED = 20
 _BUSY = "55P03"
 _UNSAFE = "cannot be used: the server is a standby, or runs with fsync off"
@@ -409,7 +395,7 @@ class PostgresStore:
         """
         born, lost = generation(), 0
         # Read committed: what is read after the lock is all that was committed before.
-        locks = f"{_BEGIN}; {_LOCKED}begin_charge({{1}}, {{2}}, {self._wait})", _LOCK
+        lock = _BEGIN + _LOCK.format(self._wait)
         with self._translated():
             while True:
                 is_alone, sent = False, list[Row]()
@@ -417,7 +403,7 @@ class PostgresStore:
                     with self._transaction(sent) as connection:
                         is_alone, self._queued = not self._queued, max(0, self._queued - 1)
                         here = None if is_alone else connection
-                        journal = Rows(here, self._schema, self._last, () if is_alone else locks)
+                        journal = Rows(here, self._schema, self._last, lock)
                         done = work(journal)
                         if is_alone and not journal.new:
                             raise Moved  # a refusal is told of all records

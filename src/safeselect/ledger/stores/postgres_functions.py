@@ -4,8 +4,8 @@ Nobody but the owner writes to a table.  Others call functions that run with the
 Each function takes a record and checks it: that it is canonical JSON with the fields of its kind,
 printable, of the stated hash, and that it follows from the records before it.
 
-- A charger has `begin_charge`, `lock_state`, `charge` and `settle`.
-- An approver has `begin_charge`, `lock_state`, `open_scope`, `raise_limit` and `replace_key`.
+- A charger has `begin_charge`, `charge` and `settle`.
+- An approver has `begin_charge`, `open_scope`, `raise_limit` and `replace_key`.
 - A reader has SELECT on the records, and so have the others.
 
 The server has no keys, so signatures and approvals are left to the processes.  Names and literals
@@ -26,8 +26,8 @@ FORMAT = 1
 
 GRANTS = {
     "reader": (),
-    "charger": ("begin_charge", "lock_state", "charge", "settle"),
-    "approver": ("begin_charge", "lock_state", "open_scope", "raise_limit", "replace_key"),
+    "charger": ("begin_charge", "charge", "settle"),
+    "approver": ("begin_charge", "open_scope", "raise_limit", "replace_key"),
 }
 """The functions that a role may execute, by its duty."""
 
@@ -78,10 +78,6 @@ _TABLES = (
     # What lies, after the amounts, between nonce, previous hash, request, place and time: charges
     # that differ from an earlier one in these alone are not spelled and checked anew.
     "CREATE TABLE forms (digest bytea PRIMARY KEY, pieces text[] NOT NULL)",
-    # A writer who queues first locks one of two rows, where at most two are the first: one writes,
-    # and the other reads meanwhile what was written.
-    "CREATE TABLE queues (place integer PRIMARY KEY)",
-    "INSERT INTO queues VALUES (0), (1)",
     "CREATE TABLE printable (first integer PRIMARY KEY, last integer NOT NULL)",
 )
 
@@ -242,21 +238,13 @@ $$BEGIN
     RETURN set_config('synchronous_commit', 'on', true)
         || set_config('lock_timeout', wait || 's', true);
 END$$""",
-    # Queues until the commit; returns what is there then.
+    # Returns rows; locks the ledger until the commit, and returns what is there then, unless there
+    # are so many that they are better read before.
     """CREATE FUNCTION begin_charge(first bigint, most integer, wait integer)
 RETURNS SETOF records SECURITY DEFINER {settings} AS
-$$DECLARE
-    drawn integer := floor(2 * random());
-BEGIN
-    PERFORM begun(wait);
-    PERFORM FROM queues WHERE place = drawn FOR UPDATE;
-    RETURN QUERY SELECT * FROM records WHERE seq >= first ORDER BY seq LIMIT most;
-END$$""",
-    # Locks the ledger until the commit; returns what is there then.
-    """CREATE FUNCTION lock_state(first bigint, most integer)
-RETURNS SETOF records SECURITY DEFINER {settings} AS
 $$BEGIN
-    PERFORM FROM state FOR UPDATE;
+    PERFORM begun(wait);
+    PERFORM FROM state WHERE count < first + most FOR UPDATE;
     RETURN QUERY SELECT * FROM records WHERE seq >= first ORDER BY seq LIMIT most;
 END$$""",
     # What only the owner writes: the first record, and notes on others.
