@@ -104,7 +104,7 @@ def drawn(seed: str) -> Iterator[tuple[str, Passage]]:
         (at, " ".join(line.split()))
         for at, words, raised in texts
         if "/cli/" in at and "/_page.py" not in at and not raised
-        for line in re.split(r"\n\n|\n(?! )(?=-|\| |[A-Z]+  )|  +(?=[a-z])", words)
+        for line in re.split(r"\n\n|\n(?=-|\| |[A-Z]+  )|  +(?=[a-z])", re.sub(r"\n +", " ", words))
         if len(line.split()) > 3
     ]
     every = [*pages()]

@@ -40,7 +40,7 @@ def test_an_exported_log_is_checked_like_the_ledger(run: Run, ledger: Ledger) ->
     for file in ("budget.db", "log.jsonl"):
         code, out, said = run("verify", file, "--head", ledger.head)
         assert (code, out) == (0, f"head {ledger.head}\n")
-        assert said == "all 10 records follow from each other\n"
+        assert said == "all 10 records are consistent with each other\n"
     Path("log.jsonl").write_text(log.replace('"1/7"', '"1/8"', 1))
     code, out, said = run("verify", "log.jsonl")
     assert (code, out) == (3, "")
@@ -60,7 +60,7 @@ def test_who_has_the_public_key_verifies_and_cannot_sign(run: Run) -> None:
     assert next(iter(made.records())).content["signer"]["public_key"] == signer.public_key.hex()
     other = Ed25519Signer(b"x" * 32, key_id="device 3").public_key
     for key, code, words in (
-        ([], 3, "signatures not checked: give --public-key"),
+        ([], 3, "signatures not checked: pass --public-key"),
         (["--public-key", signer.public_key.hex()], 0, "signatures checked"),
         (["--public-key", other.hex()], 3, "not signed with the given key"),
         (["--public-key", "00"], 2, "must be 32 bytes"),

@@ -149,7 +149,7 @@ def test_a_budget_is_proposed_approved_and_enacted(
         (["scope", place, "--scope", "b", *terms], '"scope":"b"'),
     ):
         code, text, told = run("propose", *words, "--within", "3")
-        assert (code, "it expires at " in told) == (0, True), told
+        assert (code, "it expires after record " in told) == (0, True), told
         Path("proposal").write_text(text)
         for name in ("ann", "ben"):
             code, approval, told = run("approve", "proposal", "--key", name)
@@ -158,10 +158,10 @@ def test_a_budget_is_proposed_approved_and_enacted(
             assert json.loads(approval).keys() == {"key", "signature", "until"}
         assert run("enact", place, "proposal", "ann.json")[0] == 2
         code, _, told = run("enact", place, "proposal", "ann.json", "ben.json")
-        assert (code, "written with 2 approvals" in told) == (0, True), told
+        assert (code, "made the change with 2 approvals" in told) == (0, True), told
         assert run("enact", place, "proposal", "ann.json", "ben.json")[0] == 2
     out = run("show", place)[1]
-    assert "2 of 2 keys sign every new scope and every raised limit" in out
+    assert "2 of 2 keys must sign every new scope and every raised limit" in out
     assert "raised epsilon from 1 to 2, approved by 2: a second year" in out
     assert "Scope b" in out
     assert run("propose", "reopening", place, "--scope", "a", "--reason", "x")[0] == 2

@@ -328,5 +328,5 @@ def test_the_command_pins_keys_and_shows_them(
     capsys.readouterr()
     assert main(["ledger", "show", str(path), "--public-key", old]) == 0
     out = capsys.readouterr().out
-    assert f"{new} signs, handed over by the key before it" in out
-    assert f"{late} signs, approved by 2" in out
+    assert f"{new}, handed over by the previous key" in out
+    assert f"{late}, approved by 2" in out

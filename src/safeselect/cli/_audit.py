@@ -67,8 +67,8 @@ STATEMENT = Command(
     "statement",
     "describe a release in words, for a report",
     declare("""
-RELEASE  a release in JSON
---plot FILE  also write a figure, such as release.png or release.svg
+RELEASE  file with a release in JSON
+--plot FILE  also draw a figure and write it to FILE, such as release.png or release.svg
 """),
     _state,
     """\
@@ -80,14 +80,14 @@ AUDIT = Command(
     "audit",
     "check a release against its ledger, a published head and a certificate of the code",
     declare("""
-RELEASE  a release in JSON, with its receipt
+RELEASE  file with a release in JSON, including its receipt
 --log LOG required  the ledger, or a log exported from it
---head HEAD  head of the ledger that was published after the release
---certificate FILE  certificate from safeselect verify --certificate
---certificate-key HEX hex  Ed25519 key of a signed certificate, as published by its signer
---public-key HEX hex  Ed25519 key of a signed ledger, as published by its owner
+--head HEAD  head of the ledger, published after the release
+--certificate FILE  certificate written by safeselect verify --certificate
+--certificate-key HEX hex  public Ed25519 key of a signed certificate, as published by its signer
+--public-key HEX hex  public Ed25519 key of a signed ledger, as published by its owner
 --by TEXT  name of the auditor, shown on the page
---html  print a page with verdict, promise, budget, missing evidence and limits of an audit
+--html  print a page with the verdict, promise, budget, missing evidence and limits of an audit
 | --json  print the same content as JSON
 """),
     _run,

@@ -28,30 +28,30 @@ from safeselect.exact.parameters import exact_text, integer
 from safeselect.ledger import Balance
 
 EXAMPLE = declare("""
--n N integer  number of candidates in the example (default: 10 k)
---gap G  gap between the k best and the other candidates
---sensitivity S  largest change of any one score (default: 1, with --monotonic)
+-n N integer  number of candidates in the example (default: 10 times K)
+--gap G  difference between the scores of the K best candidates and the scores of the others
+--sensitivity S  largest change of any one score (default: 1, together with --monotonic)
 | --range R  instead of --sensitivity: largest difference between the changes of two scores
---monotonic  scores never move in opposite directions between neighbours
+--monotonic  between neighbouring data sets, no two scores move in opposite directions
 """)
 ASKED = (*HOW_MANY, *TOTAL, *EXAMPLE, *GRID)
-COMPARED = declare("--epsilon E several required  one or more total costs to compare, such as 1")
-IN_GROUPS = declare("--max-groups C integer =1  each user counts in at most C groups (default: 1)")
+COMPARED = declare("--epsilon E several required  one or more total costs, such as 0.5 1 2")
+IN_GROUPS = declare("--max-groups C integer =1  count each user in at most C groups (default: 1)")
 GROUPS = declare("""
---delta D  with --epsilon; required for an unknown domain
+--delta D  total delta, for use with --epsilon; required for an unknown domain
 --groups N integer required  number of groups
---groups-per-user M integer required  number of groups of a typical user
---known  the set of candidates is public
+--groups-per-user M integer required  number of groups that a typical user is in
+--known  make the comparison for a public set of candidates
 --mechanism NAME {permute_and_flip,exponential}  with --known
 """)
-PER_USER = declare("--keys-per-user M integer  compare --noise for users of M items each")
+PER_USER = declare("--keys-per-user M integer  compare both laws of --noise for M items per user")
 BUDGETED = (
     declare("""
-FILE optional  ledger (or use --budget)
+FILE optional  ledger (or pass --budget instead)
 --scope NAME  scope of the ledger
---budget NUMBER several  instead of a ledger: epsilon, and optionally delta and own delta
+--budget NUMBER several  budget without a ledger: epsilon, and optionally delta and own delta
 each release
---k-bar N integer  for an unknown domain: number of items considered
+--k-bar N integer  number of items considered, if the domain is unknown
 """)
     + HOW_MANY
     + TOTAL
@@ -79,7 +79,7 @@ def _plan(plan: Callable[..., Plans], own: tuple[Option, ...], options: argparse
 def _fits(options: argparse.Namespace) -> int:
     """Print how many releases of one kind fit, before the first of them."""
     if (options.budget is None) == (options.file is None) or (options.budget and options.scope):
-        raise ParameterError("give a ledger and --scope, or only --budget")
+        raise ParameterError("pass a ledger and --scope, or pass --budget without them")
     if options.budget is None:
         balance = opened(options).balance(options.scope or "")
     else:
@@ -92,7 +92,7 @@ def _fits(options: argparse.Namespace) -> int:
     elif {asked.pop("rho"), asked.pop("mechanism")} == {None}:
         call = partial(unknown_domain_top_k, Counts({}, places="all"), k_bar=options.k_bar, **asked)
     else:
-        raise ParameterError("--k-bar requires --epsilon and --delta, and no --mechanism")
+        raise ParameterError("--k-bar requires --epsilon and --delta, without --rho or --mechanism")
     write(f"{balance}\n{balance.forecast(lambda scope: call(ledger=scope))}\n")
     return 0
 
@@ -115,19 +115,19 @@ EXPLAIN = Command(
 )
 EXPLAIN_ITEMS = _planning(
     explain_items,
-    "compute how many users an item needs to appear in top-k with an unknown domain",
+    "compute how many users an item needs to appear in the output of top-k (unknown domain)",
     (*HOW_MANY, *DELTA, *UNKNOWN, *WITH_COUNTS, *IN_GROUPS),
     "-k 5 --epsilon 1/2 1 --delta 1e-9",
 )
 EXPLAIN_GROUPS = _planning(
     explain_groups,
-    "compute how many users an item of a group needs, for each --max-groups",
+    "compute how many users an item needs in a group, for each value of --max-groups",
     (*HOW_MANY, *UNKNOWN, *GROUPS),
     "-k 5 --epsilon 1 --groups 17 --groups-per-user 3 --delta 1e-9",
 )
 EXPLAIN_KEYS = _planning(
     explain_keys,
-    "compute how many users an item needs to appear in the output of keys",
+    "compute how many users an item needs to appear in the output of safeselect keys",
     (*DELTA, *CAPPED, *PER_USER),
     "--epsilon 1 --delta 1e-9 --max-partitions 3",
 )

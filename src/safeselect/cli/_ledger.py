@@ -24,27 +24,27 @@ from safeselect.release.page import shown
 
 _NEW_HEAD = "the new head is above"
 FILE = declare("FILE  ledger: a file or a PostgreSQL URL")
-HEAD = declare("--head HEAD  a head of the ledger that was published earlier")
-SCOPE = declare("--scope NAME required  name of the scope, such as a data set")
+HEAD = declare("--head HEAD  a previously published head of the ledger")
+SCOPE = declare("--scope NAME required  name of the scope, such as the name of a data set")
 PUBLIC_KEYS = declare("""
---public-key HEX hex repeated  Ed25519 key of a signed ledger; pass every key that it has used
+--public-key HEX hex repeated  public Ed25519 key of a signed ledger; pass each key that has signed
 """)
 SHOWN = PUBLIC_KEYS + declare("""
---html  print a detailed page for an auditor
+--html  print a detailed HTML page for an auditor
 | --json  print the same content as JSON
 """)
-REASON = declare("--reason TEXT required  reason for the change, for the records")
-LINES = declare("LINES optional =-  a file, or - for standard input")
+REASON = declare("--reason TEXT required  reason for the change, which the record states")
+LINES = declare("LINES optional =-  file with the lines to add, or - for standard input")
 BUDGET = declare("""
 --unit UNIT required  unit of privacy, such as person
---neighbours NAME required  neighbouring data sets: add_remove, replace_one or your own words
---epsilon E  total budget of the scope
---delta D  total delta, with --epsilon (allows every kind of release) or --rho
---own-delta D  part of delta for releases with a delta (default: a quarter)
---rho R  instead of --epsilon: total budget as zCDP
+--neighbours NAME required  relation of neighbours: add_remove, replace_one or a description
+--epsilon E  total epsilon of all releases of the scope
+--delta D  total delta, for use with --epsilon (which then allows every kind of release) or --rho
+--own-delta D  part of delta that is reserved for releases with their own delta (default: a quarter)
+--rho R  instead of --epsilon: total rho (zCDP) of all releases of the scope
 """)
 CEILING = declare(
-    "--ceiling N  highest value to which approvers may raise epsilon or rho; part of the promise"
+    "--ceiling N  highest value to which approvers may raise epsilon or rho, as the promise states"
 )
 APPROVERS = declare("""
 --approver HEX hex repeated  public Ed25519 key of an approver of new scopes and raised limits
@@ -57,7 +57,7 @@ LIMIT = declare("""
 """)
 SIGNED = declare("""
 PROPOSAL  file with the output of safeselect ledger propose
---key FILE required  approver's Ed25519 key: a PEM file without a password
+--key FILE required  approver's Ed25519 key, in a PEM file without a password
 """)
 APPROVED = declare("""
 PROPOSAL  file with the output of safeselect ledger propose
@@ -65,10 +65,10 @@ APPROVALS several  files with the output of safeselect ledger approve
 """)
 CHARGED = declare("""
 ledger
---ledger FILE  ledger made by safeselect ledger create, or a PostgreSQL URL
---scope NAME repeated  scope to charge; several are charged together or not at all
---purpose TEXT  reason, one line for the record (default: the name of the command)
---head HEAD  a head of the ledger that was published earlier
+--ledger FILE  ledger file from safeselect ledger create, or a PostgreSQL URL
+--scope NAME repeated  scope to charge; several scopes are charged together or not at all
+--purpose TEXT  purpose of the release, one line for the record (default: the name of the command)
+--head HEAD  a previously published head of the ledger
 """)
 
 
@@ -123,7 +123,7 @@ def _reopen(options: argparse.Namespace) -> int:
 
 def _repair(options: argparse.Namespace) -> int:
     kept = repair(options.file, head=options.head)
-    said = f"everything after the last valid line is in {shown(kept)}; repeat the charges in it"
+    said = f"moved everything after the last valid line to {shown(kept)}; repeat its charges"
     return _done(Ledger.open(options.file).head, f"{said}; {_NEW_HEAD}")
 
 
@@ -147,7 +147,9 @@ def _propose(options: argparse.Namespace) -> int:
     else:
         proposal = propose.reopening(options.scope, reason=options.reason)
     until = proposal.content["until"]
-    return _done(proposal.text, f"each approver must read and approve this; it expires at {until}")
+    return _done(
+        proposal.text, f"approvers must read and sign this; it expires after record {until}"
+    )
 
 
 def _approve(options: argparse.Namespace) -> int:
@@ -162,7 +164,7 @@ def _enact(options: argparse.Namespace) -> int:
         with reading(file):
             signed.append(json.loads(read_text(file)))
     ledger.enact(Proposal(read_text(options.proposal).strip()), signed)
-    return _done(ledger.head, f"written with {len(signed)} approvals; {_NEW_HEAD}")
+    return _done(ledger.head, f"made the change with {len(signed)} approvals; {_NEW_HEAD}")
 
 
 def _done(head: str, said: str) -> int:
@@ -209,15 +211,15 @@ def _registry(options: argparse.Namespace) -> int:
 
 
 def _all_fine(checker: Checker, head: str | None = None) -> int:
-    parts = [f"all {checker.count} records follow from each other"]
+    parts = [f"all {checker.count} records are consistent with each other"]
     if checker.signer and checker.public_keys:
         parts.append("signatures checked")
     elif checker.signer:
-        parts.append("signatures not checked: give --public-key")
+        parts.append("signatures not checked: pass --public-key")
     if checker.unfinished:
         parts.append(f"the last {checker.unfinished} bytes are not a complete record")
     if head is None:
-        parts.append("without --head, a removed end cannot be detected")
+        parts.append("without --head, the removal of the last records cannot be detected")
     say("; ".join(parts))
     return 0
 
@@ -232,7 +234,7 @@ def checked(options: argparse.Namespace) -> tuple[Checker, list[Record]]:
     with reading(options.file):
         records = list(kept_records(place_of(options.file), checker))
     if bare and options.head not in {record.hash for record in records}:
-        raise LedgerRolledBack("no record matches the published head: the end was cut or rewritten")
+        raise LedgerRolledBack("no record matches the published head: the log was cut or rewritten")
     return checker, records
 
 
@@ -269,21 +271,21 @@ the password in PGPASSWORD or ~/.pgpass.
         _action("create", "create a ledger with one scope", _create, OPENED + APPROVERS, _OPENED),
         _action("add", "add a scope to a ledger", _add, OPENED, _OPENED),
         _action(
-            "reopen", "reopen a scope that refusals have closed", _reopen, SCOPE + REASON, _REASON
+            "reopen", "reopen a scope that was closed by refusals", _reopen, SCOPE + REASON, _REASON
         ),
         _action(
             "repair", "move everything after the last valid line out of a damaged ledger", _repair
         ),
         _action(
             "append",
-            "complete an older copy with the lines that its witness kept",
+            "complete an older copy of a ledger with the lines that its witness kept",
             _append,
             LINES + PUBLIC_KEYS,
             " witness.jsonl",
         ),
         Command(
             "propose",
-            "print a change for approvers to sign, without writing it",
+            "print a proposed change for approvers to sign, without changing the ledger",
             actions=(
                 _action("scope", "propose a new scope", _propose, OPENED + WITHIN, _OPENED),
                 _action(
@@ -305,7 +307,7 @@ the password in PGPASSWORD or ~/.pgpass.
         Command("approve", "sign a proposal with an approver's key", SIGNED, _approve, _APPROVE),
         _action(
             "enact",
-            "write a change that the approvers have signed",
+            "make a change that the approvers have signed",
             _enact,
             APPROVED,
             " proposal.json approval.json",
@@ -315,7 +317,7 @@ the password in PGPASSWORD or ~/.pgpass.
         _action("verify", "check all records of a ledger or an exported log", _verify, PUBLIC_KEYS),
         _action(
             "registry",
-            "write an entry for the public registry of deployments",
+            "print an entry for the public registry of deployments",
             _registry,
             SCOPE + PUBLIC_KEYS,
             " --scope trips > entry.json",

@@ -39,8 +39,8 @@ COMMANDS = (
     *(LOOK, TOP_K, SELECT, KEYS, QUANTILES, MEASURE),
     *(*EXPLAINED, SQL, BUDGETS, STATEMENT, VERIFY, AUDIT, ADVISORIES),
 )
-_UNFORESEEN = "unexpected error; its details can quote data"
-_LOST = "the output is lost, and a charge to a ledger remains"
+_UNFORESEEN = "unexpected error; its details are not shown, because they can quote data"
+_LOST = "the output is lost, but a charge to a ledger remains"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

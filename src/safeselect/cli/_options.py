@@ -57,11 +57,11 @@ class Command:
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
 _LINE = re.compile(r"(\| )?(-\S+|[A-Z]+)((?: \S+)*)  +(.*)")
 _EXIT_CODES = """
---options FILE reads options from a file, written as here; # begins a comment
+--options FILE reads options from a file, written as on the command line; # begins a comment
 
 exit codes: 0 success; 1 unexpected error, or verify found a difference; 2 wrong command line or
-input file; 3 budget exceeded, or a check of records or a release failed; 4 the source of randomness
-failed; 5 the ledger cannot be used; 6 the ledger is busy, try again
+input file; 3 budget exceeded, or a check of records or of a release failed; 4 the source of
+randomness failed; 5 the ledger cannot be used; 6 the ledger is busy, try again
 """
 
 
@@ -75,7 +75,7 @@ def _integer(text: str) -> int | str:
 def _key(text: str) -> bytes:
     with suppress(ValueError):
         return bytes.fromhex(text)
-    raise argparse.ArgumentTypeError(f"a key is hexadecimal digits, got {text!r}")
+    raise argparse.ArgumentTypeError(f"a key must consist of hexadecimal digits, got {text!r}")
 
 
 _READ: dict[str, Callable[[str], int | str | bytes]] = {"integer": _integer, "hex": _key}

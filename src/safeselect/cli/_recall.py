@@ -14,8 +14,8 @@ from safeselect.ledger import Checker, correct, kept_records
 from safeselect.ledger.record import library
 from safeselect.release.page import shown
 
-ADVISORY = declare("ADVISORY  a file such as docs/advisories/*.json")
-LEDGERS = declare("LEDGER several  ledgers or exported logs")
+ADVISORY = declare("ADVISORY  file of an advisory, such as one of docs/advisories/*.json")
+LEDGERS = declare("LEDGER several  one or more ledgers or exported logs")
 
 
 def _recalled(advisory: Advisory, written: str, keys: Collection[bytes]) -> Recall:
@@ -66,18 +66,18 @@ def _list(options: argparse.Namespace) -> int:
 _TOUCHES = {True: "affects", None: "affects some releases of", False: "does not affect"}
 RECALL = Command(
     "recall",
-    "list the releases that an advisory affects and their remaining guarantees",
+    "list the releases that an advisory affects, with their remaining guarantees",
     ADVISORY + LEDGERS + PUBLIC_KEYS,
     _run,
     """\
-Works offline and changes no ledger. Each release is affected, possibly affected (if its record does
-not say), or not affected. The exit code is 3 if any is affected or possibly affected. For example:
-safeselect ledger recall advisory.json budget.db
+Works offline and changes no ledger. Each release is affected, not affected or, if its record does
+not settle the question, possibly affected. The exit code is 3 if any release is affected or
+possibly affected. For example: safeselect ledger recall advisory.json budget.db
 """,
 )
 CORRECT = Command(
     "correct",
-    "record that an advisory restates the guarantees of the charges it affects",
+    "record that an advisory restates the guarantees of the charges that it affects",
     ADVISORY + FILE + KEY + HEAD,
     _correct,
     """\
@@ -88,10 +88,10 @@ safeselect ledger correct advisory.json budget.db
 ADVISORIES = Command(
     "advisories",
     "list the advisories that affect the installed version",
-    declare("ADVISORY several  files such as docs/advisories/*.json"),
+    declare("ADVISORY several  files of advisories, such as docs/advisories/*.json"),
     _list,
     """\
-Works offline, with the files in docs/advisories of the project. The exit code is 3 if any advisory
+Works offline, with files such as those in docs/advisories. The exit code is 3 if any advisory
 affects the installed version. For example: safeselect advisories docs/advisories/*.json
 """,
 )

@@ -36,50 +36,49 @@ from safeselect.tables.values import open_scores, table_quantiles
 Release = Groups[str] | TopK[Any] | Numbers[Any, Any]
 
 FILE = declare("""
-FILE several  one or more .csv, .tsv, .csv.gz or .parquet files, or - for CSV on standard input
+FILE several  one or more .csv, .tsv, .csv.gz or .parquet files, or - for CSV from standard input
 """)
-EPSILON = declare("--epsilon E required  total cost, such as 1, 0.1 or 1/3")
+EPSILON = declare("--epsilon E required  total privacy cost, such as 1, 0.1 or 1/3")
 TOTAL = declare("""
---epsilon E required  total cost, such as 1, 0.1 or 1/3
-| --rho R  total cost as zero-concentrated differential privacy (zCDP)
---delta D  with --epsilon: delta of the total, such as 1e-9, which allows less noise
+--epsilon E required  total privacy cost, such as 1, 0.1 or 1/3
+| --rho R  total privacy cost in zero-concentrated differential privacy (zCDP)
+--delta D  total delta, such as 1e-9, for use with --epsilon; allows less noise
 """)
 GRID = declare("""
---grid G  public step to which non-integer scores are rounded, such as a thousandth of the
+--grid G  public step size for rounding non-integer scores, such as a thousandth of the
     sensitivity; the noise accounts for the rounding
---on-grid  true scores are multiples of G; scores in the file are off by less than half a step
---score-error E  largest distance of a score from the score with the declared change (default: G/2)
+--on-grid  true scores are multiples of G; given scores differ from them by less than half a step
+--score-error E  largest error of a score, relative to the score whose sensitivity or range
+    you declare (default: G/2)
 """)
 MECHANISM = declare(f"""
---mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: as for explain)
+--mechanism NAME {{{",".join(MECHANISMS)}}}  {", ".join(MECHANISMS)} (default: depends on the cost)
 """)
-COUNTER = declare("""
---rows N integer  public number of rows of FILE; warns if --delta is above 1/N
-""")
+COUNTER = declare("--rows N integer  public number of rows in FILE, to warn if --delta exceeds 1/N")
 FORM = declare("""
-how FILE is read
---delimiter C  CSV delimiter (default: a comma, or a tab for .tsv)
+input format
+--delimiter C  CSV delimiter (default: a comma, or a tab for .tsv files)
 --encoding {utf-8,latin-1,cp1252,utf-16} =utf-8  CSV encoding; Windows programs often write cp1252
---ids {text,numbers}  compare users as text, or as integers, ignoring blanks and leading zeros
---missing WORD repeated  treat WORD as a missing value, such as "k. A."
---decimal MARK =.  decimal mark, . or , (default: .)
---thousands MARK  thousands separator, such as .
---dates FORM  date format of values, such as %%d.%%m.%%Y
+--ids {text,numbers}  compare user ids as text, or as integers, without blanks and leading zeros
+--missing WORD repeated  treat WORD, such as "k. A.", as a missing value
+--decimal MARK =.  decimal mark: . or , (default: .)
+--thousands MARK  thousands separator, such as . or '
+--dates FORM  format of dates in text, such as %%d.%%m.%%Y
 --trim  strip leading and trailing whitespace
 --casefold  convert text to lower case, including --groups and --candidates files
 --nfc  normalize text to Unicode NFC
---whole-numbers  read text such as 7.0 as 7; some programs write all ids so if any is missing
---memory SIZE  memory limit for DuckDB, such as 2GB (default: 4GB, less on a small machine)
+--whole-numbers  read text such as 7.0 as 7; some programs write all ids this way if any is missing
+--memory SIZE  memory limit for DuckDB, such as 2GB (default: 4GB, or less on a small machine)
 """)
 COLUMNS = declare("""
---item COL required  column of the items, which are the candidates
+--item COL required  column that contains the items, which are the candidates
 --user COL required  column that identifies the user of each row
 """)
 HOW_MANY = declare("-k K integer required  number of items to release")
 UNKNOWN = declare("""
 unknown domain
---k-bar N integer  number of items considered (default: 10 times k)
---max-contributions D integer  count each user for at most D items, chosen by a fixed hash, and
+--k-bar N integer  number of items considered (default: 10 times K)
+--max-contributions D integer  count each user for at most D items, which a fixed hash chooses, and
     print noisy counts: item, tab, count. Choose D independently of the data
 """)
 WITH_COUNTS = declare("""
@@ -89,62 +88,63 @@ unknown domain
 COUNTED = (*COLUMNS, *HOW_MANY, *TOTAL, *MECHANISM, *UNKNOWN)
 PUBLIC = declare("""
 known candidates
---candidates FILE  list made without looking at the data, one item per line; others are dropped
+--candidates FILE  list of candidates, one per line, made without looking at the data; other
+    items are dropped
 | --candidates-are-public  assert that the set of items in the file is public knowledge and would be
     the same without any one user
 """)
 GROUPED = declare("""
 groups
---group-by COL  release a list for each value of COL
+--group-by COL  release one list per group; column COL contains the groups
 --groups FILE  public list of groups, one per line
 | --groups-are-public  assert that the set of groups in the file is public
---groups-per-user M integer  number of groups of a typical user, as a public fact
-| --max-groups C integer  count a user in C groups at most, chosen by a fixed hash, which
-    share the budget (default: 1), or 'all'
+--groups-per-user M integer  public number of groups that a typical user is in; sets --max-groups
+| --max-groups C integer  count each user in at most C groups (default: 1), or 'all'; a fixed hash
+    chooses the groups, and they share the budget
 """)
 RANKED = declare("""
---label COL required  column of the candidates
---score COL required  column of the scores
+--label COL required  column that contains the candidates
+--score COL required  column that contains the scores
 """)
 SENSITIVITY = declare("""
 --sensitivity S required  largest change of any one score when one unit is added or removed
---monotonic  adding a unit never moves two scores in opposite directions; halves the noise
+--monotonic  assert that adding a unit never moves scores in opposite directions; halves the noise
 --minimize  prefer small scores
 """)
 ONE = declare("-k K integer =1  number of candidates to release (default: 1)")
 CHOSEN = (*ONE, *TOTAL, *MECHANISM, *SENSITIVITY, *GRID)
-DELTA = declare("--delta D required  delta of the total, such as 1e-9")
+DELTA = declare("--delta D required  total delta, such as 1e-9")
 CAPPED = declare("""
---max-partitions D integer =1  count each user for at most D items (default: 1), chosen by a fixed
-    hash, which share epsilon. Choose D independently of the data
+--max-partitions D integer =1  count each user for at most D items (default: 1); a fixed hash
+    chooses the items, and they share epsilon. Choose D independently of the data
 --pre-threshold T integer =1  never show an item with fewer than T users
---with-counts  also print noisy numbers of users, at no extra cost: item, tab, count
+--with-counts  also print each item's noisy number of users (item, tab, count), at no extra cost
 """)
 WEIGHED = declare("""
---noise LAW {table,gaussian} =table  gaussian: for users of many items, who count by weights; more
-    items D then cost little. safeselect explain-keys --keys-per-user compares the two
+--noise LAW {table,gaussian} =table  gaussian suits users with many items: they count by weights, so
+    a larger D costs little. To compare both laws, use safeselect explain-keys --keys-per-user
 """)
 KEPT = (*COLUMNS, *EPSILON, *DELTA, *CAPPED, *WEIGHED, *COUNTER)
 POINTS = declare("""
---value COL required  column of the values, numbers or dates
+--value COL required  column that contains the values, which are numbers or dates
 --user COL required  column that identifies the user of each row
---of RULE {smallest,largest,sum} required  value that is used for a user with several rows
---quantiles Q several required  quantiles, such as 1/4 1/2 3/4
+--of RULE {smallest,largest,sum} required  value to use for a user with several rows
+--quantiles Q several required  one or more quantiles, such as 1/4 1/2 3/4
 --lowest V required  lowest value of the public grid, a number or a date such as 2024-02-29
 --highest V required  highest value of the public grid
---step S required  step of the public grid, for dates in days
---neighbours NAME {add_remove,replace_one} =add_remove  relation of neighbouring tables
+--step S required  step of the public grid; for dates, a number of days
+--neighbours NAME {add_remove,replace_one} =add_remove  relation between neighbouring tables
 """)
 MEASURED = declare("""
---epsilon E required  total cost, with --sensitivity-l1: discrete Laplace noise
-| --rho R  total cost as zCDP, with --sensitivity-l2-squared
-| --mu M  total cost as Gaussian privacy, with --sensitivity-l2-squared
+--epsilon E required  total privacy cost, for discrete Laplace noise; requires --sensitivity-l1
+| --rho R  total privacy cost in zCDP; requires --sensitivity-l2-squared
+| --mu M  total privacy cost in Gaussian privacy; requires --sensitivity-l2-squared
 --sensitivity-l1 S required  largest sum of the absolute changes of all values when one unit changes
-| --sensitivity-l2-squared S  largest sum of the squares of these changes
+| --sensitivity-l2-squared S  largest sum of the squared changes of all values when one unit changes
 """)
 VALUES = declare("""
---label COL required  column of the names of the values; they are public
---value COL required  column of the values, which must be integers
+--label COL required  column that contains the names of the values, which must be public
+--value COL required  column that contains the values, which must be integers
 """)
 JSON = declare("--json  print the result as JSON")
 PRINTED = declare("""
@@ -156,7 +156,7 @@ PRINTED = declare("""
 
 LOOKED = declare("""
 --user COL required  column that identifies the user of each row
---item COL  column of the items, to count items per user
+--item COL  column that contains the items, to count the items of each user
 """)
 
 
@@ -303,7 +303,7 @@ def how_to_read(result: Release) -> Iterator[str]:
     cap = stated.get("max_contributions", stated.get("max_partitions"))
     if isinstance(result, Groups):
         asked = stated.get("groups_per_user")
-        chosen = f", so chosen for {asked} groups" if asked else ""
+        chosen = f", a number chosen for {asked} groups" if asked else ""
         most = f"each user counts in at most {stated['max_groups']} of them{chosen}"
         yield f"groups: {len(result)}; {most}"
     if result.labels and result.noise is not None:
@@ -317,15 +317,15 @@ def how_to_read(result: Release) -> Iterator[str]:
         )
     if result.labels and result.noise is not None and cap is not None:
         yield (
-            "the cap can only lower counts, for users with more items; noise makes the counts "
-            "that are shown larger on average, because it decides which are shown"
+            "the cap can only lower counts, for users with more items; noise makes the shown "
+            "counts larger on average, because it decides which counts are shown"
         )
     if isinstance(result, Groups):
         if empty := sum(not labels for labels in result.labels):
             yield f"nothing was found in {empty} of {len(result)} groups, {_NOTHING}"
     elif not result.labels:
         plans = "explain-keys" if "max_partitions" in stated else "explain-items"
-        yield f"nothing was found, {_NOTHING}; safeselect {plans} computes the users needed"
+        yield f"nothing was found, {_NOTHING}; safeselect {plans} computes the required users"
 
 
 def _command(
@@ -345,8 +345,8 @@ LOOK = Command(
     (*FILE, *LOOKED, *JSON, *FORM),
     _look,
     """\
-Prints the forms of users, numbers, dates and missing values, and the option for each. A release
-never detects forms: without --ids, it compares ids as written. For example:
+Prints the forms of user ids, numbers, dates and missing values, and the option for each form. A
+release does not detect forms: without --ids, it compares ids as written. For example:
 safeselect look trips.csv --user rider
 """,
 )
@@ -365,7 +365,7 @@ For example: safeselect top-k trips.csv --item city --user rider -k 5 --epsilon 
 )
 SELECT = _command(
     "select",
-    "release the candidates with the largest scores in a file",
+    "release candidates with large scores from a file",
     """\
 The labels are the candidates and must be public, because only the scores are protected. Rows are
 sorted by label, so the order of the file is not released. For example:
@@ -390,9 +390,9 @@ QUANTILES = _command(
     "quantiles",
     "release quantiles of a column; each user counts once",
     """\
-Rows whose value is not a number or a date are dropped; safeselect look counts them. For example:
-safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2 --lowest 0
---highest 500 --step 1/2 --epsilon 1
+Rows whose value is neither a number nor a date are dropped; safeselect look counts them. For
+example: safeselect quantiles trips.csv --value fare --user rider --of largest --quantiles 1/2
+--lowest 0 --highest 500 --step 1/2 --epsilon 1
 """,
     (*POINTS, *TOTAL),
     _points,
@@ -401,7 +401,7 @@ MEASURE = _command(
     "measure",
     "release values in a file, such as counts or sums, with noise",
     """\
-The names and the number of the values must be public. For example, if each patient
+The names of the values and their number must be public. For example, if each patient
 counts in at most 2 wards:
 safeselect measure wards.csv --label ward --value patients --sensitivity-l1 2 --epsilon 1
 """,

@@ -72,7 +72,7 @@ def _summary(
     approved = "none: anyone with write access can open and reopen scopes"
     if checker.approvers is not None:
         people = f"{checker.approvers.needed} of {len(checker.approvers.keys)} keys"
-        approved = f"{people} sign every new scope and every raised limit: checked"
+        approved = f"{people} must sign every new scope and every raised limit: checked"
     facts = {
         "head": checker.head,
         "ledger": checker.ledger,
@@ -105,7 +105,7 @@ def _sums(balance: Balance) -> dict[str, str]:
     for name, cap in balance.budget.caps.items():
         said = f"{rounded_text(balance.spent[name])} of {rounded_text(cap, ROUND_FLOOR)}"
         if name == "epsilon" and balance.spent.get("not_pure"):
-            said = "no longer: a release has no epsilon of its own"
+            said = "no longer applies: a release has no epsilon of its own"
         if name != "not_pure":
             found[name.replace("_", " ")] = said
     return found
@@ -145,7 +145,7 @@ def _changes(records: Sequence[Record], scope: str | None = None) -> list[tuple[
         by = f"approved by {len(content['approvals'])}" if content.get("approvals") else ""
         if scope is None and content["kind"] == "key":
             key = content["signer"]["public_key"]
-            said = f"key {key} signs, {by or 'handed over by the key before it'}"
+            said = f"new signing key {key}, {by or 'handed over by the previous key'}"
         elif scope is None and content["kind"] == "corrected":
             said = f"{content['advisory']} restates {len(content['charges'])} charges: "
             said += content["reason"]
@@ -217,7 +217,7 @@ def entry(name: str, checker: Checker, records: list[Record]) -> dict[str, objec
         "deployment_model.model_name": "Central",
         "deployment_model.release_type": "Many releases" if len(made) > 1 else "One release",
         "deployment_model.release_type_details": f"{len(made)} charges so far. {balance}.",
-        "accounting.composition": "Adaptive, by a ledger that refuses what exceeds its caps.",
+        "accounting.composition": "Adaptive. The ledger refuses charges that exceed its caps.",
         "implementation.mechanisms": f"safeselect {checker.library['version']}. {'; '.join(laws)}.",
         "administrative.notes": f"Ledger {checker.ledger}, head {checker.head}; schema {SCHEMA}.",
     }

@@ -13,9 +13,9 @@ OPTIONS = declare(f"""
 --dialect NAME {{{",".join(DIALECTS)}}} required  engine: {", ".join(DIALECTS)}
 --check  print a statement that tests how the engine compares text
 --table NAME  table, or SCHEMA.TABLE
---item COL  column of the items, integers or text
---user COL  column that identifies the user of each row, integers or text
---places integer  number of largest counts, k_bar + 1 (default: all)
+--item COL  column that contains the items, as integers or text
+--user COL  column that identifies the user of each row, as integers or text
+--places integer  number of largest counts to return, k_bar + 1 (default: all)
 --max-contributions integer  count each user for at most this many items (default: all)
 """)
 
@@ -25,12 +25,12 @@ def _run(options: argparse.Namespace) -> int:
     asked = {name: value for name, value in columns if value is not None}
     if options.check:
         if asked:
-            raise InputError("--check can only be used with --dialect, because it reads no table")
+            raise InputError("--check takes only --dialect, because its statement reads no table")
         sql = check_statement(options.dialect)
     else:
         for name in ("table", "item", "user"):
             if name not in asked:
-                raise InputError(f"--{name} is missing; or use --check")
+                raise InputError(f"pass --{name}, or use --check")
         sql = statement(options.dialect, **asked)
     run = "run by the tests" if DIALECTS[options.dialect].tested else "NOT RUN by the tests"
     write(f"-- {options.dialect}, {run}\n{sql}")
@@ -43,8 +43,8 @@ SQL = Command(
     OPTIONS,
     _run,
     """\
-Run this statement and that of --check in the database, and pass the rows of both to
-Counts.from_rows. Text is compared by its bytes, for every collation. For example:
+Run this statement and the statement of --check in the database, and pass the rows of both to
+Counts.from_rows. Text is compared by its bytes, whatever the collation. For example:
 safeselect sql --dialect postgres --table trips --item city --user rider --places 101
 """,
 )

@@ -53,11 +53,11 @@ def _run(options: argparse.Namespace) -> int:
 VERIFY = Command(
     "verify",
     "check the code of this installation and its known answers",
-    declare("--certificate FILE  write a new file with the findings") + KEY,
+    declare("--certificate FILE  write the findings to a new file") + KEY,
     _run,
     """\
-Compares the loaded code with its source files, and the outputs for recorded bytes and synthetic
-scores with recorded answers. (Each release tests the source of random bytes itself.) For example:
-safeselect verify --certificate certificate.json
+Compares the loaded code with its source files, and compares the outputs for recorded bytes and
+synthetic scores with recorded answers. (Each release tests the source of random bytes itself.) For
+example: safeselect verify --certificate certificate.json
 """,
 )
