@@ -57,9 +57,7 @@ def lists(file: Path) -> Groups[str]:
     return top_items_by_group(
         read,
         group="Airline",
-        groups=[
-            *AIRLINES.values()
-        ],  # public: the set of airlines is known without the file
+        groups=[*AIRLINES.values()],  # public: the set of airlines is known without the file
         item="Destination, airport",
         user="Plane ID",
         k=3,
