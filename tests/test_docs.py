@@ -64,6 +64,25 @@ def test_install_lines_are_true_today() -> None:
     assert sum(len(names) for _, *names in typed) >= 5
 
 
+def test_the_table_of_mathematics_has_every_theorem_and_section() -> None:
+    """Each theorem with its status; each section by one of its theorems, or by its number."""
+    page = (ROOT / "docs" / "mathematics.md").read_text("utf-8")
+    theorem = r"((?:Theorem|Lemma) L?\d+(?:\.\d+)?|Contender lemma|Identity)"
+    lines = page.split("## 20.")[1].partition("## Sources")[0].splitlines()
+    rows = [line.split(" | ") for line in lines if line.startswith("| ")][1:]
+    for _, status, _ in rows:
+        assert re.match(r"(proved here|(\w+ )?cited: \w)", status), status
+    at = {each[1]: each.start() for each in re.finditer(rf"\*\*{theorem}", page)}
+    listed = [name for row, *_ in rows for name in re.findall(rf"^\| {theorem}", row)]
+    assert len(at) > 20
+    assert sorted(listed) == sorted(re.findall(rf"\*\*{theorem}", page)) == sorted(at)
+    heads = re.finditer(r"^## (\d+)\.", page, re.MULTILINE)
+    starts = {int(each[1]): each.start() for each in heads}
+    numbered = {int(each) for row, *_ in rows for each in re.findall(r"\((\d+)\)$", row)}
+    held = {max(n for n in starts if starts[n] < place) for place in at.values()}
+    assert numbered | held == set(starts) - {max(starts)}
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").split()) < 900
 

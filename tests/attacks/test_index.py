@@ -30,7 +30,7 @@ def test_both_halves_exist_and_belong_to_the_attack(number, naive, ours):
         assert tests
         for file, name in tests:
             assert name in defined(file)
-            assert f"_a{number}_" in name
+            assert f"_a{number}_" in name or not (is_naive or re.match(r"test_a\d+_", name))
             assert ("naive" in name) == is_naive
 
 
@@ -44,4 +44,4 @@ def test_every_attack_test_is_named():
     }
     # What tests a tool of a test is no half of an attack.
     tools = {("tests/attacks/test_work.py", "test_a7_the_watch_sees_floats")}
-    assert written - tools == set(TEST.findall(INDEX))
+    assert written - tools <= set(TEST.findall(INDEX))

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from copy import deepcopy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from changed import Changed, changes, rebuilt
 from checks.mechanisms import names
 from effort import LONG
 from honest import Made, made
-from ledgers import chained
 from written import COUNTS, EVERY, RHO
 
 import safeselect as s
@@ -31,7 +29,6 @@ from safeselect.audit.line import verdict
 from safeselect.audit.logged import _UNSIGNED
 from safeselect.audit.release import audit
 from safeselect.ledger import Ed25519Signer, Ledger, log_lines
-from safeselect.ledger.record import commitment
 
 pytestmark = [
     pytest.mark.claim("C9"),
@@ -209,124 +206,6 @@ def test_honest_releases_of_every_mechanism_hold(tmp_path: Path) -> None:
     if LONG:
         assert released >= set(names())
     assert refused <= 4
-
-
-# --------------------------------------------------------------- what held, and does not any more
-
-
-def restated(release: Made, *changes: Callable[[Any, Any], object]) -> Made:
-    """Release and record changed together, by a forger with a head of their own."""
-    content = json.loads(release.release)
-    records = [json.loads(line)["record"] for line in release.log.splitlines()]
-    last = records[int(content["receipt"]["record"])]
-    for change in changes:
-        change(content, records[int(last["charge"])])
-    bare = {name: value for name, value in content.items() if name != "receipt"}
-    output = json.dumps(bare, sort_keys=True)
-    last["commitment"] = commitment(bytes.fromhex(content["receipt"]["salt"]), output)
-    log = chained(deepcopy(records))
-    head = f"{len(records) - 1}:{json.loads(log.splitlines()[-1])['hash']}"
-    return Made(json.dumps(content), log, head)
-
-
-def field(name: str, value: Any) -> Callable[[Any, Any], object]:
-    return lambda content, _: content.update({name: value})
-
-
-def parameters(**stated: str) -> Callable[[Any, Any], object]:
-    def change(content: Any, charge: Any) -> None:
-        content.get("provenance", content)["parameters"] |= stated
-        charge["parameters"] |= stated
-
-    return change
-
-
-def free(content: Any, charge: Any) -> None:
-    """Nothing was promised, and nothing paid."""
-    for said in (content["guarantee"], charge["guarantee"]):
-        said["epsilon"] = "0"
-    for part in (*content["parts"], *charge["parts"]):
-        part["each"]["epsilon"] = "0"
-    (amounts,) = charge["charges"]
-    amounts["charge"]["epsilon"] = "0"
-    amounts["after"] = {"epsilon": "0"}
-
-
-def labels(*texts: str) -> dict[str, Any]:
-    return {"kinds": "text" if texts else [], "texts": [*texts]}
-
-
-MANY = [f"label {place}" for place in range(8)]
-OF_GROUPS = field("labels", [labels(*MANY[:3]), labels(), labels()])
-COUNTED, KEYS = "discovered with counts", "keys with counts"
-UNCAPPED = f"{COUNTED}, no cap"
-HELD: dict[str, tuple[str, list[Callable[[Any, Any], object]], str, str]] = {
-    "8 labels for 2 draws": (
-        "top k",
-        [parameters(k="8", candidates="9", noise_rate="1/48"), field("labels", labels(*MANY))],
-        *("", ""),
-    ),
-    "8 labels for 2 draws, peeled": (
-        "top k of rho",
-        [parameters(k="8", candidates="9"), field("labels", labels(*MANY))],
-        *("draws", "It uses 8, but its record states 3."),
-    ),
-    "50 rows for 2": (
-        "rows",
-        [parameters(rows="50"), field("winners", ["1"] * 50), field("indices", ["1"] * 50)],
-        *("draws", "It uses 50, but its record states 2."),
-    ),
-    "7 labels a group for 2": ("groups", [parameters(k="3"), OF_GROUPS], "draws", "6 and 2"),
-    "a rate of 0": ("groups", [parameters(noise_rate="0")], "release", "a field is missing"),
-    "a k_bar of 10**6": ("groups", [parameters(k_bar=str(10**6))], "plan", "offset is "),
-    "gaps beside their grid": (
-        "a gap",
-        [field("gap", "1/2")],
-        "output",
-        "not multiples of their grid step",
-    ),
-    "a gap below 0": (
-        "top k with gaps",
-        [field("gaps", ["7", "-1"])],
-        "output",
-        "not multiples of",
-    ),
-    "a count below 0": (
-        COUNTED,
-        [field("counts", ["7", "-1"])],
-        "output",
-        "smallest possible count is 0",
-    ),
-    "far below": (
-        UNCAPPED,
-        [field("counts", ["7", "-999"])],
-        "output",
-        "smallest possible count is -",
-    ),
-    "counts in another order": (COUNTED, [field("counts", ["7", "8"])], "output", "in the order"),
-    "counts that are not kept": (KEYS, [field("counts", ["7"] * 5)], "output", "a count of 7"),
-    "an epsilon of 0": ("top k", [free], "log", "damaged"),
-    "no candidates": (
-        "top k",
-        [parameters(candidates="0")],
-        "plan",
-        "This release is not possible",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", HELD)
-def test_what_was_paid_for_is_computed_again(tmp_path: Path, name: str) -> None:
-    kind, changes, what, said = HELD[name]
-    caps = honest.RHO if kind in RHO else honest.DELTA
-    release = restated(made(EVERY[kind], caps), *changes)
-    holds, page = judged(release, tmp_path, release.head)
-    if not what:  # one draw in all, of noise that is k times as wide: it may be restated as a whole
-        assert holds, page
-        return
-    assert not holds
-    assert f"{what}: DOES NOT HOLD" in page, page
-    assert said in page
 
 
 # ------------------------------------------------------------------------ ledgers of other kinds

@@ -58,6 +58,7 @@ NONE = {
     "another spelling": (lambda case: case.release["guarantee"].update(epsilon="2/2"), NO_RELEASE),
     "another digit": (lambda case: case.release["receipt"].update(record="\u0666"), NO_RELEASE),
     "no noise": (both(sigma_squared="0"), NO_RELEASE, "a rounded gaussian"),
+    "noise without a rate": (both(noise_rate="0"), NO_RELEASE, "groups"),
     "noise that covers nothing": (both(effective_range="0"), NO_RELEASE),
 }
 

@@ -26,6 +26,8 @@ def test_every_proved_mechanism_is_known() -> None:
 
 OTHERS = {
     "It has": (both(k="1"), "It uses 1, but its record states 2"),
+    "rows that were not paid for": (both(rows="50"), "It uses 50, but", "rows"),
+    "more items of a group": (both(k="3"), "6 and 2", "groups"),
     "more keys of a user": (both(max_partitions="4"), "It uses 4", "keys"),
     "a strategy for more keys of a user": (both(max_partitions="6"), "It uses 6", "a strategy"),
     "a number that is none": (both(k="x"), "'k' must be a", "groups"),

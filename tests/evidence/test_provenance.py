@@ -125,37 +125,6 @@ def test_a_query_has_noise_of_its_own_and_all_share_the_threshold(kind, noise):
 # ------------------------------------------------------------------------- unknown domains
 
 
-@pytest.mark.parametrize("kind", ["unknown_domain_top_k", "PayWhatYouGet"])
-def test_every_item_of_a_list_has_a_word_of_its_own(kind):
-    """Equal counts far above the bottom, all released: so small a word makes its item the first."""
-    n = 9
-    counts = {f"item {i}": 10**6 for i in range(n)}
-
-    def run(given: bytes) -> tuple[tuple[Any, ...], int]:
-        source = TapeSource(given)
-        if kind == "PayWhatYouGet":
-            session = safeselect.PayWhatYouGet(
-                outcomes=n + 1, queries=1, epsilon=1, delta="1e-6", source=source
-            )
-            return session.query(counts, k=n, k_bar=n, places="all").labels, source.asked
-        found = safeselect.unknown_domain_top_k(
-            counts, k=n, k_bar=n, places="all", epsilon=1, delta="1e-6", source=source
-        )
-        return found.labels, source.asked
-
-    size = run(b"")[1]
-    known = tape(size, 4)
-    base, _ = run(bytes(known))
-    assert set(base) == set(counts)
-    firsts = []
-    for place in range(size // 8):
-        now, _ = run(replaced(known, 8, place, SMALL_64))
-        if now != base:
-            firsts.append(now[0])
-    assert sorted({*firsts, base[0]}) == sorted(counts)
-    assert len(firsts) <= n
-
-
 # ------------------------------------------------------------------------- one call after another
 
 

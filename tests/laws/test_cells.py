@@ -1,7 +1,6 @@
 """Enclosed laws against closed forms, and their brackets against each other."""
 
 from fractions import Fraction
-from itertools import permutations
 from math import lcm
 
 import mpmath
@@ -40,16 +39,6 @@ def test_one_winner_by_closed_forms(noise, law):
         low, high = enclosed[(i,)]
         assert low < chance < high
         assert high / low < 1 + Fraction(1, 30)
-
-
-def test_two_winners_by_peeled_softmax():
-    enclosed = ranking_law("gumbel", SCORES, HALF, k=2)
-    first = softmax(SCORES, 0.5)
-    for one, two in permutations(range(3), 2):
-        rest = [score for i, score in enumerate(SCORES) if i != one]
-        place = [i for i in range(3) if i != one].index(two)
-        low, high = enclosed[one, two]
-        assert low < first[one] * softmax(rest, 0.5)[place] < high
 
 
 def survivals(group, case):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -34,21 +33,6 @@ from safeselect.samplers import (
 @pytest.mark.parametrize(("digits", "expected"), [(1, 4096), (8, 512), (64, 64), (4097, 1)])
 def test_rounds(digits, expected):
     assert len(rounds(digits)) == expected
-
-
-def test_the_chances_that_the_page_states():
-    """Acceptance at least 0.28 for the Gaussian, 1/2 for the others; 0.72**4096 < 2**-1900."""
-    for power in range(-40, 60):
-        sigma = Fraction(2) ** power * Fraction(7, 5)
-        square, t = float(sigma), math.isqrt(math.floor(sigma)) + 1
-        reach = max(50, math.ceil(12 * math.sqrt(square)))
-        if reach > 10**5:
-            continue
-        total = sum(math.exp(-y * y / (2 * square)) for y in range(-reach, reach + 1))
-        accepted = math.tanh(1 / (2 * t)) * math.exp(-square / (2 * t * t)) * total
-        assert accepted > 0.28, power
-    assert 4096 * math.log2(0.72) < -1900
-    assert 1 - math.exp(-1) > 0.5
 
 
 class Stuck:

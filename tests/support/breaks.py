@@ -43,6 +43,7 @@ _BY_CLAIMS = {
         ),
         ("engine/tables.py:read_noise", "values, index)", "values, index) // 2"),
         ("engine/tables.py:bound_table", "(np.uint64)", "(np.uint64) // 2"),
+        ("engine/tables.py:keys", "np.uint64(2))", "np.uint64(1))"),
         ("engine/draws.py:fixed_point", "unit << back >> _DIGITS", "2 * (unit << back >> _DIGITS)"),
         ("engine/draws.py:_contenders", " + (near - 1) + (steep - 1)", ""),
         ("engine/contenders.py:largest", "values, valid", "values, 0"),

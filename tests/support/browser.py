@@ -75,10 +75,6 @@ class Tab:
         media = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", features=media)
 
-    def picture(self, file: Path) -> None:
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        file.write_bytes(base64.b64decode(shot["data"]))
-
     def paper(self) -> bytes:
         """The page as a PDF, on A4."""
         return base64.b64decode(

@@ -222,7 +222,6 @@ _SCORED = {
     ],
     "labels": [{"labels": NAMES}, {"labels": [5, 4, 3, 2, 1]}],
 }
-_GAPPED = {name: calls for name, calls in _SCORED.items() if name != "weights"}
 _ONE: Args = {"scores": SCORES, "epsilon": 1, "sensitivity": 1}
 _STEPS: dict[str, list[Args]] = {"gap_grid": [{"gap_grid": "1/2"}, {"gap_grid": 3}]}
 _THIRDS: Args = {"scores": [[Fraction(each, 3) for each in row] for row in ROWS], "grid": "1/4"}
@@ -286,10 +285,10 @@ CASES: dict[str, Case] = {
         },
         [{**each, "noise": "laplace"} for each in _LARGE],
     ),
-    "permute_and_flip_with_gap": Case(_ONE, {**_GAPPED, **_STEPS}),
-    "exponential_mechanism_with_gap": Case(_ONE, {**_GAPPED, **_STEPS}),
+    "permute_and_flip_with_gap": Case(_ONE, {**_SCORED, **_STEPS}),
+    "exponential_mechanism_with_gap": Case(_ONE, {**_SCORED, **_STEPS}),
     "report_noisy_max_with_gap": Case(
-        {**_ONE, "noise": "exponential"}, {**_GAPPED, **_STEPS, "noise": _NOISES}
+        {**_ONE, "noise": "exponential"}, {**_SCORED, **_STEPS, "noise": _NOISES}
     ),
     "top_k": Case(
         {**_ONE, "k": 2},
@@ -306,7 +305,7 @@ CASES: dict[str, Case] = {
     ),
     "top_k_with_gaps": Case(
         {**_ONE, "k": 2},
-        {**_GAPPED, **_STEPS, "k": [{"k": 1}, {"k": 4}], "noise": [{"noise": "laplace"}]},
+        {**_SCORED, **_STEPS, "k": [{"k": 1}, {"k": 4}], "noise": [{"noise": "laplace"}]},
     ),
     "top_k_above": Case(
         {**_ONE, "k": 2, "threshold": 20},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from ast import literal_eval
 from collections import Counter
@@ -20,14 +19,7 @@ from safeselect.testing import replay
 
 pandas = pytest.importorskip("pandas")
 
-BOTH = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
-
-
-def each(planted: Planted) -> object:
-    longest = pytest.mark.nightly("liked_genres has a mistake of its kind")
-    return pytest.param(
-        planted, id=planted.name, marks=[longest] * (planted.name == "counted_wards")
-    )
+EACH = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
 
 
 def line_of(finding):
@@ -36,7 +28,7 @@ def line_of(finding):
 
 class TestPipelines:
     @pytest.mark.slow("two hundred runs of ordinary pipelines")
-    @pytest.mark.parametrize("planted", [each(planted) for planted in PLANTED])
+    @EACH
     def test_the_mistake_is_found_at_its_line(self, planted: Planted):
         report = replay(planted.pipeline(wrong=True), planted.data(), unit=planted.unit)
         assert report
@@ -51,16 +43,11 @@ class TestPipelines:
         assert not replay(pipeline, planted.data(), unit=planted.unit, seed=1, pairs=100)
 
     @pytest.mark.nightly("twenty seeds of all; one seed of a third is tried above")
-    @BOTH
+    @EACH
     def test_nor_with_any_of_twenty_seeds(self, planted: Planted):
         for seed in range(20):
             pipeline = planted.pipeline(wrong=False)
             assert not replay(pipeline, planted.data(), unit=planted.unit, seed=seed)
-
-    def test_the_pipelines_are_ordinary(self):
-        for planted in PLANTED:
-            source = inspect.getsource(planted.pipeline(wrong=False))
-            assert 20 <= len(source.rstrip().splitlines()) <= 60, planted.name
 
 
 def first_ward(rows):

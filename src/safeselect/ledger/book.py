@@ -50,7 +50,7 @@ from safeselect.ledger.record import START, Clock, head_of, read_head, spell
 from safeselect.ledger.replay import Checker, Reading
 from safeselect.ledger.signing import Signer, is_key, signed_message
 from safeselect.ledger.store import Closing, Journal, Row, Store, Torn
-from safeselect.ledger.stores.turn import LOOK, pause
+from safeselect.ledger.stores.turn import pause
 from safeselect.ledger.witness import Untold, Witnessed
 from safeselect.promises.guarantees import Content
 from safeselect.release.progress import counted
@@ -270,7 +270,6 @@ class Asked:
         deadline: until when it is tried again while others hold the lock.
         reading: the record as it was judged; it may be in the ledger.
         answer: what came of it; None until somebody knows.
-        bell: rings when it is answered, and when its turn may have come.
     """
 
     decide: Callable[[Checker], Written]
@@ -278,12 +277,6 @@ class Asked:
     deadline: int
     reading: Reading | None = None
     answer: Reading | Exception | None = None
-    bell: threading.Event = field(default_factory=threading.Event)
-
-    def ring(self, answer: Reading | Exception | None) -> None:
-        """Wake the thread that waits, with an answer or to take its turn."""
-        self.answer = answer
-        self.bell.set()
 
 
 @final
@@ -337,10 +330,7 @@ class Turn:
                     f"other threads used the ledger for {wait} seconds; nothing was charged, try "
                     "again"
                 )
-            if asked is None:
-                pause()
-            elif asked.bell.wait(LOOK):
-                asked.bell.clear()
+            pause()
         with lock:
             self._owner = me
             done = work()
@@ -544,13 +534,11 @@ class Book:
             except LedgerBusy as error:
                 for each in batch:
                     if time.monotonic_ns() > each.deadline:
-                        each.ring(copy(error))
+                        each.answer = copy(error)
                 pause()
             except Exception as error:  # noqa: BLE001 - it is raised in the thread that asked
                 if len(batch) == 1:
-                    batch[0].ring(error)
-        with suppress(IndexError):
-            queue[0].ring(None)
+                    batch[0].answer = error
         return asked.answer
 
     def _write(self, batch: Sequence[Asked]) -> None:
@@ -575,9 +563,9 @@ class Book:
             untold = error
         for asked, answer in answers:
             if untold is not None and isinstance(answer, Reading):
-                asked.ring(Untold(answer, untold))
+                asked.answer = Untold(answer, untold)
             else:
-                asked.ring(answer)
+                asked.answer = answer
 
     def _add(
         self, journal: Journal, batch: Sequence[Asked]

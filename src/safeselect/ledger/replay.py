@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -440,9 +441,7 @@ class Checker:
 
     def after(self, reading: Reading) -> Checker:
         """Return what judges the record after this one, if the two share none of `Reading.keys`."""
-        ahead: Checker = object.__new__(Checker)
-        for name in Checker.__slots__:
-            setattr(ahead, name, getattr(self, name))
+        ahead = copy(self)
         ahead.scopes = ChainMap({**reading.scopes}, *getattr(self.scopes, "maps", (self.scopes,)))
         ahead.library = reading.record.get("library", self.library)
         ahead.count, ahead.last = self.count + 1, reading.row.hash

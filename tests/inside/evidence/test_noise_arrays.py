@@ -156,17 +156,3 @@ def test_every_number_is_made_of_its_own_words(name, signed):
 def joined(pairs: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     first, second = zip(*pairs, strict=True)
     return np.concatenate(first), np.concatenate(second)
-
-
-def test_words_are_not_told_apart_by_their_chunk():
-    """The same words in two chunks give the same numbers, other words others."""
-    noise_rate = DECAYS["two digits"]
-    first = Stream(seed=1)
-    engine.geometric.geometric(CHUNK, noise_rate, first)
-    twice = engine.geometric.geometric(2 * CHUNK, noise_rate, Stream(first.given * 2))
-    assert twice[:CHUNK].tolist() == twice[CHUNK:].tolist()
-    other = engine.geometric.geometric(2 * CHUNK, noise_rate, Stream(first.given, seed=2))
-    assert other[:CHUNK].tolist() == twice[:CHUNK].tolist()
-    same = int(np.count_nonzero(other[:CHUNK] == other[CHUNK:]))
-    # Two independent numbers agree with probability tanh(rate / 2), about 1/400: 328 of 2**17.
-    assert same < 700

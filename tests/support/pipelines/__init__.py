@@ -124,11 +124,6 @@ PLANTED = [
         *("public", "found = top_k(", "list the candidates publicly"),
     ),
     Planted(
-        *("frames", "typical_stay", pandas_visits, "patient"),
-        *("highest=60", 'highest=int(stays["days"].max())'),
-        *("public", "middle = quantile(", "choose a constant"),
-    ),
-    Planted(
         *("frames", "ward_report", pandas_visits, "patient"),
         *(".head(2)", ".head(4)"),
         *("sensitivity", "noisy = measure(", "cap what one patient adds"),
@@ -147,11 +142,6 @@ PLANTED = [
         *("frames", "good_features", features, "patient"),
         *(_RANGES, "scaler.fit(numbers)"),
         *("sensitivity", "chosen = top_k(", "limit that depends on other rows"),
-    ),
-    Planted(
-        *("frames", "counted_wards", pandas_visits, "patient"),
-        *('user="patient"', 'user="visit"'),
-        *("identity", "kept = select_partitions(", "count by 'patient'"),
     ),
     Planted(
         *("rows", "liked_genres", pandas_plays, "person"),

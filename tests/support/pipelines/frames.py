@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from safeselect import SparseVector, measure, permute_and_flip, quantile, top_k
-from safeselect.tables import count_distinct_users
+from safeselect import SparseVector, measure, permute_and_flip, top_k
 
 WARDS = ["bone", "ear", "eye", "heart", "lung", "skin"]
 
@@ -32,28 +31,6 @@ def busiest_wards(visits: Any) -> dict[str, Any]:
     if first in urgent or second in urgent:
         report["alert"] = "beds may be short"
     return report
-
-
-def typical_stay(visits: Any) -> dict[str, Any]:
-    """The median of the days that a patient stays, the first stay of each."""
-    stays = visits.sort_values(["patient", "visit"])
-    stays = stays[["patient", "days"]]
-    first = stays.groupby("patient")["days"].first()
-    days = first.fillna(0).tolist()
-
-    middle = quantile(days, quantile="1/2", lowest=0, highest=60, step=1, epsilon=1)
-
-    long = middle.value > 10
-    summary = {"median": middle.value, "long": long}
-    if long:
-        summary["advice"] = "look at discharges"
-    else:
-        summary["advice"] = "none"
-
-    # Shown to the wards; follows from what was released alone.
-    weeks = middle.value // 7
-    summary["text"] = f"half of all patients leave within {weeks + 1} weeks"
-    return summary
 
 
 def ward_report(visits: Any) -> list[tuple[str, int]]:
@@ -146,25 +123,3 @@ def good_features(table: Any) -> list[str]:
         if name in chosen.labels:
             kept.append(name)
     return kept
-
-
-def counted_wards(visits: Any) -> Any:
-    """The library's own counting, by patient, with a cap; wards need no public list."""
-    from safeselect import select_partitions
-
-    stays = visits[["patient", "visit", "ward", "days"]]
-    stays = stays[stays["days"].fillna(0) >= 1]
-    stays = stays.sort_values(["patient", "visit"])
-
-    counts = count_distinct_users(stays, item="ward", user="patient", max_contributions=2)
-    kept = select_partitions(counts, epsilon=1, delta="1e-6", max_partitions=2)
-
-    wards = []
-    for ward in kept.labels:
-        wards.append(ward.title())
-    wards.sort()
-
-    report = {"wards": wards, "how many": len(wards)}
-    if "Heart" in wards:
-        report["alert"] = "the heart ward is among them"
-    return report
